@@ -165,6 +165,11 @@ pub(crate) fn similar_to(tidings: &Tidings, token: &str, most: usize, least: f64
     words
 }
 
+/// Returns whether the word model knows that posts have a word. It does not know rare words.
+pub(crate) fn is_in_posts(tidings: &Tidings, word: &str) -> bool {
+    tidings.words().current().is_some_and(|current| current.model.is_in_posts(word))
+}
+
 /// Returns the two or three words of posts that a compound consists of; none if it is not a compound.
 pub(crate) fn parts(tidings: &Tidings, word: &str) -> Vec<String> {
     let current = tidings.words().current();

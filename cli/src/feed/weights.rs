@@ -84,7 +84,7 @@ fn describe_learned(page: &mut Page, in_use: &str, learned: &Learned) {
     };
     page.note(&format!("learned at {} from {visits} visits of {members} members", local(*at)));
     page.note(&format!(
-        "ndcg@10 on the latest fifth of the visits: {ndcg10:.4} instead of {ndcg10_of_settings:.4}, difference \
+        "ndcg@10 in the cross-validation: {ndcg10:.4} instead of {ndcg10_of_settings:.4}, difference \
          +/- {ndcg10_error:.4}: {verdict}"
     ));
 }

@@ -55,7 +55,7 @@ pub(crate) struct Feeds {
 /// The data that the thread and the readers share.
 pub(super) struct Shared {
     pub(super) store: Arc<Store>,
-    words: Arc<ModelCache>,
+    pub(super) words: Arc<ModelCache>,
     pub(super) index: ArcSwapOption<FeedIndex>,
     pub(super) orders: OrderCache,
     /// The orders of all servers; `None` for a database in a file.
@@ -80,9 +80,8 @@ pub(super) struct ReadNeighbours {
     /// The number of readings before.
     pub(super) number: u64,
     pub(super) neighbours: ItemNeighbours,
-    /// The version of the posts before the reading, and how long it took.
+    /// The version of the posts before the reading.
     pub(super) version: i64,
-    pub(super) took: Duration,
 }
 
 /// The index that was current when a request began.
@@ -300,7 +299,7 @@ impl Shared {
     }
 
     /// Returns whether the index uses the current word model.
-    fn has_current_words(&self) -> bool {
+    pub(super) fn has_current_words(&self) -> bool {
         let (index, model) = (self.index.load(), self.words.in_memory());
         match (index.as_ref().and_then(|index| index.meanings()), model) {
             (Some(meanings), Some(model)) => meanings.lexicon().is_of(&model),

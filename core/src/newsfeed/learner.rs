@@ -54,10 +54,10 @@ impl Shared {
 
     /// Reads the acts, and computes the similarity of posts from them.
     fn read_others(&self, number: u64) -> Result<(Arc<ReadNeighbours>, Vec<PastAct>)> {
-        let (version, began) = (self.store.version(Topic::Posts), Instant::now());
+        let version = self.store.version(Topic::Posts);
         let acts = recent::acts(&self.store, self.config.posts)?;
         let neighbours = ItemNeighbours::new(&CoVisits::of(&acts));
-        let others = Arc::new(ReadNeighbours { number, neighbours, version, took: began.elapsed() });
+        let others = Arc::new(ReadNeighbours { number, neighbours, version });
         self.others.store(Some(Arc::clone(&others)));
         Ok((others, acts))
     }
@@ -69,6 +69,7 @@ impl Shared {
         let stopped = || self.stop.is_set();
         let mut number = 0;
         while !stopped() {
+            let (began, made) = (Instant::now(), self.words_made());
             let read = {
                 let _reading = self.reading();
                 self.read_others(number)
@@ -79,7 +80,7 @@ impl Shared {
                     if let Err(error) = self.learn_if_due(&acts, &lease) {
                         log_failure(&error, "the weights of the feed cannot be learned");
                     }
-                    (others.version, PAUSE.max(others.took * PAUSE_FACTOR))
+                    (others.version, PAUSE.max(began.elapsed() * PAUSE_FACTOR))
                 }
                 Err(error) => {
                     log_failure(&error, "the acts of others cannot be read");
@@ -90,8 +91,15 @@ impl Shared {
                 return;
             }
             // Every act changes a post.
-            versions.wait_for(Topic::Posts, version, Duration::MAX, stopped);
+            let otherwise = || stopped() || self.words_made() > made;
+            versions.wait_for(Topic::Posts, version, Duration::MAX, otherwise);
         }
+    }
+
+    /// Returns the time at which the words of the index were learned, if it has the current ones.
+    fn words_made(&self) -> Option<Timestamp> {
+        let model = self.words.in_memory().filter(|_| self.has_current_words())?;
+        Some(model.made())
     }
 
     /// Learns from acts if enough are new and no other server does it.
@@ -100,7 +108,7 @@ impl Shared {
         let is_due = || -> Result<bool> {
             let weights = self.store.read(weights::learned)?.map(|learned| learned.at);
             let popularity = self.store.read(popularity::learned)?.map(|learned| learned.at);
-            Ok(is_due(weights.max(popularity), acts, now))
+            Ok(is_due(weights.max(popularity), acts, self.words_made(), now))
         };
         if !is_due()? || !lease.hold()? {
             return Ok(());
@@ -143,11 +151,13 @@ fn learn_and_store(
     Ok(store.write(Isolation::Alone, move |tx| lessons.store(tx))?)
 }
 
-/// Returns whether it is time to learn from acts, in the order of their times, after the last time at `before`.
-fn is_due(before: Option<Timestamp>, acts: &[PastAct], now: Timestamp) -> bool {
+/// Returns whether it is time to learn from acts, in the order of their times, after the last time at `before`. `words` is the time
+/// at which the words were learned.
+fn is_due(before: Option<Timestamp>, acts: &[PastAct], words: Option<Timestamp>, now: Timestamp) -> bool {
     let new = acts.len() - before.map_or(0, |before| acts.partition_point(|act| act.at <= before));
     let is_old = before.is_none_or(|before| now - before >= DAY_MS);
-    new > 0 && (is_old || new >= NEW_MIN.max(acts.len() / NEW_PART))
+    let has_new_words = before.is_some() && words > before && !acts.is_empty();
+    has_new_words || new > 0 && (is_old || new >= NEW_MIN.max(acts.len() / NEW_PART))
 }
 
 #[cfg(test)]
@@ -162,10 +172,13 @@ mod tests {
         let old = |count: i64| (0..count).map(|n| act(NOW - DAY_MS - n)).rev().collect::<Vec<_>>();
         let with_new =
             |count: i64| old(5_000).into_iter().chain((1..=count).map(|n| act(NOW + n))).collect::<Vec<_>>();
+        let is_due = |before, acts: &[PastAct], now| super::is_due(before, acts, Some(NOW), now);
         assert!(!is_due(None, &[], NOW) && is_due(None, &old(1), NOW));
         let soon = NOW + 1_000;
         assert!(!is_due(Some(NOW), &old(5_000), NOW + 9 * DAY_MS), "nothing is new");
         assert!(!is_due(Some(NOW), &with_new(500), soon) && is_due(Some(NOW), &with_new(600), soon));
         assert!(is_due(Some(NOW), &with_new(1), NOW + DAY_MS));
+        let with_words = |acts: &[PastAct]| super::is_due(Some(NOW), acts, Some(soon), NOW + 2_000);
+        assert!(with_words(&old(5_000)) && !with_words(&[]), "the words were learned since then");
     }
 }

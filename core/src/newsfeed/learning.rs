@@ -2,8 +2,8 @@
 //!
 //! Each visit of a member is a lesson: the posts that they turned to, among those that they had not seen. The weights
 //! under which these choices are most probable (module `logit`) replace those of the settings if the feed would also have
-//! been better on the latest fifth of the visits, from which they were not learned, by more than chance. A few visits
-//! change little, because the weights of the settings are the ones that are expected.
+//! been better in a cross-validation: on each fifth of the visits but the first, with weights learned from those before. A few
+//! visits change little, because the weights of the settings are the ones that are expected.
 //!
 //! A feed that learns from what it has shown confirms itself. So acts from all feeds and from searches count alike, the
 //! posts that could have been chosen are those of all feeds, whether they were shown or not, and a recommended feed with
@@ -40,13 +40,14 @@ pub(super) const LEARNED: &str = "learned";
 /// The minimum number of visits to learn from.
 const VISITS_MIN: usize = 50;
 /// The weight of the settings, as the number of visits that would say the same.
-const PRIOR: f64 = 100.0;
+const PRIOR: f64 = 30.0;
 /// How much less the freshness of a day is expected to have a weight: it hides what a member has missed.
 const FRESH_PRIOR: f64 = 3.0;
-/// The part of the visits that decides whether the weights are better, the latest ones.
-const LATEST: usize = 5;
-/// The number of standard errors by which learned weights must be better, so that chance alone makes one of twenty better.
-const ERRORS: f64 = 1.64;
+/// The number of parts of the visits of the cross-validation.
+///
+/// Source: Tashman, *Out-of-sample tests of forecasting accuracy: an analysis and review*, International Journal of Forecasting
+/// 16(4), 2000: with a rolling origin, because members choose in the order of time.
+const PARTS: usize = 5;
 
 /// What was learned from the acts of members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -57,14 +58,14 @@ pub struct Learned {
     pub visits: usize,
     /// The number of members who made them.
     pub members: usize,
-    /// The normalised discounted cumulative gain of the first ten posts of the feed with the weights of the settings, on the
-    /// latest fifth of the visits, from which nothing was learned for this …
+    /// The normalised discounted cumulative gain of the first ten posts of the feed with the weights of the settings, on all
+    /// visits but the first fifth …
     pub ndcg10_of_settings: f64,
-    /// … with learned weights …
+    /// … with weights learned from the fifths before that of the visit …
     pub ndcg10: f64,
     /// … and the standard error of the difference, with the visits of a member as one cluster.
     pub ndcg10_error: f64,
-    /// Whether the weights are used: the difference is more than 1.64 standard errors.
+    /// Whether the weights are used: the gain with them is greater.
     #[schema(examples(true))]
     pub is_better: bool,
     /// The weights.
@@ -126,20 +127,24 @@ fn learn(
     if visits.len() < VISITS_MIN {
         return Ok(None);
     }
-    let (earlier, latest) = visits.split_at(visits.len() - visits.len() / LATEST);
     let mut walk = Walk::new(store, index, acts, (popularity, config), visits.len(), is_stopped);
     let mut all: Vec<(MemberKey, Choices)> = Vec::new();
-    walk.walk(earlier, |lesson| all.extend(lesson.choices().map(|choices| (lesson.visit.member, choices))))?;
     let of_settings = Scoring::of(config);
     let settings = of_settings.weights.0.map(f64::from);
-    let learned = Scoring { weights: learned_from(&all, &settings), ..of_settings.clone() };
     let (mut before, mut gains) = (Clusters::default(), Clusters::default());
-    walk.walk(latest, |lesson| {
-        let (member, gain) = (lesson.visit.member, lesson.gain(&of_settings));
-        before.add(member, gain);
-        gains.add(member, lesson.gain(&learned) - gain);
-        all.extend(lesson.choices().map(|choices| (member, choices)));
-    })?;
+    for part in visits.chunks(visits.len().div_ceil(PARTS)) {
+        let learned = (!all.is_empty())
+            .then(|| Scoring { weights: learned_from(&all, &settings), ..of_settings.clone() });
+        walk.walk(part, |lesson| {
+            let member = lesson.visit.member;
+            if let Some(learned) = &learned {
+                let gain = lesson.gain(&of_settings);
+                before.add(member, gain);
+                gains.add(member, lesson.gain(learned) - gain);
+            }
+            all.extend(lesson.choices().map(|choices| (member, choices)));
+        })?;
+    }
     if all.len() < VISITS_MIN || is_stopped() {
         return Ok(None);
     }
@@ -150,7 +155,7 @@ fn learn(
         ndcg10_of_settings: before.mean(),
         ndcg10: before.mean() + gains.mean(),
         ndcg10_error: gains.error(),
-        is_better: gains.mean() > ERRORS * gains.error(),
+        is_better: gains.mean() > 0.0,
         weights: learned_from(&all, &settings),
     }))
 }

@@ -8,7 +8,7 @@
 //! posts ([`frequencies`]). So a search costs the same however many posts match, and both engines find the same.
 //!
 //! Posts that a new version of the index lacks are inserted from the newest to the oldest, so the missing ones are always those
-//! below the first entry ([`next_unindexed`]).
+//! below the first entry ([`unindexed_before`]).
 
 mod candidates;
 mod entry;
@@ -27,7 +27,7 @@ use crate::store::{Arg, Dialect, Row, StoreError, Tx, row_each, run_each};
 use candidates::{Candidate, Scope, TIER};
 
 pub(super) use entry::Entry;
-pub(crate) use frequencies::TermFrequencies;
+pub(crate) use frequencies::{LatestTerms, TermFrequencies};
 pub(crate) use indexer::Indexer;
 pub(crate) use query::Query;
 
@@ -167,15 +167,17 @@ pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
     tx.run("DELETE FROM post_terms", &[]).map(drop)
 }
 
-/// Returns the greatest key of the posts that are not in the index yet, because it was emptied; `None` if it is complete.
-pub(super) fn next_unindexed(tx: &mut dyn Tx) -> Result<Option<PostKey>, StoreError> {
-    let sql = "SELECT max(key) FROM post WHERE key < coalesce((SELECT min(post) FROM post_terms), $1)";
-    tx.one(sql, &[PostKey::MAX.into()])?.take(0)
+/// Returns the key before which posts are not in the index yet, because it was emptied; `None` if it is complete.
+pub(super) fn unindexed_before(tx: &mut dyn Tx) -> Result<Option<PostKey>, StoreError> {
+    let first: Option<PostKey> = tx.one("SELECT min(post) FROM post_terms", &[])?.take(0)?;
+    let first = first.unwrap_or(PostKey::MAX);
+    let is_incomplete = tx.row("SELECT 1 FROM post WHERE key < $1 LIMIT 1", &[first.into()])?.is_some();
+    Ok(is_incomplete.then_some(first))
 }
 
 /// Returns which of these words a post of the index has.
 ///
-/// It reads all posts with a word that PostgreSQL finds, so it is for words that few posts have.
+/// PostgreSQL counts all posts with a word, so it is for words that few posts have.
 pub(crate) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, StoreError> {
     let has = |word: &String| -> Result<bool, StoreError> {
         let word = std::slice::from_ref(word);

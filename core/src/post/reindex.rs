@@ -91,25 +91,25 @@ pub(crate) fn fill_index(
     progress: &mut dyn FnMut(u64) -> Result<(), StoreError>,
 ) -> Result<()> {
     database.write(index::clear)?;
-    let mut done = 0;
-    loop {
-        match database.write(index_page)? {
-            0 => return Ok(()),
-            posts => done += posts,
-        }
+    let (mut done, mut before) = (0, Some(PostKey::MAX));
+    while let Some(key) = before {
+        let (last, posts) = database.write(|tx| index_page(tx, key))?;
+        before = last;
+        done += posts;
         progress(done)?;
     }
+    Ok(())
 }
 
-/// Inserts the newest posts that the search index lacks, as many as a transaction renews, and returns their number.
-fn index_page(tx: &mut dyn Tx) -> Result<u64, StoreError> {
-    let Some(newest) = index::next_unindexed(tx)? else { return Ok(0) };
-    let sql = format!("SELECT {COLUMNS} FROM post WHERE key <= $1 ORDER BY key DESC LIMIT $2");
-    let page = Source::page(tx.rows(&sql, &[newest.into(), RENEWED.into()])?)?;
+/// Inserts the newest posts before this key into the search index, as many as a transaction renews. Returns the key of the last one
+/// and their number.
+fn index_page(tx: &mut dyn Tx, before: PostKey) -> Result<(Option<PostKey>, u64), StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM post WHERE key < $1 ORDER BY key DESC LIMIT $2");
+    let page = Source::page(tx.rows(&sql, &[before.into(), RENEWED.into()])?)?;
     let entry = |post: &Source| post.entry(&TokenFields::of(&post.title, &post.post));
     let changes: Vec<_> = page.iter().map(|post| index::Change::Insert(entry(post))).collect();
     index::write(tx, &changes)?;
-    Ok(changes.len() as u64)
+    Ok((page.last().map(|post| post.key), changes.len() as u64))
 }
 
 /// Renews posts while the database is opened, for a moment. The thread of a service, or the next program, does the rest.
@@ -121,11 +121,11 @@ pub(crate) fn begin_to_renew(store: &Store) -> Result<()> {
 /// Returns whether a post has outdated tokens, or is not in the search index yet.
 pub(crate) fn is_outdated(tx: &mut dyn Tx) -> Result<bool, StoreError> {
     let sql = "SELECT 1 FROM post WHERE tokenizer = 0 LIMIT 1";
-    Ok(tx.row(sql, &[])?.is_some() || index::next_unindexed(tx)?.is_some())
+    Ok(tx.row(sql, &[])?.is_some() || index::unindexed_before(tx)?.is_some())
 }
 
-/// Makes the tokens of posts again that were made by the rules of an earlier program, and completes the search index after an
-/// update of the schema has emptied it, newest first. Returns when nothing is left or `is_stopped` returns true.
+/// Completes the search index after an update of the schema has emptied it, and makes the tokens of posts again that were made by
+/// the rules of an earlier program, newest first. Returns when nothing is left or `is_stopped` returns true.
 ///
 /// Searches work meanwhile, and miss posts that have a word only in its new form or are not in the index yet. Other processes
 /// may do the same. What a killed process has left undone is continued.
@@ -133,6 +133,20 @@ pub(crate) fn is_outdated(tx: &mut dyn Tx) -> Result<bool, StoreError> {
 /// # Errors
 /// When the store fails.
 pub(crate) fn renew(store: &Store, is_stopped: &dyn Fn() -> bool) -> Result<()> {
+    let mut indexed = 0_u64;
+    while !is_stopped() {
+        let page = |tx: &mut dyn Tx| match index::unindexed_before(tx)? {
+            Some(before) => Ok::<_, StoreError>(index_page(tx, before)?.1),
+            None => Ok(0),
+        };
+        match store.write_long(Isolation::Alone, page)? {
+            0 => break,
+            posts => indexed += posts,
+        }
+    }
+    if indexed > 0 {
+        tracing::info!(posts = indexed, "the search index was completed");
+    }
     let mut renewed = 0_u64;
     while !is_stopped() {
         let posts = store.read(outdated)?;
@@ -148,16 +162,6 @@ pub(crate) fn renew(store: &Store, is_stopped: &dyn Fn() -> bool) -> Result<()> 
     }
     if renewed > 0 {
         tracing::info!(posts = renewed, "posts were split into words again by the rules of this version");
-    }
-    let mut indexed = 0_u64;
-    while !is_stopped() {
-        match store.write_long(Isolation::Alone, index_page)? {
-            0 => break,
-            posts => indexed += posts,
-        }
-    }
-    if indexed > 0 {
-        tracing::info!(posts = indexed, "the search index was completed");
     }
     Ok(())
 }
@@ -229,8 +233,9 @@ mod tests {
         }
         assert_eq!(outdated_posts(&service), 0);
         outdate(&service);
-        let stop_after_one = std::cell::Cell::new(0);
-        let is_stopped = || stop_after_one.replace(stop_after_one.get() + 1) == 1;
+        // Before two pages of the index, before the look for a third one, and before a page of tokens.
+        let asked = std::cell::Cell::new(0);
+        let is_stopped = || asked.replace(asked.get() + 1) >= 4;
         renew(service.store(), &is_stopped).unwrap();
         assert_eq!(outdated_posts(&service), 5);
         renew(service.store(), &|| false).unwrap();

@@ -211,6 +211,14 @@ pub(super) fn update(
         new.end_date.into(),
     ];
     tx.run(sql, &args)?;
+    let indexed = |content: &'_ Content| {
+        let Content { title, post, topic, tag, date, end_date, address: _, img: _ } = content.clone();
+        (title, post, topic, tag, date, end_date)
+    };
+    if indexed(&old.content) == indexed(new) {
+        tx.touch(Topic::PostTexts);
+        return change::add(tx, key);
+    }
     let tokens = tokens.unwrap_or_else(|| Arc::new(TokenFields::of(&new.title, &new.post)));
     derived.index.push(index::Change::Update(entry(key, new, &tokens)));
     if (&old.content.title, &old.content.post) != (&new.title, &new.post) {

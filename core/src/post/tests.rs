@@ -31,7 +31,7 @@ fn row(service: &Service, id: &str) -> FeedRow {
 
 /// Returns the number of rows of each table with data of posts.
 fn rows(service: &Service) -> Vec<i64> {
-    let tables = ["post", "post_stats", "label", "category", "post_index"];
+    let tables = ["post", "post_stats", "label", "category", "post_terms"];
     let count = |table: &str| {
         let sql = format!("SELECT count(*) FROM {table}");
         service.store().read(|tx| tx.one(&sql, &[])?.take(0)).unwrap()

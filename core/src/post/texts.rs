@@ -29,27 +29,13 @@ pub(crate) fn page(tx: &mut dyn Tx, before: PostKey) -> Result<Vec<Text>, StoreE
     tx.rows(sql, &[before.into(), PAGE.into()])?.into_iter().map(text).collect()
 }
 
-/// Returns the tokens of the next posts after a key, with the keys in ascending order; empty after the last post.
+/// Returns the tokens of the next posts whose keys are above a number, with the keys in ascending order; empty after the last post.
 ///
 /// # Errors
 /// Fails if the store fails.
-pub(crate) fn tokens_after(tx: &mut dyn Tx, after: PostKey) -> Result<Vec<(PostKey, String)>, StoreError> {
+pub(crate) fn tokens_after(tx: &mut dyn Tx, after: i64) -> Result<Vec<(PostKey, String)>, StoreError> {
     let sql = "SELECT key, token FROM post WHERE key > $1 ORDER BY key LIMIT $2";
-    tokens_of(tx.rows(sql, &[after.into(), TOKENS.into()])?)
-}
-
-/// Returns the tokens of the first of the `posts` latest posts, and of some posts after it.
-///
-/// # Errors
-/// Fails if the store fails.
-pub(crate) fn latest_tokens(tx: &mut dyn Tx, posts: i64) -> Result<Vec<(PostKey, String)>, StoreError> {
-    let sql = "SELECT key, token FROM post
-               WHERE key >= (SELECT min(key) FROM (SELECT key FROM post ORDER BY key DESC LIMIT $1) latest)
-               ORDER BY key LIMIT $2";
-    tokens_of(tx.rows(sql, &[posts.into(), TOKENS.into()])?)
-}
-
-fn tokens_of(rows: Vec<Row>) -> Result<Vec<(PostKey, String)>, StoreError> {
+    let rows = tx.rows(sql, &[after.into(), TOKENS.into()])?;
     rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
 }
 

@@ -11,7 +11,7 @@ use super::{
     Domain, Domains, LatelySearches, PostHit, SITES, SearchResult, checked, checked_num, similarity, snippet,
     terms,
 };
-use crate::post::index::{self, Query, SIMILAR_WEIGHT, Terms};
+use crate::post::index::{self, LatestTerms, Query, SIMILAR_WEIGHT, Terms};
 use crate::post::{Post, texts};
 use crate::profile::Listed;
 use crate::record::answer::{self, Encoded, Ready};
@@ -82,11 +82,12 @@ impl PostPage {
         let category = category.map(tidings_tokens::compose);
         let page = Page::of(paging, &search, category.as_deref(), num)?;
         let (terms, known) = terms::terms(tidings, &search)?;
-        let limit = tidings.config().query_timeout;
+        let (limit, latest) = (tidings.config().query_timeout, tidings.term_frequencies().latest()?);
         let (terms, found, texts, next) =
             tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
                 let mut terms = terms.clone();
-                let mut found = best(tidings, tx, &mut terms, &known, category.as_deref(), page.needed())?;
+                let mut found =
+                    best(tidings, tx, &latest, (&mut terms, &known), category.as_deref(), page.needed())?;
                 let next = page.cut(&mut found);
                 let ids = found.iter().map(|(post, _)| post.id.as_str()).filter(|_| snippets);
                 let texts = texts::beginnings(tx, ids, snippet::SEARCHED)?;
@@ -104,14 +105,14 @@ impl PostPage {
 fn best(
     tidings: &Tidings,
     tx: &mut dyn Tx,
-    terms: &mut Terms,
-    known: &[bool],
+    latest: &LatestTerms,
+    (terms, known): (&mut Terms, &[bool]),
     category: Option<&str>,
     num: usize,
 ) -> Result<Vec<(Post, f64)>, StoreError> {
     let now = tidings.now();
     let mut find = |terms: &Terms| {
-        let query = Query::new(terms, tidings.term_frequencies())?;
+        let query = Query::new(terms, latest);
         query.map_or_else(|| Ok(Vec::new()), |query| index::find(tx, &query, category, now, num))
     };
     let mut found = find(terms)?;
@@ -223,7 +224,7 @@ impl Operation for FindSites {
         let search = checked(&self.search)?;
         let page = Page::of(paging, &search, None, SITES)?;
         let terms = Terms { words: terms::words(tidings, &search)?, ..Terms::default() };
-        let Some(query) = Query::new(&terms, tidings.term_frequencies())? else {
+        let Some(query) = Query::new(&terms, &*tidings.term_frequencies().latest()?) else {
             let next = page.cut(&mut Vec::<Domain>::new());
             return Ok(Domains { search_result: Vec::new(), next });
         };

@@ -6,8 +6,6 @@
 //! are searched, because others find less relevant posts. If posts have all words of a search, similar words only add posts
 //! when the others find too few.
 
-use std::collections::HashMap;
-
 use tidings_tokens::{hangul, tokens};
 
 use crate::Tidings;
@@ -149,9 +147,10 @@ fn similar(tidings: &Tidings, tokens: &[String], known: &[bool]) -> Vec<String> 
 
 /// Returns which of these words posts have.
 fn known(tidings: &Tidings, tokens: &[String]) -> Result<Vec<bool>> {
-    let latest =
-        |words: &HashMap<Box<str>, u32>| tokens.iter().map(|token| words.contains_key(&**token)).collect();
-    let mut known: Vec<bool> = tidings.term_frequencies().with_words(latest)?;
+    let latest = tidings.term_frequencies().latest()?;
+    let is_known =
+        |token: &String| latest.words().contains_key(token.as_str()) || words::is_in_posts(tidings, token);
+    let mut known: Vec<bool> = tokens.iter().map(is_known).collect();
     let rare: Vec<usize> = (0..tokens.len()).filter(|at| !known[*at]).collect();
     if rare.is_empty() {
         return Ok(known);

@@ -1,7 +1,7 @@
 //! The parts of statements that the engines write differently, by name.
 //!
 //! Statements use the SQL that all engines share. Where there is none, a statement gets the text from the [`Dialect`] of
-//! its transaction. The search index, of which the engines share nothing, has a file for each engine in `post/index/`.
+//! its transaction. The search index finds posts in another way on each engine: see `post/index.rs`.
 
 use std::borrow::Cow;
 

@@ -115,6 +115,11 @@ impl Current {
         Arc::new(Self { model, unknown: Mutex::new(LruCache::with_hasher(CACHED, RandomState::new())) })
     }
 
+    /// Returns when the model was made.
+    pub(crate) fn made(&self) -> Timestamp {
+        Timestamp::from_millis(self.model.origin.made)
+    }
+
     /// Returns the words in the order of their numbers.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         self.model.words().iter().map(|word| &**word)

@@ -18,16 +18,16 @@ pub(crate) fn corrections(tidings: &Tidings, words: &[&str]) -> Result<Vec<Optio
         return Ok(Vec::new());
     }
     let model = tidings.words().current();
-    let candidates: Vec<Vec<String>> = tidings.term_frequencies().with_words(|latest| {
-        let in_model = model.iter().flat_map(|current| {
-            let words = current.words().filter(|word| !latest.contains_key(*word));
-            words.filter(|word| current.model.is_in_posts(word)).map(|word| (word, 0))
-        });
-        let known: Vec<(&str, u32)> =
-            latest.iter().map(|(word, posts)| (&**word, *posts)).chain(in_model).collect();
-        let of = |word: &&str| spelling::corrections(word, known.iter().copied());
-        words.iter().map(|word| of(word).into_iter().map(str::to_owned).collect()).collect()
-    })?;
+    let latest = tidings.term_frequencies().latest()?;
+    let in_model = model.iter().flat_map(|current| {
+        let words = current.words().filter(|word| !latest.words().contains_key(*word));
+        words.filter(|word| current.model.is_in_posts(word)).map(|word| (word, 0))
+    });
+    let known: Vec<(&str, u32)> =
+        latest.words().iter().map(|(word, posts)| (&**word, *posts)).chain(in_model).collect();
+    let of = |word: &&str| spelling::corrections(word, known.iter().copied());
+    let candidates: Vec<Vec<String>> =
+        words.iter().map(|word| of(word).into_iter().map(str::to_owned).collect()).collect();
     // A post may have been changed or removed.
     let all = candidates.concat();
     let limit = tidings.config().query_timeout;

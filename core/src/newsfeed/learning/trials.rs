@@ -3,9 +3,9 @@
 use super::super::clusters::Clusters;
 use crate::record::id::MemberKey;
 
-/// The number of standard errors by which another choice must be better, so that chance alone makes the best of eleven others
-/// better in one of twenty stores.
-const ERRORS: f64 = 2.6;
+/// The number of standard errors by which another choice must be better, so that the choice does not change between values that
+/// are equally good. More would keep small stores from their best one.
+const ERRORS: f64 = 1.0;
 
 /// The gains of several choices.
 pub(super) struct Trials {

@@ -1,7 +1,8 @@
 //! The frequencies of terms in the latest posts, in memory: how many of the posts have each.
 //!
 //! Searches weight words by their rarity, and unknown words are corrected to known ones. Both need no exact figures of large
-//! databases, so nothing is stored, and a search need not count its matches.
+//! databases, so nothing is stored, and a search need not count its matches. The first of these posts depends only on the
+//! number of the newest one, so all servers have the same frequencies.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,28 +11,31 @@ use std::time::{Duration, Instant};
 use super::entry::{self, hash};
 use crate::base::keyed::NumberMap;
 use crate::post::texts;
-use crate::record::id::PostKey;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
 
-/// The number of latest posts that are read at first. Later posts are added.
+/// The minimum number of latest posts, and their maximum number is twice as many.
 const POSTS: i64 = 20_000;
 /// The number of posts up to which all are read again when one of them was changed or removed, and new ones at once.
 const REREAD_MAX: usize = 2_000;
+/// The part of more posts that must have changed for this.
+const REREAD_PART: i64 = 10;
 /// The minimum time between two looks for new posts where there are more.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The number of words from which on fewer posts are read again, with about 60 bytes each.
+/// The number of words from which on half as many posts are read, with about 60 bytes each.
 const WORDS_MAX: usize = 300_000;
 
 /// The frequencies of terms that a process keeps.
 pub(crate) struct TermFrequencies {
     store: Arc<Store>,
-    latest: Mutex<Latest>,
+    /// The current ones, and when they were last compared with the database.
+    latest: Mutex<(Arc<LatestTerms>, Option<Instant>)>,
 }
 
 /// The terms of the latest posts.
-struct Latest {
-    /// The number of latest posts that are read at first.
-    first: i64,
+#[derive(Clone)]
+pub(crate) struct LatestTerms {
+    /// The minimum number of posts.
+    posts_min: i64,
     /// The words with the number of their posts.
     words: HashMap<Box<str>, u32>,
     /// The number of posts with each part of a word, by its hash.
@@ -39,11 +43,14 @@ struct Latest {
     posts: usize,
     /// The number of distinct words of all these posts together.
     length: usize,
-    /// The greatest key of these posts.
-    last: Option<PostKey>,
-    /// The version of the posts that was read, and the number of changes of their words until then.
-    read: Option<(i64, i64)>,
-    looked: Option<Instant>,
+    /// The key before that of the first post, and the greatest key.
+    before: i64,
+    last: i64,
+    /// The version of the posts that was read.
+    version: Option<i64>,
+    /// The number of changes of the words of posts until then, without those of posts that were changed or removed since the first
+    /// reading.
+    changes: i64,
 }
 
 /// The frequencies of the terms of a search.
@@ -61,94 +68,95 @@ pub(super) struct Frequencies {
 impl TermFrequencies {
     /// Returns the frequencies of a database, which are read when they are first needed.
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        Self { store, latest: Mutex::new(Latest::new(POSTS)) }
+        Self { store, latest: Mutex::new((Arc::new(LatestTerms::new(POSTS, 0)), None)) }
     }
 
-    /// Calls `then` with the words of the latest posts, and the number of posts that have each.
+    /// Returns the terms of the latest posts, up to a second old in a large database.
     ///
     /// # Errors
     /// Fails if the store fails.
-    pub(crate) fn with_words<T>(
-        &self,
-        then: impl FnOnce(&HashMap<Box<str>, u32>) -> T,
-    ) -> Result<T, StoreError> {
-        self.with(|latest| then(&latest.words))
-    }
-
-    /// Returns the frequencies of terms, of which those of parts are second.
-    #[expect(clippy::cast_precision_loss, reason = "numbers of posts and words are far below 2^53")]
-    pub(super) fn of(&self, words: &[&str], parts: &[u32]) -> Result<Frequencies, StoreError> {
-        self.with(|latest| {
-            let words = words.iter().map(|word| latest.words.get(*word));
-            let parts = parts.iter().map(|part| latest.parts.get(part));
-            let posts = latest.posts.max(1) as f64;
-            Frequencies {
-                of_terms: words
-                    .chain(parts)
-                    .map(|posts| posts.map_or(0.0, |posts| f64::from(*posts)))
-                    .collect(),
-                posts,
-                length: (latest.length as f64 / posts).max(1.0),
-                all: latest.last.map_or(0.0, |last| last.as_i64() as f64),
-            }
-        })
-    }
-
-    fn with<T>(&self, then: impl FnOnce(&Latest) -> T) -> Result<T, StoreError> {
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_old = latest.read.is_none_or(|(version, _)| self.store.version(Topic::Posts) > version);
-        let is_due = latest.posts <= REREAD_MAX || latest.looked.is_none_or(|at| at.elapsed() >= PAUSE);
+    pub(crate) fn latest(&self) -> Result<Arc<LatestTerms>, StoreError> {
+        let mut guard = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let (latest, looked) = &mut *guard;
+        let is_old = latest.version.is_none_or(|version| self.store.version(Topic::Posts) > version);
+        let is_due = latest.posts <= REREAD_MAX || looked.is_none_or(|at| at.elapsed() >= PAUSE);
         if is_old && is_due {
-            self.store.read(|tx| latest.catch_up(tx))?;
-            latest.looked = Some(Instant::now());
+            let read = self.store.read(|tx| Arc::make_mut(latest).catch_up(tx));
+            *looked = Some(Instant::now());
+            read?;
         }
-        Ok(then(&latest))
+        Ok(Arc::clone(latest))
     }
 }
 
-impl Latest {
-    fn new(first: i64) -> Self {
+impl LatestTerms {
+    fn new(posts_min: i64, before: i64) -> Self {
         Self {
-            first,
+            posts_min,
             words: HashMap::new(),
             parts: NumberMap::default(),
             posts: 0,
             length: 0,
-            last: None,
-            read: None,
-            looked: None,
+            before,
+            last: before,
+            version: None,
+            changes: 0,
+        }
+    }
+
+    /// Returns the words, and the number of posts that have each.
+    pub(crate) fn words(&self) -> &HashMap<Box<str>, u32> {
+        &self.words
+    }
+
+    /// Returns the frequencies of terms: first of these words, then of parts with these hashes.
+    #[expect(clippy::cast_precision_loss, reason = "numbers of posts and words are far below 2^53")]
+    pub(super) fn of(&self, words: &[&str], parts: &[u32]) -> Frequencies {
+        let words = words.iter().map(|word| self.words.get(*word));
+        let parts = parts.iter().map(|part| self.parts.get(part));
+        let posts = self.posts.max(1) as f64;
+        Frequencies {
+            of_terms: words.chain(parts).map(|posts| posts.map_or(0.0, |posts| f64::from(*posts))).collect(),
+            posts,
+            length: (self.length as f64 / posts).max(1.0),
+            all: self.last as f64,
         }
     }
 
     fn catch_up(&mut self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         let (version, changes) = (version_in(tx, Topic::Posts)?, texts::changes(tx)?);
         if self.words.len() + self.parts.len() > WORDS_MAX {
-            // Even the first posts may have too many.
-            let is_first = i64::try_from(self.posts).is_ok_and(|posts| posts <= self.first);
-            *self = Self::new(if is_first { self.first / 2 } else { self.first });
+            *self = Self::new((self.posts_min / 2).max(1), 0);
         }
-        let posts = self.posts;
+        let newest: i64 = tx.one("SELECT coalesce(max(key), 0) FROM post", &[])?.take(0)?;
+        let before = ((newest / self.posts_min - 1) * self.posts_min).max(0);
+        if before != self.before {
+            *self = Self::new(self.posts_min, before);
+        }
+        let (is_first, posts) = (self.version.is_none(), self.posts);
         self.read_new(tx)?;
-        let is_small = posts <= REREAD_MAX;
-        let new = i64::try_from(self.posts - posts).unwrap_or(i64::MAX);
-        if is_small && self.read.is_some_and(|(_, before)| changes - before != new) {
-            *self = Self::new(self.first);
+        let count = |posts: usize| i64::try_from(posts).unwrap_or(i64::MAX);
+        let changed = changes - self.changes - count(self.posts - posts);
+        if !is_first && changed != 0 && (posts <= REREAD_MAX || changed > count(posts) / REREAD_PART) {
+            *self = Self::new(self.posts_min, before);
             self.read_new(tx)?;
+            self.changes = changes;
+        } else if is_first {
+            self.changes = changes;
+        } else {
+            self.changes += count(self.posts - posts);
         }
-        self.read = Some((version, changes));
+        self.version = Some(version);
         Ok(())
     }
 
     /// Adds the words of the posts after the last one.
     fn read_new(&mut self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         let mut parts: Vec<u32> = Vec::new();
-        loop {
-            let page = match self.last {
-                Some(last) => texts::tokens_after(tx, last)?,
-                None => texts::latest_tokens(tx, self.first.max(1))?,
-            };
-            let Some((last, _)) = page.last() else { return Ok(()) };
-            self.last = Some(*last);
+        while self.words.len() + self.parts.len() <= WORDS_MAX {
+            let page = texts::tokens_after(tx, self.last)?;
+            let Some((last, _)) = page.last() else { break };
+            self.last = last.as_i64();
             self.posts += page.len();
             for (_, tokens) in &page {
                 parts.clear();
@@ -167,5 +175,47 @@ impl Latest {
                 parts.iter().for_each(|part| *self.parts.entry(*part).or_default() += 1);
             }
         }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Caller;
+    use crate::post::{self, Draft};
+    use crate::testing;
+
+    #[test]
+    fn frequencies_are_those_of_the_posts_and_the_first_post_depends_on_the_newest() {
+        let service = testing::service();
+        let insert = |n: i64| {
+            let draft = Draft {
+                title: Some(if n % 2 > 0 { "sea 도서관" } else { "sea" }.into()),
+                url: Some(format!("https://a.example/{n}")),
+                ..Draft::default()
+            };
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+        };
+        let ids: Vec<String> = (1..=10).map(insert).collect();
+        let pair = hash(&entry::pair("서관"));
+        let of = |latest: &LatestTerms| latest.of(&["sea", "도서관", "whale"], &[pair]);
+        let all = of(&service.term_frequencies().latest().unwrap());
+        assert_eq!(all.of_terms, [10.0, 5.0, 0.0, 5.0]);
+        assert!((all.length - 1.5).abs() < 1e-9 && (all.posts, all.all) == (10.0, 10.0));
+        service.call(&Caller::Operator, post::Remove { post_obi: (&ids[0]).into() }).unwrap();
+        let left = of(&service.term_frequencies().latest().unwrap());
+        assert_eq!(left.of_terms, [9.0, 4.0, 0.0, 4.0]);
+
+        let read = |latest: &mut LatestTerms| service.store().read(|tx| latest.catch_up(tx)).unwrap();
+        let mut early = LatestTerms::new(4, 0);
+        read(&mut early);
+        assert_eq!((early.before, early.posts), (4, 6), "the posts 5 to 10");
+        (11..=12).for_each(|n| drop(insert(n)));
+        read(&mut early);
+        let mut late = LatestTerms::new(4, 0);
+        read(&mut late);
+        assert_eq!((late.before, late.posts), (8, 4));
+        assert_eq!((early.before, early.words), (late.before, late.words));
     }
 }

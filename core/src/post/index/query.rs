@@ -5,9 +5,8 @@ use std::cmp::Ordering;
 use tidings_tokens::{hangul, tokens};
 
 use super::entry::{Counts, hash, in_title, label, pair};
-use super::frequencies::{Frequencies, TermFrequencies};
+use super::frequencies::{Frequencies, LatestTerms};
 use super::{FORM_WEIGHT, QUERY_TOKENS, SIMILAR_WEIGHT, Terms};
-use crate::store::StoreError;
 
 /// The weight of a pair of syllables relative to a word of the search.
 const PAIR_WEIGHT: f64 = 0.6;
@@ -61,13 +60,10 @@ pub(super) struct Condition {
 }
 
 impl Query {
-    /// Creates a query for terms; `None` without words of the search.
-    ///
-    /// # Errors
-    /// Fails if the store fails.
-    pub(crate) fn new(terms: &Terms, frequencies: &TermFrequencies) -> Result<Option<Self>, StoreError> {
+    /// Creates a query for terms, with the rarity that they have in the latest posts; `None` without words of the search.
+    pub(crate) fn new(terms: &Terms, latest: &LatestTerms) -> Option<Self> {
         if terms.words.is_empty() {
-            return Ok(None);
+            return None;
         }
         let groups = [(&terms.words, 1.0), (&terms.forms, FORM_WEIGHT), (&terms.similar, SIMILAR_WEIGHT)];
         let words: Vec<(&str, f64)> = groups
@@ -79,8 +75,7 @@ impl Query {
         pairs.sort_unstable();
         pairs.dedup();
         let hashes: Vec<u32> = pairs.iter().map(|pair| hash(pair)).collect();
-        let frequencies =
-            frequencies.of(&words.iter().map(|(word, _)| *word).collect::<Vec<_>>(), &hashes)?;
+        let frequencies = latest.of(&words.iter().map(|(word, _)| *word).collect::<Vec<_>>(), &hashes);
         let pairs_weighted = pairs.iter().map(|pair| (&**pair, PAIR_WEIGHT));
         let mut all: Vec<Term> = words
             .iter()
@@ -97,7 +92,7 @@ impl Query {
         let [required, required_parts] =
             required(searched).map(|terms| terms.into_iter().map(with_share).collect::<Vec<_>>());
         let (length, posts) = (frequencies.length, frequencies.all);
-        Ok(Some(Self { terms: all, words: count, required, required_parts, length, posts }))
+        Some(Self { terms: all, words: count, required, required_parts, length, posts })
     }
 
     /// Returns the conditions by which the posts are found that may match best: those with all words of the search in the title,
@@ -215,7 +210,7 @@ mod tests {
         }
         let query = |words: &[&str], forms: &[&str]| {
             let terms = Terms { words: strings(words), forms: strings(forms), ..Terms::default() };
-            Query::new(&terms, service.term_frequencies()).unwrap().unwrap()
+            Query::new(&terms, &service.term_frequencies().latest().unwrap()).unwrap()
         };
         let condition =
             |all: &[&str], any: &[&str], share| Condition { all: strings(all), any: strings(any), share };

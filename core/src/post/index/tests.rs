@@ -5,7 +5,10 @@ mod agreement;
 
 use super::*;
 use crate::Tidings;
+use std::fmt::Write as _;
+
 use crate::account::Caller;
+use crate::import::to_the_end;
 use crate::post::token_fields::TokenFields;
 use crate::post::{self, Draft};
 use crate::store::Isolation;
@@ -38,7 +41,7 @@ fn found_by(tidings: &Tidings, words: &[&str], forms: &[&str], similar: &[&str])
     let [words, forms, similar] =
         [words, forms, similar].map(|words| words.iter().map(|word| (*word).to_owned()).collect());
     let terms = Terms { words, forms, similar };
-    let query = Query::new(&terms, tidings.term_frequencies()).unwrap().unwrap();
+    let query = Query::new(&terms, &tidings.term_frequencies().latest().unwrap()).unwrap();
     let found = tidings.store().read(|tx| find(tx, &query, None, NOW, 10)).unwrap();
     found.into_iter().map(|(post, relevance)| (post.title, relevance)).collect()
 }
@@ -114,7 +117,7 @@ fn fewer_posts_are_the_first_of_more() {
         (["sea", "whale"], Vec::new(), Some("tag 0"), 8),
     ] {
         let terms = Terms { words: words.map(str::to_owned).into(), forms, ..Terms::default() };
-        let query = Query::new(&terms, service.term_frequencies()).unwrap().unwrap();
+        let query = Query::new(&terms, &service.term_frequencies().latest().unwrap()).unwrap();
         let found = |num| {
             let found = service.store().read(|tx| find(tx, &query, category, NOW, num)).unwrap();
             found.into_iter().map(|(post, relevance)| (post.id, relevance)).collect::<Vec<_>>()
@@ -124,6 +127,36 @@ fn fewer_posts_are_the_first_of_more() {
         for num in 1..number {
             assert_eq!(found(num), all[..num], "{words:?} {num}");
         }
+    }
+}
+
+#[test]
+fn the_best_thousand_come_first_and_the_next_are_no_more_relevant() {
+    let service = service();
+    let mut lines = String::new();
+    for n in 0..2_200 {
+        let title = if n % 3 > 0 { "a whale" } else { "whale and orca" };
+        writeln!(
+            lines,
+            r#"{{"title":"{title}","post":"{}","url":"https://a.example/{n}","date":"2026-01-01"}}"#,
+            "sea ".repeat(n % 7)
+        )
+        .unwrap();
+    }
+    post::import(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
+    let terms = Terms { words: ["whale", "sea"].map(str::to_owned).into(), ..Terms::default() };
+    let query = Query::new(&terms, &service.term_frequencies().latest().unwrap()).unwrap();
+    let found = |num| {
+        let found = service.store().read(|tx| find(tx, &query, None, NOW, num)).unwrap();
+        found.into_iter().map(|(post, relevance)| (post.url, relevance)).collect::<Vec<_>>()
+    };
+    let all = found(3_000);
+    assert_eq!(all.len(), 2_200);
+    assert!(all.is_sorted_by(|one, other| one.1 >= other.1));
+    let urls: std::collections::HashSet<&String> = all.iter().map(|(url, _)| url).collect();
+    assert_eq!(urls.len(), 2_200);
+    for num in [999, 1_000, 1_001, 2_199] {
+        assert_eq!(found(num), all[..num], "{num}");
     }
 }
 
