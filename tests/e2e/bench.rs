@@ -173,7 +173,15 @@ fn known_posts_are_searched_by_title_words_and_mistyped_words() {
     let output = server.cli(["bench", "search"]).succeeded();
     let without_times: Vec<&str> =
         output.stdout.lines().map(|line| line.rsplit_once(' ').unwrap().0.trim()).collect();
-    insta::assert_snapshot!(without_times.join("\n"), @"");
+    insta::assert_snapshot!(without_times.join("\n"), @r"
+    script  by        searches  mrr@10  found@10
+    Hangul  title            1  1.0000    1.0000
+    Hangul  words            1  1.0000    1.0000
+    Hangul  mistyped         1  1.0000    1.0000
+    other   title            1  1.0000    1.0000
+    other   words            1  1.0000    1.0000
+    other   mistyped         1  1.0000    1.0000
+    ");
     assert!(output.stderr.contains("2 posts"), "{output:?}");
     let rows = server.cli(["bench", "search", "--json"]).succeeded().json()["rows"].take();
     assert!(rows[0]["ms"].as_f64().is_some_and(|ms| ms > 0.0) && rows[0]["found10"] == 1.0, "{rows}");

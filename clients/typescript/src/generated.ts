@@ -4047,6 +4047,8 @@ export interface components {
             readonly settings: components["schemas"]["SignalWeights"];
             readonly learned?: components["schemas"]["Learned"] | null;
             readonly pinned?: components["schemas"]["SignalWeights"] | null;
+            /** @description How popularity is measured. */
+            readonly popularity: components["schemas"]["PopularityInUse"];
         };
         /** @description Feedback of a member. The names of its fields are those of the interface. */
         readonly Feedback: {
@@ -4521,14 +4523,14 @@ export interface components {
             readonly members: number;
             /**
              * Format: double
-             * @description The normalised discounted cumulative gain of the first ten posts of the feed with the weights of the settings, on the
-             *     latest fifth of the visits, from which nothing was learned for this …
+             * @description The normalised discounted cumulative gain of the first ten posts of the feed with the weights of the settings, on all
+             *     visits but the first fifth …
              * @example 0.1
              */
             readonly ndcg10_of_settings: number;
             /**
              * Format: double
-             * @description … with learned weights …
+             * @description … with weights learned from the fifths before that of the visit …
              * @example 0.1
              */
             readonly ndcg10: number;
@@ -4539,12 +4541,47 @@ export interface components {
              */
             readonly ndcg10_error: number;
             /**
-             * @description Whether the weights are used: the difference is more than 1.64 standard errors.
+             * @description Whether the weights are used: the gain with them is greater.
              * @example true
              */
             readonly is_better: boolean;
             /** @description The weights. */
             readonly weights: components["schemas"]["SignalWeights"];
+        };
+        /** @description What the acts of members show about popularity. */
+        readonly LearnedPopularity: {
+            /**
+             * Format: date-time
+             * @description The time at which the acts were read.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly at: string;
+            /**
+             * @description The number of acts for which the orders of popularity were compared.
+             * @example 7
+             */
+            readonly acts: number;
+            /**
+             * @description The number of members who made them.
+             * @example 7
+             */
+            readonly members: number;
+            /**
+             * Format: double
+             * @description The half-life in days under which the next acts rank highest; `None` if acts lose no weight.
+             * @example 0.1
+             */
+            readonly half_life_days?: number | null;
+            /** @description What each half-life gives. */
+            readonly half_lives: readonly components["schemas"]["TriedHalfLife"][];
+            /**
+             * Format: double
+             * @description The lift with which the recommended feeds of members have the greatest gain.
+             * @example 0.1
+             */
+            readonly topic_lift: number;
+            /** @description What each lift gives. */
+            readonly topic_lifts: readonly components["schemas"]["TriedLift"][];
         };
         /** @description A refused line of an import. */
         readonly LineError: {
@@ -5409,6 +5446,22 @@ export interface components {
              * @enum {integer}
              */
             readonly members_only: 0 | 1;
+        };
+        /** @description The popularity in use. */
+        readonly PopularityInUse: {
+            /**
+             * Format: double
+             * @description The half-life in days, of the setting, or learned, or 3; `None` if acts lose no weight.
+             * @example 3
+             */
+            readonly half_life_days?: number | null;
+            /**
+             * Format: double
+             * @description How much the acts on its topic lift a post of the recommended feed: 1 adds the acts that it is expected to get.
+             * @example 0
+             */
+            readonly topic_lift: number;
+            readonly learned?: components["schemas"]["LearnedPopularity"] | null;
         };
         /** @description A post as newsfeeds and searches return it. */
         readonly Post: {
@@ -6336,6 +6389,8 @@ export interface components {
             readonly settings: components["schemas"]["SignalWeights"];
             readonly learned?: components["schemas"]["Learned"] | null;
             readonly pinned?: components["schemas"]["SignalWeights"] | null;
+            /** @description How popularity is measured. */
+            readonly popularity: components["schemas"]["PopularityInUse"];
         } & {
             /**
              * @description `success`.
@@ -7296,6 +7351,48 @@ export interface components {
              * @example 2026-11-20T08:36:00.000Z
              */
             readonly date: string;
+        };
+        /** @description The gain of the popular feed with a half-life. */
+        readonly TriedHalfLife: {
+            /**
+             * Format: double
+             * @description The half-life in days; `None` if acts lose no weight.
+             * @example 0.1
+             */
+            readonly half_life_days?: number | null;
+            /**
+             * Format: double
+             * @description The mean of 1 / log2(1 + rank) of the post of each act, among the posts on which the member had not acted.
+             * @example 0.1
+             */
+            readonly gain: number;
+            /**
+             * Format: double
+             * @description The standard error of its difference from the gain of the half-life before, with the acts of a member as one cluster.
+             * @example 0.1
+             */
+            readonly error: number;
+        };
+        /** @description The gain of the recommended feeds of members with a lift. */
+        readonly TriedLift: {
+            /**
+             * Format: double
+             * @description How much the acts on its topic lift a post.
+             * @example 0.1
+             */
+            readonly topic_lift: number;
+            /**
+             * Format: double
+             * @description The mean of the normalised discounted cumulative gain of the first ten posts, at the visits of members.
+             * @example 0.1
+             */
+            readonly gain: number;
+            /**
+             * Format: double
+             * @description The standard error of its difference from the gain of the lift before.
+             * @example 0.1
+             */
+            readonly error: number;
         };
         /** @description The body has another content type. */
         readonly UnsupportedMediaType: {

@@ -73,11 +73,11 @@ fn measure(world: &World, rows: Range, report: &mut Report) -> Result<()> {
     let find = |search: &str| Find { num: 10, search: search.into(), page: PostPage::default() };
     add("search for a word of one post", Flat, cost::each(|| tidings.call(&Caller::Guest, find(&name))));
     let common = data::word(1);
-    add("search for a common word", NLogN, cost::each(|| tidings.call(&Caller::Guest, find(&common))));
+    add("search for a common word", Flat, cost::each(|| tidings.call(&Caller::Guest, find(&common))));
     let topic = TOPICS[0];
     add(
         "the same within a topic",
-        NLogN,
+        Flat,
         cost::each(|| {
             tidings.call(
                 &Caller::Guest,
@@ -92,7 +92,7 @@ fn measure(world: &World, rows: Range, report: &mut Report) -> Result<()> {
     );
     add(
         "sites with a common word",
-        NLogN,
+        Flat,
         cost::each(|| {
             tidings.call(&Caller::Guest, FindSites { search: common.clone(), page: SitePage::default() })
         }),
