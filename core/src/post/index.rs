@@ -86,8 +86,8 @@ pub(super) fn write(tx: &mut dyn Tx, changes: &[Change]) -> Result<(), StoreErro
             }
         }
     }
-    let updated: Vec<PostKey> = updates.keys().copied().collect();
-    let were_in = remove(tx, &updated)?;
+    let keys: Vec<PostKey> = updates.keys().copied().collect();
+    let were_in = remove(tx, &keys)?;
     remove(tx, &removals)?;
     let updates = updates.into_iter().zip(were_in).filter(|(_, was_in)| *was_in).map(|(update, _)| update);
     let mut entries: Vec<&Entry> = inserts.into_iter().chain(updates).map(|(_, entry)| entry).collect();
@@ -245,6 +245,13 @@ pub(crate) struct Site {
     pub(crate) newest: String,
 }
 
+/// The matches of a site.
+struct OfSite {
+    posts: i64,
+    best: Candidate,
+    newest: Candidate,
+}
+
 /// Returns the sites of the 3,000 posts that match best, ordered by the number of these posts, the relevance of the best match,
 /// and the name: the first `num`.
 pub(crate) fn sites(
@@ -255,35 +262,29 @@ pub(crate) fn sites(
 ) -> Result<Vec<Site>, StoreError> {
     let mut matches = candidates::ranked(tx, query, Scope { category: None, now }, RESULTS_MAX)?;
     let hosts = rows(tx, "SELECT host FROM post WHERE key = $1", &matches)?;
-    /// A site with the places of its best and its newest match.
-    struct Found {
-        posts: i64,
-        best: Candidate,
-        newest: Candidate,
-    }
-    let mut sites: BTreeMap<String, Found> = BTreeMap::new();
+    let mut sites: BTreeMap<String, OfSite> = BTreeMap::new();
     for (row, candidate) in hosts.into_iter().zip(matches.drain(..)) {
         let Some(mut row) = row else { continue };
-        let found = Found { posts: 0, best: candidate, newest: candidate };
+        let found = OfSite { posts: 0, best: candidate, newest: candidate };
         let found = sites.entry(row.take(0)?).or_insert(found);
         found.posts += 1;
         if (candidate.date, candidate.key) > (found.newest.date, found.newest.key) {
             found.newest = candidate;
         }
     }
-    let mut sites: Vec<(String, Found)> = sites.into_iter().collect();
+    let mut sites: Vec<(String, OfSite)> = sites.into_iter().collect();
     // The sort is stable, so equal sites stay ordered by their names.
     sites.sort_by(|(_, one), (_, other)| {
         other.posts.cmp(&one.posts).then(other.best.relevance.total_cmp(&one.best.relevance))
     });
     sites.truncate(num);
-    let mut texts = |column: &str, of: fn(&Found) -> Candidate| -> Result<Vec<String>, StoreError> {
+    let mut texts = |column: &str, of: fn(&OfSite) -> Candidate| -> Result<Vec<String>, StoreError> {
         let of: Vec<Candidate> = sites.iter().map(|(_, found)| of(found)).collect();
         let rows = rows(tx, &format!("SELECT {column} FROM post WHERE key = $1"), &of)?;
         rows.into_iter().map(|row| row.map_or(Ok(String::new()), |mut row| row.take(0))).collect()
     };
     let (best, newest) = (texts("title", |found| found.best)?, texts("url", |found| found.newest)?);
-    let site = |((host, found), (best, newest)): ((String, Found), (String, String))| Site {
+    let site = |((host, found), (best, newest)): ((String, OfSite), (String, String))| Site {
         host,
         posts: found.posts,
         best,

@@ -60,6 +60,9 @@ pub struct Quality {
     pub ms: f64,
 }
 
+/// The place of the post among the results of a search, and the time that the search took in milliseconds.
+type Searched = (Option<usize>, f64);
+
 /// A post that is searched.
 struct Known {
     id: String,
@@ -80,7 +83,7 @@ pub fn evaluate(
     caller.operator()?;
     let known = sample(tidings)?;
     let mut random = Random::new(SEED);
-    let mut of_kinds: BTreeMap<(&'static str, usize), Vec<(Option<usize>, f64)>> = BTreeMap::new();
+    let mut of_kinds: BTreeMap<(&'static str, usize), Vec<Searched>> = BTreeMap::new();
     #[expect(clippy::cast_precision_loss, reason = "a few hundred posts")]
     for (done, post) in known.iter().enumerate() {
         progress(done as f64 / known.len() as f64);
@@ -190,7 +193,7 @@ fn with_error(word: &str, random: &mut Random) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few hundred searches")]
-fn quality(script: &'static str, kind: usize, found: &[(Option<usize>, f64)]) -> Quality {
+fn quality(script: &'static str, kind: usize, found: &[Searched]) -> Quality {
     let count = found.len() as f64;
     let rounded = |figure: f64| (figure * 1e4).round() / 1e4;
     let places = || found.iter().filter_map(|(place, _)| *place);

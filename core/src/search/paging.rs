@@ -7,6 +7,7 @@ use crate::post::index;
 use crate::record::error::{Error, Problem, Result};
 
 /// The number of best results that pages show.
+#[expect(clippy::cast_possible_wrap, reason = "a few thousand")]
 pub const RESULTS_MAX: i64 = index::RESULTS_MAX as i64;
 
 const NEXT_RULE: Problem = Problem::invalid("next", "next is not from a previous page of this search");

@@ -63,7 +63,9 @@ pub(super) fn ranked(
     first.sort_unstable_by(by_relevance);
     rest.sort_unstable_by(by_relevance);
     if let Some(last) = first.last() {
-        rest.iter_mut().for_each(|post| post.relevance = post.relevance.min(last.relevance));
+        for post in rest {
+            post.relevance = post.relevance.min(last.relevance);
+        }
     }
     Ok(posts)
 }
@@ -157,7 +159,7 @@ impl Found<'_> {
 
 /// Returns the expression of FTS5 for a condition.
 fn matching(condition: &Condition) -> String {
-    let mut parts: Vec<String> = condition.all.iter().map(quoted).collect();
+    let mut parts: Vec<String> = condition.all.iter().map(|term| quoted(term)).collect();
     if !condition.any.is_empty() {
         parts.push(format!("({})", any_of(&condition.any)));
     }
@@ -166,11 +168,11 @@ fn matching(condition: &Condition) -> String {
 
 /// Returns the expression of FTS5 that matches any of these terms.
 pub(super) fn any_of(terms: &[String]) -> String {
-    terms.iter().map(quoted).collect::<Vec<_>>().join(" OR ")
+    terms.iter().map(|term| quoted(term)).collect::<Vec<_>>().join(" OR ")
 }
 
 /// Returns a term in quotes, so that FTS5 does not interpret it.
-fn quoted(term: &String) -> String {
+fn quoted(term: &str) -> String {
     format!("\"{}\"", term.replace('"', "\"\""))
 }
 

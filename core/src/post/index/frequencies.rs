@@ -136,8 +136,8 @@ impl LatestTerms {
         let (is_first, posts) = (self.version.is_none(), self.posts);
         self.read_new(tx)?;
         let count = |posts: usize| i64::try_from(posts).unwrap_or(i64::MAX);
-        let changed = changes - self.changes - count(self.posts - posts);
-        if !is_first && changed != 0 && (posts <= REREAD_MAX || changed > count(posts) / REREAD_PART) {
+        let rewritten = changes - self.changes - count(self.posts - posts);
+        if !is_first && rewritten != 0 && (posts <= REREAD_MAX || rewritten > count(posts) / REREAD_PART) {
             *self = Self::new(self.posts_min, before);
             self.read_new(tx)?;
             self.changes = changes;
@@ -172,7 +172,9 @@ impl LatestTerms {
                 }
                 parts.sort_unstable();
                 parts.dedup();
-                parts.iter().for_each(|part| *self.parts.entry(*part).or_default() += 1);
+                for part in &parts {
+                    *self.parts.entry(*part).or_default() += 1;
+                }
             }
         }
         Ok(())

@@ -37,7 +37,7 @@ pub(crate) struct Query {
 }
 
 struct Term {
-    term: String,
+    text: String,
     hash: u32,
     /// The most that the term adds to the relevance of a post.
     weight: f64,
@@ -87,7 +87,7 @@ impl Query {
         let count = words.len();
         all[..count].sort_by(Term::by_rarity);
         all[count..].sort_by(Term::by_rarity);
-        let share = |term: &str| all.iter().find(|other| other.term == term).map_or(0.0, |term| term.share);
+        let share = |term: &str| all.iter().find(|other| other.text == term).map_or(0.0, |term| term.share);
         let with_share = |term: String| Required { share: share(&term), term };
         let [required, required_parts] =
             required(searched).map(|terms| terms.into_iter().map(with_share).collect::<Vec<_>>());
@@ -116,15 +116,15 @@ impl Query {
         let mut rare = Condition { all: category.clone(), ..Condition::default() };
         let place = conditions.len();
         for term in &self.terms[..self.words] {
-            let is_all = self.required.len() == 1 && self.required[0].term == term.term;
+            let is_all = self.required.len() == 1 && self.required[0].term == term.text;
             if is_all {
                 continue;
             }
             if rare.share + term.share <= few / self.posts.max(1.0) {
-                rare.any.push(term.term.clone());
+                rare.any.push(term.text.clone());
                 rare.share += term.share;
             } else {
-                let any = vec![term.term.clone()];
+                let any = vec![term.text.clone()];
                 conditions.push(Condition { all: category.clone(), any, share: term.share });
             }
         }
@@ -137,7 +137,7 @@ impl Query {
     /// Returns the condition that finds posts by pairs of syllables; `None` without one.
     pub(super) fn of_pairs(&self, category: Option<&str>) -> Option<Condition> {
         let pairs = &self.terms[self.words..];
-        let any: Vec<String> = pairs.iter().take(QUERY_TOKENS).map(|pair| pair.term.clone()).collect();
+        let any: Vec<String> = pairs.iter().take(QUERY_TOKENS).map(|pair| pair.text.clone()).collect();
         let share = pairs.iter().map(|pair| pair.share).sum::<f64>().min(1.0);
         (!any.is_empty()).then(|| Condition { all: category.map(label).into_iter().collect(), any, share })
     }
@@ -157,7 +157,7 @@ impl Term {
     fn new(term: &str, weight: f64, posts: f64, frequencies: &Frequencies) -> Self {
         let rarity = ((frequencies.posts - posts + 0.5) / (posts + 0.5)).ln().max(1e-6);
         Self {
-            term: term.to_owned(),
+            text: term.to_owned(),
             hash: hash(term),
             weight: weight * rarity * (K + 1.0),
             share: (posts / frequencies.posts).min(1.0),
@@ -165,7 +165,7 @@ impl Term {
     }
 
     fn by_rarity(&self, other: &Self) -> Ordering {
-        self.share.total_cmp(&other.share).then_with(|| self.term.cmp(&other.term))
+        self.share.total_cmp(&other.share).then_with(|| self.text.cmp(&other.text))
     }
 }
 

@@ -109,9 +109,8 @@ fn tables(connection: &Connection) -> Result<Vec<Table>, StoreError> {
         let kind = match &*declared {
             "INTEGER" => Kind::Integer,
             "REAL" => Kind::Real,
-            "TEXT" => Kind::Text,
             // The search index has bytes and columns without types. It is never copied.
-            "BLOB" => Kind::Text,
+            "TEXT" | "BLOB" => Kind::Text,
             _ if form == "virtual" => Kind::Text,
             _ => return Err(StoreError::other(format!("{table}.{name} has the type {declared}"))),
         };
