@@ -168,7 +168,7 @@ fn known_posts_are_searched_by_title_words_and_mistyped_words() {
     let posts = texts.iter().zip(0..).map(|((title, post), n)| {
         json!({"title": title, "post": post, "url": url("texts", n), "date": "2025-03-01"})
     });
-    let report = server.cli_with_input(["post", "import", "-", "--json"], &lines(posts)).succeeded().json();
+    let report = server.cli_with_input(["post", "import", "-", "--json"], lines(posts)).succeeded().json();
     assert_eq!(report["errors"], json!([]));
     let output = server.cli(["bench", "search"]).succeeded();
     let without_times: Vec<&str> =

@@ -7,11 +7,15 @@
 
 use std::collections::HashSet;
 
-use super::entry::{Counts, hash};
+use super::entry::Counts;
+#[cfg(feature = "postgres")]
+use super::entry::hash;
 use super::query::{Condition, Query};
 use crate::base::clock::Timestamp;
 use crate::record::id::PostKey;
-use crate::store::{Arg, Dialect, Row, StoreError, Tx};
+#[cfg(feature = "postgres")]
+use crate::store::Arg;
+use crate::store::{Dialect, Row, StoreError, Tx};
 
 /// The number of candidates that are ranked together. Those after them are less relevant than all of these.
 pub(super) const TIER: usize = 1_000;
