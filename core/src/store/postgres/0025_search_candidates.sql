@@ -11,5 +11,4 @@ CREATE TABLE post_terms (
 );
 -- Compression saves little, and reading would take longer.
 ALTER TABLE post_terms ALTER COLUMN terms SET STORAGE EXTERNAL, ALTER COLUMN counts SET STORAGE EXTERNAL;
--- Each search reads the list of the latest posts, which the server adds to the index when it is full.
-CREATE INDEX post_terms_terms ON post_terms USING gin (terms) WITH (gin_pending_list_limit = 1024);
+CREATE INDEX post_terms_terms ON post_terms USING gin (terms);
