@@ -21,6 +21,9 @@ use crate::record::id::{MemberKey, PostKey};
 const ACTS_MIN: usize = 100;
 /// The part of the acts that is replayed before the first one that counts.
 const BEFORE: usize = 5;
+/// The number of standard errors by which another half-life must be better, so that the choice does not change between values
+/// that are equally good. More would keep small stores from their best one.
+const ERRORS: f64 = 1.0;
 /// The maximum number of acts that count, and of these times the number of posts, because each act takes a time that grows
 /// with the posts.
 const ACTS_MAX: usize = 1_000;
@@ -62,7 +65,7 @@ pub(super) fn learn(
         at,
         acts: sampled.len(),
         members: trials.gains[0].members(),
-        half_life_days: finite(HALF_LIVES[trials.best()]),
+        half_life_days: finite(HALF_LIVES[trials.best(ERRORS)]),
         half_lives: tried
             .map(|((gain, error), days)| TriedHalfLife { half_life_days: finite(days), gain, error })
             .collect(),

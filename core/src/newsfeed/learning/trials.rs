@@ -3,10 +3,6 @@
 use super::super::clusters::Clusters;
 use crate::record::id::MemberKey;
 
-/// The number of standard errors by which another choice must be better, so that the choice does not change between values that
-/// are equally good. More would keep small stores from their best one.
-const ERRORS: f64 = 1.0;
-
 /// The gains of several choices.
 pub(super) struct Trials {
     pub(super) gains: Vec<Clusters>,
@@ -28,11 +24,12 @@ impl Trials {
         trials
     }
 
-    /// Returns the choice with the greatest gain, if it is greater than that of the choice before by more than chance.
-    pub(super) fn best(&self) -> usize {
+    /// Returns the choice with the greatest gain, if it is greater than that of the choice before by more than this number of
+    /// standard errors.
+    pub(super) fn best(&self, errors: f64) -> usize {
         let mean = |choice: &usize| self.differences[*choice].mean();
         let best = (0..self.gains.len()).max_by(|a, b| mean(a).total_cmp(&mean(b)));
-        let is_better = |choice: &usize| mean(choice) > ERRORS * self.differences[*choice].error();
+        let is_better = |choice: &usize| mean(choice) > errors * self.differences[*choice].error();
         best.filter(is_better).unwrap_or(self.before)
     }
 
@@ -57,8 +54,9 @@ mod tests {
 
     #[test]
     fn a_choice_stays_unless_another_one_is_better_by_more_than_chance() {
-        assert_eq!((trials(40, 0).best(), trials(0, 2).best()), (2, 0));
-        assert_eq!((trials(22, 0).best(), trials(22, 1).best(), trials(22, 2).best()), (0, 1, 2));
+        assert_eq!((trials(40, 0).best(1.0), trials(0, 2).best(1.0)), (2, 0));
+        assert_eq!([0, 1, 2].map(|before| trials(22, before).best(1.0)), [0, 1, 2]);
+        assert_eq!((trials(26, 0).best(1.0), trials(26, 0).best(2.6)), (2, 0));
         let figures: Vec<_> = trials(40, 0).figures().collect();
         assert_eq!(figures, [(0.0, 0.0), (0.5, 0.0), (1.0, 0.0)]);
     }
