@@ -23,6 +23,7 @@ pub(crate) enum Bench {
         at: Option<String>,
     },
     /// Measure how well searches find known posts: by title, by words of the text, and mistyped
+    #[command(after_help = "Example: tidings bench search")]
     Search,
 }
 

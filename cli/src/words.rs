@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use tidings_client::shown::number::number;
 use tidings_core::Error;
-use tidings_core::newsfeed::LearnWeights;
+use tidings_core::newsfeed;
 use tidings_core::words::{self, WordsReport};
 
 use crate::atomic_file::{AtomicFile, Readers, unwritable};
@@ -49,7 +49,7 @@ pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failur
     let report = done?;
     if matches!(command, Words::Train | Words::Load { .. }) {
         // The feed compares posts by their words.
-        tidings.call(caller, LearnWeights {})?;
+        newsfeed::learn(tidings, caller)?;
     }
     let words = number(report.words as u64);
     out.answer(&report, |page| page.line(format!("{words} words {text} in {:.2} s", report.seconds)))

@@ -65,6 +65,7 @@ pub(crate) use learner::learn_from_import;
 
 pub use answer::{FeedPost, FeedPosts, Newsfeed, SignalShares, Why};
 pub use entry::{FeedEntry, entries};
+pub use learner::learn;
 pub use learning::Learned;
 pub use operations::{ListPopular, ListRecommended, ListTopic, ListTopicV1, Paging};
 pub use order::{LIMIT, LIMIT_MAX};

@@ -15,6 +15,7 @@ use super::popularity;
 use super::recent::{self, PastAct};
 use super::weights;
 use crate::Tidings;
+use crate::account::Caller;
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::config::Feed;
 use crate::record::background::log_failure;
@@ -126,6 +127,16 @@ impl Shared {
     }
 }
 
+/// Learns the weights of the recommended feed, and how popularity is measured, from all acts. A server does so by itself; a program
+/// without background work does after it has changed what they are learned from, such as the words.
+///
+/// # Errors
+/// `Not admin` unless the caller is the operator; an error of the store.
+pub fn learn(tidings: &Tidings, caller: &Caller) -> Result<()> {
+    caller.operator()?;
+    learn_from_import(tidings)
+}
+
 /// Learns from all acts, after many of the past were imported.
 ///
 /// # Errors
@@ -148,6 +159,9 @@ fn learn_and_store(
 ) -> Result<()> {
     let before = store.read(popularity::learned)?;
     let lessons = learning::learn_all(store, index, acts, config, before.as_ref(), now, is_stopped)?;
+    if lessons.popularity.is_none() && lessons.weights.is_none() {
+        return Ok(());
+    }
     Ok(store.write(Isolation::Alone, move |tx| lessons.store(tx))?)
 }
 

@@ -134,15 +134,12 @@ pub(crate) fn is_outdated(tx: &mut dyn Tx) -> Result<bool, StoreError> {
 /// When the store fails.
 pub(crate) fn renew(store: &Store, is_stopped: &dyn Fn() -> bool) -> Result<()> {
     let mut indexed = 0_u64;
-    while !is_stopped() {
-        let page = |tx: &mut dyn Tx| match index::unindexed_before(tx)? {
+    // Opening a complete database writes nothing.
+    while !is_stopped() && store.read(index::unindexed_before)?.is_some() {
+        indexed += store.write_long(Isolation::Alone, |tx| match index::unindexed_before(tx)? {
             Some(before) => Ok::<_, StoreError>(index_page(tx, before)?.1),
             None => Ok(0),
-        };
-        match store.write_long(Isolation::Alone, page)? {
-            0 => break,
-            posts => indexed += posts,
-        }
+        })?;
     }
     if indexed > 0 {
         tracing::info!(posts = indexed, "the search index was completed");
