@@ -141,10 +141,10 @@ impl LearnedPopularity {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct PopularityInUse {
     /// The half-life in days, of the setting, or learned, or 3; `None` if acts lose no weight.
-    #[schema(examples(3.0))]
+    #[schema(exclusive_minimum = 0, maximum = 100_000, examples(3.0))]
     pub half_life_days: Option<f64>,
     /// How much the acts on its topic lift a post of the recommended feed: 1 adds the acts that it is expected to get.
-    #[schema(examples(0.0))]
+    #[schema(minimum = 0, maximum = 2, examples(0.0))]
     pub topic_lift: f64,
     /// What the acts of the members show; `None` if there are too few.
     pub learned: Option<LearnedPopularity>,
