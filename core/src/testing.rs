@@ -149,7 +149,8 @@ impl Service {
                 ),
                 #[cfg(feature = "postgres")]
                 Dialect::Postgres => (
-                    "ALTER TABLE label ALTER CONSTRAINT label_post_fkey DEFERRABLE INITIALLY DEFERRED",
+                    "ALTER TABLE label ADD CONSTRAINT of_post FOREIGN KEY (post) REFERENCES post (key)
+                     DEFERRABLE INITIALLY DEFERRED NOT VALID",
                     "INSERT INTO label (name, post, topic) VALUES ('sea', 999, 1)",
                 ),
             };
