@@ -90,26 +90,29 @@ pub(crate) fn fill_index(
     database: &dyn Inspected,
     progress: &mut dyn FnMut(u64) -> Result<(), StoreError>,
 ) -> Result<()> {
-    database.write(index::clear)?;
-    let (mut done, mut before) = (0, Some(PostKey::MAX));
-    while let Some(key) = before {
-        let (last, posts) = database.write(|tx| index_page(tx, key))?;
-        before = last;
+    // A post that is inserted after the index was emptied has an entry of its own.
+    let mut posts = database.write(|tx| {
+        index::clear(tx)?;
+        index_page(tx)
+    })?;
+    let mut done = 0;
+    while posts > 0 {
         done += posts;
         progress(done)?;
+        posts = database.write(index_page)?;
     }
     Ok(())
 }
 
-/// Inserts the newest posts before this key into the search index, as many as a transaction renews. Returns the key of the last one
-/// and their number.
-fn index_page(tx: &mut dyn Tx, before: PostKey) -> Result<(Option<PostKey>, u64), StoreError> {
+/// Inserts the newest posts that the search index lacks, as many as a transaction renews, and returns their number.
+fn index_page(tx: &mut dyn Tx) -> Result<u64, StoreError> {
+    let Some(before) = index::unindexed_before(tx)? else { return Ok(0) };
     let sql = format!("SELECT {COLUMNS} FROM post WHERE key < $1 ORDER BY key DESC LIMIT $2");
     let page = Source::page(tx.rows(&sql, &[before.into(), RENEWED.into()])?)?;
     let entry = |post: &Source| post.entry(&TokenFields::of(&post.title, &post.post));
     let changes: Vec<_> = page.iter().map(|post| index::Change::Insert(entry(post))).collect();
     index::write(tx, &changes)?;
-    Ok((page.last().map(|post| post.key), changes.len() as u64))
+    Ok(changes.len() as u64)
 }
 
 /// Renews posts while the database is opened, for a moment. The thread of a service, or the next program, does the rest.
@@ -136,10 +139,7 @@ pub(crate) fn renew(store: &Store, is_stopped: &dyn Fn() -> bool) -> Result<()> 
     let mut indexed = 0_u64;
     // Opening a complete database writes nothing.
     while !is_stopped() && store.read(index::unindexed_before)?.is_some() {
-        indexed += store.write_long(Isolation::Alone, |tx| match index::unindexed_before(tx)? {
-            Some(before) => Ok::<_, StoreError>(index_page(tx, before)?.1),
-            None => Ok(0),
-        })?;
+        indexed += store.write_long(Isolation::Alone, index_page)?;
     }
     if indexed > 0 {
         tracing::info!(posts = indexed, "the search index was completed");
@@ -193,9 +193,12 @@ fn renew_tokens(tx: &mut dyn Tx, posts: &[(TokenFields, Source)]) -> Result<u64,
 
 #[cfg(test)]
 mod tests {
+    use tidings_cluster::only_on_sqlite;
+
     use super::*;
     use crate::account::Caller;
     use crate::post::{self, Draft};
+    use crate::store::inspect::{Comparison, InspectedFile};
 
     use crate::testing::{self, Service};
 
@@ -274,5 +277,47 @@ mod tests {
         renew(service.store(), &|| false).unwrap();
         assert_eq!(crate::testing::search(&service, "creme", 9).unwrap().search_result.len(), 1);
         assert_eq!(outdated_posts(&service), 0);
+    }
+
+    /// A database in which a post is inserted after each transaction of a repair.
+    struct Busy<'s> {
+        inner: InspectedFile,
+        service: &'s Service,
+        writes: std::cell::Cell<i64>,
+    }
+
+    impl Inspected for Busy<'_> {
+        fn read_with(&self, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError> {
+            self.inner.read_with(work)
+        }
+
+        fn write_with(&self, work: &mut dyn FnMut(&mut dyn Tx) -> bool) -> Result<(), StoreError> {
+            self.inner.write_with(work)?;
+            self.writes.set(self.writes.get() + 1);
+            insert(self.service, "Café", 1_000 + self.writes.get());
+            Ok(())
+        }
+
+        fn compare_schema(&self) -> Result<Comparison, StoreError> {
+            self.inner.compare_schema()
+        }
+
+        fn correct_schema(&self, remedy: &[String]) -> Result<(), StoreError> {
+            self.inner.correct_schema(remedy)
+        }
+    }
+
+    #[test]
+    fn posts_may_be_inserted_during_a_repair() {
+        only_on_sqlite!("it opens the file twice");
+        let service = testing::service();
+        for n in 0..RENEWED + 5 {
+            insert(&service, "Café", n);
+        }
+        let inner = InspectedFile::open_for_repair(&service.database.path()).unwrap();
+        let busy = Busy { inner, service: &service, writes: std::cell::Cell::new(0) };
+        index(&busy).unwrap();
+        assert_eq!(busy.writes.get(), 3, "two pages, and a look for a third one");
+        assert_eq!(service.store().read(index::mismatches).unwrap(), []);
     }
 }

@@ -134,10 +134,27 @@ impl<'b> Counts<'b> {
         })
     }
 
+    /// Calls `each` with the weight and the number of occurrences of each of these terms that the post has. The terms are pairs of a
+    /// hash and a weight, in the order of the hashes.
+    pub(super) fn each(&self, terms: &[(u32, f64)], mut each: impl FnMut(f64, u8)) {
+        let mut at = 0;
+        for (hash, weight) in terms {
+            let hash_at = |at: usize| self.hashes.get(at).map(|bytes| u32::from_le_bytes(*bytes));
+            while hash_at(at).is_some_and(|other| other < *hash) {
+                at += 1;
+            }
+            if hash_at(at) == Some(*hash) {
+                each(*weight, self.occurrences[at]);
+            }
+        }
+    }
+
     /// Returns how often the post has the term with this hash.
+    #[cfg(test)]
     pub(super) fn occurrences(&self, hash: u32) -> u8 {
-        let found = self.hashes.binary_search_by_key(&hash, |bytes| u32::from_le_bytes(*bytes));
-        found.map_or(0, |at| self.occurrences[at])
+        let mut found = 0;
+        self.each(&[(hash, 1.0)], |_, occurrences| found = occurrences);
+        found
     }
 }
 

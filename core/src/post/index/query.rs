@@ -26,6 +26,8 @@ pub(crate) struct Query {
     terms: Vec<Term>,
     /// The number of terms that are words.
     words: usize,
+    /// The hashes and the weights of the terms, by hash.
+    weights: Vec<(u32, f64)>,
     /// The words that a post with all words of the search has.
     required: Vec<Required>,
     /// The same with the pairs of syllables of Korean words instead of these; empty without a Korean word.
@@ -38,7 +40,6 @@ pub(crate) struct Query {
 
 struct Term {
     text: String,
-    hash: u32,
     /// The most that the term adds to the relevance of a post.
     weight: f64,
     /// The share of the posts that have it.
@@ -92,7 +93,9 @@ impl Query {
         let [required, required_parts] =
             required(searched).map(|terms| terms.into_iter().map(with_share).collect::<Vec<_>>());
         let (length, posts) = (frequencies.length, frequencies.all);
-        Some(Self { terms: all, words: count, required, required_parts, length, posts })
+        let mut weights: Vec<(u32, f64)> = all.iter().map(|term| (hash(&term.text), term.weight)).collect();
+        weights.sort_by_key(|(hash, _)| *hash);
+        Some(Self { terms: all, words: count, weights, required, required_parts, length, posts })
     }
 
     /// Returns the conditions by which the posts are found that may match best: those with all words of the search in the title,
@@ -145,11 +148,12 @@ impl Query {
     /// Returns the relevance of a post, see [`find`](super::find).
     pub(super) fn relevance(&self, counts: &Counts<'_>) -> f64 {
         let base = K * (1.0 - B + B * f64::from(counts.words) / self.length);
-        let of_term = |term: &Term| {
-            let occurrences = f64::from(counts.occurrences(term.hash));
-            term.weight * occurrences / (occurrences + base)
-        };
-        self.terms.iter().map(of_term).sum()
+        let mut relevance = 0.0;
+        counts.each(&self.weights, |weight, occurrences| {
+            let occurrences = f64::from(occurrences);
+            relevance += weight * occurrences / (occurrences + base);
+        });
+        relevance
     }
 }
 
@@ -158,7 +162,6 @@ impl Term {
         let rarity = ((frequencies.posts - posts + 0.5) / (posts + 0.5)).ln().max(1e-6);
         Self {
             text: term.to_owned(),
-            hash: hash(term),
             weight: weight * rarity * (K + 1.0),
             share: (posts / frequencies.posts).min(1.0),
         }

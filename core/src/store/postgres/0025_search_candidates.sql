@@ -9,6 +9,7 @@ CREATE TABLE post_terms (
     terms    integer[] NOT NULL,            -- hashes of the terms
     counts   bytea NOT NULL                 -- how often the post has each term, packed by the program
 );
--- Compression saves little, and reading would take longer.
-ALTER TABLE post_terms ALTER COLUMN terms SET STORAGE EXTERNAL, ALTER COLUMN counts SET STORAGE EXTERNAL;
+-- Compression saves little, and reading would take longer; so would reading most entries from another place.
+ALTER TABLE post_terms ALTER COLUMN terms SET STORAGE EXTERNAL, ALTER COLUMN counts SET STORAGE EXTERNAL,
+    SET (toast_tuple_target = 8160);
 CREATE INDEX post_terms_terms ON post_terms USING gin (terms);
