@@ -1,7 +1,9 @@
 //! `tidings bench`: evaluates the recommended feed on a store with known preferences, and searches for known posts.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
-use tidings_tests::Server;
+use tidings_tests::{Server, run};
 
 fn lines(lines: impl Iterator<Item = Value>) -> String {
     lines.map(|line| line.to_string() + "\n").collect()
@@ -44,77 +46,77 @@ fn the_recommended_ranking_beats_the_baselines() {
     // The recommended feed ranks the post that is read next first. The newest post is about cats, the second newest
     // about dogs. The most popular unread posts are the five of the other member, whose rare words also occur in
     // posts that were read.
-    let mut evaluation = output.json();
-    let daily = evaluation["daily"].take();
-    evaluation.as_object_mut().unwrap().remove("daily");
-    // The later acts of both are on one day, which the walk asks for at its beginning.
-    assert_eq!(daily, json!({ "days": 2, "members": 2, "rows": evaluation["rows"] }));
-    insta::assert_json_snapshot!(evaluation, @r#"
+    let evaluation = output.json();
+    let trials = evaluation["before_acts"]["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 12, "six settings, halved and doubled");
+    insta::assert_json_snapshot!(evaluation, {
+        ".rows" => "[rows]",
+        ".daily.rows" => "[rows]",
+        ".before_acts.rows" => "[rows]",
+        ".before_acts.trials" => "[trials]",
+    }, @r#"
     {
+      "advice": [
+        "Change nothing yet: differences between fewer than 20 members are chance, and more acts are needed."
+      ],
       "at": "2025-03-11T00:00:00.000Z",
+      "before_acts": {
+        "acts": 2,
+        "best_simple": "topic",
+        "members": 2,
+        "moments": 2,
+        "rows": "[rows]",
+        "trials": "[trials]"
+      },
+      "best_simple": "topic",
+      "daily": {
+        "best_simple": "topic",
+        "days": 2,
+        "members": 2,
+        "rows": "[rows]"
+      },
+      "learned": null,
+      "learns": true,
       "members": 2,
       "posts": 60,
       "result": "success",
-      "rows": [
-        {
-          "coverage": 0.3333,
-          "diversity": 0.0,
-          "ndcg10": 1.0,
-          "ndcg10_error": 0.0,
-          "ranking": "recommended",
-          "recall30": 1.0
-        },
-        {
-          "coverage": 0.3333,
-          "diversity": 0.0,
-          "ndcg10": 1.0,
-          "ndcg10_error": 0.0,
-          "ranking": "settings",
-          "recall30": 1.0
-        },
-        {
-          "coverage": 0.1667,
-          "diversity": 0.5556,
-          "ndcg10": 0.8155,
-          "ndcg10_error": 0.1305,
-          "ranking": "newest",
-          "recall30": 1.0
-        },
-        {
-          "coverage": 0.3333,
-          "diversity": 0.0,
-          "ndcg10": 1.0,
-          "ndcg10_error": 0.0,
-          "ranking": "topic",
-          "recall30": 1.0
-        },
-        {
-          "coverage": 0.25,
-          "diversity": 0.4111,
-          "ndcg10": 0.3448,
-          "ndcg10_error": 0.0081,
-          "ranking": "popular",
-          "recall30": 1.0
-        },
-        {
-          "coverage": 0.3333,
-          "diversity": 0.5556,
-          "ndcg10": 0.3562,
-          "ndcg10_error": 0.0,
-          "ranking": "tf-idf",
-          "recall30": 1.0
-        },
-        {
-          "coverage": 0.0,
-          "diversity": 1.0,
-          "ndcg10": 0.0,
-          "ndcg10_error": 0.0,
-          "ranking": "others",
-          "recall30": 0.0
-        }
-      ]
+      "rows": "[rows]"
     }
     "#);
+    let fields: Vec<&String> = evaluation["rows"][0].as_object().unwrap().keys().collect();
+    insta::assert_snapshot!(format!("{fields:?}"), @r#"["coverage", "diversity", "lead", "lead_error", "ndcg10", "ndcg10_error", "ranking", "recall30", "recall30_error"]"#);
+    let shown = |rows: &Value| -> String {
+        let row = |row: &Value| {
+            let figures = [
+                "ndcg10",
+                "ndcg10_error",
+                "lead",
+                "lead_error",
+                "recall30",
+                "recall30_error",
+                "coverage",
+                "diversity",
+            ];
+            let figures: Vec<String> = figures.iter().map(|name| row[name].to_string()).collect();
+            format!("{} {}\n", row["ranking"].as_str().unwrap(), figures.join(" "))
+        };
+        rows.as_array().unwrap().iter().map(row).collect()
+    };
+    insta::assert_snapshot!(shown(&evaluation["rows"]), @r"
+    recommended 1.0 0.0 0.0 0.0 1.0 0.0 0.3333 0.0
+    settings 1.0 0.0 0.0 0.0 1.0 0.0 0.3333 0.0
+    newest 0.8155 0.1305 0.1845 0.1305 1.0 0.0 0.1667 0.5556
+    topic 1.0 0.0 0.0 0.0 1.0 0.0 0.3333 0.0
+    popular 0.3448 0.0081 0.6552 0.0081 1.0 0.0 0.25 0.4111
+    tf-idf 0.3562 0.0 0.6438 0.0 1.0 0.0 0.3333 0.5556
+    others 0.0 0.0 1.0 0.0 0.0 0.0 0.0 1.0
+    topics 1.0 0.0 0.0 0.0 1.0 0.0 0.3333 0.0
+    popular-day 0.3448 0.0081 0.6552 0.0081 1.0 0.0 0.25 0.4111
+    neighbours 0.0 0.0 1.0 0.0 0.0 0.0 0.0 1.0
+    ");
+    // The later acts of both are on one day, at its first moment. The replays ask for it at its beginning, and before the acts.
+    assert_eq!(evaluation["daily"]["rows"], evaluation["rows"]);
+    assert_eq!(evaluation["before_acts"]["rows"], evaluation["rows"]);
 }
 
 #[test]
@@ -123,22 +125,41 @@ fn the_table_for_people_writes_nothing_to_the_database() {
     let before = server.anyone().get("/get_analysis").succeeded().body;
     let output = server.cli(["bench", "feed"]).succeeded();
     insta::assert_snapshot!(output.stdout, @r"
-    asked  ranking      ndcg@10     +/-  recall@30  coverage  diversity
-    once   recommended   1.0000  0.0000     1.0000    0.3333     0.0000
-    once   settings      1.0000  0.0000     1.0000    0.3333     0.0000
-    once   newest        0.8155  0.1305     1.0000    0.1667     0.5556
-    once   topic         1.0000  0.0000     1.0000    0.3333     0.0000
-    once   popular       0.3448  0.0081     1.0000    0.2500     0.4111
-    once   tf-idf        0.3562  0.0000     1.0000    0.3333     0.5556
-    once   others        0.0000  0.0000     0.0000    0.0000     1.0000
-    daily  recommended   1.0000  0.0000     1.0000    0.3333     0.0000
-    daily  settings      1.0000  0.0000     1.0000    0.3333     0.0000
-    daily  newest        0.8155  0.1305     1.0000    0.1667     0.5556
-    daily  topic         1.0000  0.0000     1.0000    0.3333     0.0000
-    daily  popular       0.3448  0.0081     1.0000    0.2500     0.4111
-    daily  tf-idf        0.3562  0.0000     1.0000    0.3333     0.5556
-    daily  others        0.0000  0.0000     0.0000    0.0000     1.0000
+    asked  ranking      ndcg@10     +/-    lead     +/-  recall@30  cover  diverse
+    once   recommended   1.0000  0.0000  0.0000  0.0000     1.0000   0.33     0.00
+    once   settings      1.0000  0.0000  0.0000  0.0000     1.0000   0.33     0.00
+    once   newest        0.8155  0.1305  0.1845  0.1305     1.0000   0.17     0.56
+    once   topic         1.0000  0.0000  0.0000  0.0000     1.0000   0.33     0.00
+    once   popular       0.3448  0.0081  0.6552  0.0081     1.0000   0.25     0.41
+    once   tf-idf        0.3562  0.0000  0.6438  0.0000     1.0000   0.33     0.56
+    once   others        0.0000  0.0000  1.0000  0.0000     0.0000   0.00     1.00
+    once   topics        1.0000  0.0000  0.0000  0.0000     1.0000   0.33     0.00
+    once   popular-day   0.3448  0.0081  0.6552  0.0081     1.0000   0.25     0.41
+    once   neighbours    0.0000  0.0000  1.0000  0.0000     0.0000   0.00     1.00
+    daily  recommended   1.0000  0.0000  0.0000  0.0000     1.0000   0.33     0.00
+    daily  settings      1.0000  0.0000  0.0000  0.0000     1.0000   0.33     0.00
+    daily  newest        0.8155  0.1305  0.1845  0.1305     1.0000   0.17     0.56
+    daily  topic         1.0000  0.0000  0.0000  0.0000     1.0000   0.33     0.00
+    daily  popular       0.3448  0.0081  0.6552  0.0081     1.0000   0.25     0.41
+    daily  tf-idf        0.3562  0.0000  0.6438  0.0000     1.0000   0.33     0.56
+    daily  others        0.0000  0.0000  1.0000  0.0000     0.0000   0.00     1.00
+    daily  topics        1.0000  0.0000  0.0000  0.0000     1.0000   0.33     0.00
+    daily  popular-day   0.3448  0.0081  0.6552  0.0081     1.0000   0.25     0.41
+    daily  neighbours    0.0000  0.0000  1.0000  0.0000     0.0000   0.00     1.00
+    act    recommended   1.0000  0.0000  0.0000  0.0000     1.0000   0.33     0.00
+    act    settings      1.0000  0.0000  0.0000  0.0000     1.0000   0.33     0.00
+    act    newest        0.8155  0.1305  0.1845  0.1305     1.0000   0.17     0.56
+    act    topic         1.0000  0.0000  0.0000  0.0000     1.0000   0.33     0.00
+    act    popular       0.3448  0.0081  0.6552  0.0081     1.0000   0.25     0.41
+    act    tf-idf        0.3562  0.0000  0.6438  0.0000     1.0000   0.33     0.56
+    act    others        0.0000  0.0000  1.0000  0.0000     0.0000   0.00     1.00
+    act    topics        1.0000  0.0000  0.0000  0.0000     1.0000   0.33     0.00
+    act    popular-day   0.3448  0.0081  0.6552  0.0081     1.0000   0.25     0.41
+    act    neighbours    0.0000  0.0000  1.0000  0.0000     0.0000   0.00     1.00
+
+    Change nothing yet: differences between fewer than 20 members are chance, and more acts are needed.
     ");
+    assert!(output.stdout.lines().take(31).all(|line| line.len() <= 80), "the table fits 80 columns");
     assert!(output.stderr.contains("2 members"), "{output:?}");
     assert_eq!(
         server.anyone().get("/get_analysis").succeeded().body["analysis"]["total_view"],
@@ -156,6 +177,22 @@ fn an_evaluation_date_without_later_acts_is_refused_and_so_is_a_member() {
     assert_eq!((refused.status, &refused.json()["result"]), (1, &json!("bad request")));
     let refused = server.cli(["--as", "ann", "bench", "feed"]);
     assert_eq!(refused.status, 1);
+}
+
+#[test]
+fn the_evaluation_leaves_no_copy_and_fails_without_a_place_for_one() {
+    let server = server_with_posts_and_acts();
+    let place = tempfile::tempdir().unwrap();
+    let bench = |place: &Path| {
+        let mut tidings = server.command();
+        tidings.args(["bench", "feed"]).env("TMPDIR", place);
+        run(tidings, "")
+    };
+    bench(place.path()).succeeded();
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+    let refused = bench(&place.path().join("missing"));
+    assert_eq!(refused.status, 3);
+    assert!(refused.stderr.contains("TMPDIR"), "{refused:?}");
 }
 
 #[test]

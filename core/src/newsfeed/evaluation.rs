@@ -4,11 +4,16 @@
 //! good feed would have shown the posts that the member first liked or viewed later. The feed is computed by the code
 //! that serves it, from the posts and acts before that time, and compared with simpler rankings.
 //!
-//! A feed that is asked once says little about one that is read every day. So the time after the split is also walked day
-//! by day: each day on which a member acted, the feed as of its beginning is compared with the acts of that day.
+//! A feed that is asked once says little about one that is read every day. So the time after the split is replayed twice:
+//!
+//! - day by day: each day on which a member acted, the feed as of its beginning is compared with the acts of that day;
+//! - act by act: the feed as of the moment before an act is compared with the post of the act.
+//!
+//! Rankings are compared in pairs: the standard error of a difference is that of the differences of each comparison, which is
+//! smaller than the errors of the two figures suggest, because both rankings have the same hard and easy members.
 //!
 //! Some past data is not available: views by guests have no dates and do not count in any ranking, a repeated view has
-//! only the date of the latest one, and the word model is the current one. In the walk, words also have their current
+//! only the date of the latest one, and the word model is the current one. In the replays, words also have their current
 //! weights.
 //!
 //! Source: Herlocker, Konstan, Terveen and Riedl, *Evaluating collaborative filtering recommender systems*, ACM TOIS
@@ -19,40 +24,60 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::index::{AsOf, FeedIndex};
-use super::learning;
+use super::learning::{self, Learned};
 use super::meaning::Lexicon;
-use super::past::Replay;
 use super::popularity::Popularity;
 use super::recent::PastAct;
-use super::scoring_context::ScoringContext;
 use super::signals::Scoring;
 use crate::Tidings;
 use crate::account::Caller;
+use crate::base::cancel::CancelFlag;
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::keyed::OwnSet;
 use crate::post::feed_rows;
 use crate::record::error::{Code, Error, Problem, Result};
-use crate::record::id::{MemberKey, PostKey};
+use crate::store::StoreError;
 
+mod advice;
 mod baselines;
 mod history;
+mod judge;
+mod memo;
 mod metrics;
+mod neighbours;
+mod state;
 mod tf_idf;
+mod trials;
 
-use history::Tested;
-use metrics::{Scores, TOP};
-use tf_idf::TfIdf;
-
-/// The names of the rankings in the order of the report.
-const RANKINGS: [&str; 7] = ["recommended", "settings", "newest", "topic", "popular", "tf-idf", "others"];
+use judge::{Judge, Period, Source, best_simple};
+use state::PastState;
+pub use trials::Trial;
 
 /// The error if no member can be evaluated.
 const NO_MEMBERS: Problem =
     Problem::new(Code::NotPossible, "no member liked or viewed an earlier post after that time");
 
-/// The fractions of the progress that reading the acts and the evaluation at the split take.
-const READING: f64 = 0.2;
-const SPLIT: f64 = 0.3;
+/// The fractions of the progress up to the end of reading the acts, of the evaluation at the split, and of the replay of days.
+const READING: f64 = 0.1;
+const SPLIT: f64 = 0.2;
+const DAYS: f64 = 0.5;
+
+/// The maximum number of acts before which the feed is asked; they are the same number of acts apart.
+const ACTS_MAX: usize = 2_000;
+/// The maximum number of these acts times the number of posts, because the time of a feed grows with the posts.
+const WORK_MAX: usize = 100_000_000;
+/// The maximum number of these acts before which other weights are tried.
+const TRIALS_MAX: usize = 400;
+
+/// What is evaluated.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The service whose settings and word model the feed has.
+    pub service: &'a Tidings,
+    /// The service from which posts and acts are read: the same one, or one over a copy of its database, so that a served
+    /// database has no work.
+    pub copy: &'a Tidings,
+}
 
 /// The result of [`evaluate`].
 #[derive(Debug, PartialEq, Serialize)]
@@ -65,8 +90,18 @@ pub struct Evaluation {
     pub posts: usize,
     /// The quality of each ranking, the recommended feed first.
     pub rows: Vec<Quality>,
+    /// The ranking of the best simple order.
+    pub best_simple: Option<&'static str>,
     /// The quality of feeds that are asked at the beginning of each day after that time.
     pub daily: Daily,
+    /// The quality of feeds that are asked at the moments of acts after that time.
+    pub before_acts: BeforeActs,
+    /// Whether the settings let a server learn weights.
+    pub learns: bool,
+    /// The weights that were learned from the acts before the split; `None` from too few visits.
+    pub learned: Option<Learned>,
+    /// What the figures mean, and what to change, in sentences.
+    pub advice: Vec<String>,
 }
 
 /// The quality of feeds that are asked at the beginning of each day (UTC).
@@ -78,187 +113,201 @@ pub struct Daily {
     pub days: usize,
     /// The quality of each ranking, averaged over these days; empty without such a day.
     pub rows: Vec<Quality>,
+    /// The ranking of the best simple order; `None` without such a day.
+    pub best_simple: Option<&'static str>,
 }
 
-/// The quality of a ranking; each figure is from 0 to 1.
+/// The quality of feeds that are asked just before acts. The post of the act is the relevant one.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct BeforeActs {
+    /// The number of members.
+    pub members: usize,
+    /// The number of moments. Acts of a member at the same time have one moment, with several relevant posts.
+    pub moments: usize,
+    /// The number of acts that could have been compared, of which 2,000 or fewer were.
+    pub acts: usize,
+    /// The quality of each ranking, averaged over these moments; empty without such a moment.
+    pub rows: Vec<Quality>,
+    /// The ranking of the best simple order; `None` without such a moment.
+    pub best_simple: Option<&'static str>,
+    /// How other weights would change the recommended feed, the greatest gain first.
+    pub trials: Vec<Trial>,
+}
+
+/// The quality of a ranking. Figures are from 0 to 1, and differences from −1 to 1.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Quality {
     /// `recommended`: the recommended feed, with weights learned from the acts before the split, if it learns; `settings`:
-    /// the recommended feed with the weights of the settings; `newest`: all posts, newest first; `topic`: the posts of the member's most
-    /// frequent topic or site, newest first; `popular`: the popular feed; `tf-idf`: the newest 150 posts, ordered by the
-    /// similarity of their words and tags to the posts that the member had liked or viewed; `others`: the posts of people
-    /// who acted on the same posts.
+    /// the recommended feed with the weights of the settings. The others are simple orders. `newest`: all posts, newest first;
+    /// `topic`: the posts of the member's most frequent topic or site, newest first; `popular`: the popular feed; `tf-idf`: the
+    /// newest 150 posts, ordered by the similarity of their words and tags to the posts that the member had liked or viewed;
+    /// `others`: the posts of people who acted on the same posts; `topics`: the posts of all topics that the member had acted
+    /// on, newest first, with tags in place of the topics of a post without topics; `popular-day`: by the likes and views of the
+    /// last 24 hours; `neighbours`: by the sum of the cosines with the member's posts, where a post is the set of the members who
+    /// acted on it.
     pub ranking: &'static str,
     /// The normalised discounted cumulative gain of the first ten posts, averaged.
     pub ndcg10: f64,
     /// The standard error of `ndcg10`, with the figures of a member as one cluster.
     pub ndcg10_error: f64,
+    /// How much greater the `ndcg10` of the recommended feed is …
+    pub lead: f64,
+    /// … and the standard error of this difference of pairs, with the figures of a member as one cluster.
+    pub lead_error: f64,
     /// The share of the relevant posts among the first thirty, averaged.
     pub recall30: f64,
+    /// The standard error of `recall30`, with the figures of a member as one cluster.
+    pub recall30_error: f64,
     /// The share of all posts that are among the first ten of at least one member.
     pub coverage: f64,
     /// How different the first ten posts are: 1 minus the mean cosine of all pairs, by topics, tags and words, averaged.
     pub diversity: f64,
 }
 
-/// Computes the feeds as of the time `at`, a date or a time in RFC 3339, and compares them with the later acts of each
-/// member; then those at the beginning of each later day. By default, a fifth of all likes and views come after `at`. No
-/// ranking contains posts that the member had seen. `progress` receives values from 0 to 1. The database is not changed.
+/// Parses the time that splits the acts, a date or a time in RFC 3339.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `bad request` if `at` is not a time, or if no member liked or
-/// viewed an earlier post after it.
+/// `bad request` if it is neither.
+pub fn split_time(at: &str) -> Result<Timestamp> {
+    Timestamp::parse(at).ok_or(Error::BadRequest(Problem::invalid("at", "at is a date in RFC 3339")))
+}
+
+/// Computes the feeds as of the time `at`, and compares them with the later acts of each
+/// member; then those at the beginning of each later day, and those just before later acts. By default, a fifth of all likes and
+/// views come after `at`. No ranking contains posts that the member had seen. `progress` receives values from 0 to 1. The database
+/// is not changed.
+///
+/// # Errors
+/// `Not admin` unless the caller is the operator; `bad request` if no member liked or viewed an earlier post after `at`;
+/// [`StoreError::Interrupted`] when `stop` is requested.
 pub fn evaluate(
-    tidings: &Tidings,
+    Subject { service, copy }: Subject<'_>,
     caller: &Caller,
-    at: Option<&str>,
+    at: Option<Timestamp>,
     progress: &mut dyn FnMut(f64),
+    stop: &CancelFlag,
 ) -> Result<Evaluation> {
     let operator = caller.operator()?;
+    let (store, config) = (copy.store(), &service.config().feed);
     let at = match at {
-        Some(at) => Some(
-            Timestamp::parse(at)
-                .ok_or(Error::BadRequest(Problem::invalid("at", "at is a date in RFC 3339")))?,
-        ),
-        None => history::fifth_from_last(tidings.store())?,
+        Some(at) => at,
+        None => history::fifth_from_last(store)?.ok_or(Error::BadRequest(NO_MEMBERS))?,
     };
-    let at = at.ok_or(Error::BadRequest(NO_MEMBERS))?;
-    let acts = history::all(tidings.store(), operator, &mut |share| progress(share * READING))?;
-    let lexicon = tidings.words().current().map(|model| Arc::new(Lexicon::new(model)));
-    let config = &tidings.config().feed;
+    let acts = history::all(store, operator, &mut |share| progress(share * READING))?;
+    let lexicon = service.words().current().map(|model| Arc::new(Lexicon::new(model)));
     let index = |until: Timestamp, popularity: Popularity| -> Result<FeedIndex> {
         let as_of = AsOf { revision: 0, now: at, popularity };
-        let posts = tidings.store().read(|tx| feed_rows::until(tx, until, config.posts))?;
+        let posts = store.read(|tx| feed_rows::until(tx, until, config.posts))?;
         Ok(FeedIndex::next(None, posts, &[], lexicon.as_ref(), as_of, config))
     };
 
     let split = index(at, Popularity::of(config, None))?;
     let (earlier, later) = acts.split_at(acts.partition_point(|act| act.at < at));
     // The feed as it would have been at that time.
-    let learned = learning::learn_all(tidings.store(), &split, earlier, config, None, at, &|| false)?;
-    let popularity = Popularity::of(config, learned.popularity.as_ref());
-    let better = learned.weights.filter(|learned| learned.is_better);
+    let lessons = learning::learn_all(store, &split, earlier, config, None, at, &|| stop.is_set())?;
+    if stop.is_set() {
+        return Err(StoreError::Interrupted.into());
+    }
+    let popularity = Popularity::of(config, lessons.popularity.as_ref());
+    let learned = lessons.weights;
+    let better = learned.as_ref().filter(|learned| learned.is_better);
     let scoring =
         better.map_or_else(|| Scoring::of(config), |learned| Scoring::learned(learned.weights, config));
-    let mut judge = Judge::new(tidings, &split, popularity, &scoring)?;
-    let mut replay = Replay::new(&split, &acts, config);
-    replay.go_to(at);
-    let period = Period { from: at, until: Timestamp::MAX, acts: later };
-    judge.judge(&replay, &period, &mut |share| {
-        progress(READING + share * (SPLIT - READING));
-    })?;
-    let (members, _, rows) = judge.report();
+    let replay = |index: &FeedIndex, periods: &[Period<'_>], progress: &mut dyn FnMut(f64)| {
+        let mut judge = Judge::new(Source { store, config, stop }, index, popularity, &scoring)?;
+        let mut past = PastState::new(index, &acts, config);
+        let all: usize = periods.iter().map(|period| period.acts.len()).sum();
+        let mut done = 0;
+        for period in periods {
+            past.go_to(period.from);
+            #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
+            judge.judge(&past, period, &mut |share| {
+                progress((done as f64 + share * period.acts.len() as f64) / all as f64);
+            })?;
+            done += period.acts.len();
+        }
+        let (members, count, rows) = judge.report();
+        Ok::<_, Error>((members, count, rows, judge.trials()))
+    };
+    let part = |from: f64, until: f64| move |share: f64| from + share * (until - from);
+
+    let once = Period { from: at, until: Timestamp::MAX, acts: later, with_trials: false };
+    let of_split = part(READING, SPLIT);
+    let (members, _, rows, _) = replay(&split, &[once], &mut |share| progress(of_split(share)))?;
     if members == 0 {
         return Err(Error::BadRequest(NO_MEMBERS));
     }
+    let posts = split.len();
+    drop(split);
 
     let index = index(Timestamp::MAX, popularity)?;
-    let mut judge = Judge::new(tidings, &index, popularity, &scoring)?;
-    let mut replay = Replay::new(&index, &acts, config);
+    let of_days = part(SPLIT, DAYS);
+    let (of_daily, days, daily, _) = replay(&index, &days(later), &mut |share| progress(of_days(share)))?;
+    let daily = Daily { members: of_daily, days, best_simple: best_simple(&daily), rows: daily };
+
+    let (chosen, all) = comparable(&index, &acts, at);
+    let of_acts = part(DAYS, 1.0);
+    let (of_moments, count, before, trials) =
+        replay(&index, &moments(&chosen), &mut |share| progress(of_acts(share)))?;
+    let before_acts = BeforeActs {
+        members: of_moments,
+        moments: count,
+        acts: all,
+        best_simple: best_simple(&before),
+        rows: before,
+        trials,
+    };
+    let mut evaluation = Evaluation {
+        at,
+        members,
+        posts,
+        best_simple: best_simple(&rows),
+        rows,
+        daily,
+        before_acts,
+        learns: config.learn,
+        learned,
+        advice: Vec::new(),
+    };
+    evaluation.advice = advice::advice(&evaluation);
+    Ok(evaluation)
+}
+
+/// Returns the days (UTC) of acts, in the order of their times.
+fn days(acts: &[PastAct]) -> Vec<Period<'_>> {
     let day = |at: Timestamp| at.as_millis().div_euclid(DAY_MS);
-    let mut done = 0;
-    for acts in later.chunk_by(|a, b| day(a.at) == day(b.at)) {
+    let of_days = acts.chunk_by(|a, b| day(a.at) == day(b.at)).map(|acts| {
         let from = Timestamp::from_millis(day(acts[0].at) * DAY_MS);
-        replay.go_to(from);
-        let period = Period { from, until: from + DAY_MS, acts };
-        judge.judge(&replay, &period, &mut |_| {})?;
-        done += acts.len();
-        #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
-        progress(SPLIT + (1.0 - SPLIT) * done as f64 / later.len() as f64);
-    }
-    let (of_days, days, daily) = judge.report();
-    let daily = Daily { members: of_days, days, rows: if days > 0 { daily } else { Vec::new() } };
-    Ok(Evaluation { at, members, posts: split.len(), rows, daily })
+        Period { from, until: from + DAY_MS, acts, with_trials: false }
+    });
+    of_days.collect()
 }
 
-/// A time in which members acted.
-struct Period<'a> {
-    from: Timestamp,
-    until: Timestamp,
-    acts: &'a [PastAct],
-}
-
-/// Compares rankings with acts.
-struct Judge<'t> {
-    tidings: &'t Tidings,
-    index: &'t FeedIndex,
-    popularity: Popularity,
-    scorings: [Scoring; 2],
-    tf_idf: TfIdf,
-    scores: [Scores; RANKINGS.len()],
-}
-
-impl<'t> Judge<'t> {
-    fn new(
-        tidings: &'t Tidings,
-        index: &'t FeedIndex,
-        popularity: Popularity,
-        scoring: &Scoring,
-    ) -> Result<Self> {
-        let scorings = [scoring.clone(), Scoring::of(&tidings.config().feed)];
-        let tf_idf = TfIdf::read(tidings.store(), index)?;
-        Ok(Self { tidings, index, popularity, scorings, tf_idf, scores: Default::default() })
-    }
-
-    /// Compares the rankings at the beginning of a period, up to which acts were replayed, with the acts of each member in it.
-    fn judge(
-        &mut self,
-        replay: &Replay<'_>,
-        period: &Period<'_>,
-        progress: &mut dyn FnMut(f64),
-    ) -> Result<()> {
-        let store = self.tidings.store();
-        let keys: OwnSet<MemberKey> = period.acts.iter().map(|act| act.member).collect();
-        let mut asked: Vec<MemberKey> = keys.into_iter().collect();
-        asked.sort_unstable();
-        let config = &self.tidings.config().feed;
-        let popular = replay.popular(self.popularity, period.from);
-        let moment = ScoringContext::past(self.index, period.from, popular, &replay.together);
-        let (popular, of_guests) =
-            (moment.most_popular(&replay.heats(self.popularity.decay())), moment.of_guests(config));
-        let ended = moment.ended();
-        let all = asked.len();
-        for (done, member) in asked.into_iter().enumerate() {
-            #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
-            progress(done as f64 / all as f64);
-            let Tested { acts, seen, turned_to } = Tested::read(store, member, period.from, period.until)?;
-            let hidden: OwnSet<PostKey> = seen.iter().copied().chain(ended.iter().copied()).collect();
-            let can_be_shown = |key: &PostKey| moment.has(*key) && !hidden.contains(key);
-            let relevant: OwnSet<PostKey> = turned_to.into_iter().filter(can_be_shown).collect();
-            if relevant.is_empty() {
-                continue;
-            }
-            let first = |keys: &mut dyn Iterator<Item = PostKey>| -> Vec<PostKey> {
-                keys.filter(can_be_shown).take(TOP).collect()
-            };
-            let [recommended, of_settings] = self.scorings.each_ref().map(|scoring| {
-                match moment.recommend(&acts, &seen, member, scoring, config) {
-                    Some(keys) => first(&mut keys.into_iter()),
-                    None => first(&mut of_guests.iter().copied()),
-                }
-            });
-            let rankings = [
-                recommended,
-                of_settings,
-                first(&mut moment.newest()),
-                first(&mut moment.newest_of_label(&seen)),
-                first(&mut popular.iter().copied()),
-                first(&mut self.tf_idf.ranking(store, moment.newest(), &acts)?.into_iter()),
-                first(&mut moment.of_others(&acts).into_iter()),
-            ];
-            for (scores, ranking) in self.scores.iter_mut().zip(&rankings) {
-                scores.add(member, ranking, &relevant, self.index);
-            }
+/// Returns the acts from the time `at` on whose post existed and was new to the member, as many as are compared, and the number of
+/// all such acts.
+fn comparable(index: &FeedIndex, acts: &[PastAct], at: Timestamp) -> (Vec<PastAct>, usize) {
+    let mut known = OwnSet::default();
+    let mut all: Vec<PastAct> = Vec::new();
+    for act in acts {
+        let existed = index.position(act.post).is_some_and(|position| index.date(position) <= act.at);
+        if known.insert((act.member, act.post)) && act.at >= at && existed {
+            all.push(*act);
         }
-        Ok(())
     }
+    let count = all.len().min(ACTS_MAX).min(WORK_MAX / index.len().max(1)).max(1);
+    ((0..count.min(all.len())).map(|n| all[n * all.len() / count]).collect(), all.len())
+}
 
-    /// Returns the numbers of members and of comparisons, and the quality of each ranking.
-    fn report(&self) -> (usize, usize, Vec<Quality>) {
-        let rows =
-            RANKINGS.iter().zip(&self.scores).map(|(ranking, scores)| scores.quality(ranking, self.index));
-        (self.scores[0].members(), self.scores[0].count(), rows.collect())
-    }
+/// Returns the moments of acts, in the order of their times.
+fn moments(acts: &[PastAct]) -> Vec<Period<'_>> {
+    let step = acts.len().div_ceil(TRIALS_MAX).max(1);
+    let of_moments = acts.chunk_by(|a, b| a.at == b.at).enumerate().map(|(number, acts)| Period {
+        from: acts[0].at,
+        until: acts[0].at + 1,
+        acts,
+        with_trials: number % step == 0,
+    });
+    of_moments.collect()
 }
 
 #[cfg(test)]

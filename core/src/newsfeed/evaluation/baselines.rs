@@ -1,7 +1,11 @@
 //! The rankings that the recommended feed is compared with, and what a moment can show.
 
+use std::collections::HashSet;
+
+use super::super::recent::PastAct;
 use super::super::scoring_context::ScoringContext;
 use crate::base::config::Feed;
+use crate::post::heat::VIEW_WEIGHT;
 use crate::profile::history::Acts;
 use crate::record::id::PostKey;
 
@@ -40,6 +44,32 @@ impl ScoringContext<'_> {
         let most = (0..).zip(counts).max_by_key(|(label, count)| (*count, std::cmp::Reverse(*label)));
         let has = move |position: u32| most.is_some_and(|(label, _)| labels.of(position).contains(&label));
         self.newest().filter(move |key| self.index.position(*key).is_some_and(&has))
+    }
+
+    /// Returns the posts with any topic of these posts, newest first. A post without topics has its tags in place of them.
+    pub(super) fn newest_of_topics(&self, posts: &[PostKey]) -> impl Iterator<Item = PostKey> {
+        let topics = |key: PostKey| {
+            let about = &self.index.item(self.index.position(key)?).about;
+            Some(if about.topic.is_empty() { &about.tag } else { &about.topic })
+        };
+        let known: HashSet<&str> =
+            posts.iter().filter_map(|key| topics(*key)).flatten().map(|topic| &**topic).collect();
+        let is_known =
+            move |key: &PostKey| topics(*key).into_iter().flatten().any(|topic| known.contains(&**topic));
+        self.newest().filter(is_known)
+    }
+
+    /// Returns the posts that exist, those with the most of these acts first, where a like counts as `like_weight` views; ties
+    /// newest first.
+    pub(super) fn popular_of(&self, acts: &[PastAct], like_weight: f64) -> Vec<PostKey> {
+        let mut sums = vec![None; self.index.len()];
+        for act in acts {
+            if let Some(position) = self.index.position(act.post) {
+                *sums[position as usize].get_or_insert(0.0) +=
+                    if act.is_like { like_weight } else { VIEW_WEIGHT };
+            }
+        }
+        self.most_popular(&sums)
     }
 
     /// Returns whether a post exists.

@@ -25,23 +25,29 @@ pub(super) fn rounded(figure: f64) -> f64 {
 #[derive(Default)]
 pub(super) struct Scores {
     gains: Clusters,
-    recall: f64,
+    /// How much greater the gains of the recommended feed are.
+    leads: Clusters,
+    recalls: Clusters,
     diversity: f64,
     shown: OwnSet<PostKey>,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "members and posts are far fewer than 2^53")]
 impl Scores {
-    /// Adds the ranking for a member, for whom the posts in `relevant` are relevant.
+    /// Adds the ranking for a member, for whom the posts in `relevant` are relevant. The recommended feed has the gain
+    /// `recommended`.
     pub(super) fn add(
         &mut self,
         member: MemberKey,
         ranking: &[PostKey],
         relevant: &OwnSet<PostKey>,
+        recommended: f64,
         index: &FeedIndex,
     ) {
-        self.gains.add(member, ndcg(ranking, relevant));
-        self.recall += recall(ranking, relevant);
+        let gain = ndcg(ranking, relevant);
+        self.gains.add(member, gain);
+        self.leads.add(member, recommended - gain);
+        self.recalls.add(member, recall(ranking, relevant));
         let first = &ranking[..ranking.len().min(FIRST)];
         self.diversity += diversity(first, index);
         self.shown.extend(first);
@@ -59,14 +65,16 @@ impl Scores {
 
     /// Returns the figures of the report.
     pub(super) fn quality(&self, ranking: &'static str, index: &FeedIndex) -> Quality {
-        let mean = |sum: f64| rounded(sum / self.count().max(1) as f64);
         Quality {
             ranking,
             ndcg10: rounded(self.gains.mean()),
             ndcg10_error: rounded(self.gains.error()),
-            recall30: mean(self.recall),
+            lead: rounded(self.leads.mean()),
+            lead_error: rounded(self.leads.error()),
+            recall30: rounded(self.recalls.mean()),
+            recall30_error: rounded(self.recalls.error()),
             coverage: rounded(self.shown.len() as f64 / index.len().max(1) as f64),
-            diversity: mean(self.diversity),
+            diversity: rounded(self.diversity / self.count().max(1) as f64),
         }
     }
 }
@@ -115,9 +123,12 @@ mod tests {
         let index = FeedIndex::next(None, rows.collect(), &[], None, as_of_now(), &Feed::default());
         let (one, other) = (MemberKey::new(1), MemberKey::new(2));
         let mut scores = Scores::default();
-        scores.add(one, &posts([1, 2]), &set([1]), &index);
-        scores.add(other, &posts([2, 3]), &set([1]), &index);
+        scores.add(one, &posts([1, 2]), &set([1]), 1.0, &index);
+        scores.add(other, &posts([2, 3]), &set([1]), 0.5, &index);
         let found = scores.quality("popular", &index);
+        // The recommended feed is better by 0 and by 0.5: by 0.25 ± √(2 · 0.25²) / 2.
+        assert!(close(found.lead, 0.25) && close(found.lead_error, 0.1768), "{found:?}");
+        assert!(close(found.recall30_error, rounded(0.5_f64.sqrt() / 2.0)), "{found:?}");
         assert!(close(found.ndcg10, 0.5) && close(found.recall30, 0.5) && close(found.coverage, 0.5));
         // Posts of one topic are the same here, and those of two have nothing in common.
         assert!(close(found.diversity, 0.5), "{found:?}");

@@ -22,7 +22,7 @@ pub(super) struct TfIdf {
     posts: usize,
     /// The number of posts with each feature.
     frequencies: NumberMap<Feature, u32>,
-    /// The vectors of posts that were among the newest.
+    /// The vectors of posts that were among the newest, or that members had liked or viewed.
     known: OwnMap<PostKey, Vec<(Feature, f32)>>,
 }
 
@@ -50,25 +50,23 @@ impl TfIdf {
         acts: &Acts,
     ) -> Result<Vec<PostKey>> {
         let newest: Vec<PostKey> = newest.take(LIMIT).collect();
-        let unknown: Vec<PostKey> =
-            newest.iter().copied().filter(|key| !self.known.contains_key(key)).collect();
+        let posts: OwnSet<PostKey> = acts.liked.iter().chain(&acts.viewed).map(|(post, _)| *post).collect();
+        // Sorted, so that the rounding of the sums is reproducible.
+        let mut posts: Vec<PostKey> = posts.into_iter().collect();
+        posts.sort_unstable();
+        let mut unknown: Vec<PostKey> =
+            newest.iter().chain(&posts).copied().filter(|key| !self.known.contains_key(key)).collect();
+        unknown.sort_unstable();
+        unknown.dedup();
         for page in unknown.chunks(PAGE) {
             for (key, features) in terms(store, page)? {
                 let vector = self.vector(&features);
                 self.known.insert(key, vector);
             }
         }
-        let posts: OwnSet<PostKey> = acts.liked.iter().chain(&acts.viewed).map(|(post, _)| *post).collect();
-        // Sorted, so that the rounding of the sums is reproducible.
-        let mut posts: Vec<PostKey> = posts.into_iter().collect();
-        posts.sort_unstable();
         let mut mean: NumberMap<Feature, f32> = NumberMap::default();
-        for page in posts.chunks(PAGE) {
-            for (_, features) in terms(store, page)? {
-                for (feature, weight) in self.vector(&features) {
-                    *mean.entry(feature).or_default() += weight;
-                }
-            }
+        for (feature, weight) in posts.iter().filter_map(|key| self.known.get(key)).flatten() {
+            *mean.entry(*feature).or_default() += weight;
         }
         let mut ranking: Vec<(f32, PostKey)> = Vec::with_capacity(newest.len());
         for key in newest {
