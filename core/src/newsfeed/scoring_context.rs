@@ -78,6 +78,7 @@ impl<'i> ScoringContext<'i> {
             }
         }
         self.add_freshness(&mut scores, &interest.times, weights[Signal::Fresh]);
+        self.add_youth(&mut scores, weights[Signal::Age]);
         self.add_together(&mut scores, acts, weights);
         scores[..self.first].fill(LEFT_OUT);
         let seen_at = seen.iter().filter_map(|key| index.position(*key));
@@ -112,11 +113,32 @@ impl<'i> ScoringContext<'i> {
     }
 
     /// Returns the function that gives the freshness of posts for a member with acts at these times, the latest first.
-    #[expect(clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
     pub(super) fn freshness(&self, times: &[Timestamp]) -> impl Fn(u32) -> f32 + use<'i> {
-        let (index, newest) = (self.index, self.index.date(self.first as u32).min(self.at));
+        let (index, newest) = (self.index, self.newest_date());
         let rate = ranking::freshness_rate(newest, times.first().copied().unwrap_or(newest));
         move |position| ranking::daily_freshness(rate, newest, index.date(position))
+    }
+
+    /// Returns the function that gives how young posts are.
+    pub(super) fn youth(&self) -> impl Fn(u32) -> f32 + use<'i> {
+        let (index, newest) = (self.index, self.newest_date());
+        move |position| ranking::youth(newest, index.date(position))
+    }
+
+    /// Returns the date of the newest post that exists.
+    #[expect(clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
+    fn newest_date(&self) -> Timestamp {
+        self.index.date(self.first as u32).min(self.at)
+    }
+
+    /// Adds how young posts are, weighted.
+    fn add_youth(&self, scores: &mut [f32], weight: f32) {
+        if weight > 0.0 && self.first < scores.len() {
+            let youth = self.youth();
+            for (position, score) in (0..).zip(scores).skip(self.first) {
+                *score += weight * youth(position);
+            }
+        }
     }
 
     /// Adds freshness, weighted. Only the newest posts have any.
