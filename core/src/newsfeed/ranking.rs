@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::config::Feed;
-use crate::base::keyed::Unkeyed;
+use crate::base::keyed::{OwnSet, Unkeyed};
 use crate::record::id::{MemberKey, PostKey};
 
 /// The number of consecutive posts that diversity considers.
@@ -118,6 +118,24 @@ pub(super) fn noise(member: MemberKey, post: PostKey, day: i64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
     let uniform = (hash >> 11) as f64 / (1_u64 << 53) as f64;
     uniform
+}
+
+/// Reorders a ranking so that its first posts cover as many topics as possible: the best post of each topic goes first, in the
+/// order of the ranking, up to `count` posts. `topics` returns the topics of a post as small numbers.
+pub(super) fn topics_first<'l>(ranking: &[u32], topics: impl Fn(u32) -> &'l [u32], count: usize) -> Vec<u32> {
+    let mut covered: OwnSet<u32> = OwnSet::default();
+    let (mut first, mut rest) = (Vec::with_capacity(ranking.len()), Vec::with_capacity(ranking.len()));
+    for post in ranking {
+        let is_covering = first.len() < count && topics(*post).iter().any(|topic| !covered.contains(topic));
+        if is_covering {
+            covered.extend(topics(*post));
+            first.push(*post);
+        } else {
+            rest.push(*post);
+        }
+    }
+    first.append(&mut rest);
+    first
 }
 
 /// Reorders a ranking so that no label fills a window of ten posts while other posts are available.
