@@ -6,6 +6,7 @@ use super::co_visits::{self, SimilarPosts};
 use super::features::Number;
 use super::index::FeedIndex;
 use super::interest::{Interest, measure};
+use super::latest;
 use super::near::Own;
 use super::ranking;
 use super::signals::{Scoring, Signal, Weights};
@@ -70,6 +71,12 @@ impl<'i> ScoringContext<'i> {
     ) -> Vec<PostKey> {
         let (index, weights) = (self.index, &scoring.weights_for(acts, config));
         let mut scores = interest.scores(index, weights, &config.interest);
+        let changed = latest::changed(interest, acts, &config.interest, index);
+        // What the score of each post changes by if only the latest acts count.
+        let change = changed.map(|latest| {
+            let of_latest = latest.scores(index, weights, &config.interest);
+            of_latest.iter().zip(&scores).map(|(latest, all)| latest - all).collect::<Vec<f32>>()
+        });
         self.blend(&mut scores, &interest.times, weights, config);
         if scoring.exploration > 0.0 {
             let (exploration, day) = (narrow(scoring.exploration), self.at.as_millis().div_euclid(DAY_MS));
@@ -94,7 +101,12 @@ impl<'i> ScoringContext<'i> {
             }
             best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         }
-        let best: Vec<u32> = best.into_iter().map(|(at, _)| at).collect();
+        let mut best: Vec<u32> = best.into_iter().map(|(at, _)| at).collect();
+        if let Some(change) = change {
+            scores.iter_mut().zip(change).for_each(|(score, change)| *score += change);
+            let of_latest = top(&scores, RANKED, LEFT_OUT).into_iter().map(|(at, _)| at);
+            best = latest::interleaved(&best, &of_latest.collect::<Vec<_>>());
+        }
         let max = |label| places(interest, label, config.diverse_max);
         let diverse = ranking::diversify(&best, |at| index.labels().of(at), max, RANKED);
         diverse.into_iter().map(|at| index.key(at)).collect()

@@ -80,6 +80,38 @@ impl World {
     }
 }
 
+/// Returns acts of a long history on topics in turn, one every `days`, and of three on the `new` topic in the last hours.
+fn changed(world: &World, old: &[usize], days: i64, new: usize) -> Acts {
+    let mut acts = Acts::default();
+    for (n, topic) in (0..40).rev().zip(old.iter().cycle()) {
+        world.view(&mut acts, *topic, NOW - (n * days + 1) * DAY_MS);
+    }
+    for hours in [3, 2, 1] {
+        world.view(&mut acts, new, NOW - hours * HOUR_MS);
+    }
+    acts
+}
+
+#[test]
+fn three_acts_show_a_new_interest_beside_a_long_history_of_others() {
+    for named in [true, false] {
+        let world = World::new(28, named);
+        for old in [&[0][..], &[0, 1], &[0, 1, 2]] {
+            for days in [1, 3] {
+                for new in 5..10 {
+                    let acts = changed(&world, old, days, new);
+                    let precision = world.precision(&acts, |topic| topic == new);
+                    let still = world.precision(&acts, |topic| old.contains(&topic));
+                    assert!(
+                        precision >= 0.2 && still >= 0.3,
+                        "{named} {old:?} {days} {new}: {precision} {still}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn the_first_30_posts_of_a_newcomer_cover_all_topics() {
     for topics in [3, 12, 28, 60] {
