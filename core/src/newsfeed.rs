@@ -32,6 +32,7 @@ mod index_cache;
 mod interest;
 mod item;
 mod labels;
+mod latest;
 mod learner;
 mod learning;
 mod load;

@@ -6042,6 +6042,12 @@ export interface components {
             readonly fresh: number;
             /**
              * Format: double
+             * @description How young it is, by the logarithm of its age.
+             * @example 0.1
+             */
+            readonly age: number;
+            /**
+             * Format: double
              * @description How popular it is.
              * @example 0.1
              */
@@ -6103,6 +6109,12 @@ export interface components {
              * @example 0.5
              */
             readonly fresh?: number;
+            /**
+             * Format: double
+             * @description The weight of how young it is, by the logarithm of its age.
+             * @example 0.5
+             */
+            readonly age?: number;
             /**
              * Format: double
              * @description The weight of how popular it is.

@@ -53,6 +53,8 @@ pub struct SignalShares {
     pub recent: f64,
     /// How fresh it is in days.
     pub fresh: f64,
+    /// How young it is, by the logarithm of its age.
+    pub age: f64,
     /// How popular it is.
     pub popular: f64,
     /// How many people who acted on the member's posts acted on it.

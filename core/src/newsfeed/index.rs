@@ -26,6 +26,9 @@ pub(super) mod tests;
 /// The number of posts of the guests' recommended feed that are diversified. Later posts keep the order of their
 /// scores.
 const DIVERSE_LENGTH: usize = 1_500;
+/// The number of the first posts of the guests' recommended feed that cover as many topics as possible: a newcomer shows an
+/// interest by the posts that they open among these.
+const COVERING: usize = 30;
 /// The number of tags that the history of a member records for an opened topic feed.
 const COMMONEST_TAGS: usize = 10;
 
@@ -345,6 +348,7 @@ impl FeedIndex {
         let mut best: Vec<u32> =
             self.positions().skip(first).filter(|at| !self.items[*at as usize].has_ended(now)).collect();
         best.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
+        let best = ranking::topics_first(&best, |at| self.labels().topics_of(at), COVERING);
         let diverse =
             ranking::diversify(&best, |at| self.labels().of(at), |_| config.diverse_max, DIVERSE_LENGTH);
         let first: OwnSet<u32> = diverse.iter().copied().collect();

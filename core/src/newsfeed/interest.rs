@@ -40,10 +40,12 @@ pub(super) struct Interest {
 /// half-life of its age. Ages count from the newest act: as time passes, all acts decay alike, so the direction changes
 /// only with new acts. Posts that are not in the index are ignored.
 pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex) -> Option<Interest> {
+    if acts.len() < config.min_acts { None } else { of_acts(acts, config, index) }
+}
+
+/// Measures the interest that `acts` show, as [`measure`] does, however few they are; `None` if they show none.
+pub(super) fn of_acts(acts: &Acts, config: &config::Interest, index: &FeedIndex) -> Option<Interest> {
     let Acts { liked, viewed, searched, opened, hidden } = acts;
-    if acts.len() < config.min_acts {
-        return None;
-    }
     let posts = liked.iter().chain(viewed).map(|(_, date)| *date);
     let mut times: Vec<Timestamp> =
         posts.chain(searched.iter().chain(opened).map(|(_, date)| *date)).collect();
@@ -137,6 +139,23 @@ impl Interest {
         }
     }
 
+    /// Returns how alike two interests are: the mean of the cosines of the kinds that `self` has, by their shares.
+    pub(super) fn similarity(&self, other: &Self, config: &config::Interest) -> f32 {
+        let of_other: NumberMap<Number, f32> = other.features.iter().copied().collect();
+        let (mut product, mut all) = (0.0, 0.0);
+        for (number, weight) in &self.features {
+            product += weight * of_other.get(number).copied().unwrap_or_default();
+            // The squares of a kind add up to its share.
+            all += weight * weight;
+        }
+        if let (Some(one), Some(other)) = (&self.meaning, &other.meaning) {
+            let share = narrow(config.meaning_share);
+            product += share * cosine(one, other);
+            all += share;
+        }
+        if all > 0.0 { product / all } else { 1.0 }
+    }
+
     /// Returns the share of the acts on posts that were on posts with the label of this number.
     pub(super) fn share(&self, label: Number) -> f32 {
         self.labels[label as usize]
@@ -178,6 +197,13 @@ impl ByKind<'_> {
             set(Signal::Meaning, spread * meanings.cosine_with(position, direction));
         }
     }
+}
+
+/// Returns the cosine of two vectors; 0 for a vector of zeros.
+fn cosine(one: &[f32], other: &[f32]) -> f32 {
+    let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    let length = (product(one, one) * product(other, other)).sqrt();
+    if length > 0.0 { product(one, other) / length } else { 0.0 }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]

@@ -38,6 +38,15 @@ impl Labels {
         self.numbers.get(&label).copied()
     }
 
+    /// Returns the numbers of the topics of the post at a position, or that of the site of a post without topics.
+    pub(super) fn topics_of(&self, position: u32) -> &[Number] {
+        match self.of(position) {
+            // The site is the last label.
+            [topics @ .., _] if !topics.is_empty() => topics,
+            labels => labels,
+        }
+    }
+
     /// Returns the numbers of the labels of the post at a position.
     pub(super) fn of(&self, position: u32) -> &[Number] {
         let position = position as usize;

@@ -168,6 +168,7 @@ fn learned_from(lessons: &[(MemberKey, Choices)], settings: &Vector) -> Weights 
     let precision = Signal::ALL.map(|signal| {
         let prior = match signal {
             Signal::Fresh => PRIOR * FRESH_PRIOR,
+            Signal::Age => PRIOR,
             // A signal without a weight in the settings is off.
             signal if settings[signal as usize] > 0.0 => PRIOR,
             _ => return None,

@@ -19,6 +19,7 @@ pub(super) struct MemberSignals<'m> {
     times: Vec<Timestamp>,
     recency: Box<dyn Fn(usize) -> f32 + 'm>,
     freshness: Box<dyn Fn(u32) -> f32 + 'm>,
+    youth: Box<dyn Fn(u32) -> f32 + 'm>,
     /// The novelty of posts by the number of the member's acts since their publication.
     novelties: Vec<f32>,
     own: Own<'m>,
@@ -41,6 +42,7 @@ impl<'m> MemberSignals<'m> {
             by_kind: interest.by_kind(moment.index, &config.interest),
             recency: Box::new(moment.recency(&times, config)),
             freshness: Box::new(moment.freshness(&times)),
+            youth: Box::new(moment.youth()),
             moment,
             times,
             novelties,
@@ -62,6 +64,7 @@ impl<'m> MemberSignals<'m> {
         set(Signal::Novel, self.novelties[acts]);
         set(Signal::Recent, (self.recency)(at));
         set(Signal::Fresh, (self.freshness)(position));
+        set(Signal::Age, (self.youth)(position));
         set(Signal::Popular, self.moment.popular[at]);
         set(Signal::CoVisits, self.together.get(&position).copied().unwrap_or_default());
         values
@@ -100,7 +103,7 @@ mod tests {
         let acts = Acts { liked: vec![at(12), at(17)], viewed: vec![at(14)], ..Acts::default() };
         let interest = config::Interest { min_acts: 1, ..config::Interest::default() };
         let config = Feed { interest, diverse_max: 10, ..Feed::default() };
-        let weights = Weights([0.3, 0.0, 0.2, 0.1, 0.4, 0.3, 0.5, 0.7, 0.1, 2.0]);
+        let weights = Weights([0.3, 0.0, 0.2, 0.1, 0.4, 0.3, 0.5, 0.7, 0.6, 0.1, 2.0]);
         let interest = interest::measure(&acts, &config.interest, &index).unwrap();
         let mut signals = MemberSignals::new(&moment, &interest, &acts, &config);
         let sum = |values: Values| values.iter().zip(weights.0).map(|(value, weight)| value * weight).sum();

@@ -10,8 +10,8 @@
 //!   was published after the last act is new to the member, even if it is old.
 //! - *[Recency](recency)* is counted in posts, not in days: a topic with a post a month is as recent as one with ten a
 //!   day. Its half-life follows the member's rhythm. The *[freshness](freshness)* for guests is counted in days, because
-//!   it compares posts across topics, and so is the *[freshness of a day](daily_freshness)*, which has a weight only if
-//!   the weights are learned.
+//!   it compares posts across topics, and so are the *[freshness of a day](daily_freshness)* and the *[youth](youth)*, by
+//!   the logarithm of the age, which have a weight only if the weights are learned.
 //! - *[Popularity](super::popularity)* is the decayed sum of the views and likes of a post, and a part of those of its topic.
 //!
 //! The weights were chosen on histories of readers of question sites, with `tidings bench feed`. Their steps are broad,
@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::config::Feed;
-use crate::base::keyed::Unkeyed;
+use crate::base::keyed::{OwnSet, Unkeyed};
 use crate::record::id::{MemberKey, PostKey};
 
 /// The number of consecutive posts that diversity considers.
@@ -29,6 +29,8 @@ pub(super) const WINDOW: usize = 10;
 /// The number of missed posts from which on a member does not look through all of them. On histories of readers of question
 /// sites, it raises nDCG@10 of feeds that are asked every day by 4 %, and leaves that of feeds that are asked once as it is.
 const LOOKED_THROUGH: f64 = 50.0;
+/// The age in hours from which on a post counts as old: ten years.
+const OLD_HOURS: f32 = 87_660.0;
 /// The number of posts of the ranking that are searched for one that fits the next place.
 const LOOK_AHEAD: usize = 200;
 
@@ -50,6 +52,15 @@ pub(super) fn freshness_rate(newest: Timestamp, last: Timestamp) -> f32 {
 #[inline]
 pub(super) fn daily_freshness(rate: f32, newest: Timestamp, date: Timestamp) -> f32 {
     (-rate * days(newest - date)).exp2()
+}
+
+/// Returns how young a post of the date `date` is beside the `newest`, from 0 to 1: it falls with the logarithm of the hours
+/// between them, and is 0 from [`OLD_HOURS`] on. Where freshness has fallen to nothing, it still tells a post of last month from
+/// one of last year.
+#[inline]
+pub(super) fn youth(newest: Timestamp, date: Timestamp) -> f32 {
+    let hours = 24.0 * days(newest - date);
+    (1.0 - hours.ln_1p() / OLD_HOURS.ln_1p()).max(0.0)
 }
 
 #[expect(
@@ -107,6 +118,24 @@ pub(super) fn noise(member: MemberKey, post: PostKey, day: i64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
     let uniform = (hash >> 11) as f64 / (1_u64 << 53) as f64;
     uniform
+}
+
+/// Reorders a ranking so that its first posts cover as many topics as possible: the best post of each topic goes first, in the
+/// order of the ranking, up to `count` posts. `topics` returns the topics of a post as small numbers.
+pub(super) fn topics_first<'l>(ranking: &[u32], topics: impl Fn(u32) -> &'l [u32], count: usize) -> Vec<u32> {
+    let mut covered: OwnSet<u32> = OwnSet::default();
+    let (mut first, mut rest) = (Vec::with_capacity(ranking.len()), Vec::with_capacity(ranking.len()));
+    for post in ranking {
+        let is_covering = first.len() < count && topics(*post).iter().any(|topic| !covered.contains(topic));
+        if is_covering {
+            covered.extend(topics(*post));
+            first.push(*post);
+        } else {
+            rest.push(*post);
+        }
+    }
+    first.append(&mut rest);
+    first
 }
 
 /// Reorders a ranking so that no label fills a window of ten posts while other posts are available.
@@ -225,6 +254,17 @@ mod tests {
         assert!((freshness(&config, now, now - 10 * DAY_MS) - 0.5).abs() < 1e-12);
         assert!((freshness(&config, now, now + DAY_MS) - 1.0).abs() < 1e-12);
         assert!(freshness(&config, now, Timestamp::MIN) < 1e-12);
+    }
+
+    #[test]
+    fn youth_falls_with_the_logarithm_of_the_age() {
+        let now = Timestamp::from_millis(10_000 * DAY_MS);
+        let of = |hours: i64| youth(now, now - hours * DAY_MS / 24);
+        assert!((of(0) - 1.0).abs() < 1e-6 && (of(-5) - 1.0).abs() < 1e-6);
+        // 1 hour is two times as old as none, and so on.
+        let steps = [of(0) - of(1), of(1) - of(3), of(3) - of(7), of(511) - of(1_023)];
+        assert!(steps.iter().all(|step| (step - steps[0]).abs() < 1e-5 && *step > 0.05), "{steps:?}");
+        assert!(of(24 * 365) > of(24 * 730) && of(24 * 3_660).abs() < 1e-6);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::co_visits::{self, SimilarPosts};
 use super::features::Number;
 use super::index::FeedIndex;
 use super::interest::{Interest, measure};
+use super::latest;
 use super::near::Own;
 use super::ranking;
 use super::signals::{Scoring, Signal, Weights};
@@ -70,6 +71,12 @@ impl<'i> ScoringContext<'i> {
     ) -> Vec<PostKey> {
         let (index, weights) = (self.index, &scoring.weights_for(acts, config));
         let mut scores = interest.scores(index, weights, &config.interest);
+        let changed = latest::changed(interest, acts, &config.interest, index);
+        // What the score of each post changes by if only the latest acts count.
+        let change = changed.map(|latest| {
+            let of_latest = latest.scores(index, weights, &config.interest);
+            of_latest.iter().zip(&scores).map(|(latest, all)| latest - all).collect::<Vec<f32>>()
+        });
         self.blend(&mut scores, &interest.times, weights, config);
         if scoring.exploration > 0.0 {
             let (exploration, day) = (narrow(scoring.exploration), self.at.as_millis().div_euclid(DAY_MS));
@@ -78,6 +85,7 @@ impl<'i> ScoringContext<'i> {
             }
         }
         self.add_freshness(&mut scores, &interest.times, weights[Signal::Fresh]);
+        self.add_youth(&mut scores, weights[Signal::Age]);
         self.add_together(&mut scores, acts, weights);
         scores[..self.first].fill(LEFT_OUT);
         let seen_at = seen.iter().filter_map(|key| index.position(*key));
@@ -93,7 +101,12 @@ impl<'i> ScoringContext<'i> {
             }
             best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         }
-        let best: Vec<u32> = best.into_iter().map(|(at, _)| at).collect();
+        let mut best: Vec<u32> = best.into_iter().map(|(at, _)| at).collect();
+        if let Some(change) = change {
+            scores.iter_mut().zip(change).for_each(|(score, change)| *score += change);
+            let of_latest = top(&scores, RANKED, LEFT_OUT).into_iter().map(|(at, _)| at);
+            best = latest::interleaved(&best, &of_latest.collect::<Vec<_>>());
+        }
         let max = |label| places(interest, label, config.diverse_max);
         let diverse = ranking::diversify(&best, |at| index.labels().of(at), max, RANKED);
         diverse.into_iter().map(|at| index.key(at)).collect()
@@ -112,11 +125,32 @@ impl<'i> ScoringContext<'i> {
     }
 
     /// Returns the function that gives the freshness of posts for a member with acts at these times, the latest first.
-    #[expect(clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
     pub(super) fn freshness(&self, times: &[Timestamp]) -> impl Fn(u32) -> f32 + use<'i> {
-        let (index, newest) = (self.index, self.index.date(self.first as u32).min(self.at));
+        let (index, newest) = (self.index, self.newest_date());
         let rate = ranking::freshness_rate(newest, times.first().copied().unwrap_or(newest));
         move |position| ranking::daily_freshness(rate, newest, index.date(position))
+    }
+
+    /// Returns the function that gives how young posts are.
+    pub(super) fn youth(&self) -> impl Fn(u32) -> f32 + use<'i> {
+        let (index, newest) = (self.index, self.newest_date());
+        move |position| ranking::youth(newest, index.date(position))
+    }
+
+    /// Returns the date of the newest post that exists.
+    #[expect(clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
+    fn newest_date(&self) -> Timestamp {
+        self.index.date(self.first as u32).min(self.at)
+    }
+
+    /// Adds how young posts are, weighted.
+    fn add_youth(&self, scores: &mut [f32], weight: f32) {
+        if weight > 0.0 && self.first < scores.len() {
+            let youth = self.youth();
+            for (position, score) in (0..).zip(scores).skip(self.first) {
+                *score += weight * youth(position);
+            }
+        }
     }
 
     /// Adds freshness, weighted. Only the newest posts have any.

@@ -32,6 +32,8 @@ pub(super) enum Signal {
     Recent,
     /// How fresh it is in days, whatever its topic.
     Fresh,
+    /// How young it is by the logarithm of its age, whatever its topic.
+    Age,
     /// How popular it is.
     Popular,
     /// How many people who acted on the member's own posts acted on it.
@@ -40,7 +42,7 @@ pub(super) enum Signal {
 
 impl Signal {
     /// All signals in the order of their numbers.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Topic,
         Self::Tag,
         Self::Word,
@@ -49,6 +51,7 @@ impl Signal {
         Self::Novel,
         Self::Recent,
         Self::Fresh,
+        Self::Age,
         Self::Popular,
         Self::CoVisits,
     ];
@@ -92,6 +95,9 @@ pub struct SignalWeights {
     /// The weight of how fresh it is in days.
     #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     fresh: f64,
+    /// The weight of how young it is, by the logarithm of its age.
+    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
+    age: f64,
     /// The weight of how popular it is.
     #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     popular: f64,
@@ -112,9 +118,15 @@ impl Signal {
             Self::Novel => "novel",
             Self::Recent => "recent",
             Self::Fresh => "fresh",
+            Self::Age => "age",
             Self::Popular => "popular",
             Self::CoVisits => "together",
         }
+    }
+
+    /// Returns whether the signal has no weight in the settings, but may learn one.
+    pub(super) fn is_only_learned(self) -> bool {
+        matches!(self, Self::Fresh | Self::Age)
     }
 
     /// Returns the signal with a name.
@@ -141,8 +153,8 @@ impl Weights {
             Signal::Near => config.near_weight,
             Signal::Novel => config.novel_weight,
             Signal::Recent => config.recent_weight,
-            // Guests' feeds have it instead of recency. Only weights that are learned have both.
-            Signal::Fresh => 0.0,
+            // Guests' feeds have freshness instead of recency. Only weights that are learned have both.
+            Signal::Fresh | Signal::Age => 0.0,
             Signal::Popular => config.popular_weight,
             Signal::CoVisits => config.together_weight,
         } as f32;
@@ -196,8 +208,7 @@ impl Scoring {
     /// Returns the scoring with learned weights. A signal that was turned off in the settings since then is off.
     pub(super) fn learned(weights: Weights, config: &Feed) -> Self {
         let settings = Weights::of(config);
-        // Only learned weights have freshness.
-        let is_on = |signal| signal == Signal::Fresh || settings[signal] > 0.0;
+        let is_on = |signal: Signal| signal.is_only_learned() || settings[signal] > 0.0;
         let weights = Weights(Signal::ALL.map(|signal| if is_on(signal) { weights[signal] } else { 0.0 }));
         Self { weights, exploration: config.exploration.max(EXPLORATION_MIN), is_learned: true }
     }
@@ -226,6 +237,12 @@ mod tests {
         assert!(
             (other[Signal::Recent] - 0.5).abs() < f32::EPSILON && other[Signal::Topic].abs() < f32::EPSILON
         );
+        let earlier = serde_json::from_str::<Weights>(r#"{"recent":0.5,"fresh":0.2,"popular":0.1}"#).unwrap();
+        assert_eq!(
+            (earlier[Signal::Age], earlier[Signal::Fresh]),
+            (0.0, 0.2),
+            "earlier weights lack the age"
+        );
         for impossible in [r#"{"recent":-1}"#, r#"{"recent":1e40}"#, r#"{"recent":null}"#, "[]", ""] {
             assert!(serde_json::from_str::<Weights>(impossible).is_err(), "{impossible}");
         }
@@ -234,8 +251,11 @@ mod tests {
     #[test]
     fn learned_weights_are_for_members_with_posts_and_without_signals_that_are_off() {
         let config = Feed { popular_weight: 0.0, ..Feed::default() };
-        let scoring = Scoring::learned(Weights([0.5; 10]), &config);
-        assert_eq!((scoring.weights[Signal::Popular], scoring.weights[Signal::Fresh]), (0.0, 0.5));
+        let scoring = Scoring::learned(Weights([0.5; SIGNALS]), &config);
+        let [popular, fresh, age] =
+            [Signal::Popular, Signal::Fresh, Signal::Age].map(|signal| scoring.weights[signal]);
+        assert_eq!((popular, fresh, age), (0.0, 0.5, 0.5));
+        assert!(Weights::of(&config)[Signal::Age] == 0.0);
         let searched = Acts { searched: vec![("lake".into(), NOW)], ..Acts::default() };
         let viewed = Acts { viewed: vec![(PostKey::new(1), NOW)], ..Acts::default() };
         assert_eq!(scoring.weights_for(&searched, &config), Weights::of(&config));

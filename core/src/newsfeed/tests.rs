@@ -8,6 +8,8 @@ use crate::post;
 use crate::testing::{NOW, Service, service};
 use crate::{profile, search};
 
+mod interests;
+
 /// Creates two hundred posts of three topics, the newest last.
 fn stocked() -> Service {
     let service = service();

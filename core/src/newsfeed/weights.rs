@@ -122,7 +122,7 @@ impl Operation for PinWeights {
 
 const SIGNAL_RULE: Problem = Problem::invalid(
     "weights",
-    "the signals are topic, tag, word, meaning, near, novel, recent, fresh, popular and together",
+    "the signals are topic, tag, word, meaning, near, novel, recent, fresh, age, popular and together",
 );
 const WEIGHT_RULE: Problem = Problem::invalid("weights", "a weight is a number from 0 to 1000");
 

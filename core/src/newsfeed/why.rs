@@ -10,7 +10,7 @@
 //! | because you liked “TITLE”, because you viewed “TITLE” | tag, word, meaning, near, together: the own post that is nearest in this signal |
 //! | because you searched for “WORDS” | topic, tag, word, meaning, without such a post |
 //! | more in NAME, which you read | topic: one of own posts or opened feeds; tag: one of opened feeds |
-//! | new in TOPIC, new on SITE | novel, recent, fresh: the first topic, or the site of a post without topics |
+//! | new in TOPIC, new on SITE | novel, recent, fresh, age: the first topic, or the site of a post without topics |
 //! | more in TOPIC, more on SITE | the same of a post that is more than [`NEW_DAYS`] older than the newest |
 //! | popular today, popular | popular; today, if it is among the most popular and its acts are as young as that |
 //! | new in TOPIC, which is popular | popular, of a post without acts, which the acts on its topic lift |
@@ -166,7 +166,7 @@ fn of_member(
         let mut parts = signals.of(position);
         parts.iter_mut().zip(by.weights.0).for_each(|(part, weight)| *part *= weight);
         reason(&parts, |signal| match signal {
-            Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Popular => {
+            Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Age | Signal::Popular => {
                 Some(facts.sentence(signal, page.kind(), item))
             }
             _ => own.sentence(signal, position),
@@ -249,7 +249,7 @@ const fn group(signal: Signal) -> (u8, u8) {
         Signal::Topic => (0, 0),
         Signal::Tag | Signal::Word | Signal::Meaning | Signal::Near => (0, 1),
         Signal::CoVisits => (0, 2),
-        Signal::Novel | Signal::Recent | Signal::Fresh => (1, 0),
+        Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Age => (1, 0),
         Signal::Popular => (2, 0),
     }
 }
@@ -298,9 +298,9 @@ fn shares(parts: &Values) -> SignalShares {
     for (at, _) in by_remainder.into_iter().zip(1_u16..).take_while(|(_, n)| f64::from(*n) <= missing) {
         thousandths[at] += 1.0;
     }
-    let [topic, tag, word, meaning, near, novel, recent, fresh, popular, together] =
+    let [topic, tag, word, meaning, near, novel, recent, fresh, age, popular, together] =
         thousandths.map(|share| share / 1_000.0);
-    SignalShares { topic, tag, word, meaning, near, novel, recent, fresh, popular, together }
+    SignalShares { topic, tag, word, meaning, near, novel, recent, fresh, age, popular, together }
 }
 
 /// Returns the name under which a post is in a feed: that of the feed of a topic or a tag, otherwise its first topic.

@@ -157,3 +157,25 @@ fn a_few_visits_teach_nothing() {
     insert_posts(&service);
     assert_eq!(service.call(&Caller::Operator, LearnWeights {}).unwrap().learned, None);
 }
+
+/// The post that a member reads on a day, of any topic: as often one of the last two posts as one of the two before, the four
+/// before these, and so on.
+fn by_age(member: i64, newest: i64) -> i64 {
+    let age = 1_i64 << ((member * 5 + newest * 3) % 6);
+    (newest - age + 1 - (member + newest) % age).max(0)
+}
+
+#[test]
+fn members_who_choose_by_the_logarithm_of_the_age_teach_its_weight() {
+    let service = service();
+    insert_posts(&service);
+    let members = import(&service, by_age);
+    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
+    assert!(found.settings[Signal::Age] == 0.0 && found.learned.unwrap().weights[Signal::Age] > 0.0);
+
+    let pin = PinWeights { weights: [("age".to_owned(), 5.0)].into() };
+    assert!(service.call(&Caller::Operator, pin).unwrap().weights[Signal::Age] > 4.9);
+    let page = recommended(&service, &members[0], &Page::default()).unwrap();
+    let why = super::super::why(&service, &members[0], &page).unwrap().decode();
+    assert!(why[0].shares.age > 0.5 && why[0].text.starts_with("new in topic"), "{:?}", why[0]);
+}

@@ -144,7 +144,7 @@ impl<'m> OwnActs<'m> {
             Signal::Word => post().or_else(|| search(&[Kind::Word])),
             Signal::Meaning => post().or_else(|| search(&Kind::ALL)),
             Signal::Near | Signal::CoVisits => post(),
-            Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Popular => None,
+            Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Age | Signal::Popular => None,
         }
     }
 
@@ -188,6 +188,7 @@ impl<'m> OwnActs<'m> {
             | Signal::Novel
             | Signal::Recent
             | Signal::Fresh
+            | Signal::Age
             | Signal::Popular => {}
         }
         if signal == Signal::Near {
