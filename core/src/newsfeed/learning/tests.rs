@@ -158,23 +158,30 @@ fn a_few_visits_teach_nothing() {
     assert_eq!(service.call(&Caller::Operator, LearnWeights {}).unwrap().learned, None);
 }
 
-/// The post that a member reads on a day, of any topic: as often one of the last two posts as one of the two before, the four
-/// before these, and so on.
-fn by_age(member: i64, newest: i64) -> i64 {
-    let age = 1_i64 << ((member * 5 + newest * 3) % 6);
-    (newest - age + 1 - (member + newest) % age).max(0)
+#[test]
+fn the_age_has_a_learned_weight_only_where_it_may_have_one() {
+    let of_age = |age: f64| -> Vector {
+        let mut signals = [0.0; SIGNALS];
+        signals[Signal::Age as usize] = age;
+        signals
+    };
+    let lesson = |member| {
+        let others = (0..10).map(|n| (of_age(f64::from(n) / 10.0), 0.0)).collect();
+        (MemberKey::new(member), Choices { chosen: vec![of_age(1.0)], others })
+    };
+    let lessons: Vec<_> = (0..60).map(lesson).collect();
+    let settings = Weights::of(&Feed::default()).0.map(f64::from);
+    let [without, with] = [false, true].map(|has_age| learned_from(&lessons, &settings, has_age));
+    assert!(without[Signal::Age] == 0.0 && with[Signal::Age] > 0.5, "{with:?}");
 }
 
 #[test]
-fn members_who_choose_by_the_logarithm_of_the_age_teach_its_weight() {
+fn a_pinned_weight_of_the_age_shows_in_the_reasons() {
     let service = service();
     insert_posts(&service);
-    let members = import(&service, by_age);
-    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
-    assert!(found.settings[Signal::Age] == 0.0 && found.learned.unwrap().weights[Signal::Age] > 0.0);
-
-    let pin = PinWeights { weights: [("age".to_owned(), 5.0)].into() };
-    assert!(service.call(&Caller::Operator, pin).unwrap().weights[Signal::Age] > 4.9);
+    let members = import(&service, follow);
+    let pin = PinWeights { weights: [("age".to_owned(), 1_000.0)].into() };
+    assert!(service.call(&Caller::Operator, pin).unwrap().weights[Signal::Age] > 999.0);
     let page = recommended(&service, &members[0], &Page::default()).unwrap();
     let why = super::super::why(&service, &members[0], &page).unwrap().decode();
     assert!(why[0].shares.age > 0.5 && why[0].text.starts_with("new in topic"), "{:?}", why[0]);
