@@ -180,8 +180,8 @@ fn a_pinned_weight_of_the_age_shows_in_the_reasons() {
     let service = service();
     insert_posts(&service);
     let members = import(&service, follow);
-    let pin = PinWeights { weights: [("age".to_owned(), 5.0)].into() };
-    assert!(service.call(&Caller::Operator, pin).unwrap().weights[Signal::Age] > 4.9);
+    let pin = PinWeights { weights: [("age".to_owned(), 1_000.0)].into() };
+    assert!(service.call(&Caller::Operator, pin).unwrap().weights[Signal::Age] > 999.0);
     let page = recommended(&service, &members[0], &Page::default()).unwrap();
     let why = super::super::why(&service, &members[0], &page).unwrap().decode();
     assert!(why[0].shares.age > 0.5 && why[0].text.starts_with("new in topic"), "{:?}", why[0]);
