@@ -188,7 +188,7 @@ fn the_evaluation_leaves_no_copy_and_fails_without_a_place_for_one() {
         tidings.args(["bench", "feed"]).env("TMPDIR", place);
         run(tidings, "")
     };
-    bench(place.path()).succeeded();
+    let _ = bench(place.path()).succeeded();
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
     let refused = bench(&place.path().join("missing"));
     assert_eq!(refused.status, 3);
