@@ -1,11 +1,15 @@
 //! Matrices for the word model: sparse ones, and tall ones with a few hundred columns.
 
+use std::ops::Range;
+
 use crate::{Cancelled, Progress};
 
 /// The number of rows between two progress reports.
 pub(crate) const ROWS_A_TIME: usize = 1_024;
 /// The number of rows whose products are summed in 32 bits, before the sum is added to one of 64 bits.
 const SUMMED_IN_32_BITS: usize = 64;
+/// The number of columns that are multiplied at a time.
+const BLOCK: usize = 32;
 /// Eigenvalues below this share of the greatest one are rounding errors, and their columns become zero.
 const NEGLIGIBLE: f64 = 1e-10;
 
@@ -29,34 +33,51 @@ impl Sparse {
         self.columns[row.clone()].iter().map(|column| *column as usize).zip(self.values[row].iter().copied())
     }
 
-    /// Returns the product with `right`.
-    pub(crate) fn times(&self, right: &Tall, progress: Progress<'_>) -> Result<Tall, Cancelled> {
-        let mut product = Tall::zero(self.size(), right.columns);
-        for row in 0..self.size() {
-            if row % ROWS_A_TIME == 0 {
-                progress(share(row, self.size()))?;
-            }
-            let sum = product.row_mut(row);
+    /// Replaces `right` by the product of this matrix with it.
+    pub(crate) fn times(&self, right: &mut Tall, progress: Progress<'_>) -> Result<(), Cancelled> {
+        self.by_block(right, progress, |right, block, factors, row| {
+            let sum = &mut right.row_mut(row)[block];
+            sum.fill(0.0);
             for (column, value) in self.row(row) {
-                add(sum, value, right.row(column));
+                add(sum, value, factors.row(column));
             }
-        }
-        Ok(product)
+        })
     }
 
-    /// Returns the product of the transposed matrix with `right`.
-    pub(crate) fn transposed_times(&self, right: &Tall, progress: Progress<'_>) -> Result<Tall, Cancelled> {
-        let mut product = Tall::zero(self.size(), right.columns);
-        for row in 0..self.size() {
-            if row % ROWS_A_TIME == 0 {
-                progress(share(row, self.size()))?;
+    /// Replaces `right` by the product of the transposed matrix with it.
+    pub(crate) fn transposed_times(&self, right: &mut Tall, progress: Progress<'_>) -> Result<(), Cancelled> {
+        self.by_block(right, progress, |right, block, factors, row| {
+            if row == 0 {
+                right.rows_mut().for_each(|row| row[block.clone()].fill(0.0));
             }
-            let from = right.row(row);
+            let factors = factors.row(row);
             for (column, value) in self.row(row) {
-                add(product.row_mut(column), value, from);
+                add(&mut right.row_mut(column)[block.clone()], value, factors);
+            }
+        })
+    }
+
+    /// Calls `each` with each row number for each block of columns of `right`, which it overwrites, and with the values that
+    /// the block had. So a product takes only the memory of a block beside that of `right`.
+    fn by_block(
+        &self,
+        right: &mut Tall,
+        progress: Progress<'_>,
+        mut each: impl FnMut(&mut Tall, Range<usize>, &Tall, usize),
+    ) -> Result<(), Cancelled> {
+        let blocks = right.columns.div_ceil(BLOCK);
+        for number in 0..blocks {
+            let block = number * BLOCK..((number + 1) * BLOCK).min(right.columns);
+            let factors = right.rows().flat_map(|row| &row[block.clone()]).copied().collect();
+            let factors = Tall::new(block.len(), factors);
+            for row in 0..self.size() {
+                if row % ROWS_A_TIME == 0 {
+                    progress(share(number * self.size() + row, blocks * self.size()))?;
+                }
+                each(right, block.clone(), &factors, row);
             }
         }
-        Ok(product)
+        Ok(())
     }
 }
 
@@ -86,10 +107,6 @@ impl Tall {
     pub(crate) fn new(columns: usize, values: Vec<f32>) -> Self {
         debug_assert_eq!(values.len() % columns.max(1), 0);
         Self { columns, values }
-    }
-
-    fn zero(rows: usize, columns: usize) -> Self {
-        Self::new(columns, vec![0.0; rows * columns])
     }
 
     /// Returns the rows.
@@ -256,24 +273,25 @@ mod tests {
     fn a_sparse_matrix_multiplies_plain_and_transposed() {
         // 0 2 / 3 4
         let matrix = Sparse { starts: vec![0, 1, 3], columns: vec![1, 0, 1], values: vec![2.0, 3.0, 4.0] };
-        let right = Tall::new(2, vec![1.0, 10.0, 5.0, 50.0]);
-        let rows = |tall: &Tall| tall.rows().map(<[f32]>::to_vec).collect::<Vec<_>>();
-        assert_eq!(
-            rows(&matrix.times(&right, &mut ignore_progress).unwrap()),
-            [[10.0, 100.0], [23.0, 230.0]]
-        );
-        assert_eq!(
-            rows(&matrix.transposed_times(&right, &mut ignore_progress).unwrap()),
-            [[15.0, 150.0], [22.0, 220.0]]
-        );
+        // The columns are in two blocks.
+        let row =
+            |first: f32| (0..=BLOCK).map(move |column| first * if column == BLOCK { 10.0 } else { 1.0 });
+        let right = Tall::new(BLOCK + 1, row(1.0).chain(row(5.0)).collect());
+        let (mut plain, mut transposed) = (right.clone(), right);
+        matrix.times(&mut plain, &mut ignore_progress).unwrap();
+        matrix.transposed_times(&mut transposed, &mut ignore_progress).unwrap();
+        let ends = |tall: &Tall| tall.rows().map(|row| [row[0], row[BLOCK]]).collect::<Vec<_>>();
+        assert_eq!(ends(&plain), [[10.0, 100.0], [23.0, 230.0]]);
+        assert_eq!(ends(&transposed), [[15.0, 150.0], [22.0, 220.0]]);
     }
 
     #[test]
     fn products_can_be_cancelled() {
         let matrix = Sparse { starts: vec![0, 1], columns: vec![0], values: vec![1.0] };
         let stop = &mut |_| Err(Cancelled);
-        assert!(matrix.times(&Tall::zero(1, 1), stop).is_err());
-        assert!(matrix.transposed_times(&Tall::zero(1, 1), stop).is_err());
+        let mut right = Tall::new(1, vec![0.0]);
+        assert!(matrix.times(&mut right, stop).is_err());
+        assert!(matrix.transposed_times(&mut right, stop).is_err());
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub const NEIGHBOURS_MAX: usize = 30;
 /// The maximum number of words for which each word is compared with every other.
 const ALL_WITH_ALL: usize = 4_000;
 /// The number of nearest clusters whose words a word is compared with, if there are more words.
-const CLUSTERS_SEARCHED: usize = 32;
+const CLUSTERS_SEARCHED: usize = 16;
 /// The number of iterations of the clustering.
 const ITERATIONS: usize = 4;
 /// The number of words of each cluster that its centre is computed from.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::corpus::{Corpus, Vocabulary};
+use crate::matrix::Tall;
 use crate::model::{Model, Origin, Source};
 use crate::ppmi::ppmi;
-use crate::svd::{Truncated, truncated};
+use crate::svd::truncated;
 use crate::vectors::Vectors;
 use crate::{Cancelled, Progress, Recipe, part};
 
@@ -17,8 +18,8 @@ const DIMENSIONS_MIN: usize = 40;
 /// With few posts, rarer words are learned as well: a word must be in two posts, and in one more for each 250 posts.
 const POSTS_PER_MINIMUM: u32 = 250;
 
-/// The maximum number of pairs of words, with 8 bytes each: several times the pairs of 100,000 short posts.
-const PAIRS_MAX: usize = 40_000_000;
+/// The maximum number of pairs of words, with 8 bytes each. With 100,000 words of 200 dimensions, training takes 230 MiB.
+const PAIRS_MAX: usize = 10_000_000;
 
 /// The point in time at which the posts were read.
 #[derive(Clone, Copy)]
@@ -65,24 +66,24 @@ fn dimensions(words: usize) -> usize {
 /// of their roots, more neighbours of a word are of its subject, and more of its other forms are among them.
 ///
 /// Source: Mu and Viswanath, *All-but-the-top: simple and effective postprocessing for word representations*, ICLR 2018, section 2.
-fn vectors(Truncated { mut left, values }: Truncated) -> Vectors {
-    if values.is_empty() {
+fn vectors(mut rows: Tall) -> Vectors {
+    if rows.columns == 0 {
         return Vectors::none(1);
     }
-    let mut means = vec![0.0; values.len()];
-    for row in left.rows() {
+    let mut means = vec![0.0; rows.columns];
+    for row in rows.rows() {
         means.iter_mut().zip(row).for_each(|(mean, x)| *mean += f64::from(*x));
     }
     #[expect(clippy::cast_precision_loss, reason = "a model has at most some hundred thousand words")]
-    let count = left.rows().len() as f64;
-    for row in left.rows_mut() {
-        for ((x, mean), value) in row.iter_mut().zip(&means).zip(&values) {
+    let count = rows.rows().len() as f64;
+    for row in rows.rows_mut() {
+        for (x, mean) in row.iter_mut().zip(&means) {
             #[expect(clippy::cast_possible_truncation, reason = "the vectors have 32 bits")]
-            let component = ((f64::from(*x) - mean / count) * value) as f32;
+            let component = (f64::from(*x) - mean / count) as f32;
             *x = component;
         }
     }
-    Vectors::of(&left)
+    Vectors::of(&rows)
 }
 
 /// Makes a model of words and vectors that were learned elsewhere. Only words that occur in `corpus` can be neighbours.
