@@ -87,6 +87,9 @@ fn describe(page: &mut Page, report: &Report, left_out: u64) {
     for LineError { line, reason } in &report.errors {
         page.note(&format!("{what} {line}: {reason}"));
     }
+    for warning in &report.about.warnings {
+        page.note(warning);
+    }
     for column in &report.about.unknown_columns {
         page.note(&format!("the column {column:?} is not known and is not read"));
     }

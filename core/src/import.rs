@@ -117,6 +117,8 @@ pub struct About {
     pub are_entries: bool,
     /// The first ignored columns of a CSV file, as written there.
     pub unknown_columns: Vec<String>,
+    /// What was wrong with a feed and its entries, which are imported nevertheless.
+    pub warnings: Vec<String>,
 }
 
 /// A kind of import, which writes its batches.

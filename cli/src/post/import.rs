@@ -52,5 +52,5 @@ pub(crate) fn run(
             Err(error) => return Err(input::unreadable(file, &error)),
         }
     };
-    imported::read(session, &watch, input, strictness, ImportPosts { format })
+    imported::read(session, &watch, input, strictness, ImportPosts { format, charset: None })
 }

@@ -82,7 +82,7 @@ impl Timestamp {
 
 /// Returns the text of a time at 24:00, the end of a day, with 00:00 in its place; `None` for any other text. The end of a day is
 /// the beginning of the next one.
-pub(crate) fn at_end_of_day(text: &str) -> Option<String> {
+fn at_end_of_day(text: &str) -> Option<String> {
     const END: &str = "24:00";
     let at = text.find(END)?;
     let (before, after) = (&text[..at], &text[at + END.len()..]);

@@ -43,6 +43,9 @@ pub struct ImportPosts {
     /// The format of the body, which its media type tells.
     #[serde(skip)]
     pub format: Format,
+    /// The charset of the body, which its media type may tell. Only feeds have another one than UTF-8.
+    #[serde(skip)]
+    pub charset: Option<String>,
 }
 
 impl Stream for ImportPosts {
@@ -168,8 +171,9 @@ pub fn import(
 /// list.
 ///
 /// The address of a feed entry becomes the url, the categories become the tags, and the longest text, without markup,
-/// becomes the text. The title of an entry without one is the start of its text. A feed is read into memory, up to
-/// [`FEED_MAX`] bytes. The import fails with `bad request` if a feed cannot be parsed or is too long.
+/// becomes the text. The title of an entry without one is the start of its text, or else its address. An entry whose date is
+/// missing, cannot be read or is yet to come has the time of its first import. Of several entries with one address, the newest
+/// counts. A feed is read into memory, up to [`FEED_MAX`] bytes. The import fails with `bad request` if it is no feed or too long.
 impl Import for ImportPosts {
     const UPDATES: bool = true;
     const EMPTY: &'static str = "the body is missing: send a post on each line";
@@ -203,7 +207,14 @@ impl Import for ImportPosts {
                     report
                 })
             }
-            Format::Feed => import::run(tidings, caller, posts, feed::entries(input)?, progress),
+            Format::Feed => {
+                let feed = feed::read(input, self.charset.as_deref(), tidings.clock().now())?;
+                let report = import::run(tidings, caller, posts, feed.items, progress);
+                report.map(|mut report| {
+                    report.about.warnings = feed.warnings;
+                    report
+                })
+            }
         };
         super::changed(tidings);
         report
@@ -226,8 +237,8 @@ pub(crate) fn read_lines(format: Format, input: &[u8]) -> import::Read {
     match format {
         Format::Json => import::read_all(import::json(input, Line::parse), again),
         Format::Csv => import::read_all(import::csv::lines(input, columns::COLUMNS, columns::line), again),
-        Format::Feed => feed::entries(input)
-            .map_or_else(|_| import::Read::default(), |entries| import::read_all(entries, again)),
+        Format::Feed => feed::read(input, None, now)
+            .map_or_else(|_| import::Read::default(), |feed| import::read_all(feed.items, again)),
     }
 }
 

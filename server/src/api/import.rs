@@ -63,7 +63,8 @@ async fn run<I: Import>(mut call: Call, operation: I) -> Answer {
 
 /// Imports posts in the format that the request names.
 pub(crate) async fn import_posts(call: Call, _: ImportPosts) -> Answer {
-    let given = call.headers().get(CONTENT_TYPE).map(fields::media_type).unwrap_or_default();
-    let format = Format::of_media_type(given);
-    run(call, ImportPosts { format }).await
+    let given = call.headers().get(CONTENT_TYPE);
+    let format = Format::of_media_type(given.map(fields::media_type).unwrap_or_default());
+    let charset = given.and_then(fields::charset).map(str::to_owned);
+    run(call, ImportPosts { format, charset }).await
 }

@@ -53,6 +53,15 @@ pub(crate) fn media_type(content_type: &HeaderValue) -> &[u8] {
     bytes[..end].trim_ascii()
 }
 
+/// Returns the charset that a content type names.
+pub(crate) fn charset(content_type: &HeaderValue) -> Option<&str> {
+    let parameters = content_type.to_str().ok()?.split(';').skip(1);
+    let (_, charset) = parameters
+        .filter_map(|parameter| parameter.split_once('='))
+        .find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))?;
+    Some(charset.trim().trim_matches('"'))
+}
+
 /// A form, or the query of an address. Only the values of an operation's fields are stored, and values without escapes are
 /// not copied.
 struct Form<'a>(&'a [u8]);

@@ -301,25 +301,35 @@ fn lines_may_end_with_cr_alone() {
 }
 
 #[test]
-fn a_feed_whose_entries_cannot_be_read_is_refused() {
+fn a_feed_of_an_unknown_version_is_read_and_no_feed_is_refused() {
     let server = Server::start();
     let admin = server.admin();
-    let entry = r#"<entry><title>a</title><link rel="alternate" href="https://x.example/3"/></entry>"#;
+    let entry = |n: u32| {
+        format!(r#"<entry><title>a</title><link rel="alternate" href="https://x.example/{n}"/></entry>"#)
+    };
     for feed in [
-        format!(r#"<feed version="0.3" xmlns="http://purl.org/atom/ns#">{entry}</feed>"#),
-        format!(r#"<feed xmlns="https://x.example/other">{entry}</feed>"#),
-        r#"<a:feed xmlns:a="http://purl.org/atom/ns#"><a:entry/></a:feed>"#.to_owned(),
-        "<rss version=\"2.0\"><item><title>t</title><link>https://x.example/2</link></item></rss>".to_owned(),
-        "<items><item><title>t</title></item></items>".to_owned(),
-        "<html><body>no feed</body></html>".to_owned(),
+        format!(r#"<feed version="0.3" xmlns="http://purl.org/atom/ns#">{}</feed>"#, entry(1)),
+        format!(r#"<feed xmlns="https://x.example/other">{}</feed>"#, entry(2)),
+        "<rss version=\"2.0\"><item><title>t</title><link>https://x.example/3</link></item></rss>".to_owned(),
+        "<rss version=\"7\"><channel><item><title>t<link>https://x.example/4?a&b</link></item></channel></rss>".to_owned(),
     ] {
+        let sent = admin.request("POST", "/import_posts").body("application/atom+xml", feed.as_str()).send();
+        assert_eq!(
+            (sent.outcome().as_str(), sent.body["inserted"].as_u64()),
+            ("200 success", Some(1)),
+            "{feed}"
+        );
         let read = server.cli_with_input(["post", "import", "-", "--format", "feed", "--json"], &feed);
+        assert_eq!((read.status, read.json()["skipped"].as_u64()), (0, Some(1)), "{feed}: {read:?}");
+    }
+    for feed in ["<items><item><title>t</title></item></items>", "<html><body>no feed</body></html>"] {
+        let read = server.cli_with_input(["post", "import", "-", "--format", "feed", "--json"], feed);
         assert_eq!(
             (read.status, read.json()["result"].as_str()),
             (1, Some("bad request")),
             "{feed}: {read:?}"
         );
-        let sent = admin.request("POST", "/import_posts").body("application/atom+xml", feed.as_str()).send();
+        let sent = admin.request("POST", "/import_posts").body("application/atom+xml", feed).send();
         assert_eq!(sent.outcome(), "400 bad request", "{feed}");
     }
     let empty =

@@ -211,6 +211,21 @@ pub fn feeds() -> Vec<Vec<u8>> {
     ])
 }
 
+/// Feeds with the faults that real ones have.
+pub fn odd_feeds() -> Vec<Vec<u8>> {
+    let mut examples = feeds();
+    examples.extend(texts(&[
+        "<!DOCTYPE rss [<!ENTITY co \"ACME &amp; &b;\"><!ENTITY b '<i>x'>]><rss version=\"0.94\"><channel><title>&co;<item><title>a < b & c</titel><link>https://e.example/?a=1&b=2</link><guid>x</guid><pubDate>2026.11.20 오후 5:36</pubDate><description><pre>\n&lt;p>x</pre> <br> y</item><item rdf:about=/1>",
+        "<rdf:RDF xml:base='https://e.example/a/' xmlns='http://my.netscape.com/rdf/simple/0.9/'><channel><link>/b</link></channel><item><title>Don&#146;t</title><link>1</link><dc:date>2026-W47-5T24:00:00</dc:date><dc:subject>x</dc:subject></item></rdf:RDF>",
+        "<feed version='0.3' xmlns='http://purl.org/atom/ns#'><entry><title type='text/html' mode='base64'>YSA8Yj4=</title><content type='application/xhtml+xml'><div>a<noscript><img src='i.jpg' alt='b'/></noscript><script/>c</div></content><issued>Fri, 20 Nov 26 08:36 EST</issued><link rel='enclosure' type='image/png' href='//e.example/i'/></entry></feed>",
+        "{\"version\":\"http://jsonfeed.org/version/1\",\"items\":[{\"id\":1,\"url\":\"/1\",\"content_html\":\"<td>a<td>Vec<T>\",\"tags\":\"a,b\",\"date_modified\":\"20261120T0836Z\"},2]}",
+    ]));
+    let wide =
+        "<?xml version='1.0' encoding='UTF-16'?><rss><channel><item><title>글</title></item></channel></rss>";
+    examples.push([0xfeff].into_iter().chain(wide.encode_utf16()).flat_map(u16::to_be_bytes).collect());
+    examples
+}
+
 /// Import files of members.
 pub fn members() -> Vec<Vec<u8>> {
     let hash = "ab".repeat(32);

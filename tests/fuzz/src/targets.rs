@@ -45,7 +45,7 @@ fn posts(bytes: &[u8], format: Format) -> bool {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 25] = [
     Target::new("path", server::path, examples::paths).with(&["/", "%2F", "%", "%ff", "//", ".", "?"]),
     Target::new("query", server::query, examples::forms).with(examples::FORM),
     Target::new("form", server::form, examples::forms).with(examples::FORM),
@@ -73,6 +73,7 @@ pub const TARGETS: [Target; 24] = [
     Target::new("posts-feed", |bytes| posts(bytes, Format::Feed), examples::feeds)
         .with(examples::FEED)
         .costing(20),
+    Target::new("feed", feed, examples::odd_feeds).with(examples::FEED).costing(5),
     Target::new("members", |bytes| core::members(bytes).good > 0, examples::members)
         .with(examples::JSON)
         .costing(2),
@@ -85,6 +86,26 @@ pub const TARGETS: [Target; 24] = [
         .costing(5),
     Target::new("database", database, examples::databases).costing(2_000),
 ];
+
+/// Reads a feed. The first byte chooses a charset.
+fn feed(bytes: &[u8]) -> bool {
+    let charsets =
+        [None, Some("utf-8"), Some("euc-kr"), Some("utf-16"), Some("iso-2022-jp"), Some("gb18030")];
+    let charset = bytes.first().and_then(|first| charsets[usize::from(*first) % charsets.len()]);
+    let Ok(feed) = tidings_feeds::read(bytes, &tidings_feeds::Source { charset, address: None }) else {
+        return false;
+    };
+    for entry in feed.entries.iter().flatten() {
+        for address in [&entry.url, &entry.image].into_iter().flatten() {
+            assert!(address.starts_with("http://") || address.starts_with("https://"), "{address}");
+            assert!(!address.contains(|c: char| c.is_whitespace() || c.is_control()), "{address}");
+        }
+        assert!(!entry.title.contains(|c: char| c.is_control()), "{}", entry.title);
+        assert!(!entry.text.contains(|c: char| c.is_control() && !"\n\t".contains(c)), "{}", entry.text);
+        assert!(entry.text.len() <= 4 * bytes.len() + (2 << 20), "{} bytes", entry.text.len());
+    }
+    !feed.entries.is_empty()
+}
 
 /// Opens a file that may be a database or a backup, in a directory of the thread.
 fn database(bytes: &[u8]) -> bool {

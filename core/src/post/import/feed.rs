@@ -1,199 +1,144 @@
 //! Posts from an RSS, Atom or JSON feed.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
 use std::io::{BufRead, Read as _};
 
-use feed_rs::model::{Entry, FeedType, Link};
-use feed_rs::parser::{self, Builder};
-use nanohtml2text::html2text;
+use tidings_feeds::{Entry, EntryFault, Fault, Source};
 
 use super::line::{Fields, Line, Names};
 use crate::base::clock::Timestamp;
-use crate::import::Item;
-use crate::post::draft::{NAME, NAMES_MAX, POST, TITLE};
+use crate::import::{ERRORS_MAX, Item};
+use crate::post::draft::{NAME, NAMES_MAX, POST, TITLE, URL_MAX};
 use crate::record::error::{Code, Error, Problem, Result};
-
-mod date;
-mod json;
 
 /// The maximum size of a feed in bytes.
 pub const FEED_MAX: u64 = 64 << 20;
 
 const TOO_LONG: Problem = Problem::new(Code::BodyTooLarge, "a feed is at most 64 MiB");
-const NO_FEED: Problem =
-    Problem::new(Code::MalformedBody, "it is no RSS, Atom or JSON feed that can be read");
-const NO_DATE: &str =
-    "its date cannot be read: it is written like 2026-11-20T08:36:00Z or Fri, 20 Nov 2026 08:36:00 +0000";
 /// The maximum length of a title that is the start of the text, in characters.
 const TITLE_LENGTH: usize = 80;
 
-/// The entries of a feed, each with the reason if it cannot be read.
-type Entries = Vec<Result<Fields, String>>;
+/// The entries of a feed.
+pub(super) struct Feed<I> {
+    pub(super) items: I,
+    /// What was wrong with the feed and its entries, for people.
+    pub(super) warnings: Vec<String>,
+}
 
-/// Parses a feed and returns its entries.
+/// Parses a feed. The number of an entry is its place in the feed.
 ///
 /// # Errors
 /// `bad request` if the input is not a feed or is too long; [`Error::Input`] if reading it fails.
-pub(super) fn entries(input: impl BufRead) -> Result<impl Iterator<Item = Result<Item<Line>>>> {
-    let mut text = Vec::new();
-    input.take(FEED_MAX + 1).read_to_end(&mut text).map_err(Error::Input)?;
-    if text.len() as u64 > FEED_MAX {
+pub(super) fn read(
+    input: impl BufRead,
+    charset: Option<&str>,
+    now: Timestamp,
+) -> Result<Feed<impl Iterator<Item = Result<Item<Line>>>>> {
+    let mut bytes = Vec::new();
+    input.take(FEED_MAX + 1).read_to_end(&mut bytes).map_err(Error::Input)?;
+    if bytes.len() as u64 > FEED_MAX {
         return Err(Error::BadRequest(TOO_LONG));
     }
-    let json = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text).trim_ascii_start();
-    let entries = if json.starts_with(b"{") { json::entries(json) } else { xml(&text) };
-    let entries = entries.ok_or(Error::BadRequest(NO_FEED))?;
-    let items = (1..).zip(entries).map(|(number, entry)| {
-        let bytes = entry.as_ref().ok().and_then(|fields| fields.post.as_ref()).map_or(0, String::len);
-        let line = entry.and_then(|fields| Line::new(number, fields));
+    let feed = tidings_feeds::read(&bytes, &Source { charset, address: None }).map_err(|fault| {
+        Error::BadRequest(match fault {
+            // The first line is that of most faults of the whole file.
+            Fault { line: 1, reason } => Problem::new(Code::MalformedBody, reason),
+            Fault { line, reason } => Problem::line(Code::MalformedBody, line, reason),
+        })
+    })?;
+    let mut warnings = feed.warnings;
+    let entries = distinct(feed.entries, &mut warnings);
+    for (number, entry) in &entries {
+        let Ok(Entry { date, date_fault, .. }) = entry else { continue };
+        let fault = match date_fault {
+            Some(fault) => fault,
+            None if is_to_come(*date, now) => "its date is yet to come",
+            None => continue,
+        };
+        warnings.push(format!("entry {number}: {fault}: a new post gets the time of the import"));
+    }
+    shorten(&mut warnings);
+    let items = entries.into_iter().map(move |(number, entry)| {
+        let bytes = entry.as_ref().map_or(0, |entry| entry.text.len());
+        let line = match entry {
+            Ok(entry) => Line::new(number, fields(entry, now)),
+            Err(EntryFault { line, reason }) => Err(format!("{reason} (line {line} of the feed)")),
+        };
         Ok(Item { number, is_entry: true, bytes, line })
     });
-    Ok(items)
+    Ok(Feed { items, warnings })
 }
 
-/// Returns the entries of an RSS or Atom feed; `None` if it is none.
-fn xml(text: &[u8]) -> Option<Entries> {
-    let mut feed = parser::parse(text).ok()?;
-    let date = |entry: &Entry| entry.published.or(entry.updated);
-    let mut entries = std::mem::take(&mut feed.entries);
-    let mut is_unreadable = vec![false; entries.len()];
-    if entries.iter().any(|entry| date(entry).is_none()) {
-        // The parser takes a date that it cannot read for none.
-        let other = |text: &str| date::parse(text).and_then(|at| at.to_string().parse().ok());
-        let parser = Builder::new().timestamp_parser(move |text| Some(other(text).unwrap_or_default()));
-        let again = parser.build().parse(text).ok()?.entries;
-        for ((entry, again), is_unreadable) in entries.iter_mut().zip(again).zip(&mut is_unreadable) {
-            if date(entry).is_none() {
-                entry.published = date(&again).filter(|at| at.timestamp() != 0);
-                *is_unreadable = date(&again).is_some() && entry.published.is_none();
+/// A numbered entry, or why it cannot be read.
+type Numbered = (u64, Result<Entry, EntryFault>);
+
+/// Returns the entries with their numbers; of several with the same address, the newest, or else the first.
+fn distinct(entries: Vec<Result<Entry, EntryFault>>, warnings: &mut Vec<String>) -> Vec<Numbered> {
+    let mut kept: Vec<Numbered> = Vec::with_capacity(entries.len());
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (number, entry) in (1..).zip(entries) {
+        if let Ok(Entry { url: Some(url), date, .. }) = &entry {
+            match places.entry(url.clone()) {
+                Slot::Vacant(slot) => {
+                    slot.insert(kept.len());
+                }
+                Slot::Occupied(slot) => {
+                    let (other, stored) = &mut kept[*slot.get()];
+                    let is_newer = stored.as_ref().is_ok_and(|stored| *date > stored.date);
+                    let (first, second) = if is_newer { (number, *other) } else { (*other, number) };
+                    warnings.push(format!("entry {second}: entry {first} has the same address, and counts"));
+                    if is_newer {
+                        (*other, *stored) = (number, entry);
+                    }
+                    continue;
+                }
             }
         }
+        kept.push((number, entry));
     }
-    if is_at_hour_24(text) {
-        // The parser takes the hour 24 for the hour 0.
-        let of_hour_24 = |text: &str| {
-            let date = || date::parse(text).and_then(|at| at.to_string().parse().ok()).unwrap_or_default();
-            is_at_hour_24(text.as_bytes()).then(date)
-        };
-        let again = Builder::new().timestamp_parser(of_hour_24).build().parse(text).ok()?.entries;
-        for ((entry, again), is_unreadable) in entries.iter_mut().zip(again).zip(&mut is_unreadable) {
-            *is_unreadable |= date(&again).is_some_and(|at| at.timestamp() == 0);
-            entry.published = again.published.or(entry.published);
-            entry.updated = again.updated.or(entry.updated);
-        }
-    }
-    if entries.is_empty() && has_entries(text) {
-        return None;
-    }
-    let entries = entries.into_iter().zip(is_unreadable);
-    let read = |(entry, is_unreadable)| {
-        if is_unreadable { Err(NO_DATE.to_owned()) } else { Ok(fields(&entry, &feed.feed_type)) }
-    };
-    Some(entries.map(read).collect())
+    kept
 }
 
-/// Returns whether a text has a time of the hour 24.
-fn is_at_hour_24(text: &[u8]) -> bool {
-    text.windows(4).any(|part| part == b" 24:")
-}
-
-/// Returns whether a text has elements of entries, also such as the parser does not read: those of Atom 0.3, or of other names.
-fn has_entries(text: &[u8]) -> bool {
-    let mut rest = text;
-    while let Some(at) = rest.iter().position(|byte| *byte == b'<') {
-        rest = &rest[at..];
-        let skipped =
-            [(&b"<!--"[..], &b"-->"[..]), (b"<![CDATA[", b"]]>")].into_iter().find_map(|(begin, end)| {
-                let inside = rest.strip_prefix(begin)?;
-                let end_at = inside.windows(end.len()).position(|part| part == end)?;
-                Some(&inside[end_at + end.len()..])
-            });
-        if let Some(after) = skipped {
-            rest = after;
-            continue;
-        }
-        rest = &rest[1..];
-        let is_of_name = |byte: &u8| !byte.is_ascii_whitespace() && !b"/>".contains(byte);
-        let name = &rest[..rest.iter().position(|byte| !is_of_name(byte)).unwrap_or(rest.len())];
-        let local = name.rsplit(|byte| *byte == b':').next().unwrap_or(name);
-        if local.eq_ignore_ascii_case(b"entry") || local.eq_ignore_ascii_case(b"item") {
-            return true;
-        }
+/// Keeps as many warnings as a report lists lines.
+fn shorten(warnings: &mut Vec<String>) {
+    let more = warnings.len().saturating_sub(ERRORS_MAX);
+    if more > 0 {
+        warnings.truncate(ERRORS_MAX);
+        warnings.push(format!("{more} more warnings"));
     }
-    false
 }
 
-fn fields(entry: &Entry, feed: &FeedType) -> Fields {
-    // Only Atom says whether a text is plain: RSS has markup in texts that should have none.
-    let plain = |text: &str, subtype: &str| match feed {
-        FeedType::Atom if subtype == "plain" => visible(text),
-        _ => without_markup(text),
-    };
-    let content =
-        entry.content.as_ref().and_then(|content| Some((content.body.as_ref()?, &content.content_type)));
-    let texts = [content, entry.summary.as_ref().map(|text| (&text.content, &text.content_type))];
-    let texts = texts.into_iter().flatten().map(|(text, kind)| plain(text, kind.subty().as_str()));
-    let title = entry.title.as_ref().map(|title| plain(&title.content, title.content_type.subty().as_str()));
-    let thumbnails =
-        entry.media.iter().flat_map(|media| &media.thumbnails).map(|found| found.image.uri.clone());
-    let images = entry
-        .media
-        .iter()
-        .flat_map(|media| &media.content)
-        .filter(|content| content.content_type.as_ref().is_some_and(|kind| kind.ty() == "image"));
-    let images = images.filter_map(|content| content.url.as_ref()).map(ToString::to_string);
-    let img = thumbnails.chain(images).find(|address| address.starts_with("http"));
-    let tags = entry.categories.iter();
-    let tags = tags.map(|category| plain(category.label.as_deref().unwrap_or(&category.term), "plain"));
+fn is_to_come(date: Option<i64>, now: Timestamp) -> bool {
+    date.is_some_and(|date| Timestamp::from_millis(date) > now)
+}
+
+fn fields(entry: Entry, now: Timestamp) -> Fields {
+    let title = [(&entry.title, TITLE.max), (&entry.text, TITLE_LENGTH)];
+    let title = title.into_iter().map(|(text, max)| one_line(text, max)).find(|title| !title.is_empty());
+    let title = title.or_else(|| entry.url.as_ref().map(|url| cut(url, TITLE.max)));
+    // A date to come would keep the post on top of every feed until then.
+    let date = entry.date.filter(|_| !is_to_come(entry.date, now));
     Fields {
-        url: address(&entry.links).or_else(|| Some(entry.id.clone()).filter(|id| id.starts_with("http"))),
-        img,
-        tag: Some(names(tags)),
-        date: entry
-            .published
-            .or(entry.updated)
-            .map(|date| Timestamp::from_millis(date.timestamp_millis()).to_string()),
-        ..with_texts(title, texts)
+        title,
+        post: Some(cut(&entry.text, POST.max)),
+        url: entry.url,
+        img: Some(entry.image.filter(|image| image.len() <= URL_MAX).unwrap_or_default()),
+        tag: Some(names(&entry.tags)),
+        date: date.map(|date| Timestamp::from_millis(date).to_string()),
+        ..Fields::default()
     }
 }
 
-/// Returns the title and the text of an entry: the longest of its plain texts. The title of an entry without one is the start
-/// of its text.
-fn with_texts(title: Option<String>, texts: impl Iterator<Item = String>) -> Fields {
-    let post = texts.map(|text| cut(&text, POST.max)).max_by_key(String::len);
-    let title = title.map(|title| one_line(&title, TITLE.max)).filter(|title| !title.is_empty());
-    let title = title.or_else(|| post.as_ref().map(|post| one_line(post, TITLE_LENGTH)));
-    Fields { title, post, ..Fields::default() }
-}
-
-/// Returns plain texts as distinct names.
-fn names(texts: impl Iterator<Item = String>) -> Names {
+/// Returns tags as distinct names.
+fn names(tags: &[String]) -> Names {
     let mut names: Vec<String> = Vec::new();
-    for name in texts.map(|text| one_line(&text, NAME.max)) {
+    for name in tags.iter().map(|tag| one_line(tag, NAME.max)) {
         if !name.is_empty() && names.len() < NAMES_MAX && !names.contains(&name) {
             names.push(name);
         }
     }
     Names::from(names)
-}
-
-/// Returns the address of an entry: its alternate link, or else its first link.
-fn address(links: &[Link]) -> Option<String> {
-    let alternate = links.iter().find(|link| matches!(link.rel.as_deref(), None | Some("alternate")));
-    alternate.or(links.first()).map(|link| link.href.clone())
-}
-
-/// Returns a text without markup, if it has any.
-fn without_markup(text: &str) -> String {
-    let is_marked_up =
-        text.contains("</") || text.contains("/>") || text.contains("<br") || text.contains('&');
-    if is_marked_up { visible(&html2text(text)) } else { visible(text) }
-}
-
-/// Removes control characters from a plain text.
-fn visible(text: &str) -> String {
-    let plain: String =
-        text.replace("\r\n", "\n").chars().filter(|c| !c.is_control() || *c == '\n').collect();
-    plain.trim().to_owned()
 }
 
 fn one_line(text: &str, max: usize) -> String {

@@ -13,6 +13,7 @@ use crate::record::error::Error;
 use crate::store::Topic;
 use crate::testing::{self, NOW, Service};
 
+mod feeds;
 mod formats;
 
 const RUST_BLOG: &str = include_str!("../../../../tests/data/rust-blog.jsonl");

@@ -124,6 +124,8 @@ enum Message {
     Password(Bounds),
     Nickname(Bounds),
     Scope(Scope),
+    /// A text about a line of a file.
+    Line(u64, &'static str),
 }
 
 impl Problem {
@@ -163,6 +165,11 @@ impl Problem {
         Self { code: Code::MissingScope, field: None, message: Message::Scope(scope) }
     }
 
+    /// Returns the problem of a line of a file.
+    pub const fn line(code: Code, line: u64, message: &'static str) -> Self {
+        Self { code, field: None, message: Message::Line(line, message) }
+    }
+
     /// Returns the problem with the field at fault.
     #[must_use]
     pub const fn of(self, field: &'static str) -> Self {
@@ -185,6 +192,7 @@ impl Problem {
                 format!("a nickname has {min} to {max} visible characters on one line").into()
             }
             Message::Scope(scope) => format!("this needs an API key with the scope {scope}").into(),
+            Message::Line(line, text) => format!("line {line}: {text}").into(),
         }
     }
 }

@@ -1,0 +1,286 @@
+//! Dates in every form that feeds have.
+//!
+//! Feeds should have the dates of RFC 822 or RFC 3339. Many have others, so the reader does not try one format after the other:
+//! it takes the time of day and the zone out of the text, and then looks for a year, a month and a day in the rest.
+
+use jiff::SignedDuration;
+use jiff::civil::{Date, ISOWeekDate, Weekday};
+use jiff::tz::TimeZone;
+
+/// The names of zones by their minutes east of Greenwich. RFC 822 defines the American ones.
+const ZONES: [(i16, &str); 21] = [
+    (-600, "hst"),
+    (-540, "akst"),
+    (-480, "pst pt akdt"),
+    (-420, "mst mt pdt"),
+    (-360, "cst ct mdt"),
+    (-300, "est et cdt"),
+    (-240, "ast edt"),
+    (-180, "adt art brt"),
+    (0, "gmt ut utc wet z"),
+    (60, "bst cet met west"),
+    (120, "cest eet mest sast"),
+    (180, "eest msk"),
+    (330, "ist"),
+    (420, "ict wib"),
+    (480, "awst hkt sgt"),
+    (540, "jst kst"),
+    (570, "acst"),
+    (600, "aest"),
+    (660, "aedt"),
+    (720, "nzst"),
+    (780, "nzdt"),
+];
+
+/// The beginnings of the names of months, in English and the other languages of Europe. The longest that fits counts.
+const MONTHS: [&[&str]; 12] = [
+    &["jan", "ene", "gen", "янв", "ιαν", "ledna", "sty"],
+    &["feb", "fév", "fev", "φεβ", "фев", "lut", "helmi"],
+    &["mar", "mär", "mrz", "maa", "mrt", "már", "μάρ", "μαρ", "мар"],
+    &["apr", "avr", "abr", "ápr", "απρ", "апр", "kwi"],
+    &["may", "mai", "mei", "mag", "maj", "máj", "μαϊ", "μάι", "мая", "май"],
+    &["jun", "juin", "giu", "jún", "ιούν", "ιουν", "июн", "cze"],
+    &["jul", "juil", "lug", "júl", "ιούλ", "ιουλ", "июл", "lip"],
+    &["aug", "août", "aou", "ago", "αύγ", "αυγ", "авг", "sie"],
+    &["sep", "set", "szep", "σεπ", "сен", "wrz"],
+    &["oct", "okt", "ott", "out", "οκτ", "окт", "paź"],
+    &["nov", "νοε", "νοέ", "ноя", "lis"],
+    &["dec", "dez", "déc", "dic", "des", "dek", "δεκ", "дек", "gru"],
+];
+
+/// Reads a date, in milliseconds since 1970. Without a zone, or with an unknown one, it is in UTC. `None` if it is blank, or in
+/// the years before 1000, which programs write for no date.
+///
+/// # Errors
+/// If it cannot be read.
+pub(crate) fn parse(text: &str) -> Result<Option<i64>, ()> {
+    // Korean names the units of a time, and East Asian text may use a full-width colon.
+    let text = text.trim().replace("시 ", ":").replace(['시', '：'], ":").replace(['분', '초'], " ");
+    if text.is_empty() || text.len() > 200 {
+        return if text.is_empty() { Ok(None) } else { Err(()) };
+    }
+    let clock = Clock::find(&text);
+    let (before, after) =
+        clock.as_ref().map_or((&*text, ""), |clock| (&text[..clock.begin], &text[clock.end..]));
+    let (offset, after) = zone(after);
+    let mut words = Words::default();
+    words.add(before);
+    words.add(after);
+    let Some(date) = words.date()? else { return Ok(None) };
+    let clock = clock.unwrap_or_default();
+    let hour = match (words.half, clock.hour) {
+        (Some(Half::Morning), 12) => 0,
+        (Some(Half::Afternoon), hour @ 1..12) => hour + 12,
+        (_, hour) => hour,
+    };
+    let is_end_of_day = hour == 24 && clock.minute == 0 && clock.milliseconds == 0;
+    if hour > 23 && !is_end_of_day || clock.minute > 59 || clock.milliseconds > 60_999 {
+        return Err(());
+    }
+    let since_midnight = (hour * 60 + clock.minute) * 60_000 + clock.milliseconds.min(59_999);
+    let midnight = date.to_zoned(TimeZone::UTC).map_err(|_| ())?.timestamp();
+    let offset = offset.or(words.offset).unwrap_or_default();
+    let at = midnight.checked_add(SignedDuration::from_millis(since_midnight)).map_err(|_| ())?;
+    at.checked_sub(SignedDuration::from_mins(offset.into()))
+        .map(|at| Some(at.as_millisecond()))
+        .map_err(|_| ())
+}
+
+/// A time of day in a text.
+#[derive(Default)]
+struct Clock {
+    begin: usize,
+    end: usize,
+    hour: i64,
+    minute: i64,
+    /// The seconds, with their fraction.
+    milliseconds: i64,
+}
+
+impl Clock {
+    /// Finds `8:36`, `08:36:00`, `08:36:00.123`, or `T0836` and `T083600`.
+    fn find(text: &str) -> Option<Self> {
+        let Some(colon) = text.find(':') else { return Self::without_colons(text) };
+        let begin = text[..colon].trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        if text[..begin].ends_with('+') {
+            // The offset of a date without a time.
+            return None;
+        }
+        let mut rest = &text[colon + 1..];
+        let (hour, minute) = (text[begin..colon].parse().ok()?, number(&mut rest)?);
+        let mut milliseconds = 0;
+        if let Some(mut seconds) = rest.strip_prefix(':') {
+            milliseconds = number(&mut seconds)? * 1000;
+            rest = seconds;
+            if let Some(fraction) = rest.strip_prefix(['.', ',']) {
+                let end = fraction.find(|c: char| !c.is_ascii_digit()).unwrap_or(fraction.len());
+                let digits = format!("{:0<3}", &fraction[..end]);
+                milliseconds += digits[..3].parse::<i64>().ok()?;
+                rest = &fraction[end..];
+            }
+        }
+        Some(Self { begin, end: text.len() - rest.len(), hour, minute, milliseconds })
+    }
+
+    fn without_colons(text: &str) -> Option<Self> {
+        let t = text.find('T').filter(|t| text[..*t].ends_with(|c: char| c.is_ascii_digit()))?;
+        let digits = &text[t + 1..];
+        let digits = &digits[..digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len())];
+        let part = |from: usize| digits.get(from..from + 2).map_or(Some(0), |part| part.parse().ok());
+        let (hour, minute, seconds): (_, _, i64) = (part(0)?, part(2)?, part(4)?);
+        let is_time = matches!(digits.len(), 2 | 4 | 6);
+        let end = t + 1 + digits.len();
+        is_time.then_some(Self { begin: t, end, hour, minute, milliseconds: seconds * 1000 })
+    }
+}
+
+/// Reads one or two digits at the start.
+fn number(text: &mut &str) -> Option<i64> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number = text[..end].parse().ok().filter(|_| end <= 2)?;
+    *text = &text[end..];
+    Some(number)
+}
+
+/// Reads an offset in minutes after a time, such as `+0900`, ` +09:00`, `GMT+9` or `Z`. Returns it with the rest.
+fn zone(text: &str) -> (Option<i16>, &str) {
+    let after = text.trim_start();
+    let named =
+        ["GMT", "UTC", "UT"].iter().find_map(|name| after.strip_prefix(name)).unwrap_or(after).trim_start();
+    let Some(sign) = named.chars().next().filter(|c| matches!(c, '+' | '-' | '−')) else {
+        return (None, text);
+    };
+    let rest = &named[sign.len_utf8()..];
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != ':').unwrap_or(rest.len());
+    let digits = rest[..end].replace(':', "");
+    let (hours, minutes) = digits.split_at(match digits.len() {
+        0 | 5.. => return (None, text),
+        1 | 2 => digits.len(),
+        more => more - 2,
+    });
+    let number = |text: &str| text.parse::<i16>().unwrap_or_default();
+    let offset = number(hours) * 60 + number(minutes);
+    if offset > 26 * 60 {
+        return (None, text);
+    }
+    (Some(if sign == '+' { offset } else { -offset }), &rest[end..])
+}
+
+#[derive(Clone, Copy)]
+enum Half {
+    Morning,
+    Afternoon,
+}
+
+/// The numbers and words of a date.
+#[derive(Default)]
+struct Words {
+    /// The numbers with their lengths.
+    numbers: Vec<(i64, usize)>,
+    month: Option<i8>,
+    half: Option<Half>,
+    offset: Option<i16>,
+    is_week: bool,
+    has_slash: bool,
+    has_dot: bool,
+}
+
+impl Words {
+    fn add(&mut self, text: &str) {
+        self.has_slash |= text.contains('/');
+        self.has_dot |= text.contains('.');
+        let kind = |c: char| {
+            if c.is_ascii_digit() {
+                1
+            } else if c.is_alphabetic() {
+                2
+            } else {
+                0
+            }
+        };
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let end = rest.find(|c| kind(c) != kind(first)).unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            match kind(first) {
+                1 => self.numbers.push((word.parse().unwrap_or(i64::MAX), word.len())),
+                2 => self.add_word(&word.to_lowercase()),
+                _ => {}
+            }
+            rest = after;
+        }
+    }
+
+    fn add_word(&mut self, word: &str) {
+        match word {
+            "am" | "오전" | "上午" | "午前" => self.half = Some(Half::Morning),
+            "pm" | "오후" | "下午" | "午後" => self.half = Some(Half::Afternoon),
+            "w" => self.is_week = true,
+            _ => match ZONES.iter().find(|(_, names)| names.split(' ').any(|name| name == word)) {
+                Some((offset, _)) => self.offset = Some(*offset),
+                // The last one: `mar` is also a Tuesday, in French and Spanish.
+                None => self.month = month(word).or(self.month),
+            },
+        }
+    }
+
+    fn date(&self) -> Result<Option<Date>, ()> {
+        let numbers: Vec<i64> = self.numbers.iter().map(|(number, _)| *number).collect();
+        let year_at = self.numbers.iter().position(|(number, length)| *length == 4 || *number > 31);
+        let civil = |year: i64, month: i64, day: i64| -> Result<Option<Date>, ()> {
+            if year < 1000 {
+                return Ok(None);
+            }
+            let part = |number: i64| i8::try_from(number).map_err(|_| ());
+            let year = i16::try_from(year).map_err(|_| ())?;
+            Date::new(year, part(month)?, part(day)?).map(Some).map_err(|_| ())
+        };
+        let full = |year: i64, length: usize| match year {
+            0..50 if length <= 2 => year + 2000,
+            50..100 if length <= 2 => year + 1900,
+            year => year,
+        };
+        if let Some(month) = self.month {
+            let year_at = year_at.or_else(|| (numbers.len() == 2).then_some(1)).ok_or(())?;
+            let day = numbers.iter().enumerate().find(|(at, _)| *at != year_at).map_or(1, |(_, day)| *day);
+            return civil(full(numbers[year_at], self.numbers[year_at].1), month.into(), day);
+        }
+        match *numbers.as_slice() {
+            [packed] if self.numbers[0].1 == 8 => civil(packed / 10_000, packed / 100 % 100, packed % 100),
+            [year, week, ref day @ ..] if self.is_week => {
+                let day = day.first().copied().unwrap_or(1);
+                let weekday = i8::try_from(day)
+                    .ok()
+                    .and_then(|day| Weekday::from_monday_one_offset(day).ok())
+                    .ok_or(())?;
+                let (year, week) =
+                    (i16::try_from(year).map_err(|_| ())?, i8::try_from(week).map_err(|_| ())?);
+                ISOWeekDate::new(year, week, weekday).map(|day| Some(day.date())).map_err(|_| ())
+            }
+            [year, day] if self.numbers[1].1 == 3 => {
+                let first = civil(year, 1, 1)?;
+                let day = i16::try_from(day).map_err(|_| ())?;
+                first.map(|first| first.with().day_of_year(day).build().map_err(|_| ())).transpose()
+            }
+            [year] if self.numbers[0].1 == 4 => civil(year, 1, 1),
+            [year, month] if year_at == Some(0) => civil(year, month, 1),
+            [year, month, day, ..] if year_at == Some(0) => civil(year, month, day),
+            // Where the day comes first is known only if the order is that of points, or one number is no month.
+            [day, month, year] if year_at == Some(2) && (day > 12 || self.has_dot) => civil(year, month, day),
+            [month, day, year] if year_at == Some(2) && self.has_slash && day > 12 => civil(year, month, day),
+            _ => Err(()),
+        }
+    }
+}
+
+fn month(word: &str) -> Option<i8> {
+    let begins =
+        MONTHS.iter().zip(1..).flat_map(|(names, month)| names.iter().map(move |name| (name, month)));
+    begins
+        .filter(|(name, _)| word.starts_with(**name))
+        .max_by_key(|(name, _)| name.len())
+        .map(|(_, month)| month)
+}
+
+#[cfg(test)]
+mod tests;

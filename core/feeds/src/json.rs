@@ -1,0 +1,105 @@
+//! Reads a JSON feed.
+//!
+//! Source: JSON Feed 1.1, <https://www.jsonfeed.org/version/1.1/>.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::entry::{Address, ImageKind, LinkKind, Markup, Parts, Text, absolute};
+use crate::{EntryFault, Fault, Feed, Source};
+
+/// An object with values of any type: one of a wrong type counts as missing.
+type Object = HashMap<String, Value>;
+
+/// Reads a JSON feed.
+///
+/// # Errors
+/// If it is none.
+pub(crate) fn read(text: &str, source: &Source<'_>) -> Result<Feed, Fault> {
+    let fault = |line, reason| Fault { line, reason };
+    let feed: HashMap<String, &RawValue> = serde_json::from_str(text).map_err(|error| {
+        let is_cut = error.is_eof();
+        fault(
+            error.line() as u64,
+            if is_cut { "the file ends before its JSON does" } else { "it is no JSON" },
+        )
+    })?;
+    let value = |name: &str| feed.get(name).and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+    let field = |name: &str| value(name).and_then(|value| value.as_str().map(str::to_owned));
+    if !field("version").is_some_and(|version| version.contains("jsonfeed.org/version/")) {
+        return Err(fault(1, "it is JSON, but no JSON feed: it names no version of JSON Feed"));
+    }
+    let items = feed.get("items").and_then(|items| serde_json::from_str::<Vec<&RawValue>>(items.get()).ok());
+    let items = items.ok_or_else(|| fault(1, "it is a JSON feed without a list of items"))?;
+    let address = |name: &str| field(name).and_then(|text| absolute(&text, source.address));
+    let home_page = address("home_page_url");
+    let hubs = value("hubs").unwrap_or_default();
+    let hubs = hubs
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|hub| absolute(hub.get("url")?.as_str()?, source.address));
+    let base = home_page.as_ref().or(source.address);
+    let (mut at, mut line) = (0, 1);
+    let entries = items.into_iter().map(|item| {
+        // The item is a part of the text.
+        let begin = (item.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        let passed = text.as_bytes().get(at..begin).unwrap_or_default();
+        line += memchr::memchr_iter(b'\n', passed).count() as u64;
+        at = begin;
+        match serde_json::from_str::<Object>(item.get()) {
+            Ok(item) => Ok(Parts { line, ..parts(&item) }.finish(base)),
+            Err(error) => Err(EntryFault { line, reason: format!("it is no item of a JSON feed: {error}") }),
+        }
+    });
+    Ok(Feed {
+        title: field("title").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" "),
+        language: field("language"),
+        hubs: hubs.collect(),
+        self_address: address("feed_url"),
+        next: address("next_url"),
+        entries: entries.collect(),
+        link: home_page,
+        ..Feed::default()
+    })
+}
+
+fn parts(item: &Object) -> Parts {
+    let field = |name: &str| item.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    let address = |text: &str| Address { text: text.to_owned(), base: None };
+    let id = match item.get("id") {
+        Some(Value::Number(number)) => Some(number.to_string()),
+        _ => field("id").map(str::to_owned),
+    };
+    let mut parts = Parts::default();
+    // An id is an address only if it is a complete one.
+    let id_link =
+        id.as_deref().filter(|id| id.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http")));
+    let links =
+        [(LinkKind::Page, field("url")), (LinkKind::Other, field("external_url")), (LinkKind::Id, id_link)];
+    parts.links.extend(links.into_iter().filter_map(|(kind, link)| Some((kind, address(link?)))));
+    for (name, markup) in
+        [("content_html", Markup::Html), ("content_text", Markup::None), ("summary", Markup::None)]
+    {
+        let text = field(name).map(|text| Text { source: text.to_owned(), markup, base: None });
+        parts.texts.extend(text.map(|text| (0, text)));
+    }
+    let title = field("title").map(|text| Text { source: text.to_owned(), markup: Markup::None, base: None });
+    parts.titles.extend(title.map(|title| (0, title)));
+    let images = ["image", "banner_image"].into_iter().filter_map(field);
+    parts.images.extend(images.map(|image| (ImageKind::Thumbnail, address(image))));
+    for file in item.get("attachments").and_then(Value::as_array).into_iter().flatten() {
+        let part = |name: &str| file.get(name).and_then(Value::as_str).unwrap_or_default();
+        parts.add_file(address(part("url")), ImageKind::Enclosure, "", part("mime_type"));
+    }
+    parts.tags = match item.get("tags") {
+        Some(Value::Array(tags)) => tags.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(Value::String(tags)) => tags.split(',').map(str::to_owned).collect(),
+        _ => Vec::new(),
+    };
+    let dates = [(0, "date_published"), (3, "date_modified")];
+    parts.dates.extend(dates.into_iter().filter_map(|(rank, name)| Some((rank, field(name)?.to_owned()))));
+    Parts { id, ..parts }
+}

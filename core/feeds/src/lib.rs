@@ -1,0 +1,128 @@
+//! The reader of web feeds: RSS 0.90 to 2.0, Atom 0.3 and 1.0, and JSON Feed.
+//!
+//! Feeds are written by thousands of programs, and many break the rules of their format. [`read()`] takes what a post needs and
+//! nothing else, so that a fault anywhere else has no effect: an element counts by its name, in whatever version of a namespace;
+//! markup that is not well-formed is read as far as it makes sense; and what cannot be read costs its entry at most.
+//!
+//! ```
+//! let rss = "<rss><channel><title>Campus</title><item><title>Tea & cake</title><link>https://e.example/1</link></item>";
+//! let feed = tidings_feeds::read(rss.as_bytes(), &tidings_feeds::Source::default()).unwrap();
+//! let entry = feed.entries[0].as_ref().unwrap();
+//! assert_eq!((entry.title.as_str(), entry.url.as_deref()), ("Tea & cake", Some("https://e.example/1")));
+//! assert_eq!(feed.warnings, ["the file ends in line 1, before the end of <rss>: the rest is missing"]);
+//! ```
+
+use std::fmt;
+
+use url::Url;
+
+mod date;
+mod decode;
+mod entities;
+mod entry;
+mod html;
+mod json;
+mod namespace;
+mod reader;
+mod xml;
+
+/// What is known about a feed beside its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Source<'s> {
+    /// The charset of the media type with which a server sent the feed.
+    pub charset: Option<&'s str>,
+    /// The address of the feed. Relative addresses resolve against `xml:base`, the home page, or else this.
+    pub address: Option<&'s Url>,
+}
+
+/// A feed.
+#[derive(Debug, Default)]
+pub struct Feed {
+    /// The title, on one line; empty if the feed has none.
+    pub title: String,
+    /// The address of the home page.
+    pub link: Option<Url>,
+    /// The language, as the feed names it.
+    pub language: Option<String>,
+    /// The addresses of the hubs of `WebSub`.
+    pub hubs: Vec<Url>,
+    /// The address of the feed, as the feed gives it.
+    pub self_address: Option<Url>,
+    /// The address of the next, older page.
+    pub next: Option<Url>,
+    /// How long a copy of the feed is good, in minutes.
+    pub ttl: Option<u32>,
+    /// The hours, from 0 to 23 in UTC, in which the feed does not change.
+    pub skip_hours: Vec<u8>,
+    /// The English names of the days in which the feed does not change.
+    pub skip_days: Vec<String>,
+    /// The entries in the order of the file, each with the reason if it cannot be read.
+    pub entries: Vec<Result<Entry, EntryFault>>,
+    /// What was wrong with the file, for people.
+    pub warnings: Vec<String>,
+}
+
+/// An entry of a feed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The number of its line in the file, from 1.
+    pub line: u64,
+    /// The identity that the feed gives it.
+    pub id: Option<String>,
+    /// The address of its page, http or https, in the normal form of browsers.
+    pub url: Option<String>,
+    /// The title without markup, on one line; empty if it has none.
+    pub title: String,
+    /// The longest of its texts, without markup; empty if it has none.
+    pub text: String,
+    /// The address of its image, http or https.
+    pub image: Option<String>,
+    /// Its categories, each once.
+    pub tags: Vec<String>,
+    /// When it was published, or else changed, in milliseconds since 1970.
+    pub date: Option<i64>,
+    /// Why it has no date although the feed gives one, for people.
+    pub date_fault: Option<String>,
+}
+
+/// Why a file is no feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// The reason, for people.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.reason)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Why an entry cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryFault {
+    /// The number of its line, from 1.
+    pub line: u64,
+    /// The reason, for people.
+    pub reason: String,
+}
+
+/// Reads a feed. No input makes it panic, and its time and memory are in proportion to the size of the input.
+///
+/// # Errors
+/// If the input is no feed.
+pub fn read(bytes: &[u8], source: &Source<'_>) -> Result<Feed, Fault> {
+    let (text, warning) = decode::decode(bytes, source.charset);
+    let begin = text.trim_start().chars().next();
+    let mut feed = match begin {
+        None => return Err(Fault { line: 1, reason: "it is empty" }),
+        Some('{') => json::read(&text, source)?,
+        Some(_) => reader::read(&text, source)?,
+    };
+    feed.warnings.splice(0..0, warning);
+    Ok(feed)
+}
