@@ -1,6 +1,7 @@
 //! Atom documents.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io;
 
 use quick_xml::Writer;
@@ -48,7 +49,7 @@ fn write_entry(xml: &mut Writer<Vec<u8>>, entry: &Entry) -> io::Result<()> {
         element(xml, "published", &date)?;
         element(xml, "updated", &date)?;
         if let Some(url) = &entry.url {
-            let link = [("rel", "alternate".into()), ("href", allowed(url))];
+            let link = [("rel", "alternate".into()), ("href", Cow::Owned(iri(url)))];
             let link = link.iter().map(|(name, value): &(_, Cow<'_, str>)| (*name, &**value));
             xml.create_element("link").with_attributes(link).write_empty()?;
         }
@@ -70,6 +71,25 @@ fn element(xml: &mut Writer<Vec<u8>>, name: &str, text: &str) -> io::Result<()> 
     Ok(())
 }
 
+/// Returns an address with escapes for the characters that no IRI contains. A post has its address as written.
+///
+/// Source: RFC 3987 section 2.2.
+fn iri(url: &str) -> String {
+    let authority = url.find("://").map_or(0, |at| at + 3);
+    let path = url[authority..].find(['/', '?', '#', '\\']).map_or(url.len(), |at| authority + at);
+    let (before, path) = url.split_at(path);
+    let mut iri = before.to_owned();
+    for c in allowed(path).chars() {
+        // The host may be an IPv6 address in brackets.
+        if c.is_ascii_control() || " \"<>[]\\^`{|}".contains(c) {
+            write!(iri, "%{:02X}", u32::from(c)).expect("writing to memory does not fail");
+        } else {
+            iri.push(c);
+        }
+    }
+    iri
+}
+
 /// Replaces the characters that XML cannot contain, not even escaped.
 ///
 /// Source: XML 1.0 section 2.2.
@@ -79,5 +99,23 @@ fn allowed(text: &str) -> Cow<'_, str> {
         Cow::Owned(text.replace(is_forbidden, "\u{fffd}"))
     } else {
         Cow::Borrowed(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_escapes_where_an_iri_needs_them() {
+        for (url, expected) in [
+            (r"https://a.example/[x]?q={y}\|^", "https://a.example/%5Bx%5D?q=%7By%7D%5C%7C%5E"),
+            ("https://a.example/\"><script>", "https://a.example/%22%3E%3Cscript%3E"),
+            ("https://[::1]:8080/a?b=%20&c#d", "https://[::1]:8080/a?b=%20&c#d"),
+            ("https://한국.kr/서울", "https://한국.kr/서울"),
+            ("https://a.example", "https://a.example"),
+        ] {
+            assert_eq!(iri(url), expected);
+        }
     }
 }
