@@ -100,7 +100,11 @@ struct Clock {
 impl Clock {
     /// Finds `8:36`, `08:36:00`, `08:36:00.123`, or `T0836` and `T083600`.
     fn find(text: &str) -> Option<Self> {
-        let Some(colon) = text.find(':') else { return Self::without_colons(text) };
+        let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+        let mut colons = text.match_indices(':').map(|(at, _)| at);
+        let Some(colon) = colons.find(|at| is_digit(at.wrapping_sub(1)) && is_digit(at + 1)) else {
+            return Self::without_colons(text);
+        };
         let begin = text[..colon].trim_end_matches(|c: char| c.is_ascii_digit()).len();
         if text[..begin].ends_with('+') {
             // The offset of a date without a time.

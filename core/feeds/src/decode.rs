@@ -13,7 +13,7 @@ const DECLARATION_MAX: usize = 64 << 10;
 ///
 /// As in browsers, a byte order mark wins over the media type's charset, which wins over the XML declaration. A name that
 /// cannot be right (UTF-16 for bytes that are not, or an encoding in which UTF-8 has no meaning) is ignored.
-pub(crate) fn decode(bytes: &[u8], charset: Option<&str>) -> (String, Option<String>) {
+pub(crate) fn decode<'b>(bytes: &'b [u8], charset: Option<&str>) -> (Cow<'b, str>, Option<String>) {
     let is_possible = |found: &&Encoding| *found != UTF_16LE && *found != UTF_16BE;
     let named = |label: &str| encoding(label).filter(is_possible);
     let by_name = || charset.and_then(named).or_else(|| declared(bytes).and_then(|label| named(&label)));
@@ -21,9 +21,9 @@ pub(crate) fn decode(bytes: &[u8], charset: Option<&str>) -> (String, Option<Str
     let (encoding, begin) = by_bytes.unwrap_or_else(|| (by_name().unwrap_or(UTF_8), 0));
     let (text, warning) = decode_as(encoding, &bytes[begin..]);
     if text.contains('\r') {
-        (text.replace("\r\n", "\n").replace('\r', "\n"), warning)
+        (text.replace("\r\n", "\n").replace('\r', "\n").into(), warning)
     } else {
-        (text.into_owned(), warning)
+        (text, warning)
     }
 }
 
@@ -38,13 +38,13 @@ fn without_mark(bytes: &[u8]) -> Option<(&'static Encoding, usize)> {
 
 /// Returns the encoding that a label names. To the labels of the web it adds those of old Korean and Chinese programs.
 fn encoding(label: &str) -> Option<&'static Encoding> {
-    Encoding::for_label(label.as_bytes()).or_else(|| {
+    Encoding::for_label_no_replacement(label.as_bytes()).or_else(|| {
         let letters: String = label.chars().filter(char::is_ascii_alphanumeric).collect();
         match letters.to_ascii_lowercase().as_str() {
             "cp949" | "ms949" | "xwindows949" | "uhc" | "ksc56011987" | "ksc5601" => Some(EUC_KR),
             "cp936" | "ms936" => Some(GBK),
             "cp932" | "ms932" => Some(SHIFT_JIS),
-            other => Encoding::for_label(other.as_bytes()),
+            other => Encoding::for_label_no_replacement(other.as_bytes()),
         }
     })
 }
@@ -109,5 +109,5 @@ fn replaced(text: &str, encoding: &str) -> String {
     let number = text.matches(char::REPLACEMENT_CHARACTER).count();
     let first = text.find(char::REPLACEMENT_CHARACTER).unwrap_or_default();
     let line = 1 + text[..first].matches('\n').count();
-    format!("{number} characters are not {encoding} and were replaced, the first in line {line}")
+    format!("bytes that are not {encoding} were replaced: {number}, the first in line {line}")
 }

@@ -9,6 +9,9 @@ use crate::{Entry, date, html};
 /// The extensions of image files, for files without a media type.
 const IMAGES: [&str; 7] = [".jpg", ".jpeg", ".png", ".gif", ".webp", ".avif", ".svg"];
 
+/// Maximum length of an address in bytes. A longer one is none: many relative addresses to it would fill the memory.
+const ADDRESS_MAX: usize = 8 << 10;
+
 /// An address as written, with the base that applies to it.
 #[derive(Debug)]
 pub(crate) struct Address {
@@ -26,6 +29,9 @@ impl Address {
 /// Returns an address of http or https in its absolute form.
 pub(crate) fn absolute(text: &str, base: Option<&Url>) -> Option<Url> {
     let text = text.trim();
+    if text.len() > ADDRESS_MAX {
+        return None;
+    }
     let url = match Url::parse(text) {
         Ok(url) => url,
         Err(url::ParseError::RelativeUrlWithoutBase) if !text.is_empty() => match base {
@@ -35,7 +41,8 @@ pub(crate) fn absolute(text: &str, base: Option<&Url>) -> Option<Url> {
         },
         Err(_) => return None,
     };
-    (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
+    let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
+    (is_web && url.as_str().len() <= ADDRESS_MAX).then_some(url)
 }
 
 /// How well an address suits as that of the entry; the least is the best.
@@ -105,7 +112,7 @@ impl Parts {
     pub(crate) fn add_file(&mut self, address: Address, kind: ImageKind, medium: &str, media_type: &str) {
         let path = address.text.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
         let is_image = match (medium, media_type) {
-            ("", "") => IMAGES.iter().any(|end| path.ends_with(end)),
+            ("", "" | "application/octet-stream") => IMAGES.iter().any(|end| path.ends_with(end)),
             ("", media_type) => media_type.starts_with("image"),
             (medium, _) => medium == "image",
         };

@@ -266,13 +266,14 @@ fn bytes_are_decoded_like_in_browsers() {
         (declared("x-windows-949"), None, in_korean, library, None),
         (declared("utf-8"), Some("EUC-KR"), in_korean, library, None),
         (declared("EUC-KR"), None, library.as_bytes(), library, None),
+        (declared("hz-gb-2312"), None, library.as_bytes(), library, None),
         (declared("nonsense"), None, library.as_bytes(), library, None),
         (
             String::new(),
             None,
             b"\xeb\x8f\x84\xec\x84\x9c\xea\xb4\x80\xe9",
             "도서관\u{fffd}",
-            Some("1 characters are not UTF-8 and were replaced, the first in line 1"),
+            Some("bytes that are not UTF-8 were replaced: 1, the first in line 1"),
         ),
         (String::new(), None, b"caf\xe9", "café", Some("it is not UTF-8, and was read as windows-1252")),
     ] {
@@ -341,6 +342,9 @@ fn the_address_is_that_of_the_page() {
         rss("<guid>tag:1</guid><link> \n https://c.example/1\n</link>"),
         rss("<guid isPermaLink='false'>https://c.example/x</guid><link>https://c.example/1</link>"),
         rss("<guid isPermaLink='false'>https://c.example/1</guid>"),
+        rss(
+            "<image><url>https://c.example/i</url><link>https://c.example/</link></image><link>https://c.example/1</link>",
+        ),
         rss("<link/><guid>https://c.example/1</guid>"),
         rss("<atom:link rel='self' href='https://c.example/feed'/><link>https://c.example/1</link>"),
         rss("<enclosure url='https://c.example/a.mp3' type='audio/mpeg'/><link>https://c.example/1</link>"),

@@ -14,7 +14,7 @@ const FEED: &str = r#"<?xml version="1.0" encoding="utf-8"?><!DOCTYPE rss [<!ENT
 
 #[test]
 fn hostile_inputs_take_no_longer_than_others() {
-    let size = 1 << 20;
+    let size = 1 << 19;
     let many = |part: &str| part.repeat(size / part.len());
     let in_feed = |text: String| format!("<rss><channel><item><title>1</title><description>{text}");
     let bomb = (0..20).fold("<!DOCTYPE x [<!ENTITY e0 'lolololololol'>".to_owned(), |bomb, n| {
@@ -37,6 +37,18 @@ fn hostile_inputs_take_no_longer_than_others() {
         ("preformatted breaks", in_feed("<![CDATA[<pre>".to_owned() + &many("\n<p>\n</p>") + "]]>")),
         ("items", "<rss>".to_owned() + &many("<item>")),
         ("lines", "<rss>".to_owned() + &many("\n<item>\n<title>")),
+        (
+            "a long base",
+            format!("<rss xml:base='https://c.example/{}/'>{}", many("a"), many("<x xml:base='b'/>")),
+        ),
+        (
+            "a long home page",
+            format!(
+                "<rss><link>https://c.example/{}/</link>{}</rss>",
+                many("a"),
+                many("<item><link>1</link></item>")
+            ),
+        ),
         ("bases", in_feed(many("<x xml:base='a/'>"))),
         ("JSON", "{\"version\":\"jsonfeed.org/version/1\",\"items\":[".to_owned() + &many("[")),
         (
@@ -47,7 +59,7 @@ fn hostile_inputs_take_no_longer_than_others() {
         let began = Instant::now();
         let _ = read(input.as_bytes(), &Source::default());
         // A quadratic time would be minutes.
-        assert!(began.elapsed() < Duration::from_secs(20), "{name}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(10), "{name}: {:?}", began.elapsed());
     }
 }
 

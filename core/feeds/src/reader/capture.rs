@@ -55,7 +55,8 @@ impl Capture {
         let is_field = match &*tag.name {
             "item" | "entry" => true,
             "guid" | "pubdate" | "description" | "link" => {
-                tag.attributes.is_empty() && self.form != Form::Xhtml
+                let has_elements = self.form == Form::Xhtml || matches!(self.field, Field::Image(_));
+                tag.attributes.is_empty() && !has_elements
             }
             _ => false,
         };
