@@ -87,7 +87,7 @@ fn describe(page: &mut Page, report: &Report, left_out: u64) {
     for LineError { line, reason } in &report.errors {
         page.note(&format!("{what} {line}: {reason}"));
     }
-    for warning in &report.about.warnings {
+    for warning in &report.warnings {
         page.note(warning);
     }
     for column in &report.about.unknown_columns {

@@ -85,6 +85,10 @@ pub struct Report {
     pub skipped: u64,
     /// The first 1,000 refused lines, in order; if there are more, a last entry has their number.
     pub errors: Vec<LineError>,
+    /// What was wrong with a feed and with entries that were read anyway, for people: at most 1,000, and a last one with the
+    /// number of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Further information for people.
     #[serde(skip)]
     pub about: About,
@@ -117,8 +121,6 @@ pub struct About {
     pub are_entries: bool,
     /// The first ignored columns of a CSV file, as written there.
     pub unknown_columns: Vec<String>,
-    /// What was wrong with a feed and its entries, which are imported nevertheless.
-    pub warnings: Vec<String>,
 }
 
 /// A kind of import, which writes its batches.

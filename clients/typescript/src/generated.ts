@@ -4263,6 +4263,11 @@ export interface components {
             readonly skipped: number;
             /** @description The first 1,000 rejected lines, in order. If there are more, a last entry has their number. */
             readonly errors: readonly components["schemas"]["LineError"][];
+            /**
+             * @description What was wrong with a feed and with entries that were read anyway, for people; only if there is something. The first
+             *     1,000; if there are more, a last entry has their number.
+             */
+            readonly warnings?: readonly string[] | null;
         };
         /** @description The body has more than 64 MiB. */
         readonly ImportTooLarge: {
@@ -6526,6 +6531,11 @@ export interface components {
             readonly skipped: number;
             /** @description The first 1,000 rejected lines, in order. If there are more, a last entry has their number. */
             readonly errors: readonly components["schemas"]["LineError"][];
+            /**
+             * @description What was wrong with a feed and with entries that were read anyway, for people; only if there is something. The first
+             *     1,000; if there are more, a last entry has their number.
+             */
+            readonly warnings?: readonly string[] | null;
         } & {
             /**
              * @description `success`.

@@ -109,6 +109,13 @@ pub struct ImportReport {
     pub skipped: u64,
     /// The first 1,000 rejected lines, in order. If there are more, a last entry has their number.
     pub errors: Vec<LineError>,
+    /// What was wrong with a feed and with entries that were read anyway, for people; only if there is something. The first
+    /// 1,000; if there are more, a last entry has their number.
+    #[schema(
+        max_items = 1_001,
+        examples("entry 2: the date cannot be read: a new post gets the time of the import")
+    )]
+    pub warnings: Option<Vec<String>>,
 }
 
 /// The format of a file of posts.
@@ -211,7 +218,7 @@ impl Import for ImportPosts {
                 let feed = feed::read(input, self.charset.as_deref(), tidings.clock().now())?;
                 let report = import::run(tidings, caller, posts, feed.items, progress);
                 report.map(|mut report| {
-                    report.about.warnings = feed.warnings;
+                    report.warnings = feed.warnings;
                     report
                 })
             }

@@ -229,7 +229,14 @@ mod tests {
     fn report(inserted: u64, skipped: u64, errors: &[(u64, &str)]) -> Report {
         let error = |(line, reason): &(u64, &str)| LineError { line: *line, reason: (*reason).to_owned() };
         let about = About { left_out: errors.len() as u64, ..About::default() };
-        Report { inserted, updated: None, skipped, errors: errors.iter().map(error).collect(), about }
+        Report {
+            inserted,
+            updated: None,
+            skipped,
+            errors: errors.iter().map(error).collect(),
+            warnings: vec![],
+            about,
+        }
     }
 
     fn password(service: &Service, id: &str) -> (String, i64) {

@@ -30,7 +30,7 @@ fn bare(imported: Result<Report>) -> Report {
 fn report(inserted: u64, updated: u64, skipped: u64, errors: &[(u64, &str)]) -> Report {
     let error = |(line, reason): &(u64, &str)| LineError { line: *line, reason: (*reason).to_owned() };
     let errors = errors.iter().map(error).collect();
-    Report { inserted, updated: Some(updated), skipped, errors, about: About::default() }
+    Report { inserted, updated: Some(updated), skipped, errors, ..Report::default() }
 }
 
 fn lines(posts: &[Value]) -> String {

@@ -303,7 +303,10 @@ fn each_bad_line_is_reported_and_the_others_are_imported() {
     let about = About { left_out: bad.len() as u64, ..About::default() };
     let imported =
         ImportActs {}.import(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
-    assert_eq!(imported, Report { inserted: 1, updated: None, skipped: 0, errors: errors.collect(), about });
+    assert_eq!(
+        imported,
+        Report { inserted: 1, updated: None, skipped: 0, errors: errors.collect(), warnings: vec![], about }
+    );
     for (caller, refused) in [(Caller::Guest, "bad token"), (Caller::Member("ann".into()), "Not admin")] {
         let error = ImportActs {}.import(&service, &caller, lines.as_bytes(), &mut to_the_end).unwrap_err();
         assert_eq!(error.to_string(), refused);

@@ -118,7 +118,7 @@ fn rss(items: &[(u32, &str)]) -> String {
 
 fn import_with_warnings(service: &Service, feed: &str) -> (Report, Vec<String>) {
     let imported = import_as(service, Format::Feed, feed.as_bytes()).unwrap();
-    let warnings = imported.about.warnings.clone();
+    let warnings = imported.warnings.clone();
     (bare(Ok(imported)), warnings)
 }
 
