@@ -276,7 +276,6 @@ mod tests {
             r#"tidings_request_duration_seconds_bucket{method="GET",path="/get_device",le="+Inf"} 2"#,
             r#"tidings_request_duration_seconds_count{method="GET",path="/get_device"} 2"#,
             r#"tidings_operations_waiting{lane="store"} 0"#,
-            "tidings_writes_waiting 0",
             "tidings_records_lost_total 0",
             "tidings_crawler_requests_total 0",
             "tidings_commits_failed_total 0",
@@ -289,7 +288,11 @@ mod tests {
             assert!(page.lines().any(|one| one == line), "{line}\n{page}");
         }
         assert!(page.contains("\ntidings_commit_works_bucket{le=\"1000\"} "), "{page}");
-        assert!(page.contains("\ntidings_wal_bytes ") && !page.contains("203.0.113.7"));
+        assert!(
+            page.contains("\ntidings_wal_bytes ")
+                && page.contains("\ntidings_writes_waiting ")
+                && !page.contains("203.0.113.7")
+        );
     }
 
     #[test]

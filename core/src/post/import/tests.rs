@@ -22,9 +22,9 @@ fn import_from(service: &Service, input: &str) -> Report {
     bare(import(service, &Caller::Operator, input.as_bytes(), &mut to_the_end))
 }
 
-/// Returns a report without the further information for people.
+/// Returns a report without warnings and the further information for people.
 fn bare(imported: Result<Report>) -> Report {
-    Report { about: About::default(), ..imported.unwrap() }
+    Report { warnings: Vec::new(), about: About::default(), ..imported.unwrap() }
 }
 
 fn report(inserted: u64, updated: u64, skipped: u64, errors: &[(u64, &str)]) -> Report {
