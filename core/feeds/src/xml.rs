@@ -61,8 +61,6 @@ pub(crate) struct Parts<'t> {
     reader: Reader<&'t [u8]>,
     entities: Entities,
     open: Vec<Open>,
-    /// The number of open elements that are too deep.
-    too_deep: usize,
     /// The declared prefixes, each with what it meant before.
     declared: Vec<(String, Option<Namespace>)>,
     namespaces: HashMap<String, Namespace>,
@@ -85,7 +83,6 @@ impl<'t> Parts<'t> {
             reader,
             entities: Entities::default(),
             open: Vec::new(),
-            too_deep: 0,
             declared: Vec::new(),
             namespaces: HashMap::new(),
             ends: 0,
@@ -121,7 +118,6 @@ impl<'t> Parts<'t> {
                     if self.open.len() < DEPTH_MAX {
                         return Part::Start(self.start(&tag));
                     }
-                    self.too_deep += 1;
                 }
                 Ok(Event::Empty(tag)) => {
                     if self.open.len() < DEPTH_MAX {
@@ -129,7 +125,6 @@ impl<'t> Parts<'t> {
                         return Part::Start(self.start(&tag));
                     }
                 }
-                Ok(Event::End(_)) if self.too_deep > 0 => self.too_deep -= 1,
                 // An end closes all elements in it that have none; the end of an element that is not open means nothing.
                 Ok(Event::End(tag)) => {
                     let is_same = |open: &Open| open.name.eq_ignore_ascii_case(tag.name().0);

@@ -211,6 +211,18 @@ fn the_parts_of_a_feed_that_a_poller_needs_are_read() {
 }
 
 #[test]
+fn an_entry_with_many_open_elements_costs_no_other_entry() {
+    let open = "<div>".repeat(1_000);
+    let feed = item(&format!(
+        "<description>{open}x</description></item><item><title>T2</title><link>https://c.example/2</link>"
+    ));
+    let feed = read(feed.as_bytes(), &Source::default()).unwrap();
+    assert_eq!(feed.warnings, [""; 0]);
+    let titles: Vec<_> = feed.entries.iter().map(|entry| &*entry.as_ref().unwrap().title).collect();
+    assert_eq!(titles, ["T", "T2"]);
+}
+
+#[test]
 fn json_feeds_are_read_leniently() {
     let feed = r#"{"version": "http://jsonfeed.org/version/1", "title": "J", "home_page_url": "https://c.example/",
         "hubs": [{"type": "WebSub", "url": "https://hub.example/"}], "next_url": "/2", "items": [
