@@ -201,8 +201,8 @@ mod tests {
 
     const ALL: usize = usize::MAX;
 
-    /// Computes the formula pair by pair.
-    fn by_formula(stream: &[u32], words: usize, window: usize) -> HashMap<(u32, u32), f64> {
+    /// Returns the sum of the weights of each pair.
+    fn weights(stream: &[u32], window: usize) -> HashMap<(u32, u32), f64> {
         let mut pairs: HashMap<(u32, u32), f64> = HashMap::default();
         for post in stream.split(|word| *word == END) {
             for (a, word) in post.iter().enumerate() {
@@ -213,6 +213,12 @@ mod tests {
                 }
             }
         }
+        pairs
+    }
+
+    /// Computes the formula pair by pair.
+    fn by_formula(stream: &[u32], words: usize, window: usize) -> HashMap<(u32, u32), f64> {
+        let pairs = weights(stream, window);
         let of = |word: u32| pairs.iter().filter(|((w, _), _)| *w == word).map(|(_, n)| n).sum::<f64>();
         let words = 0..u32::try_from(words).unwrap();
         let sum: f64 = words.map(|word| of(word).powf(0.75)).sum();
@@ -273,12 +279,22 @@ mod tests {
             let all = ppmi(&stream, 9, 3, ALL, &mut ignore_progress).unwrap();
             let limited = ppmi(&stream, 9, 3, pairs_max, &mut ignore_progress).unwrap();
             prop_assert!(limited.values.len() <= pairs_max && limited.starts.len() == 10);
-            let mut rest = all.values;
-            for value in &limited.values {
-                let at = rest.iter().position(|other| other.to_bits() == value.to_bits());
-                rest.swap_remove(at.expect("a remaining pair is one of all pairs"));
-            }
-            if rest.is_empty() {
+            // A dropped pair contributes no more than the weakest remaining pair, but for the width of a bin.
+            let weights = weights(&stream, 3);
+            let contributions = |matrix: &Sparse| -> HashMap<(u32, u32), f64> {
+                let of_row = |row: u32| {
+                    let places = matrix.starts[row as usize]..matrix.starts[row as usize + 1];
+                    let pairs = places.map(move |at| ((row, matrix.columns[at]), matrix.values[at]));
+                    pairs.map(|(pair, value)| (pair, f64::from(value) * weights[&pair])).collect::<Vec<_>>()
+                };
+                (0..9).flat_map(of_row).collect()
+            };
+            let (kept, mut dropped) = (contributions(&limited), contributions(&all));
+            dropped.retain(|pair, _| !kept.contains_key(pair));
+            prop_assert_eq!(kept.len() + dropped.len(), all.values.len());
+            let weakest = kept.values().copied().fold(f64::INFINITY, f64::min);
+            prop_assert!(dropped.values().all(|value| *value <= weakest * (1.0 + 1.0 / 64.0)), "{weakest} {dropped:?}");
+            if dropped.is_empty() {
                 prop_assert_eq!(limited.columns, all.columns);
             }
         }
