@@ -121,9 +121,10 @@ fn fields(entry: Entry, now: Timestamp) -> Fields {
     let date = entry.date.filter(|_| !is_to_come(entry.date, now));
     Fields {
         title,
-        post: Some(cut(&entry.text, POST.max)),
+        // An entry without text or image says nothing about those that its post has.
+        post: Some(cut(&entry.text, POST.max)).filter(|text| !text.is_empty()),
         url: entry.url,
-        img: Some(entry.image.filter(|image| image.len() <= URL_MAX).unwrap_or_default()),
+        img: entry.image.filter(|image| image.len() <= URL_MAX),
         tag: Some(names(&entry.tags)),
         date: date.map(|date| Timestamp::from_millis(date).to_string()),
         ..Fields::default()

@@ -234,3 +234,14 @@ proptest! {
         let _ = import_feed(&service, &RSS.replace("Cake", &text));
     }
 }
+
+#[test]
+fn an_entry_without_an_image_leaves_that_of_its_post() {
+    let service = testing::service();
+    let feed = rss(&[(1, "")]);
+    import_feed(&service, &feed).unwrap();
+    let line = json!({ "url": "https://example.com/1", "img": "https://example.com/1.jpg", "post": "Text" });
+    assert_eq!(import_from(&service, &line.to_string()).updated, Some(1));
+    assert_eq!(import_feed(&service, &feed).unwrap(), report(0, 0, 1, &[]));
+    assert_eq!(posts(&service)[0]["img"], "https://example.com/1.jpg");
+}
