@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             Ok(entry) => println!(
                 "{}",
                 json!({
-                    "line": entry.line, "id": entry.id, "url": entry.url, "title": entry.title, "text": entry.text,
+                    "line": entry.line, "url": entry.url, "title": entry.title, "text": entry.text,
                     "image": entry.image, "tags": entry.tags, "date": entry.date, "date_fault": entry.date_fault,
                 })
             ),

@@ -98,7 +98,6 @@ impl Text {
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) line: u64,
-    pub(crate) id: Option<String>,
     pub(crate) links: Vec<(LinkKind, Address)>,
     pub(crate) titles: Vec<(u8, Text)>,
     pub(crate) texts: Vec<(u8, Text)>,
@@ -133,7 +132,6 @@ impl Parts {
         let (date, date_fault) = date_of(&self.dates);
         Entry {
             line: self.line,
-            id: self.id,
             url: self.links.iter().find_map(|(_, link)| link.resolve(base)).map(Into::into),
             title: self
                 .titles

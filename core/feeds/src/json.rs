@@ -56,10 +56,8 @@ pub(crate) fn read(text: &str, source: &Source<'_>) -> Result<Feed, Fault> {
     });
     Ok(Feed {
         title: field("title").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" "),
-        language: field("language"),
         hubs: hubs.collect(),
         self_address: address("feed_url"),
-        next: address("next_url"),
         entries: entries.collect(),
         link: home_page,
         ..Feed::default()
@@ -101,5 +99,5 @@ fn parts(item: &Object) -> Parts {
     };
     let dates = [(0, "date_published"), (3, "date_modified")];
     parts.dates.extend(dates.into_iter().filter_map(|(rank, name)| Some((rank, field(name)?.to_owned()))));
-    Parts { id, ..parts }
+    parts
 }

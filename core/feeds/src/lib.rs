@@ -42,20 +42,14 @@ pub struct Feed {
     pub title: String,
     /// The address of the home page.
     pub link: Option<Url>,
-    /// The language, as the feed names it.
-    pub language: Option<String>,
     /// The addresses of the hubs of `WebSub`.
     pub hubs: Vec<Url>,
     /// The address of the feed, as the feed gives it.
     pub self_address: Option<Url>,
-    /// The address of the next, older page.
-    pub next: Option<Url>,
     /// How long a copy of the feed is good, in minutes.
     pub ttl: Option<u32>,
     /// The hours, from 0 to 23 in UTC, in which the feed does not change.
     pub skip_hours: Vec<u8>,
-    /// The English names of the days in which the feed does not change.
-    pub skip_days: Vec<String>,
     /// The entries in the order of the file, each with the reason if it cannot be read.
     pub entries: Vec<Result<Entry, EntryFault>>,
     /// What was wrong with the file, for people.
@@ -67,8 +61,6 @@ pub struct Feed {
 pub struct Entry {
     /// The number of its line in the file, from 1.
     pub line: u64,
-    /// The identity that the feed gives it.
-    pub id: Option<String>,
     /// The address of its page, http or https, in the normal form of browsers.
     pub url: Option<String>,
     /// The title without markup, on one line; empty if it has none.

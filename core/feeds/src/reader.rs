@@ -177,9 +177,6 @@ impl<'t, 's> Reader<'t, 's> {
         }
         // Other files than feeds are RDF too.
         self.is_feed |= tag.name != "rdf";
-        if let Some(language) = tag.attribute("xml:lang") {
-            self.feed.language.get_or_insert_with(|| language.to_owned());
-        }
     }
 
     fn start_entry(&mut self, tag: &Tag, depth: usize) {
@@ -258,10 +255,8 @@ impl<'t, 's> Reader<'t, 's> {
                     self.title = self.title.take().or(Some(Text { source: text, markup, base }));
                 }
                 Field::Link(_) => self.links.push(Address { text: plain, base }),
-                Field::Language => self.feed.language = self.feed.language.take().or(Some(plain)),
                 Field::Ttl => self.feed.ttl = plain.parse().ok(),
                 Field::Hour => self.feed.skip_hours.extend(plain.parse().ok().map(|hour: u8| hour % 24)),
-                Field::Day => self.feed.skip_days.push(plain),
                 _ => {}
             }
             return;
@@ -273,9 +268,8 @@ impl<'t, 's> Reader<'t, 's> {
             Field::Id { is_permanent } => {
                 if plain.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http")) {
                     let kind = if is_permanent { LinkKind::PermanentId } else { LinkKind::Id };
-                    entry.links.push((kind, Address { text: plain.clone(), base }));
+                    entry.links.push((kind, Address { text: plain, base }));
                 }
-                entry.id.get_or_insert(plain);
             }
             Field::Date(rank) => entry.dates.push((rank, plain)),
             Field::Tag => entry.tags.push(plain),
@@ -284,7 +278,7 @@ impl<'t, 's> Reader<'t, 's> {
                 let address = plain.split_whitespace().next().unwrap_or_default().to_owned();
                 entry.images.push((kind, Address { text: address, base }));
             }
-            Field::Ttl | Field::Hour | Field::Day | Field::Language => {}
+            Field::Ttl | Field::Hour => {}
         }
     }
 }

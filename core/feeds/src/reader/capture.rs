@@ -45,8 +45,6 @@ pub(super) enum Field {
     Image(ImageKind),
     Ttl,
     Hour,
-    Day,
-    Language,
 }
 
 impl Capture {

@@ -94,8 +94,6 @@ impl Reader<'_, '_> {
             "title" => Some(Field::Title(0)),
             "ttl" => Some(Field::Ttl),
             "hour" => Some(Field::Hour),
-            "day" => Some(Field::Day),
-            "language" => Some(Field::Language),
             "link" => {
                 let Some(href) = tag.attribute("href") else { return Some(Field::Link(LinkKind::Page)) };
                 let address = self.address(href);
@@ -104,7 +102,6 @@ impl Reader<'_, '_> {
                     "alternate" => self.links.push(address),
                     "hub" => self.feed.hubs.extend(resolved),
                     "self" => self.feed.self_address = self.feed.self_address.take().or(resolved),
-                    "next" => self.feed.next = self.feed.next.take().or(resolved),
                     _ => {}
                 }
                 None
