@@ -2,10 +2,10 @@
 //!
 //! `post_terms` has an entry for each post: its terms with their occurrences ([`entry`]). A term is a token of
 //! [`tidings_tokens::tokens`], which alone defines what a word is; a pair of syllables of a Hangul word, because Korean words
-//! are found in compounds and with other particles; a word of the title, once more; a character of Han or Kana; or a topic or tag. Both engines only find
-//! candidates by terms, the newest first ([`candidates`]): SQLite by an FTS5 table, PostgreSQL by a GIN index over hashes of
-//! terms, or by reading the latest posts. The program ranks the candidates ([`query`]), with the rarity of words in the latest
-//! posts ([`frequencies`]). So a search costs the same however many posts match, and both engines find the same.
+//! are found in compounds and with other particles; a word of the title, once more; a character of Han or Kana; or a topic or
+//! tag. Both engines only find candidates by terms, the newest first ([`candidates`]): SQLite by an FTS5 table, PostgreSQL by a
+//! GIN index over hashes of terms, by sections of posts. The program ranks the candidates ([`query`]), with the rarity of words in
+//! the latest posts ([`frequencies`]). So a search costs the same however many posts match, and both engines find the same.
 //!
 //! Posts that a new version of the index lacks are inserted from the newest to the oldest, so the missing ones are always those
 //! below the first entry ([`unindexed_before`]).
@@ -15,6 +15,8 @@ mod entry;
 mod frequencies;
 mod indexer;
 mod query;
+#[cfg(feature = "postgres")]
+mod sections;
 #[cfg(test)]
 mod tests;
 
@@ -108,7 +110,8 @@ fn insert(tx: &mut dyn Tx, entries: &[&Entry]) -> Result<(), StoreError> {
         }
         #[cfg(feature = "postgres")]
         Dialect::Postgres => {
-            let terms: Vec<String> = entries.iter().map(|entry| candidates::array(&entry.terms)).collect();
+            let terms: Vec<String> =
+                entries.iter().map(|entry| sections::of_post(entry.key, &entry.terms)).collect();
             let rows = entries.iter().zip(&terms).map(|(entry, terms)| {
                 let [key, date, end_date, counts] = columns(entry);
                 [key, date, end_date, counts, terms.into()]
@@ -176,23 +179,15 @@ pub(super) fn unindexed_before(tx: &mut dyn Tx) -> Result<Option<PostKey>, Store
 }
 
 /// Returns which of these words a post of the index has.
-///
-/// PostgreSQL counts all posts with a word, so it is for words that few posts have.
 pub(crate) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, StoreError> {
-    let has = |word: &String| -> Result<bool, StoreError> {
-        let word = std::slice::from_ref(word);
-        let (sql, terms) = match tx.dialect() {
-            Dialect::Sqlite => (
-                "SELECT count(*) FROM (SELECT 1 FROM post_index WHERE post_index MATCH $1 LIMIT 1)",
-                candidates::any_of(word),
-            ),
-            #[cfg(feature = "postgres")]
-            Dialect::Postgres => (
-                "SELECT count(*) FROM post_terms WHERE terms @> CAST(CAST($1 AS text) AS integer[])",
-                candidates::array(word),
-            ),
-        };
-        Ok(tx.one(sql, &[(&terms).into()])?.take::<i64>(0)? > 0)
+    let has = |word: &String| match tx.dialect() {
+        Dialect::Sqlite => {
+            let sql = "SELECT 1 FROM post_index WHERE post_index MATCH $1 LIMIT 1";
+            let matching = candidates::any_of(std::slice::from_ref(word));
+            Ok(tx.row(sql, &[(&matching).into()])?.is_some())
+        }
+        #[cfg(feature = "postgres")]
+        Dialect::Postgres => sections::has(tx, word),
     };
     words.iter().map(has).collect()
 }
@@ -222,9 +217,15 @@ pub(crate) fn find(
     let limit = if num <= TIER { TIER } else { RESULTS_MAX };
     let mut best = candidates::ranked(tx, query, Scope { category, now }, limit)?;
     best.truncate(num);
-    let sql =
-        format!("SELECT {} FROM post p JOIN post_stats s ON s.post = p.key WHERE p.key = $1", Post::COLUMNS);
-    let posts = rows(tx, &sql, &best)?.into_iter().zip(best);
+    // A term of the index may also be that of another topic or tag.
+    let sql = format!(
+        "SELECT {} FROM post p JOIN post_stats s ON s.post = p.key
+         WHERE p.key = $1 AND ($2 = '' OR EXISTS (SELECT 1 FROM label WHERE name = $2 AND post = p.key))",
+        Post::COLUMNS
+    );
+    let args: Vec<[Arg<'_>; 2]> =
+        best.iter().map(|candidate| [candidate.key.into(), category.unwrap_or("").into()]).collect();
+    let posts = row_each(tx, &sql, &args)?.into_iter().zip(best);
     let found = posts.filter_map(|(row, Candidate { relevance, .. })| Some((row?, relevance)));
     found.map(|(mut row, relevance)| Ok((Post::take(&mut row)?, relevance))).collect()
 }

@@ -36,6 +36,12 @@ pub(super) fn label(name: &str) -> String {
     format!("{LABEL}{:08x}{:08x}", hash(name), hash(&format!("{LABEL}{name}")))
 }
 
+/// Returns the term of [`Counts`] that a post with this term has; `None` for a topic or tag.
+#[cfg(feature = "postgres")]
+pub(super) fn counted(term: &str) -> Option<&str> {
+    (!term.starts_with(LABEL)).then(|| term.strip_prefix(TITLE).unwrap_or(term))
+}
+
 /// Returns the terms of parts of a token: pairs of Hangul syllables, and the characters of a pair of Han and Kana.
 pub(super) fn parts(token: &str) -> impl Iterator<Item = String> {
     hangul::pairs(token).map(pair).chain(tokens::letters(token).map(String::from))
@@ -147,6 +153,12 @@ impl<'b> Counts<'b> {
                 each(*weight, self.occurrences[at]);
             }
         }
+    }
+
+    /// Returns whether the post has the term with this hash.
+    #[cfg(feature = "postgres")]
+    pub(super) fn has(&self, hash: u32) -> bool {
+        self.hashes.binary_search_by_key(&hash, |bytes| u32::from_le_bytes(*bytes)).is_ok()
     }
 
     /// Returns how often the post has the term with this hash.

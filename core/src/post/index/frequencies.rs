@@ -109,10 +109,14 @@ impl LatestTerms {
         &self.words
     }
 
-    /// Returns the frequencies of terms: first of these words, then of parts with these hashes.
+    /// Returns the frequencies of terms: first of these words, then of parts with these hashes. A word of one character of Han or
+    /// Kana is also a part of others.
     #[expect(clippy::cast_precision_loss, reason = "numbers of posts and words are far below 2^53")]
     pub(super) fn of(&self, words: &[&str], parts: &[u32]) -> Frequencies {
-        let words = words.iter().map(|word| self.words.get(*word));
+        let words = words.iter().map(|word| {
+            let is_part = word.chars().nth(1).is_none();
+            self.words.get(*word).max(is_part.then(|| self.parts.get(&hash(word))).flatten())
+        });
         let parts = parts.iter().map(|part| self.parts.get(part));
         let posts = self.posts.max(1) as f64;
         Frequencies {
@@ -193,7 +197,7 @@ mod tests {
         let service = testing::service();
         let insert = |n: i64| {
             let draft = Draft {
-                title: Some(if n % 2 > 0 { "sea 도서관" } else { "sea" }.into()),
+                title: Some(if n % 2 > 0 { "sea 도서관 図書" } else { "sea" }.into()),
                 url: Some(format!("https://a.example/{n}")),
                 ..Draft::default()
             };
@@ -201,13 +205,13 @@ mod tests {
         };
         let ids: Vec<String> = (1..=10).map(insert).collect();
         let pair = hash(&entry::pair("서관"));
-        let of = |latest: &LatestTerms| latest.of(&["sea", "도서관", "whale"], &[pair]);
+        let of = |latest: &LatestTerms| latest.of(&["sea", "도서관", "whale", "図"], &[pair]);
         let all = of(&service.term_frequencies().latest().unwrap());
-        assert_eq!(all.of_terms, [10.0, 5.0, 0.0, 5.0]);
-        assert!((all.length - 1.5).abs() < 1e-9 && (all.posts, all.all) == (10.0, 10.0));
+        assert_eq!(all.of_terms, [10.0, 5.0, 0.0, 5.0, 5.0]);
+        assert!((all.length - 2.0).abs() < 1e-9 && (all.posts, all.all) == (10.0, 10.0));
         service.call(&Caller::Operator, post::Remove { post_obi: (&ids[0]).into() }).unwrap();
         let left = of(&service.term_frequencies().latest().unwrap());
-        assert_eq!(left.of_terms, [9.0, 4.0, 0.0, 4.0]);
+        assert_eq!(left.of_terms, [9.0, 4.0, 0.0, 4.0, 4.0]);
 
         let read = |latest: &mut LatestTerms| service.store().read(|tx| latest.catch_up(tx)).unwrap();
         let mut early = LatestTerms::new(4, 0);

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 
 use tidings_tokens::{hangul, tokens};
 
+#[cfg(feature = "postgres")]
+use super::entry::counted;
 use super::entry::{Counts, hash, in_title, label, pair};
 use super::frequencies::{Frequencies, LatestTerms};
 use super::{FORM_WEIGHT, QUERY_TOKENS, SIMILAR_WEIGHT, Terms};
@@ -58,6 +60,16 @@ pub(super) struct Condition {
     pub(super) any: Vec<String>,
     /// The expected share of the posts that match.
     pub(super) share: f64,
+}
+
+impl Condition {
+    /// Returns whether a post matches that has the terms of the condition or others with similar hashes: counts have no topics and
+    /// tags, and do not tell words of the title.
+    #[cfg(feature = "postgres")]
+    pub(super) fn matches(&self, counts: &Counts<'_>) -> bool {
+        let has = |term: &String| counted(term).is_none_or(|term| counts.has(hash(term)));
+        self.all.iter().all(has) && (self.any.is_empty() || self.any.iter().any(has))
+    }
 }
 
 impl Query {

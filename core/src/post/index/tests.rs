@@ -219,3 +219,57 @@ fn the_index_follows_updates_removals_and_repairs() {
         "the number and the length of all posts are right again"
     );
 }
+
+/// Returns two of these strings whose hashes have the same 24 bits, which is all that PostgreSQL's index has of a term.
+fn nearly_equal(term: impl Fn(&str) -> String, kind: &str) -> [String; 2] {
+    let mut seen = std::collections::HashMap::new();
+    (0..)
+        .find_map(|n| {
+            let text = format!("{kind}{n}");
+            let other = seen.insert(entry::hash(&term(&text)) & 0x00ff_ffff, text.clone())?;
+            Some([other, text])
+        })
+        .expect("there are fewer hashes than numbers")
+}
+
+#[test]
+fn terms_with_similar_hashes_are_distinct() {
+    let service = service();
+    let [word, other_word] = nearly_equal(str::to_owned, "word");
+    let [tag, other_tag] = nearly_equal(entry::label, "tag");
+    let draft = Draft {
+        title: Some(format!("{word} whale")),
+        url: Some("https://a.example/1".into()),
+        tag: Some(vec![tag.clone()]),
+        ..Draft::default()
+    };
+    service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+    let has = service.store().read(|tx| has_words(tx, &[word.clone(), other_word.clone()])).unwrap();
+    assert_eq!(has, [true, false]);
+    assert_eq!(found(&service, &[&word], &[]).len(), 1);
+    assert!(found(&service, &[&other_word], &[]).is_empty());
+    for (category, number) in [(&tag, 1), (&other_tag, 0)] {
+        let found = crate::testing::search_in(&service, category, "whale", 10).unwrap();
+        assert_eq!(found.search_result.len(), number, "{category}");
+    }
+}
+
+#[test]
+fn the_newest_posts_of_a_long_history_are_found_first() {
+    let service = service();
+    let keys = [1, 16_383, 16_384, 70_000, 4_194_305, 4_300_000, 8_388_609, 99_999_999].map(PostKey::new);
+    let entry = |key| {
+        let labels = std::iter::empty();
+        Change::Insert(Entry::new(key, &TokenFields::of("a whale", "the sea"), labels, NOW, None))
+    };
+    service.store().write(Isolation::Alone, move |tx| write(tx, &keys.map(entry))).unwrap();
+    let terms = Terms { words: ["whale", "sea"].map(str::to_owned).into(), ..Terms::default() };
+    let query = Query::new(&terms, &service.term_frequencies().latest().unwrap()).unwrap();
+    for limit in [1, 3, 8, 100] {
+        let scope = Scope { category: None, now: NOW };
+        let found = service.store().read(|tx| candidates::ranked(tx, &query, scope, limit)).unwrap();
+        let found: Vec<PostKey> = found.into_iter().map(|candidate| candidate.key).collect();
+        let expected: Vec<PostKey> = keys.into_iter().rev().take(limit).collect();
+        assert_eq!(found, expected);
+    }
+}

@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 25] = [
+const STEPS: [Step; 26] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -56,6 +56,8 @@ const STEPS: [Step; 25] = [
     Step::new(include_str!("0024_heats.sql"), 24),
     // The search index has other tables.
     Step::new(include_str!("0025_search_candidates.sql"), 25),
+    // The terms of the index are others.
+    Step::new(include_str!("0026_search_sections.sql"), 26),
 ];
 
 /// The schema version of this program: the number of its steps.

@@ -1,0 +1,109 @@
+//! The index of PostgreSQL, by sections of consecutive posts.
+//!
+//! An index of all posts would list every post with a word, and a search for the newest of them would read the list of a frequent
+//! word to its end. So the terms of the index are those of a section: eight bits of the number of the section, then 24 bits of
+//! the hash of the term. A search reads sections from the newest on until it has enough, and imports change only those pages of
+//! the index that belong to the newest section.
+//!
+//! With as few bits, another term may be found. The counts of a post have all bits of its words, and the post itself its topics
+//! and tags, so the program leaves out such posts. After 256 sections, the oldest one shares its terms with the newest.
+
+use std::ops::Range;
+
+use super::entry::hash;
+use crate::base::clock::Timestamp;
+use crate::record::id::PostKey;
+use crate::store::{Arg, Row, StoreError, Tx};
+
+/// The number of posts of a section: with a word in every post, reading a section takes about 20 ms.
+const POSTS: i64 = 16_384;
+/// The number of sections after which their terms are repeated.
+const SECTIONS: i64 = 256;
+/// The bits of the hash in the terms of a section.
+const HASH_BITS: u32 = 24;
+
+/// Returns the newest section.
+pub(super) fn newest(tx: &mut dyn Tx) -> Result<i64, StoreError> {
+    let newest: Option<i64> = tx.one("SELECT max(post) FROM post_terms", &[])?.take(0)?;
+    Ok(newest.unwrap_or(0) / POSTS)
+}
+
+/// Returns the number of sections that probably have this many posts of which each is one of this share of all posts.
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "far more than there are")]
+pub(super) fn expected(posts: usize, share: f64) -> i64 {
+    ((posts as f64 / share.max(f64::MIN_POSITIVE)) as i64 / POSTS).saturating_add(1)
+}
+
+/// Returns the terms of a post as an array.
+pub(super) fn of_post(key: PostKey, terms: &[String]) -> String {
+    array(terms.iter().map(|term| in_section(term, key.as_i64() / POSTS)))
+}
+
+/// Calls `take` with the key, the date and the counts of the newest posts of these sections, at most `limit`, that have one term
+/// of each of these lists and no end date until `now`.
+pub(super) fn find(
+    tx: &mut dyn Tx,
+    alternatives: &[&[String]],
+    sections: Range<i64>,
+    now: Timestamp,
+    limit: i64,
+    take: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let lists: Vec<String> = alternatives.iter().map(|terms| in_sections(terms, &sections)).collect();
+    // The keys are found before the counts are read, which sorting would move.
+    let sql = format!(
+        "SELECT post, date, counts FROM post_terms WHERE post = ANY (ARRAY(
+             SELECT post FROM (SELECT post, end_date FROM post_terms WHERE {}) AS found
+             WHERE post >= $1 AND post < $2 AND (end_date IS NULL OR end_date > $3) ORDER BY post DESC LIMIT $4
+         )) ORDER BY post DESC",
+        with_terms(5, lists.len())
+    );
+    let [start, end] = [sections.start, sections.end].map(|section| section.saturating_mul(POSTS));
+    let mut args: Vec<Arg<'_>> = vec![start.into(), end.into(), now.into(), limit.into()];
+    args.extend(lists.iter().map(Arg::from));
+    tx.for_each(&sql, &args, take)
+}
+
+/// Returns whether a post has this word: one of the newest section, or another one.
+pub(super) fn has(tx: &mut dyn Tx, word: &String) -> Result<bool, StoreError> {
+    // With a limit of one row, the server would read all posts in the hope of finding it soon.
+    let sql = format!(
+        "SELECT count(*) FROM (SELECT counts FROM post_terms WHERE {}) AS found WHERE position($1 IN counts) > 0",
+        with_terms(2, 1)
+    );
+    let (hash, newest) = (hash(word).to_le_bytes().to_vec(), newest(tx)?);
+    for sections in [newest..newest + 1, 0..newest] {
+        let terms = in_sections(std::slice::from_ref(word), &sections);
+        let posts: i64 = tx.one(&sql, &[Arg::from(&hash), Arg::from(&terms)])?.take(0)?;
+        if posts > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the condition that a post has a term of each list, of which the first is this parameter.
+///
+/// The lists are subqueries, because the planner would rather read all posts than look up a long list that it knows. The offset
+/// keeps it from combining the condition with others.
+fn with_terms(first: usize, lists: usize) -> String {
+    let has = |at: usize| format!("terms && (SELECT CAST(CAST(${at} AS text) AS integer[]))");
+    format!("{} OFFSET 0", (first..first + lists).map(has).collect::<Vec<_>>().join(" AND "))
+}
+
+/// Returns the terms in each of these sections as an array.
+fn in_sections(terms: &[String], sections: &Range<i64>) -> String {
+    let sections = sections.start.max(sections.end - SECTIONS)..sections.end;
+    array(sections.flat_map(|section| terms.iter().map(move |term| in_section(term, section))))
+}
+
+/// Returns the number of a term in a section.
+fn in_section(term: &str, section: i64) -> i32 {
+    let section = u32::try_from(section.rem_euclid(SECTIONS)).expect("it is below 256");
+    ((section << HASH_BITS) | (hash(term) & ((1 << HASH_BITS) - 1))).cast_signed()
+}
+
+fn array(numbers: impl Iterator<Item = i32>) -> String {
+    let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
+    format!("{{{}}}", numbers.join(","))
+}
