@@ -127,11 +127,13 @@ impl Found<'_> {
             condition.all.iter().map(std::slice::from_ref).chain(any).collect();
         let matches = |counts: &Counts<'_>| condition.matches(counts);
         let mut width = sections::expected(self.limit * 5 / 4, condition.share).min(16);
-        let mut above = newest + 1;
-        while above > 0 && self.posts.len() < self.limit {
+        let (mut above, mut left) = (newest + 1, self.rows()?);
+        while above > 0 && left > 0 && self.posts.len() < self.limit {
             let range = (above - width).max(0)..above;
             (above, width) = (range.start, width * 8);
-            sections::find(tx, &alternatives, range, self.now, self.rows()?, &mut |row| {
+            let rows = left;
+            sections::find(tx, &alternatives, range, self.now, rows, &mut |row| {
+                left -= 1;
                 self.take(row, &matches)
             })?;
         }
