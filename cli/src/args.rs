@@ -8,7 +8,7 @@ use crate::global::{Color, Global, color};
 use crate::profile::login;
 use crate::{
     act, admin, analysis, audit, backup, bench, blacklist, check, complete, demo, describe, feed, feedback,
-    front, help, init, key, member, notice, otp, post, profile, roster, search, settings, store, tui,
+    front, help, init, key, member, notice, otp, post, profile, roster, search, settings, source, store, tui,
     webhook, words,
 };
 
@@ -104,6 +104,9 @@ pub(crate) enum Command {
     /// Manage posts
     #[command(subcommand)]
     Post(post::Post),
+    /// Manage sources, the feeds of other sites whose entries become posts
+    #[command(subcommand)]
+    Source(source::Command),
     /// Import what members did in another system
     #[command(subcommand)]
     Act(act::Act),

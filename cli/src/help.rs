@@ -9,7 +9,7 @@ use crate::raw_args;
 /// The groups of commands, in the order of the help. Each command is in one of them.
 const GROUPS: [(&str, &[&str]); 8] = [
     ("Start", &["init", "serve", "tui", "demo"]),
-    ("Content", &["notice", "front", "feedback", "post", "feed", "search", "words"]),
+    ("Content", &["notice", "front", "feedback", "post", "source", "feed", "search", "words"]),
     ("People", &["member", "otp", "admin", "blacklist", "roster", "act"]),
     ("Figures", &["analysis", "audit", "bench"]),
     ("Programs", &["key", "webhook"]),

@@ -25,6 +25,7 @@ pub(crate) enum Key {
                       front           change the two lines of the front page\n  \
                       analytics:read  read the access log, reports in full, and the state of the service\n  \
                       audit:read      read, export and verify the audit trail\n  \
+                      sources         add, change, fetch and remove sources, whose entries become posts\n  \
                       webhooks        add and remove webhooks, which receive notices and feedback\n\n\
                       Example: tidings key add importer --scope posts:import --expires 90d"
     )]

@@ -52,6 +52,7 @@ mod search;
 mod serve;
 mod session;
 mod settings;
+mod source;
 mod steps;
 mod store;
 mod tui;
@@ -118,6 +119,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Post(command) => post::run(&Session::open(global)?, &command),
         Command::Act(command) => act::run(&Session::create(global)?, &command),
         Command::Front(command) => front::run(&Session::open(global)?, &command),
+        Command::Source(command) => source::run(&Session::create(global)?, command),
         Command::Feed(command) => feed::run(&Session::open(global)?, &command),
         Command::Search(command) => search::run(&Session::open(global)?, &command),
         Command::Analysis(command) => analysis::run(&Session::open(global)?, &command),

@@ -159,6 +159,7 @@ pub mod post;
 pub mod profile;
 mod removal;
 pub mod search;
+pub mod source;
 pub mod webhook;
 pub mod words;
 

@@ -21,6 +21,7 @@ use crate::record::schema::Word;
 use crate::store::{Row, StoreError, Tx};
 
 pub(crate) mod acts;
+pub(crate) mod arrive;
 pub(crate) mod change;
 mod draft;
 mod export;
@@ -40,6 +41,7 @@ mod token_fields;
 mod viewer;
 
 pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
+pub(crate) use draft::{tags, topics};
 pub use export::{ExportPosts, PostExport};
 pub use import::{FEED_MAX, Format, ImportPosts, ImportReport, import};
 pub use list::{LIST_MAX, List, PostList};

@@ -8,5 +8,6 @@ pub mod export;
 pub mod id;
 pub(crate) mod lease;
 pub mod operation;
+pub(crate) mod outgoing;
 pub mod schema;
 pub(crate) mod scope;

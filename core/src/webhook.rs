@@ -47,7 +47,7 @@ const NAME_TAKEN: Problem =
         .of("name");
 /// The problem of an event that does not exist.
 pub const EVENT_RULE: Problem =
-    Problem::invalid("events", "an event is notice.published or feedback.created");
+    Problem::invalid("events", "an event is notice.published, feedback.created or source.failing");
 const NO_EVENT: Problem = Problem::missing("events", "a webhook needs at least one event");
 const TOO_MANY: Problem =
     Problem::new(Code::NotPossible, "there are 50 webhooks already: remove one before you add another");

@@ -39,6 +39,7 @@ mod programs;
 mod proxies;
 mod remote_administration;
 mod search;
+mod source;
 mod structure;
 mod supervisor;
 mod tls;

@@ -78,6 +78,10 @@ impl Fixture {
             }
             "key_obi" => self.key(&["front"]).0,
             "webhook_obi" => self.webhook(),
+            "source_obi" => {
+                let url = format!("https://source.invalid/{}", self.number());
+                self.boss.post("/add_source", json!({ "url": url })).succeeded().text("/_id")
+            }
             "delivery_obi" => {
                 let test = format!("/test_webhook/{}", self.webhook());
                 self.boss.get(&test).succeeded().text("/_id")

@@ -31,6 +31,7 @@ pub mod receiver;
 pub mod remote;
 pub mod sample;
 mod server;
+pub mod site;
 mod terminal;
 mod tls;
 mod tmux;

@@ -150,6 +150,13 @@ fn body(name: &str) -> &'static str {
         "add_webhook" => {
             r#"{"name": "webhook {n}", "url": "https://receiver.invalid/", "events": ["feedback.created"]}"#
         }
+        "add_source" | "update_source" => {
+            r#"{"url": "https://source.invalid/new/{n}", "name": "News", "topic": ["news"], "tag": ["a"], "every": 60}"#
+        }
+        "discover_sources" => r#"{"url": "https://source.invalid/"}"#,
+        "import_sources" => {
+            r#"{"opml": "<opml><body><outline xmlUrl='https://source.invalid/list/{n}'/></body></opml>"}"#
+        }
         "insert_notice" | "update_notice" => NOTICE,
         "save_notice_draft" => r#"{"title": "Title", "post": "Text", "pinned": 1}"#,
         "update_main_info" => r#"{"new_info_1": "One", "new_info_2": "Two"}"#,

@@ -12,7 +12,7 @@ use tidings_client::{Result, Service};
 use tidings_core::Tidings;
 use tidings_core::account::key;
 use tidings_core::lookup::{self, PREFIX_MIN};
-use tidings_core::{member, notice, post, webhook};
+use tidings_core::{member, notice, post, source, webhook};
 
 use crate::database;
 use crate::feedback;
@@ -35,6 +35,7 @@ pub(super) enum Kind {
     Profile,
     Topic,
     Webhook,
+    Source,
 }
 
 /// How long completing waits for a database or a server, because the person at the terminal waits, too.
@@ -119,6 +120,10 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
             let scopes =
                 |key: &key::Key| key.scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ");
             keys.into_iter().map(|key| (key.name.clone(), scopes(&key))).collect()
+        }
+        Kind::Source => {
+            let sources = service.call(source::List {})?.sources;
+            sources.into_iter().map(|source| (source.url, source.name)).collect()
         }
         Kind::Webhook => {
             let hooks = service.call(webhook::List {})?.webhooks;

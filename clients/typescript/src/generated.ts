@@ -1170,6 +1170,236 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/get_sources": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the sources: the feeds that the service reads by itself
+         * @description For administrators.
+         */
+        readonly get: operations["get_sources"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_source/{source_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Return a source
+         * @description For administrators.
+         */
+        readonly get: operations["get_source"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/add_source": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Add a source: a feed that the service reads by itself from now on
+         * @description The running service fetches it within seconds; `fetch_source` does so at once and says what has arrived.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["add_source"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/update_source/{source_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Change a source
+         * @description The fields that are left out stay. With another address it is fetched at once, and its posts stay.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["update_source"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/remove_source/{source_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Remove a source; its posts stay
+         * @description For administrators.
+         */
+        readonly get: operations["remove_source"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/pause_source/{source_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Pause a source: it is not fetched until it is resumed
+         * @description For administrators.
+         */
+        readonly get: operations["pause_source"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/resume_source/{source_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Fetch a source again that was paused or has ended; its failures are forgotten
+         * @description For administrators.
+         */
+        readonly get: operations["resume_source"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/fetch_source/{source_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Fetch a source now, and return what has arrived
+         * @description A fetch that fails is an answer with an `error`, and the service tries again later.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["fetch_source"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/discover_sources": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Find the feeds that a web page names
+         * @description A feed itself is found, too. A page that cannot be fetched is an answer with an `error`.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["discover_sources"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/import_sources": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Import sources from a list in OPML, as feed readers export it
+         * @description Sources that exist stay as they are. A folder becomes a topic of the sources in it.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["import_sources"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/export_sources": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Export the sources as a list in OPML
+         * @description For administrators.
+         */
+        readonly get: operations["export_sources"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/get_audit": {
         readonly parameters: {
             readonly query?: never;
@@ -2915,6 +3145,19 @@ export interface components {
              */
             readonly total_visitor: number;
         };
+        /** @description A post that a fetch has brought. */
+        readonly ArrivedPost: {
+            /**
+             * @description The id of the post.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The title of the post.
+             * @example An eclipse over the lake
+             */
+            readonly title: string;
+        };
         /** @description A page of the audit trail. */
         readonly AuditPage: {
             /** @description The records, latest first. */
@@ -3342,6 +3585,23 @@ export interface components {
              * @example 7
              */
             readonly mobile: number;
+        };
+        readonly Discover: {
+            /**
+             * @description The address of the page, which begins with `https://` or `http://`.
+             * @example https://news.example.org/
+             */
+            readonly url: string;
+        };
+        /** @description The feeds of a page. */
+        readonly DiscoveredFeeds: {
+            /** @description The feeds in the order of the page, at most 50. */
+            readonly feeds: readonly components["schemas"]["FoundFeed"][];
+            /**
+             * @description Why the page could not be fetched; null if it could.
+             * @example status 503
+             */
+            readonly error?: string | null;
         };
         /** @description A web site with posts that a search found. */
         readonly Domain: {
@@ -4146,6 +4406,51 @@ export interface components {
              */
             readonly next?: string | null;
         };
+        /** @description What a fetch of a source has brought. */
+        readonly Fetched: {
+            /**
+             * Format: int64
+             * @description The number of new posts.
+             * @example 3
+             */
+            readonly inserted: number;
+            /**
+             * Format: int64
+             * @description The number of posts that have changed.
+             * @example 0
+             */
+            readonly updated: number;
+            /**
+             * Format: int64
+             * @description The number of other entries: those that are already posts, or were.
+             * @example 17
+             */
+            readonly skipped: number;
+            /** @description The first new posts, at most 100. */
+            readonly posts: readonly components["schemas"]["ArrivedPost"][];
+            /** @description The entries that could not be read, at most 100. */
+            readonly errors: readonly components["schemas"]["LineError"][];
+            /** @description What was wrong with the feed as a whole, for people. */
+            readonly warnings: readonly string[];
+            /**
+             * @description Why the fetch failed; null if it succeeded.
+             * @example status 503
+             */
+            readonly error?: string | null;
+        };
+        /** @description A feed of a page. */
+        readonly FoundFeed: {
+            /**
+             * @description Its address.
+             * @example https://news.example.org/feed.xml
+             */
+            readonly url: string;
+            /**
+             * @description Its title, `""` if the page gives none.
+             * @example Campus news
+             */
+            readonly title: string;
+        };
         /** @description A record whose id begins with a prefix. */
         readonly FoundId: {
             /**
@@ -4217,6 +4522,13 @@ export interface components {
              * @example 7
              */
             readonly visitor: number;
+        };
+        readonly Import: {
+            /**
+             * @description The list, at most 1 MiB.
+             * @example <opml version="2.0">…</opml>
+             */
+            readonly opml: string;
         };
         /** @description The service failed during the import. It may also say how many posts were inserted, updated and skipped before. */
         readonly ImportFailed: {
@@ -4311,6 +4623,23 @@ export interface components {
              * @example 2026-11-20T08:36:00.000Z
              */
             readonly date: string;
+        };
+        /** @description The answer to importing sources. */
+        readonly ImportedSources: {
+            /**
+             * Format: int64
+             * @description The number of new sources.
+             * @example 12
+             */
+            readonly inserted: number;
+            /**
+             * Format: int64
+             * @description The number of sources that were there.
+             * @example 0
+             */
+            readonly skipped: number;
+            /** @description The entries that were left out, by their numbers from 1. */
+            readonly errors: readonly components["schemas"]["LineError"][];
         };
         /** @description The answer of an operation that inserts a record. */
         readonly Inserted: {
@@ -4436,7 +4765,7 @@ export interface components {
              */
             readonly name: string;
             /** @description What it may do. */
-            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "webhooks")[];
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "sources" | "webhooks")[];
             /**
              * Format: date-time
              * @description The date when it was made.
@@ -4463,7 +4792,7 @@ export interface components {
              */
             readonly name: string;
             /** @description What the key may do: names of scopes, at least one. */
-            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "webhooks")[];
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "sources" | "webhooks")[];
             /**
              * @description The date from which on the key fails, RFC 3339; never by default.
              * @example 2036-11-20T00:00:00Z
@@ -5299,6 +5628,14 @@ export interface components {
         readonly OneNotice: {
             /** @description The notice. It is one notice and not a list; existing clients expect this name. */
             readonly notice_list: components["schemas"]["Notice"];
+        };
+        /** @description A list of sources. */
+        readonly Opml: {
+            /**
+             * @description The list in OPML 2.0.
+             * @example <opml version="2.0">…</opml>
+             */
+            readonly opml: string;
         };
         readonly OtpFields: {
             /**
@@ -6159,6 +6496,130 @@ export interface components {
              */
             readonly hit: boolean;
         };
+        /** @description A source. */
+        readonly Source: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description Its name: the given one, or else the title of the feed, or its host before the first fetch.
+             * @example Campus news
+             */
+            readonly name: string;
+            /**
+             * @description The address of the feed.
+             * @example https://news.example.org/feed.xml
+             */
+            readonly url: string;
+            /**
+             * @description The address of its page for people, if the feed names one.
+             * @example https://news.example.org/
+             */
+            readonly home?: string | null;
+            /** @description The topics that its posts get. */
+            readonly topic: readonly string[];
+            /** @description The tags that its posts get beside those of the feed. */
+            readonly tag: readonly string[];
+            /**
+             * Format: int64
+             * @description The minutes between two fetches; null for as often as suits it.
+             * @example 60
+             */
+            readonly every?: number | null;
+            /**
+             * @description Whether it is fetched.
+             * @example active
+             * @enum {string}
+             */
+            readonly state: "active" | "paused" | "ended";
+            /**
+             * Format: date-time
+             * @description The date when it was added.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * Format: int64
+             * @description The number of posts that it has brought.
+             * @example 120
+             */
+            readonly posts: number;
+            /**
+             * Format: date-time
+             * @description The date of the next fetch; null unless it is active.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly next_fetch?: string | null;
+            /**
+             * Format: date-time
+             * @description The date of the last fetch; null before the first one.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly last_fetch?: string | null;
+            /**
+             * Format: date-time
+             * @description The date of the last fetch that succeeded.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly last_success?: string | null;
+            /**
+             * Format: date-time
+             * @description The date when a fetch last brought a post.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly last_news?: string | null;
+            /**
+             * Format: int64
+             * @description The number of fetches that have failed since the last success.
+             * @example 0
+             */
+            readonly failures: number;
+            /**
+             * Format: date-time
+             * @description The date since when it fails.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly failing_since?: string | null;
+            /**
+             * @description Why the last fetch failed; null if it succeeded.
+             * @example status 503
+             */
+            readonly error?: string | null;
+        };
+        /** @description The answer to getting a source. */
+        readonly SourceDetail: {
+            /** @description The source. */
+            readonly source: components["schemas"]["Source"];
+        };
+        readonly SourceFields: {
+            /**
+             * @description The address of an RSS, Atom or JSON feed, which begins with `https://` or `http://`.
+             * @example https://news.example.org/feed.xml
+             */
+            readonly url: string;
+            /**
+             * @description The name of the source, at most 100 characters on one line; by default the title of the feed.
+             * @example Campus news
+             */
+            readonly name: string;
+            /** @description The topics that its posts get, up to 50, each of 1 to 100 characters. */
+            readonly topic: readonly string[];
+            /** @description The tags that its posts get beside those of the feed, up to 50, each of 1 to 100 characters. */
+            readonly tag: readonly string[];
+            /**
+             * Format: int64
+             * @description The minutes between two fetches, 1 to 10,080; 0, the default, for as often as suits the source.
+             * @example 60
+             */
+            readonly every: number;
+        };
+        /** @description The sources. */
+        readonly Sources: {
+            /** @description The sources by name. */
+            readonly sources: readonly components["schemas"]["Source"][];
+        };
         /** @description The state of the service: the figures of today, and what the program and its database do. */
         readonly Status: {
             /**
@@ -6346,6 +6807,22 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_DiscoveredFeeds: {
+            /** @description The feeds in the order of the page, at most 50. */
+            readonly feeds: readonly components["schemas"]["FoundFeed"][];
+            /**
+             * @description Why the page could not be fetched; null if it could.
+             * @example status 503
+             */
+            readonly error?: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_Domains: {
             /** @description The sites, at most 50, the one with the most matches first. */
             readonly search_result: readonly components["schemas"]["Domain"][];
@@ -6435,6 +6912,44 @@ export interface components {
              * @example 6560c1a2ffeeddccbbaa0001
              */
             readonly next?: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Fetched: {
+            /**
+             * Format: int64
+             * @description The number of new posts.
+             * @example 3
+             */
+            readonly inserted: number;
+            /**
+             * Format: int64
+             * @description The number of posts that have changed.
+             * @example 0
+             */
+            readonly updated: number;
+            /**
+             * Format: int64
+             * @description The number of other entries: those that are already posts, or were.
+             * @example 17
+             */
+            readonly skipped: number;
+            /** @description The first new posts, at most 100. */
+            readonly posts: readonly components["schemas"]["ArrivedPost"][];
+            /** @description The entries that could not be read, at most 100. */
+            readonly errors: readonly components["schemas"]["LineError"][];
+            /** @description What was wrong with the feed as a whole, for people. */
+            readonly warnings: readonly string[];
+            /**
+             * @description Why the fetch failed; null if it succeeded.
+             * @example status 503
+             */
+            readonly error?: string | null;
         } & {
             /**
              * @description `success`.
@@ -6536,6 +7051,29 @@ export interface components {
              *     1,000; if there are more, a last entry has their number.
              */
             readonly warnings?: readonly string[] | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_ImportedSources: {
+            /**
+             * Format: int64
+             * @description The number of new sources.
+             * @example 12
+             */
+            readonly inserted: number;
+            /**
+             * Format: int64
+             * @description The number of sources that were there.
+             * @example 0
+             */
+            readonly skipped: number;
+            /** @description The entries that were left out, by their numbers from 1. */
+            readonly errors: readonly components["schemas"]["LineError"][];
         } & {
             /**
              * @description `success`.
@@ -6780,6 +7318,20 @@ export interface components {
         readonly Success_OneNotice: {
             /** @description The notice. It is one notice and not a list; existing clients expect this name. */
             readonly notice_list: components["schemas"]["Notice"];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Opml: {
+            /**
+             * @description The list in OPML 2.0.
+             * @example <opml version="2.0">…</opml>
+             */
+            readonly opml: string;
         } & {
             /**
              * @description `success`.
@@ -7043,6 +7595,28 @@ export interface components {
                     readonly [key: string]: number;
                 }[];
             }[];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_SourceDetail: {
+            /** @description The source. */
+            readonly source: components["schemas"]["Source"];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Sources: {
+            /** @description The sources by name. */
+            readonly sources: readonly components["schemas"]["Source"][];
         } & {
             /**
              * @description `success`.
@@ -7439,6 +8013,28 @@ export interface components {
              */
             readonly field?: string;
         };
+        readonly Update: {
+            /**
+             * @description The address of an RSS, Atom or JSON feed, which begins with `https://` or `http://`.
+             * @example https://news.example.org/feed.xml
+             */
+            readonly url?: string | null;
+            /**
+             * @description The name of the source, at most 100 characters on one line; `""` for the title of the feed.
+             * @example Campus news
+             */
+            readonly name?: string | null;
+            /** @description The topics that its new posts get, up to 50, each of 1 to 100 characters. */
+            readonly topic?: readonly string[] | null;
+            /** @description The tags that its new posts get beside those of the feed, up to 50, each of 1 to 100 characters. */
+            readonly tag?: readonly string[] | null;
+            /**
+             * Format: int64
+             * @description The minutes between two fetches, 1 to 10,080; 0 for as often as suits the source.
+             * @example 60
+             */
+            readonly every?: number | null;
+        };
         /** @description The answer of `get_userinfo`. */
         readonly UserInfo: {
             /**
@@ -7551,7 +8147,7 @@ export interface components {
              */
             readonly url: string;
             /** @description What it is told about. */
-            readonly events: readonly ("notice.published" | "feedback.created")[];
+            readonly events: readonly ("notice.published" | "feedback.created" | "source.failing")[];
             /**
              * Format: date-time
              * @description The date when it was added.
@@ -7582,8 +8178,8 @@ export interface components {
              * @example https://chat.example.org/hooks/news
              */
             readonly url: string;
-            /** @description What the receiver is told about, at least one: `notice.published` or `feedback.created`. */
-            readonly events: readonly ("notice.published" | "feedback.created")[];
+            /** @description What the receiver is told about, at least one: `notice.published`, `feedback.created` or `source.failing`. */
+            readonly events: readonly ("notice.published" | "feedback.created" | "source.failing")[];
         };
         /** @description The answer to adding a webhook, or to replacing its secret. */
         readonly WebhookSecret: {
@@ -9713,6 +10309,377 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_sources: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Sources"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_source: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the source, or its address */
+                readonly source_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_SourceDetail"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly add_source: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SourceFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["SourceFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Inserted"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly update_source: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the source, or its address */
+                readonly source_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Update"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["Update"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly remove_source: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the source, or its address */
+                readonly source_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly pause_source: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the source, or its address */
+                readonly source_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly resume_source: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the source, or its address */
+                readonly source_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly fetch_source: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the source, or its address */
+                readonly source_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Fetched"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly discover_sources: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Discover"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["Discover"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_DiscoveredFeeds"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly import_sources: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Import"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["Import"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_ImportedSources"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly export_sources: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Opml"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];

@@ -284,6 +284,61 @@ export abstract class Operations {
         return this.call("retryWebhookDelivery", input, options);
     }
 
+    /** List the sources: the feeds that the service reads by itself. For administrators. `GET /get_sources` */
+    getSources(options?: CallOptions): Answer<"getSources"> {
+        return this.call("getSources", undefined, options);
+    }
+
+    /** Return a source. For administrators. `GET /get_source/{source_obi}` */
+    getSource(input: Input<"getSource">, options?: CallOptions): Answer<"getSource"> {
+        return this.call("getSource", input, options);
+    }
+
+    /** Add a source: a feed that the service reads by itself from now on. For administrators. `POST /add_source` */
+    addSource(input: Input<"addSource">, options?: CallOptions): Answer<"addSource"> {
+        return this.call("addSource", input, options);
+    }
+
+    /** Change a source. For administrators. `POST /update_source/{source_obi}` */
+    updateSource(input: Input<"updateSource">, options?: CallOptions): Answer<"updateSource"> {
+        return this.call("updateSource", input, options);
+    }
+
+    /** Remove a source; its posts stay. For administrators. `GET /remove_source/{source_obi}` */
+    removeSource(input: Input<"removeSource">, options?: CallOptions): Answer<"removeSource"> {
+        return this.call("removeSource", input, options);
+    }
+
+    /** Pause a source: it is not fetched until it is resumed. For administrators. `GET /pause_source/{source_obi}` */
+    pauseSource(input: Input<"pauseSource">, options?: CallOptions): Answer<"pauseSource"> {
+        return this.call("pauseSource", input, options);
+    }
+
+    /** Fetch a source again that was paused or has ended; its failures are forgotten. For administrators. `GET /resume_source/{source_obi}` */
+    resumeSource(input: Input<"resumeSource">, options?: CallOptions): Answer<"resumeSource"> {
+        return this.call("resumeSource", input, options);
+    }
+
+    /** Fetch a source now, and return what has arrived. For administrators. `GET /fetch_source/{source_obi}` */
+    fetchSource(input: Input<"fetchSource">, options?: CallOptions): Answer<"fetchSource"> {
+        return this.call("fetchSource", input, options);
+    }
+
+    /** Find the feeds that a web page names. For administrators. `POST /discover_sources` */
+    discoverSources(input: Input<"discoverSources">, options?: CallOptions): Answer<"discoverSources"> {
+        return this.call("discoverSources", input, options);
+    }
+
+    /** Import sources from a list in OPML, as feed readers export it. For administrators. `POST /import_sources` */
+    importSources(input: Input<"importSources">, options?: CallOptions): Answer<"importSources"> {
+        return this.call("importSources", input, options);
+    }
+
+    /** Export the sources as a list in OPML. For administrators. `GET /export_sources` */
+    exportSources(options?: CallOptions): Answer<"exportSources"> {
+        return this.call("exportSources", undefined, options);
+    }
+
     /** List what administrators, operators and API keys have done, latest first. For administrators. `GET /get_audit` */
     getAudit(input?: Input<"getAudit">, options?: CallOptions): Answer<"getAudit"> {
         return this.call("getAudit", input, options);

@@ -229,6 +229,53 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         const [delivery] = (await boss.getWebhookDeliveries()).deliveries;
         await boss.retryWebhookDelivery({ delivery_obi: delivery?._id ?? "" });
     },
+    async addSource() {
+        const { _id } = await boss.addSource({ url: "https://source.invalid/feed", topic: ["news"], every: 60 });
+        const { source } = await boss.getSource({ source_obi: _id });
+        assert.deepEqual([source.name, source.topic, source.every, source.state], ["source.invalid", ["news"], 60, "active"]);
+        assert.equal((await attempt(boss.addSource({ url: "http://127.0.0.1/" }))).result, "bad request");
+    },
+    async getSources() {
+        assert.deepEqual((await boss.getSources()).sources.map((source) => source.url), ["https://source.invalid/feed"]);
+    },
+    async getSource() {
+        const { source } = await boss.getSource({ source_obi: "https://source.invalid/feed" });
+        assert.deepEqual([source.posts, source.tag], [0, []]);
+    },
+    async updateSource() {
+        await boss.updateSource({ source_obi: "https://source.invalid/feed", name: "News", every: 0 });
+        const { source } = await boss.getSource({ source_obi: "https://source.invalid/feed" });
+        assert.deepEqual([source.name, source.every], ["News", null]);
+    },
+    async pauseSource() {
+        await boss.pauseSource({ source_obi: "https://source.invalid/feed" });
+        const { source } = await boss.getSource({ source_obi: "https://source.invalid/feed" });
+        assert.deepEqual([source.state, source.next_fetch], ["paused", null]);
+    },
+    async resumeSource() {
+        await boss.resumeSource({ source_obi: "https://source.invalid/feed" });
+        const { source } = await boss.getSource({ source_obi: "https://source.invalid/feed" });
+        assert.equal(source.state, "active");
+    },
+    async fetchSource() {
+        const fetched = await boss.fetchSource({ source_obi: "https://source.invalid/feed" });
+        assert.deepEqual([fetched.inserted, typeof fetched.error], [0, "string"]);
+    },
+    async discoverSources() {
+        const found = await boss.discoverSources({ url: "https://source.invalid/" });
+        assert.deepEqual([found.feeds, typeof found.error], [[], "string"]);
+    },
+    async exportSources() {
+        assert.match((await boss.exportSources()).opml, /xmlUrl="https:\/\/source\.invalid\/feed"/);
+    },
+    async importSources() {
+        const { opml } = await boss.exportSources();
+        assert.deepEqual(await boss.importSources({ opml }), { inserted: 0, skipped: 1, errors: [] });
+    },
+    async removeSource() {
+        await boss.removeSource({ source_obi: "https://source.invalid/feed" });
+        assert.deepEqual((await boss.getSources()).sources, []);
+    },
     async removeWebhook() {
         await boss.removeWebhook({ webhook_obi: "chat" });
         assert.deepEqual((await boss.getWebhooks()).webhooks, []);

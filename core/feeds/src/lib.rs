@@ -14,10 +14,12 @@
 
 use std::fmt;
 
+pub use discover::discover;
 use url::Url;
 
 mod date;
 mod decode;
+mod discover;
 mod entities;
 mod entry;
 mod html;

@@ -356,6 +356,12 @@ pub(crate) struct Admin<'tx> {
 pub(crate) struct AdminReader(());
 
 impl<'tx> Admin<'tx> {
+    /// Returns the proof with which the service itself does what administrators have told it to do, such as to read a source.
+    pub(crate) fn service(_: &mut (dyn Tx + 'tx), at: Timestamp) -> Self {
+        let origin = Origin { at, surface: trail::Surface::default(), operator: None };
+        Self { actor: Actor::Service, origin, transaction: PhantomData }
+    }
+
     /// Returns the proof to act for a member with the administrator's authority.
     ///
     /// Administrators remove members and sign them out. Imports and demo data also write the acts of members who have

@@ -233,6 +233,18 @@ actions! {
     RosterImport = "roster.import",
     /// Many entries of the roster were listed.
     RosterList = "roster.list",
+    /// A source was added.
+    SourceAdd = "source.add",
+    /// Sources were imported from a list.
+    SourceImport = "source.import",
+    /// A source was paused.
+    SourcePause = "source.pause",
+    /// A source was removed.
+    SourceRemove = "source.remove",
+    /// A source is fetched again.
+    SourceResume = "source.resume",
+    /// A source changed.
+    SourceUpdate = "source.update",
     /// A backup became the database.
     StoreRestore = "store.restore",
     /// The time zone of the counted days was changed.

@@ -65,6 +65,8 @@ pub struct Config {
     pub webhook_private: bool,
     /// A PEM file with further certificates that webhooks trust.
     pub webhook_ca: Option<PathBuf>,
+    /// The settings of sources.
+    pub source: Source,
     /// The bounds of feedback.
     pub feedback: Feedback,
     /// The ranking of the feeds.
@@ -97,6 +99,7 @@ impl Default for Config {
             http_verifier: HttpVerifier::default(),
             webhook_private: false,
             webhook_ca: None,
+            source: Source::default(),
             feedback: Feedback::default(),
             feed: Feed::default(),
             analysis: Analysis::default(),
@@ -123,6 +126,11 @@ impl Config {
                     format!("must be at most {}, which is {}", names[1], bounds.max),
                 ));
             }
+        }
+        if self.source.interval_min > self.source.interval_max {
+            let names = ["source-interval-min", "source-interval-max"];
+            let why = format!("must be at most {}, which is {}", names[1], self.source.interval_max);
+            return Err(Invalid::new(&names, why));
         }
         if self.verifier == Verifier::Http { self.http_verifier.check() } else { Ok(()) }
     }
@@ -241,6 +249,25 @@ impl FieldType for Zone {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[secret]")
+    }
+}
+
+/// The settings of sources.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The minutes between two fetches of a source, at least.
+    pub interval_min: u64,
+    /// The minutes between two fetches of a source, at most.
+    pub interval_max: u64,
+    /// Whether sources may be at private addresses.
+    pub private: bool,
+    /// A PEM file with further certificates that fetches trust.
+    pub ca: Option<PathBuf>,
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self { interval_min: 10, interval_max: 12 * 60, private: false, ca: None }
     }
 }
 

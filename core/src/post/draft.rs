@@ -198,12 +198,34 @@ impl Change {
         }
     }
 
+    /// Returns the content of an existing post with the texts and the image of this change.
+    pub(super) fn texts_onto(&self, old: &Content) -> Content {
+        let Self { title, post, img, .. } = self;
+        Self { title: title.clone(), post: post.clone(), img: img.clone(), ..Self::default() }.onto(old)
+    }
+
     fn is_empty(&self) -> bool {
         let Self { title, post, address, img, topic, tag, date, end_date } = self;
         let texts = [title, post, img].into_iter().all(Option::is_none);
         let lists = [topic, tag].into_iter().all(Option::is_none);
         texts && lists && address.is_none() && date.is_none() && end_date.is_none()
     }
+}
+
+/// Checks topics that posts will get.
+///
+/// # Errors
+/// The broken rule.
+pub(crate) fn topics(list: &[String]) -> Result<Vec<String>, Problem> {
+    names(list).ok_or(TOPIC_RULE)
+}
+
+/// Checks tags that posts will get.
+///
+/// # Errors
+/// The broken rule.
+pub(crate) fn tags(list: &[String]) -> Result<Vec<String>, Problem> {
+    names(list).ok_or(TAG_RULE)
 }
 
 fn checked<F, T>(

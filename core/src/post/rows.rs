@@ -121,7 +121,7 @@ fn stored(mut row: Row) -> Result<Stored> {
     })
 }
 
-/// Inserts posts.
+/// Inserts posts, and returns their keys.
 ///
 /// # Errors
 /// `Duplicate` if another post has the address or the id of one of them.
@@ -130,7 +130,7 @@ pub(super) fn insert(
     _: &Admin<'_>,
     posts: &[New<'_>],
     derived: &mut DerivedChanges,
-) -> Result<(), StoreError> {
+) -> Result<Vec<PostKey>, StoreError> {
     let lists: Vec<[String; 2]> =
         posts.iter().map(|new| [&new.content.topic, &new.content.tag].map(|list| json_list(list))).collect();
     let rows: Vec<_> =
@@ -150,13 +150,13 @@ pub(super) fn insert(
     run_each(tx, sql, &posts.iter().zip(&keys).map(stats).collect::<Vec<_>>())?;
     change::add_new(tx, &keys)?;
     label(tx, posts.iter().zip(&keys).map(|(new, key)| (*key, &*new.content.topic, &*new.content.tag)))?;
-    for (new, key) in posts.iter().zip(keys) {
+    for (new, key) in posts.iter().zip(&keys) {
         derived.count(&new.content.topic, 1);
         derived.posts += 1;
         derived.texts += 1;
-        derived.index.push(index::Change::Insert(entry(key, new.content, &new.tokens)));
+        derived.index.push(index::Change::Insert(entry(*key, new.content, &new.tokens)));
     }
-    Ok(())
+    Ok(keys)
 }
 
 /// Returns the entry of a post in the search index.

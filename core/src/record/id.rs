@@ -66,11 +66,6 @@ macro_rules! key {
         pub(crate) struct $name(i64);
 
         impl $name {
-            #[cfg(test)]
-            pub(crate) const fn new(key: i64) -> Self {
-                Self(key)
-            }
-
             /// Returns the number, for a column that also contains other numbers.
             pub(crate) const fn as_i64(self) -> i64 {
                 self.0
@@ -99,6 +94,25 @@ key! {
 key! {
     /// The internal key of a post. It is never given to another post: a cache may still hold a removed one.
     PostKey
+}
+
+key! {
+    /// The internal key of a source.
+    SourceKey
+}
+
+#[cfg(test)]
+impl MemberKey {
+    pub(crate) const fn new(key: i64) -> Self {
+        Self(key)
+    }
+}
+
+#[cfg(test)]
+impl PostKey {
+    pub(crate) const fn new(key: i64) -> Self {
+        Self(key)
+    }
 }
 
 #[cfg(feature = "evaluation")]

@@ -57,6 +57,8 @@ scopes! {
     AnalyticsRead = "analytics:read": "read the access log, reports in full, and the state of the service",
     /// Read, export and verify the audit trail.
     AuditRead = "audit:read": "read, export and verify the audit trail",
+    /// Add, change, fetch and remove sources, whose entries become posts.
+    Sources = "sources": "add, change, fetch and remove sources, whose entries become posts",
     /// Add and remove webhooks, which receive notices and feedback.
     Webhooks = "webhooks": "add and remove webhooks, which receive notices and feedback",
 }

@@ -20,7 +20,7 @@ use crate::service::handle::builder::Builder;
 use crate::service::retention;
 use crate::service::retention::Retention;
 use crate::store::{self, SCHEMA_VERSION, Store, StoreError};
-use crate::{analysis, newsfeed, notice, post, profile, webhook, words};
+use crate::{analysis, newsfeed, notice, post, profile, source, webhook, words};
 
 pub(crate) mod builder;
 
@@ -35,6 +35,7 @@ pub(crate) struct Inner {
     pub(super) analysis: analysis::State,
     pub(super) indexer: post::index::Indexer,
     pub(super) webhook_sender: webhook::Sender,
+    pub(super) sources: source::Poller,
     pub(super) other_views: notice::OtherViews,
     pub(super) term_frequencies: post::index::TermFrequencies,
     pub(super) words: Arc<words::ModelCache>,
@@ -110,6 +111,7 @@ impl Tidings {
         analysis::start(self)?;
         self.indexer().start()?;
         self.webhook_sender().start()?;
+        self.sources().start()?;
         self.0.other_views.start()?;
         words::start(self)
     }
@@ -256,6 +258,10 @@ impl Tidings {
 
     pub(crate) fn webhook_sender(&self) -> &webhook::Sender {
         &self.0.webhook_sender
+    }
+
+    pub(crate) fn sources(&self) -> &source::Poller {
+        &self.0.sources
     }
 
     pub(crate) fn term_frequencies(&self) -> &post::index::TermFrequencies {

@@ -6,7 +6,7 @@ use crate::service::{api, status};
 use crate::transfer::{act, member_import, roster_import};
 use crate::{
     admin, analysis, audit, feedback, lookup, main_info, member, member_data, newsfeed, notice, post,
-    profile, search, webhook, words,
+    profile, search, source, webhook, words,
 };
 
 /// A visitor of all operations.
@@ -74,6 +74,17 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<webhook::Test>();
     visitor.visit::<webhook::ListDeliveries>();
     visitor.visit::<webhook::Retry>();
+    visitor.visit::<source::List>();
+    visitor.visit::<source::Get>();
+    visitor.visit::<source::Add>();
+    visitor.visit::<source::Update>();
+    visitor.visit::<source::Remove>();
+    visitor.visit::<source::Pause>();
+    visitor.visit::<source::Resume>();
+    visitor.visit::<source::Fetch>();
+    visitor.visit::<source::Discover>();
+    visitor.visit::<source::Import>();
+    visitor.visit::<source::Export>();
     visitor.visit::<audit::List>();
     visitor.visit::<audit::Verify>();
     visitor.stream::<audit::ExportTrail>();

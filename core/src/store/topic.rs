@@ -29,11 +29,13 @@ pub(crate) enum Topic {
     Audit,
     /// Webhooks, what they have to be told, and when the next notice becomes visible.
     Webhooks,
+    /// Sources.
+    Sources,
 }
 
 impl Topic {
     /// All topics in the order of their numbers.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         // Before the counts, which are read by the days of the zone.
         Self::Zone,
         Self::Posts,
@@ -47,6 +49,7 @@ impl Topic {
         Self::Feedback,
         Self::Audit,
         Self::Webhooks,
+        Self::Sources,
     ];
 
     /// Returns the topic's name in the database, which must not change.
@@ -64,6 +67,7 @@ impl Topic {
             Self::Feedback => "feedback",
             Self::Audit => "audit",
             Self::Webhooks => "webhooks",
+            Self::Sources => "sources",
         }
     }
 }

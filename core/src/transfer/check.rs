@@ -20,6 +20,7 @@ use crate::base::location::Location;
 use crate::post::{recount as posts, reindex};
 use crate::record::error::{Error, Result};
 use crate::removal;
+use crate::source;
 #[cfg(not(feature = "postgres"))]
 use crate::store::ServerError;
 use crate::store::StoreError;
@@ -101,6 +102,7 @@ impl Check {
 const INTEGRITY: &str = "integrity";
 const FOREIGN_KEYS: &str = "foreign_keys";
 const AUDIT: &str = "audit";
+const SOURCES: &str = "sources";
 
 /// The inputs of a check besides the database.
 #[derive(Clone, Debug)]
@@ -145,7 +147,7 @@ impl Derived {
 const DERIVED: [Derived; 10] = [
     Derived {
         name: "orphans",
-        right: "no row belongs to a post, a notice or a webhook that does not exist",
+        right: "no row belongs to a post, a source, a notice or a webhook that does not exist",
         wrong: |database, _| orphans::wrong(database),
         repair: |database, _| orphans::delete(database),
     },
@@ -228,6 +230,20 @@ pub fn check(
     }
     run.checks.extend(place::last_backup(&location, &context.clock));
     Ok(Checks { checks: run.checks })
+}
+
+/// Checks that no source has failed for long.
+fn failing_sources(database: &dyn Inspected, clock: &Clock) -> Result<Check> {
+    let failing = database.read(|tx| source::sql::failing(tx, clock.now() - source::FAILING_MS))?;
+    if failing.is_empty() {
+        return Ok(Check::new(SOURCES, true, "none has failed for two weeks"));
+    }
+    let fault = format!("{} failed for two weeks: {}", failing.len(), first_few(&failing));
+    Ok(Check::new(
+        SOURCES,
+        false,
+        format!("{fault}; look at their errors, and correct, pause or remove them"),
+    ))
 }
 
 /// Returns the results of the checks of the derived rows of a database whose schema is up to date.
@@ -321,6 +337,8 @@ impl Run<'_> {
         if found == known {
             self.begin(AUDIT);
             self.add_read(AUDIT, audit_trail(database))?;
+            self.begin(SOURCES);
+            self.add_read(SOURCES, failing_sources(database, &self.context.clock))?;
         }
         self.begin(schema::SCHEMA);
         let check = schema::check(database, found, known, other);

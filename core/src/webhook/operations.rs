@@ -15,6 +15,7 @@ use crate::notice;
 use crate::record::error::{Error, Problem, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec};
+use crate::record::outgoing;
 use crate::record::scope::Scope;
 use crate::store::{Isolation, StoreError, Topic};
 use crate::webhook::outbox::{self, PING};
@@ -52,7 +53,7 @@ pub struct Add {
     /// The address of the receiver, which begins with `https://`.
     #[schema(max_length = 1_000, examples("https://chat.example.org/hooks/news"))]
     pub url: String,
-    /// What the receiver is told about, at least one: `notice.published` or `feedback.created`.
+    /// What the receiver is told about, at least one: `notice.published`, `feedback.created` or `source.failing`.
     #[schema(value_type = Vec<Event>, min_items = 1, max_items = 100)]
     pub events: Vec<String>,
 }
@@ -91,7 +92,7 @@ impl Operation for Add {
                 inserted => inserted?,
             }
             tx.touch(Topic::Webhooks);
-            let after = format!("{} {names}", address::origin(url));
+            let after = format!("{} {names}", outgoing::origin(url));
             Ok(admin.record(tx, Entry::new(Action::WebhookAdd).on(name).after(&after))?)
         })?;
         Ok(answer)

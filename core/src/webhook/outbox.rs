@@ -51,6 +51,8 @@ events! {
     NoticePublished = "notice.published",
     /// A member has sent feedback.
     FeedbackCreated = "feedback.created",
+    /// A source has failed for two weeks.
+    SourceFailing = "source.failing",
 }
 
 schemas! {

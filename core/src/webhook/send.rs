@@ -1,20 +1,15 @@
 //! Sends a delivery over HTTP.
 
 use std::io::Read as _;
-use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use ureq::http::Uri;
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::NextTimeout;
 use zeroize::Zeroizing;
 
-use super::address::{self, Refused};
 use super::sign;
 use crate::base::clock::Timestamp;
-use crate::base::tls::{self, Authorities};
 use crate::record::error::Result;
+use crate::record::outgoing;
 
 /// The time limit of connecting, and of each step after that.
 const STEP: Duration = Duration::from_secs(5);
@@ -53,13 +48,7 @@ impl Http {
     /// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when the file cannot be used.
     pub(super) fn new(allows_private: bool, ca: Option<&Path>) -> Result<Self> {
         let config = ureq::Agent::config_builder()
-            .http_status_as_error(false)
             .https_only(!allows_private)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            // A proxy could connect to any address.
-            .proxy(None)
-            .max_idle_connections(0)
             .timeout_global(Some(WHOLE))
             .timeout_resolve(Some(STEP))
             .timeout_connect(Some(STEP))
@@ -67,17 +56,8 @@ impl Http {
             .timeout_send_body(Some(STEP))
             .timeout_recv_response(Some(STEP))
             .timeout_recv_body(Some(STEP))
-            .user_agent(concat!("tidings/", env!("CARGO_PKG_VERSION")))
-            .build();
-        let authorities = ca.map_or_else(|| Ok(Authorities::public()), Authorities::public_and_in_file);
-        let authorities = authorities.map_err(|error| error.of_setting("webhook-ca"))?;
-        Ok(Self::with(config, authorities, if allows_private { |_| Ok(()) } else { address::check }))
-    }
-
-    /// Sends to the addresses that `check` allows.
-    fn with(config: ureq::config::Config, authorities: Authorities, check: Check) -> Self {
-        let resolver = CheckedResolver { check, resolver: DefaultResolver::default() };
-        Self(ureq::Agent::with_parts(config, tls::connector(authorities), resolver))
+            .user_agent(outgoing::USER_AGENT);
+        Ok(Self(outgoing::agent(config, allows_private, ca, "webhook-ca")?))
     }
 }
 
@@ -92,49 +72,11 @@ impl Transport for Http {
             .header("webhook-id", id)
             .header("webhook-timestamp", seconds.to_string())
             .header("webhook-signature", sign::signatures(secrets, id, seconds, body));
-        let answer = request.send(body.as_str()).map_err(|error| reason(&error))?;
+        let answer = request.send(body.as_str()).map_err(|error| outgoing::reason(&error))?;
         let status = answer.status();
         // Its content has no meaning, so neither has an error.
         let _ = answer.into_body().into_reader().take(ANSWER_MAX).read_to_end(&mut Vec::new());
         if status.is_success() { Ok(()) } else { Err(format!("status {}", status.as_u16())) }
-    }
-}
-
-/// Returns a failure in a few words.
-fn reason(error: &ureq::Error) -> String {
-    match error {
-        ureq::Error::Timeout(_) => "no answer in time".to_owned(),
-        ureq::Error::HostNotFound => "the host was not found".to_owned(),
-        ureq::Error::RequireHttpsOnly(_) => "http:// is not allowed".to_owned(),
-        ureq::Error::ConnectionFailed => "the connection failed".to_owned(),
-        ureq::Error::Tls(_) | ureq::Error::Rustls(_) => format!("TLS failed: {error}"),
-        ureq::Error::Io(error) => error.to_string(),
-        ureq::Error::Other(error) if error.is::<Refused>() => error.to_string(),
-        _ => "the request failed".to_owned(),
-    }
-}
-
-/// Checks an address of a receiver.
-type Check = fn(IpAddr) -> std::result::Result<(), Refused>;
-
-/// Resolves a host and checks its addresses. The connection goes to one of these addresses: it is not resolved again, so that
-/// a name server cannot answer the second time with another address.
-#[derive(Debug)]
-struct CheckedResolver {
-    check: Check,
-    resolver: DefaultResolver,
-}
-
-impl Resolver for CheckedResolver {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        config: &ureq::config::Config,
-        timeout: NextTimeout,
-    ) -> std::result::Result<ResolvedSocketAddrs, ureq::Error> {
-        let found = self.resolver.resolve(uri, config, timeout)?;
-        let refused = found.iter().find_map(|found| (self.check)(found.ip()).err());
-        refused.map_or(Ok(found), |refused| Err(ureq::Error::Other(refused.into())))
     }
 }
 
@@ -209,13 +151,6 @@ mod tests {
             let refused = Http::new(false, None).unwrap().send(&outgoing(&format!("https://{host}:{port}/")));
             assert_eq!(refused, Err("the host has a private address".into()), "{host}");
         }
-        // A public address may be one of this machine.
-        let config = ureq::Agent::config_builder().proxy(None).build();
-        let own = Http::with(config, Authorities::public(), |_| {
-            Err(Refused("the host has an address of this server"))
-        });
-        let refused = own.send(&outgoing(&format!("https://127.0.0.1:{port}/")));
-        assert_eq!(refused, Err("the host has an address of this server".into()));
         let plain = Http::new(false, None).unwrap().send(&outgoing(&format!("http://127.0.0.1:{port}/")));
         assert_eq!(plain, Err("http:// is not allowed".into()));
         assert!(listener.accept().is_err(), "nothing has connected");

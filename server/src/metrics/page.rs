@@ -103,6 +103,8 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
             "Deliveries of webhooks that were given up in the last 30 days.",
             Some(stats.webhooks.dead as f64),
         ),
+        ("sources", "Feeds of other sites that the service reads.", Some(stats.sources.sources as f64)),
+        ("sources_failing", "Sources that have failed for two weeks.", Some(stats.sources.failing as f64)),
         (
             "event_streams",
             "Open streams of live events.",
@@ -164,6 +166,9 @@ fn counters(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
             stats.webhooks.delivered,
         ),
         ("webhooks_failed_total", "Attempts to deliver webhooks that failed.", stats.webhooks.failed),
+        ("source_fetches_total", "Fetches of sources that succeeded.", stats.sources.succeeded),
+        ("source_fetches_failed_total", "Fetches of sources that failed.", stats.sources.failed),
+        ("source_posts_total", "Posts that sources have brought.", stats.sources.posts),
         ("crawler_requests_total", "Requests of crawlers, which do not count as visitors.", stats.crawled),
     ];
     for (name, help, value) in core.into_iter().chain(handshakes) {
@@ -295,6 +300,11 @@ mod tests {
             "tidings_webhooks_dead 0",
             "tidings_webhooks_delivered_total 0",
             "tidings_webhooks_failed_total 0",
+            "tidings_sources 0",
+            "tidings_sources_failing 0",
+            "tidings_source_fetches_total 0",
+            "tidings_source_fetches_failed_total 0",
+            "tidings_source_posts_total 0",
         ] {
             assert!(page.lines().any(|one| one == line), "{line}\n{page}");
         }

@@ -9,7 +9,7 @@ use tidings_tests::{Output, command, run};
 use super::without_database;
 
 /// A value for each setting that has no default.
-const WITHOUT_DEFAULT: [(&str, &str); 18] = [
+const WITHOUT_DEFAULT: [(&str, &str); 19] = [
     ("base-path", "/api"),
     ("cors-origin", "https://app.example.org"),
     ("trust-proxy", "10.0.0.0/8"),
@@ -23,6 +23,7 @@ const WITHOUT_DEFAULT: [(&str, &str); 18] = [
     ("verifier-url", "https://campus.example.org/verify"),
     ("verifier-ca", "ca.pem"),
     ("webhook-ca", "ca.pem"),
+    ("source-ca", "ca.pem"),
     ("school-ids", "^s"),
     ("popular-half-life", "2.5"),
     ("timezone", "Asia/Seoul"),

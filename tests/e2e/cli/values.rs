@@ -59,6 +59,8 @@ fn an_error_of_a_value_names_the_argument_and_the_value() {
         (&["key", "add", "a\nb", "--scope", "posts"], "<NAME>", "a\\nb"),
         (&["key", "add", "importer", "--scope", "posts", "--expires", "soon"], "--expires", "soon"),
         (&["webhook", "add", "hook", "ftp://example.org"], "<URL>", "ftp://example.org"),
+        (&["source", "add", "ftp://example.org"], "<URL>", "ftp://example.org"),
+        (&["source", "add", "https://example.org/feed", "--every", "20000"], "--every", "20000"),
         (&["audit", "list", "--limit", "0"], "--limit", "0"),
         (&["audit", "list", "--action", "dance"], "--action", "dance"),
         (&["--color", "sometimes", "post", "list"], "--color", "sometimes"),

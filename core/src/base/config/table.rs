@@ -16,6 +16,9 @@ const CHARACTERS: Form = Form::Whole(1, 1_000_000);
 /// The form of a time limit in seconds.
 const TIMEOUT: Form = Form::Whole(1, 3_600);
 
+/// The form of minutes up to a week.
+const MINUTES: Form = Form::Whole(1, 10_080);
+
 /// The settings of the service.
 pub static SETTINGS: &[Group<Config>] = &[
     Group { heading: "", settings: GENERAL },
@@ -51,6 +54,32 @@ const GENERAL: &[Setting<Config>] = &[
         Form::Text,
         field!(Config, webhook_ca),
         "A PEM file with certificates of authorities, or of receivers themselves, that webhooks trust too",
+    )
+    .takes("FILE")
+    .unset("none"),
+    Setting::new(
+        "source-interval-min",
+        MINUTES,
+        field!(Config, source.interval_min),
+        "Minutes between two fetches of a source at least, unless the source has a time of its own",
+    ),
+    Setting::new(
+        "source-interval-max",
+        MINUTES,
+        field!(Config, source.interval_max),
+        "Minutes between two fetches of a source at most, unless it fails or asks for more time",
+    ),
+    Setting::new(
+        "source-private",
+        Form::Flag,
+        field!(Config, source.private),
+        "Fetch sources from private addresses too",
+    ),
+    Setting::new(
+        "source-ca",
+        Form::Text,
+        field!(Config, source.ca),
+        "A PEM file with certificates of authorities, or of servers themselves, that fetches of sources trust too",
     )
     .takes("FILE")
     .unset("none"),

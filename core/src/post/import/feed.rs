@@ -9,7 +9,7 @@ use tidings_feeds::{Entry, EntryFault, Fault, Source};
 use super::line::{Fields, Line, Names};
 use crate::base::clock::Timestamp;
 use crate::import::{ERRORS_MAX, Item};
-use crate::post::draft::{NAME, NAMES_MAX, POST, TITLE, URL_MAX};
+use crate::post::draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
 use crate::record::error::{Code, Error, Problem, Result};
 
 /// The maximum size of a feed in bytes.
@@ -111,6 +111,11 @@ fn shorten(warnings: &mut Vec<String>) {
 
 fn is_to_come(date: Option<i64>, now: Timestamp) -> bool {
     date.is_some_and(|date| Timestamp::from_millis(date) > now)
+}
+
+/// Returns the post of an entry.
+pub(crate) fn draft(entry: Entry, now: Timestamp) -> Draft {
+    fields(entry, now).draft()
 }
 
 fn fields(entry: Entry, now: Timestamp) -> Fields {

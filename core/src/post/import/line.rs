@@ -42,6 +42,22 @@ pub(super) struct Fields {
     "fav_cnt" fav_cnt: i64 = Count,
 }}
 
+impl Fields {
+    /// Returns those that a post has anyhow.
+    pub(super) fn draft(self) -> Draft {
+        Draft {
+            title: self.title,
+            post: self.post,
+            url: self.url,
+            img: self.img,
+            topic: self.topic.map(|names| names.0),
+            tag: self.tag.map(|names| names.0),
+            date: self.date,
+            end_date: self.end_date,
+        }
+    }
+}
+
 /// A valid line.
 pub(super) struct Line {
     pub(super) number: u64,
@@ -79,17 +95,12 @@ impl Line {
             (0..=COUNT_MAX).contains(&count).then_some(count).ok_or(Error::BadRequest(rule))
         };
         let (view, fav) = (count(fields.view, VIEW_RULE)?, count(fields.fav_cnt, FAV_RULE)?);
-        let id = fields.id.map(|id| ObjectId::parse(&id).ok_or(Error::BadRequest(ID_RULE))).transpose()?;
-        let change = Change::parse(&Draft {
-            title: fields.title,
-            post: fields.post,
-            url: fields.url,
-            img: fields.img,
-            topic: fields.topic.map(|names| names.0),
-            tag: fields.tag.map(|names| names.0),
-            date: fields.date,
-            end_date: fields.end_date,
-        })?;
+        let id = fields
+            .id
+            .as_deref()
+            .map(|id| ObjectId::parse(id).ok_or(Error::BadRequest(ID_RULE)))
+            .transpose()?;
+        let change = Change::parse(&fields.draft())?;
         let url = change.address.as_ref().ok_or(Error::BadRequest(URL_MISSING))?.url.clone();
         let tokens = change.title.as_ref().zip(change.post.as_ref());
         let tokens = tokens.map(|(title, post)| Arc::new(TokenFields::of(title, post)));

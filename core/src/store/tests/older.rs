@@ -18,7 +18,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 22] = [
+const VERSIONS: [(&str, &str); 23] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -80,6 +80,7 @@ const VERSIONS: [(&str, &str); 22] = [
     (include_str!("../sqlite/0020_zone_changes.sql"), ""),
     (include_str!("../sqlite/0021_log_paths.sql"), ""),
     (include_str!("../sqlite/0022_heats.sql"), ""),
+    (include_str!("../sqlite/0023_search_candidates.sql"), ""),
 ];
 
 /// Creates a database with this version of the schema.
@@ -146,7 +147,8 @@ fn a_database_of_each_earlier_version_keeps_its_posts_and_serves_feeds() {
 fn the_posts_of_an_earlier_version_are_split_into_words_again() {
     only_on_sqlite!("it opens files with older schemas");
     let database = Scratch::new();
-    make(&database.path(), VERSIONS.len());
+    // The last one whose index has the words themselves.
+    make(&database.path(), 22);
     let connection = rusqlite::Connection::open(database.path()).unwrap();
     connection
         .execute_batch(

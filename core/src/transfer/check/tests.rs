@@ -129,6 +129,7 @@ fn all_checks_of_a_file_are_listed() {
         "visitors",
         "totals",
         "audit",
+        "sources",
         "schema",
         "journal",
         "sqlite",

@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 61] = [
+const TABLES: [(&str, Treatment); 63] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -41,6 +41,8 @@ const TABLES: [(&str, Treatment); 61] = [
     ("main_info", Treatment::Settings),
     ("post", Treatment::Rows),
     ("post_stats", Treatment::Rows),
+    ("source", Treatment::Rows),
+    ("post_source", Treatment::Rows),
     ("label", Treatment::Rows),
     ("category", Treatment::Rows),
     ("removed_post", Treatment::Rows),

@@ -84,8 +84,10 @@ impl Places {
 }
 
 /// The columns that are parts of keys or refer to them.
-const KEYS: [&str; 11] =
-    ["act", "counter", "date", "day", "key", "member", "number", "post", "revision", "slot", "visitor"];
+const KEYS: [&str; 12] = [
+    "act", "counter", "date", "day", "key", "member", "number", "post", "revision", "slot", "source",
+    "visitor",
+];
 /// The columns that can be null.
 const NULLABLE: [(&str, &str); 11] = [
     ("feedback", "member"),

@@ -87,6 +87,7 @@ fn a_sound_database_on_a_server_passes_all_checks_but_those_of_an_unsafe_server(
         "visitors",
         "totals",
         "audit",
+        "sources",
         "schema",
         "server",
         "writable",

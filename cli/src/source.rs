@@ -1,0 +1,311 @@
+//! `tidings source`: feeds of other sites that the service reads by itself.
+
+use std::borrow::Cow;
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use tidings_client::shown::number::{count, number};
+use tidings_core::source::{
+    self, Add, Discover, Export, Fetch, Fetched, Import, List, Source, SourceState, Update,
+};
+
+use crate::failure::{Failure, REFUSED};
+use crate::ids;
+use crate::input;
+use crate::output::{Column, Page, Style, Table, dated, local, print};
+use crate::session::{Session, unknown};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Add a source, fetch it, and show what arrived
+    #[command(
+        after_help = "Examples:\n  tidings source add https://news.example.org/feed.xml\n  tidings source add https://news.example.org/feed.xml --topic news --every 30"
+    )]
+    Add {
+        /// The address of an RSS, Atom or JSON feed; tidings source discover finds those of a page
+        url: String,
+        #[command(flatten)]
+        fields: Fields,
+        /// Do not fetch it now: the running server does so within seconds
+        #[arg(long)]
+        no_fetch: bool,
+    },
+    /// List the sources
+    #[command(after_help = "Example: tidings source list")]
+    List,
+    /// Show a source
+    #[command(after_help = "Example: tidings source show https://news.example.org/feed.xml")]
+    Show(Named),
+    /// Change a source; what is not given stays
+    #[command(after_help = "Example: tidings source edit https://news.example.org/feed.xml --every 60")]
+    Edit {
+        #[command(flatten)]
+        named: Named,
+        /// Another address
+        #[arg(long)]
+        url: Option<String>,
+        #[command(flatten)]
+        fields: Fields,
+    },
+    /// Remove a source; its posts stay
+    #[command(after_help = "Example: tidings source remove https://news.example.org/feed.xml")]
+    Remove(Named),
+    /// Stop fetching a source, or go on
+    #[command(
+        after_help = "Examples:\n  tidings source pause https://news.example.org/feed.xml\n  tidings source pause https://news.example.org/feed.xml --undo"
+    )]
+    Pause {
+        #[command(flatten)]
+        named: Named,
+        /// Fetch it again
+        #[arg(long)]
+        undo: bool,
+    },
+    /// Fetch a source now, and show what arrived
+    #[command(after_help = "Example: tidings source fetch https://news.example.org/feed.xml")]
+    Fetch(Named),
+    /// Find the feeds that a web page names
+    #[command(after_help = "Example: tidings source discover https://news.example.org/")]
+    Discover {
+        /// The address of the page
+        url: String,
+    },
+    /// Add the sources of a list in OPML, as feed readers export it
+    #[command(after_help = "Example: tidings source import subscriptions.opml")]
+    Import {
+        /// The file, or - for standard input
+        file: PathBuf,
+    },
+    /// Write the sources as a list in OPML, for feed readers
+    #[command(after_help = "Example: tidings source export > sources.opml")]
+    Export,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Named {
+    /// The address of the source, its name, or its id
+    source: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Fields {
+    /// The name of the source, instead of the title of the feed
+    #[arg(long)]
+    name: Option<String>,
+    /// A topic that its posts get; may be repeated
+    #[arg(long, value_name = "TOPIC")]
+    topic: Option<Vec<String>>,
+    /// A tag that its posts get beside those of the feed; may be repeated
+    #[arg(long, value_name = "TAG")]
+    tag: Option<Vec<String>>,
+    /// Minutes between two fetches; 0 for as often as suits the source [default: 0]
+    #[arg(long, value_name = "MINUTES")]
+    every: Option<i64>,
+}
+
+pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failure> {
+    let Session { service, out } = session;
+    match command {
+        Command::Add { url, fields, no_fetch } => {
+            let Fields { name, topic, tag, every } = fields;
+            let add = Add { url, name, topic, tag, every };
+            let added = service.call(add)?;
+            if no_fetch {
+                return out.answer(&added, |page| page.line(added.id.to_string()));
+            }
+            fetched(session, &service.call(Fetch { source_obi: added.id.to_string() })?)
+        }
+        Command::List => list(session),
+        Command::Show(named) => {
+            let source = named.found(session)?;
+            out.answer(&source, |page| describe(page, &source))
+        }
+        Command::Edit { named, url, fields: Fields { name, topic, tag, every } } => {
+            let source_obi = named.whole(session)?.into_owned();
+            let edited = service.call(Update { source_obi, url, name, topic, tag, every });
+            edited.map_err(|error| named.unknown(error))?;
+            out.answer(&(), |page| page.line("The source is changed."))
+        }
+        Command::Remove(named) => {
+            let source_obi = named.whole(session)?.into_owned();
+            service.call(source::Remove { source_obi }).map_err(|error| named.unknown(error))?;
+            out.answer(&(), |page| page.line("The source is removed; its posts stay."))
+        }
+        Command::Pause { named, undo } => {
+            let source_obi = named.whole(session)?.into_owned();
+            let done = if undo {
+                service.call(source::Resume { source_obi })
+            } else {
+                service.call(source::Pause { source_obi })
+            };
+            done.map_err(|error| named.unknown(error))?;
+            let now = if undo { "fetched again" } else { "paused" };
+            out.answer(&(), |page| page.line(format!("The source is {now}.")))
+        }
+        Command::Fetch(named) => {
+            let source_obi = named.whole(session)?.into_owned();
+            let answer = service.call(Fetch { source_obi }).map_err(|error| named.unknown(error))?;
+            fetched(session, &answer)
+        }
+        Command::Discover { url } => discover(session, url),
+        Command::Import { file } => import(session, &file),
+        Command::Export => {
+            let opml = service.call(Export {})?;
+            if out.is_json() {
+                return out.answer(&opml, |_| {});
+            }
+            print(opml.opml.trim_end().as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+impl Named {
+    /// Returns the id or the address of the source.
+    fn whole(&self, session: &Session) -> Result<Cow<'_, str>, Failure> {
+        if self.source.contains("://") {
+            return Ok(Cow::Borrowed(&self.source));
+        }
+        let sources = session.service.call(List {})?.sources;
+        if let Some(source) = sources.iter().find(|source| source.name == self.source) {
+            return Ok(Cow::Owned(source.id.clone()));
+        }
+        ids::of_named("source", &self.source, || {
+            Ok(sources.into_iter().map(|source| (source.id, source.name)).collect())
+        })
+    }
+
+    fn found(&self, session: &Session) -> Result<Source, Failure> {
+        let source_obi = self.whole(session)?.into_owned();
+        let found = session.service.call(source::Get { source_obi });
+        Ok(found.map_err(|error| self.unknown(error))?.source)
+    }
+
+    fn unknown(&self, error: tidings_client::Error) -> Failure {
+        unknown(error, "source", &self.source)
+    }
+}
+
+/// Prints what a fetch has brought. One that failed ends with exit status 1.
+fn fetched(session: &Session, answer: &Fetched) -> Result<ExitCode, Failure> {
+    let status = session.out.answer(answer, |page| {
+        for post in &answer.posts {
+            page.line(&post.title);
+        }
+        let Fetched { inserted, updated, skipped, .. } = *answer;
+        if answer.error.is_none() {
+            let counts = format!(
+                "{} new, {} changed, {} already there",
+                number(inserted),
+                number(updated),
+                number(skipped)
+            );
+            page.note(&counts);
+        }
+        for error in &answer.errors {
+            page.note(&format!("line {}: {}", error.line, error.reason));
+        }
+        for warning in &answer.warnings {
+            page.note(warning);
+        }
+    })?;
+    let Some(error) = &answer.error else { return Ok(status) };
+    session.out.complain(&format!("the source could not be fetched: {error}"));
+    Ok(ExitCode::from(REFUSED))
+}
+
+fn list(session: &Session) -> Result<ExitCode, Failure> {
+    let sources = session.service.call(List {})?;
+    session.out.list(&sources, &sources.sources, |page| {
+        let columns = [
+            Column::text("Name"),
+            Column::text("Address"),
+            Column::number("Posts"),
+            Column::whole("State"),
+            Column::whole(dated("Last fetch")).optional(),
+            Column::whole(dated("Next")).optional(),
+            Column::text("Error"),
+        ];
+        let mut table = Table::new(columns);
+        for source in &sources.sources {
+            let row = [
+                source.name.clone(),
+                source.url.clone(),
+                number(source.posts),
+                state(source).to_owned(),
+                source.last_fetch.map_or_else(String::new, local),
+                source.next_fetch.map_or_else(String::new, local),
+                source.error.clone().unwrap_or_default(),
+            ];
+            if source.error.is_some() { table.styled_row(Style::Bad, row) } else { table.row(row) }
+        }
+        page.table(&table, "There is no source: tidings source add URL");
+    })
+}
+
+/// Returns the state as people see it.
+fn state(source: &Source) -> &'static str {
+    match source.state {
+        SourceState::Active if source.error.is_some() => "failing",
+        state => state.name(),
+    }
+}
+
+fn describe(page: &mut Page, source: &Source) {
+    let date = |date: Option<_>| date.map_or_else(|| "never".to_owned(), local);
+    let mut fields = vec![
+        ("Id", source.id.clone()),
+        ("Name", source.name.clone()),
+        ("Address", source.url.clone()),
+        ("Page", source.home.clone().unwrap_or_default()),
+        ("Topics", source.topic.join(", ")),
+        ("Tags", source.tag.join(", ")),
+        ("Every", source.every.map_or_else(|| "as suits it".to_owned(), |every| format!("{every} minutes"))),
+        ("State", state(source).to_owned()),
+        ("Added", local(source.date)),
+        ("Posts", number(source.posts)),
+        ("Last fetch", date(source.last_fetch)),
+        ("Last success", date(source.last_success)),
+        ("Last news", date(source.last_news)),
+        ("Next fetch", date(source.next_fetch)),
+    ];
+    if let (Some(since), Some(error)) = (source.failing_since, &source.error) {
+        fields.push(("Failures", format!("{} since {}", number(source.failures), local(since))));
+        fields.push(("Error", error.clone()));
+    }
+    fields.retain(|(_, value)| !value.is_empty());
+    page.fields(&fields);
+}
+
+fn discover(session: &Session, url: String) -> Result<ExitCode, Failure> {
+    let found = session.service.call(Discover { url })?;
+    let status = session.out.list(&found, &found.feeds, |page| {
+        let mut table = Table::new([Column::whole("Address"), Column::text("Title")]);
+        for feed in &found.feeds {
+            table.row([feed.url.clone(), feed.title.clone()]);
+        }
+        page.table(&table, "The page names no feed.");
+    })?;
+    let Some(error) = &found.error else { return Ok(status) };
+    session.out.complain(&format!("the page could not be fetched: {error}"));
+    Ok(ExitCode::from(REFUSED))
+}
+
+fn import(session: &Session, file: &std::path::Path) -> Result<ExitCode, Failure> {
+    let mut opml = String::new();
+    let read = input::open(file)?.take(source::OPML_MAX as u64 + 1).read_to_string(&mut opml);
+    read.map_err(|error| input::unreadable(file, &error))?;
+    let imported = session.service.call(Import { opml })?;
+    session.out.answer(&imported, |page| {
+        page.line(format!(
+            "{} added, {} already there",
+            count(imported.inserted, "source"),
+            number(imported.skipped)
+        ));
+        for error in &imported.errors {
+            page.note(&format!("entry {}: {}", error.line, error.reason));
+        }
+    })
+}

@@ -1,0 +1,120 @@
+//! The addresses of sources and of their entries.
+
+use url::Url;
+
+use super::{PRIVATE, URL_RULE};
+use crate::record::error::Problem;
+use crate::record::outgoing;
+
+/// The parameters of an address that only tell its site where a reader came from.
+///
+/// Source: the parameters that Firefox and Brave remove from copied links, and those of Google Analytics and Matomo.
+const TRACKING: [&str; 26] = [
+    "fbclid",
+    "gclid",
+    "gclsrc",
+    "dclid",
+    "gbraid",
+    "wbraid",
+    "msclkid",
+    "yclid",
+    "twclid",
+    "igshid",
+    "ttclid",
+    "li_fat_id",
+    "mc_cid",
+    "mc_eid",
+    "_hsenc",
+    "_hsmi",
+    "vero_id",
+    "mkt_tok",
+    "oly_anon_id",
+    "oly_enc_id",
+    "rb_clickid",
+    "s_cid",
+    "wickedid",
+    "pk_campaign",
+    "pk_kwd",
+    "__s",
+];
+/// The beginnings of such parameters.
+const TRACKING_PREFIXES: [&str; 3] = ["utm_", "mtm_", "hsa_"];
+
+/// Returns the normal form of the address of a source, without its fragment.
+///
+/// # Errors
+/// The rule that it breaks.
+pub(super) fn parse(text: &str, allows_private: bool) -> Result<Url, Problem> {
+    let mut url = outgoing::parse(text).ok_or(URL_RULE)?;
+    url.set_fragment(None);
+    if allows_private || outgoing::has_public_host(&url) { Ok(url) } else { Err(PRIVATE) }
+}
+
+/// Returns the address of an entry without what only tracks its readers, so that the same article of two sources has one
+/// address.
+pub(super) fn of_article(address: &str) -> String {
+    let Ok(mut url) = Url::parse(address) else { return address.to_owned() };
+    let is_tracking = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        TRACKING.contains(&&*name) || TRACKING_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    };
+    // A parameter that stays keeps its spelling.
+    if let Some(query) = url.query() {
+        let name = |part: &&str| !is_tracking(part.split('=').next().unwrap_or_default());
+        let kept: Vec<&str> = query.split('&').filter(name).collect();
+        let kept = (!kept.is_empty()).then(|| kept.join("&"));
+        url.set_query(kept.as_deref());
+    }
+    if url.fragment().is_some_and(|fragment| {
+        fragment.is_empty() || is_tracking(fragment.split('=').next().unwrap_or_default())
+    }) {
+        url.set_fragment(None);
+    }
+    url.into()
+}
+
+/// Returns how a source is stored that somebody names: an address in its normal form, an id as it is.
+pub(super) fn named(source: &str) -> String {
+    parse(source, true).map_or_else(|_| source.to_owned(), String::from)
+}
+
+/// Returns the name of a source as people see it: the given one, or else the title of the feed, or its host.
+pub(super) fn shown(name: &str, title: &str, url: &str) -> String {
+    let host = || Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+    [name, title].into_iter().find(|text| !text.is_empty()).map_or_else(host, str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_article_has_one_address_however_it_is_linked() {
+        for (given, expected) in [
+            ("https://a.example/1?utm_source=rss&utm_medium=feed", "https://a.example/1"),
+            ("https://a.example/1?id=7&UTM_Source=rss&b=%20x", "https://a.example/1?id=7&b=%20x"),
+            ("https://A.example:443/1?fbclid=x#", "https://a.example/1"),
+            ("https://a.example/1?gclid#utm_source=rss", "https://a.example/1"),
+            ("https://a.example/1?source=rss#part", "https://a.example/1?source=rss#part"),
+            ("https://a.example/?p=1", "https://a.example/?p=1"),
+            ("no address", "no address"),
+        ] {
+            assert_eq!(of_article(given), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_source_is_at_a_public_address_unless_the_setting_allows_others() {
+        let parsed = |text, allows| parse(text, allows).map(String::from);
+        assert_eq!(parsed(" http://A.example#top ", false).as_deref(), Ok("http://a.example/"));
+        for private in ["http://127.0.0.1/feed", "https://[::1]/", "http://localhost/", "http://2130706433/"]
+        {
+            assert_eq!(parsed(private, false), Err(PRIVATE), "{private}");
+            assert!(parsed(private, true).is_ok(), "{private}");
+        }
+        for wrong in ["", "a.example", "ftp://a.example/", "https://ann:pw@a.example/", "file:///etc/passwd"]
+        {
+            assert_eq!(parsed(wrong, true), Err(URL_RULE), "{wrong}");
+        }
+    }
+}

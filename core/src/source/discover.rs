@@ -1,0 +1,77 @@
+//! Finds the feeds that a web page names.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::fetch::{Answer, Validators};
+use super::operations::{ADMINS, GROUP, page};
+use super::run::{GONE, TITLE_MAX};
+use crate::base::text::shortened;
+use crate::record::error::Result;
+use crate::record::operation::{Operation, Spec, Work};
+use crate::record::scope::Scope;
+use crate::{Caller, Tidings};
+
+/// The maximum number of feeds of a page.
+const FOUND_MAX: usize = 50;
+
+/// Find the feeds that a web page names
+///
+/// A feed itself is found, too. A page that cannot be fetched is an answer with an `error`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Discover {
+    /// The address of the page, which begins with `https://` or `http://`.
+    #[schema(max_length = 1_000, examples("https://news.example.org/"))]
+    pub url: String,
+}
+
+/// The feeds of a page.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DiscoveredFeeds {
+    /// The feeds in the order of the page, at most 50.
+    #[schema(max_items = 50)]
+    pub feeds: Vec<FoundFeed>,
+    /// Why the page could not be fetched; null if it could.
+    #[schema(max_length = 1_000, examples("status 503"))]
+    pub error: Option<String>,
+}
+
+/// A feed of a page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FoundFeed {
+    /// Its address.
+    #[schema(max_length = 10_000, examples("https://news.example.org/feed.xml"))]
+    pub url: String,
+    /// Its title, `""` if the page gives none.
+    #[schema(max_length = 300, examples("Campus news"))]
+    pub title: String,
+}
+
+impl Operation for Discover {
+    type Answer = DiscoveredFeeds;
+    const SPEC: Spec = Spec::post(GROUP, "/discover_sources", ADMINS).reads().works(Work::Long);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<DiscoveredFeeds> {
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| identity.admin(tx, Scope::Sources).map(drop))?;
+        let url = page(&self.url, tidings)?;
+        let answer = tidings.sources().reader().http()?.get(&url, &Validators::default(), tidings.now());
+        let failed = |error: String| DiscoveredFeeds { error: Some(error), ..DiscoveredFeeds::default() };
+        let (bytes, charset, address) = match answer {
+            Ok(Answer::Content { bytes, charset, about, .. }) => (bytes, charset, about.address),
+            Ok(Answer::Gone) => return Ok(failed(GONE.to_owned())),
+            Ok(Answer::NotModified(_)) => return Ok(failed("status 304".to_owned())),
+            Err(failure) => return Ok(failed(failure.reason)),
+        };
+        let from = tidings_feeds::Source { charset: charset.as_deref(), address: Some(&address) };
+        let feeds = match tidings_feeds::read(&bytes, &from) {
+            Ok(feed) => vec![FoundFeed { url: address.into(), title: shortened(feed.title, TITLE_MAX) }],
+            Err(_) => tidings_feeds::discover(&bytes, &from)
+                .into_iter()
+                .take(FOUND_MAX)
+                .map(|(url, title)| FoundFeed { url: url.into(), title: shortened(title, TITLE_MAX) })
+                .collect(),
+        };
+        Ok(DiscoveredFeeds { feeds, error: None })
+    }
+}

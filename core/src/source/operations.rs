@@ -1,0 +1,351 @@
+//! The operations on sources.
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+use utoipa::ToSchema;
+
+use super::sql::{self, Settings};
+use super::{
+    EVERY, EVERY_RULE, Fetched, MINUTE_MS, NAME, NAME_RULE, SOURCES_MAX, SourceDetail, Sources, TOO_MANY,
+    URL_TAKEN, address,
+};
+use crate::account::Admin;
+use crate::audit::trail::{Action, Entry};
+use crate::base::clock::Timestamp;
+use crate::base::text;
+use crate::post::{tags, topics};
+use crate::record::answer::Inserted;
+use crate::record::error::{Error, Problem, Result};
+use crate::record::id::{ObjectId, SourceKey};
+use crate::record::operation::{Access, Failure, Operation, Spec, Work};
+use crate::record::scope::Scope;
+use crate::store::{Isolation, StoreError, Topic, Tx};
+use crate::{Caller, Tidings};
+
+pub(super) const GROUP: &str = "admin";
+pub(super) const ADMINS: Access = Access::Admins(Scope::Sources);
+/// The time until the thread of the service fetches a new source: whoever adds it usually fetches it at once.
+const FIRST_FETCH_MS: i64 = 5_000;
+
+/// List the sources: the feeds that the service reads by itself
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct List {}
+
+impl Operation for List {
+    type Answer = Sources;
+    const SPEC: Spec = Spec::get(GROUP, "/get_sources", ADMINS);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Sources> {
+        let identity = caller.identify(tidings);
+        let mut sources = tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::Sources)?;
+            Ok::<_, Error>(sql::list_all(tx, &admin)?)
+        })?;
+        sources.sort_by_cached_key(|source| (source.name.to_lowercase(), source.url.clone()));
+        Ok(Sources { sources })
+    }
+}
+
+/// Return a source
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Get {
+    /// The id of the source, or its address
+    #[schema(min_length = 1, max_length = 1_000, examples("6560c1a2ffeeddccbbaa0001"))]
+    pub source_obi: String,
+}
+
+impl Operation for Get {
+    type Answer = SourceDetail;
+    const SPEC: Spec = Spec::get(GROUP, "/get_source/{source_obi}", ADMINS).or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<SourceDetail> {
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::Sources)?;
+            let key = sql::find(tx, &admin, &address::named(&self.source_obi))?.ok_or(Error::NotFound)?;
+            Ok(SourceDetail { source: sql::get(tx, key)? })
+        })
+    }
+}
+
+/// The unchecked settings of a source.
+pub(super) struct Given<'g> {
+    pub(super) url: &'g str,
+    pub(super) name: &'g str,
+    pub(super) topic: &'g [String],
+    pub(super) tag: &'g [String],
+    /// In minutes; 0 for as often as suits the source.
+    pub(super) every: i64,
+}
+
+impl Given<'_> {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// The rule that one of them breaks.
+    pub(super) fn check(&self, allows_private: bool) -> Result<Settings, Problem> {
+        let every = (self.every != 0).then_some(self.every);
+        let is_in_bounds =
+            |every: i64| usize::try_from(every).is_ok_and(|every| (EVERY.min..=EVERY.max).contains(&every));
+        if every.is_some_and(|every| !is_in_bounds(every)) {
+            return Err(EVERY_RULE);
+        }
+        let name = match self.name.trim() {
+            "" => String::new(),
+            name => text::name(name, NAME).ok_or(NAME_RULE)?,
+        };
+        Ok(Settings {
+            url: address::parse(self.url, allows_private)?.into(),
+            name,
+            topic: topics(self.topic)?,
+            tag: tags(self.tag)?,
+            every: every.map(|minutes| minutes * MINUTE_MS),
+        })
+    }
+}
+
+/// Add a source: a feed that the service reads by itself from now on
+///
+/// The running service fetches it within seconds; `fetch_source` does so at once and says what has arrived.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = SourceFields)]
+pub struct Add {
+    /// The address of an RSS, Atom or JSON feed, which begins with `https://` or `http://`.
+    #[schema(max_length = 1_000, examples("https://news.example.org/feed.xml"))]
+    pub url: String,
+    /// The name of the source, at most 100 characters on one line; by default the title of the feed.
+    #[schema(max_length = 100, examples("Campus news"))]
+    pub name: Option<String>,
+    /// The topics that its posts get, {post-names}, each of {post-name} characters.
+    #[schema(examples("news"))]
+    pub topic: Option<Vec<String>>,
+    /// The tags that its posts get beside those of the feed, {post-names}, each of {post-name} characters.
+    #[schema(examples("campus"))]
+    pub tag: Option<Vec<String>>,
+    /// The minutes between two fetches, 1 to 10,080; 0, the default, for as often as suits the source.
+    #[schema(minimum = 0, maximum = 10_080, examples(60))]
+    pub every: Option<i64>,
+}
+
+impl Operation for Add {
+    type Answer = Inserted;
+    const SPEC: Spec = Spec::post(GROUP, "/add_source", ADMINS);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
+        let (identity, now, id) = (caller.identify(tidings), tidings.now(), ObjectId::new(tidings.clock()));
+        let given = Given {
+            url: &self.url,
+            name: self.name.as_deref().unwrap_or_default(),
+            topic: self.topic.as_deref().unwrap_or_default(),
+            tag: self.tag.as_deref().unwrap_or_default(),
+            every: self.every.unwrap_or_default(),
+        };
+        let settings = given.check(tidings.config().source.private);
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Sources)?;
+            // A caller who may not add sources learns nothing about them.
+            let settings = settings.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
+            add(tx, &admin, &id.to_string(), settings, now)?;
+            tx.touch(Topic::Sources);
+            Ok::<_, Error>(admin.record(tx, Entry::new(Action::SourceAdd).on(&settings.url))?)
+        })?;
+        Ok(Inserted { id })
+    }
+}
+
+/// Inserts a source.
+///
+/// # Errors
+/// `bad request` if there are too many, or one with this address.
+pub(super) fn add(
+    tx: &mut dyn Tx,
+    admin: &Admin<'_>,
+    id: &str,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<()> {
+    if sql::find(tx, admin, &settings.url)?.is_some() {
+        return Err(Error::BadRequest(URL_TAKEN));
+    }
+    if sql::count(tx, admin)? >= SOURCES_MAX {
+        return Err(Error::BadRequest(TOO_MANY));
+    }
+    Ok(sql::insert(tx, admin, id, settings, now, now + FIRST_FETCH_MS)?)
+}
+
+/// Change a source
+///
+/// The fields that are left out stay. With another address it is fetched at once, and its posts stay.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Update {
+    /// The id of the source, or its address
+    #[schema(min_length = 1, max_length = 1_000, examples("6560c1a2ffeeddccbbaa0001"))]
+    pub source_obi: String,
+    /// The address of an RSS, Atom or JSON feed, which begins with `https://` or `http://`.
+    #[schema(max_length = 1_000, examples("https://news.example.org/feed.xml"))]
+    pub url: Option<String>,
+    /// The name of the source, at most 100 characters on one line; `""` for the title of the feed.
+    #[schema(max_length = 100, examples("Campus news"))]
+    pub name: Option<String>,
+    /// The topics that its new posts get, {post-names}, each of {post-name} characters.
+    #[schema(examples("news"))]
+    pub topic: Option<Vec<String>>,
+    /// The tags that its new posts get beside those of the feed, {post-names}, each of {post-name} characters.
+    #[schema(examples("campus"))]
+    pub tag: Option<Vec<String>>,
+    /// The minutes between two fetches, 1 to 10,080; 0 for as often as suits the source.
+    #[schema(minimum = 0, maximum = 10_080, examples(60))]
+    pub every: Option<i64>,
+}
+
+impl Operation for Update {
+    type Answer = ();
+    const SPEC: Spec = Spec::post(GROUP, "/update_source/{source_obi}", ADMINS).or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let (identity, now) = (caller.identify(tidings), tidings.now());
+        let allows_private = tidings.config().source.private;
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Sources)?;
+            let (key, old) = found(tx, &admin, &self.source_obi)?;
+            let set = sql::settings(tx, key)?;
+            let given = Given {
+                url: self.url.as_ref().unwrap_or(&set.url),
+                name: self.name.as_ref().unwrap_or(&set.name),
+                topic: self.topic.as_ref().unwrap_or(&set.topic),
+                tag: self.tag.as_ref().unwrap_or(&set.tag),
+                every: self.every.unwrap_or(set.every.unwrap_or_default() / MINUTE_MS),
+            };
+            let settings = given.check(allows_private).map_err(Error::BadRequest)?;
+            match sql::update(tx, &admin, key, &set, &settings, now) {
+                Err(StoreError::Duplicate) => return Err(Error::BadRequest(URL_TAKEN)),
+                updated => updated?,
+            }
+            tx.touch(Topic::Sources);
+            Ok(admin.record(tx, Entry::new(Action::SourceUpdate).on(&old).after(&settings.url))?)
+        })
+    }
+}
+
+/// Returns the source with this id or address, and its address.
+///
+/// # Errors
+/// `Not found`.
+fn found(tx: &mut dyn Tx, admin: &Admin<'_>, source: &str) -> Result<(SourceKey, String)> {
+    let key = sql::find(tx, admin, &address::named(source))?.ok_or(Error::NotFound)?;
+    Ok((key, sql::settings(tx, key)?.url))
+}
+
+/// Remove a source; its posts stay
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Remove {
+    /// The id of the source, or its address
+    #[schema(min_length = 1, max_length = 1_000, examples("6560c1a2ffeeddccbbaa0001"))]
+    pub source_obi: String,
+}
+
+impl Operation for Remove {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::get(GROUP, "/remove_source/{source_obi}", ADMINS).writes().or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        change(tidings, caller, self.source_obi, Action::SourceRemove, |tx, admin, key, _| {
+            sql::remove(tx, admin, key)
+        })
+    }
+}
+
+/// Pause a source: it is not fetched until it is resumed
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Pause {
+    /// The id of the source, or its address
+    #[schema(min_length = 1, max_length = 1_000, examples("6560c1a2ffeeddccbbaa0001"))]
+    pub source_obi: String,
+}
+
+impl Operation for Pause {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::get(GROUP, "/pause_source/{source_obi}", ADMINS).writes().or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        change(tidings, caller, self.source_obi, Action::SourcePause, |tx, admin, key, _| {
+            sql::set_next(tx, admin, key, None)
+        })
+    }
+}
+
+/// Fetch a source again that was paused or has ended; its failures are forgotten
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Resume {
+    /// The id of the source, or its address
+    #[schema(min_length = 1, max_length = 1_000, examples("6560c1a2ffeeddccbbaa0001"))]
+    pub source_obi: String,
+}
+
+impl Operation for Resume {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::get(GROUP, "/resume_source/{source_obi}", ADMINS).writes().or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        change(tidings, caller, self.source_obi, Action::SourceResume, |tx, admin, key, now| {
+            sql::set_next(tx, admin, key, Some(now))
+        })
+    }
+}
+
+/// Changes the source with this id or address.
+fn change(
+    tidings: &Tidings,
+    caller: &Caller,
+    source: String,
+    action: Action,
+    change: impl Fn(&mut dyn Tx, &Admin<'_>, SourceKey, Timestamp) -> Result<(), StoreError> + Send + 'static,
+) -> Result<()> {
+    let (identity, now) = (caller.identify(tidings), tidings.now());
+    tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.admin(tx, Scope::Sources)?;
+        let (key, url) = found(tx, &admin, &source)?;
+        change(tx, &admin, key, now)?;
+        tx.touch(Topic::Sources);
+        Ok(admin.record(tx, Entry::new(action).on(&url))?)
+    })
+}
+
+/// Fetch a source now, and return what has arrived
+///
+/// A fetch that fails is an answer with an `error`, and the service tries again later.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Fetch {
+    /// The id of the source, or its address
+    #[schema(min_length = 1, max_length = 1_000, examples("6560c1a2ffeeddccbbaa0001"))]
+    pub source_obi: String,
+}
+
+impl Operation for Fetch {
+    type Answer = Fetched;
+    const SPEC: Spec = Spec::get(GROUP, "/fetch_source/{source_obi}", ADMINS)
+        .writes()
+        .works(Work::Long)
+        .or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Fetched> {
+        let identity = caller.identify(tidings);
+        let key = tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::Sources)?;
+            sql::find(tx, &admin, &address::named(&self.source_obi))?.ok_or(Error::NotFound)
+        })?;
+        let fetched = tidings.sources().reader().fetch(key)?;
+        if fetched.inserted + fetched.updated > 0 {
+            tidings.posts_changed().record();
+        }
+        Ok(fetched)
+    }
+}
+
+/// Returns the address of a page or feed that an administrator gives.
+pub(super) fn page(url: &str, tidings: &Tidings) -> Result<Url> {
+    address::parse(url, tidings.config().source.private).map_err(Error::BadRequest)
+}

@@ -1,0 +1,250 @@
+//! Lists of sources in OPML, in which feed readers exchange their subscriptions.
+//!
+//! Source: OPML 2.0, <http://opml.org/spec2.opml>, section "Subscription lists".
+
+use std::fmt::Write as _;
+
+use quick_xml::escape::escape;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::operations::{ADMINS, GROUP, Given, add};
+use super::{SOURCES_MAX, Source, sql};
+use crate::audit::trail::{Action, Entry};
+use crate::import::ERRORS_MAX;
+use crate::post::NAMES_MAX;
+use crate::record::answer::LineError;
+use crate::record::error::{Code, Error, Problem, Result};
+use crate::record::id::ObjectId;
+use crate::record::operation::{Operation, Spec};
+use crate::record::scope::Scope;
+use crate::store::{Isolation, Topic};
+use crate::{Caller, Tidings};
+
+/// The maximum size of a list in bytes.
+pub const OPML_MAX: usize = 1 << 20;
+
+const NO_OPML: Problem = Problem::new(
+    Code::InvalidValue,
+    "opml is a list of feeds in OPML: an <opml> element with <outline xmlUrl=\"…\">",
+)
+.of("opml");
+const TOO_LONG: Problem = Problem::new(Code::InvalidValue, "opml is at most 1 MiB").of("opml");
+
+/// Export the sources as a list in OPML
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Export {}
+
+/// A list of sources.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Opml {
+    /// The list in OPML 2.0.
+    #[schema(max_length = 100_000_000, examples("<opml version=\"2.0\">…</opml>"))]
+    pub opml: String,
+}
+
+impl Operation for Export {
+    type Answer = Opml;
+    const SPEC: Spec = Spec::get(GROUP, "/export_sources", ADMINS);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Opml> {
+        let sources = super::List {}.run(tidings, caller)?.sources;
+        Ok(Opml { opml: write(&sources) })
+    }
+}
+
+/// Writes a list.
+fn write(sources: &[Source]) -> String {
+    let mut opml = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<opml version=\"2.0\">\n  <head><title>Sources</title></head>\n  <body>\n",
+    );
+    for Source { name, url, home, topic, tag, .. } in sources {
+        opml.push_str("    <outline");
+        let mut attribute = |name: &str, value: &str| {
+            // XML has no such characters, but a title of a feed may.
+            let value: String = value.chars().filter(|c| !c.is_control()).collect();
+            write!(opml, " {name}=\"{}\"", escape(&value)).expect("writing to a string does not fail");
+        };
+        attribute("type", "rss");
+        attribute("text", name);
+        attribute("xmlUrl", url);
+        if let Some(home) = home {
+            attribute("htmlUrl", home);
+        }
+        // Topics begin with a slash, as the specification writes categories.
+        let categories: Vec<String> =
+            topic.iter().map(|name| format!("/{name}")).chain(tag.iter().cloned()).collect();
+        if !categories.is_empty() {
+            attribute("category", &categories.join(","));
+        }
+        opml.push_str("/>\n");
+    }
+    opml.push_str("  </body>\n</opml>\n");
+    opml
+}
+
+/// Import sources from a list in OPML, as feed readers export it
+///
+/// Sources that exist stay as they are. A folder becomes a topic of the sources in it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Import {
+    /// The list, at most 1 MiB.
+    #[schema(max_length = 1_048_576, examples("<opml version=\"2.0\">…</opml>"))]
+    pub opml: String,
+}
+
+/// The answer to importing sources.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ImportedSources {
+    /// The number of new sources.
+    #[schema(minimum = 0, examples(12))]
+    pub inserted: u64,
+    /// The number of sources that were there.
+    #[schema(minimum = 0, examples(0))]
+    pub skipped: u64,
+    /// The entries that were left out, by their numbers from 1.
+    #[schema(max_items = 1_000)]
+    pub errors: Vec<LineError>,
+}
+
+impl Operation for Import {
+    type Answer = ImportedSources;
+    const SPEC: Spec = Spec::post(GROUP, "/import_sources", ADMINS);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<ImportedSources> {
+        let (identity, now, clock) = (caller.identify(tidings), tidings.now(), tidings.clock().clone());
+        let allows_private = tidings.config().source.private;
+        let read = if self.opml.len() > OPML_MAX { Err(TOO_LONG) } else { read(&self.opml).ok_or(NO_OPML) };
+        tidings.store().write_long(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Sources)?;
+            let outlines = read.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
+            let mut imported = ImportedSources::default();
+            for (line, outline) in (1..).zip(outlines) {
+                let Outline { name, url, topic, tag } = outline;
+                let given = Given { url, name, topic, tag, every: 0 };
+                let settings = given.check(allows_private).map_err(Error::BadRequest);
+                let added = settings.and_then(|settings| {
+                    if sql::find(tx, &admin, &settings.url)?.is_some() {
+                        imported.skipped += 1;
+                        return Ok(());
+                    }
+                    add(tx, &admin, &ObjectId::new(&clock).to_string(), &settings, now)?;
+                    imported.inserted += 1;
+                    Ok(())
+                });
+                match added {
+                    Err(Error::BadRequest(rule)) if imported.errors.len() < ERRORS_MAX => {
+                        imported.errors.push(LineError { line, reason: rule.message().into_owned() });
+                    }
+                    Ok(()) | Err(Error::BadRequest(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            tx.touch(Topic::Sources);
+            let count = imported.inserted.to_string();
+            admin.record(tx, Entry::new(Action::SourceImport).after(&count))?;
+            Ok(imported)
+        })
+    }
+}
+
+/// A feed of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Outline {
+    name: String,
+    url: String,
+    topic: Vec<String>,
+    tag: Vec<String>,
+}
+
+/// Reads a list; `None` if it is none. What comes after a fault is left out.
+fn read(opml: &str) -> Option<Vec<Outline>> {
+    let mut reader = Reader::from_str(opml);
+    reader.config_mut().check_end_names = false;
+    let (mut outlines, mut folders, mut is_opml) = (Vec::new(), Vec::new(), false);
+    while outlines.len() < SOURCES_MAX + ERRORS_MAX {
+        match reader.read_event() {
+            Ok(Event::Start(tag)) if is_outline(&tag) => {
+                let (outline, label) = outline(&tag, &folders);
+                outlines.extend(outline);
+                folders.push(label);
+            }
+            Ok(Event::Empty(tag)) if is_outline(&tag) => outlines.extend(outline(&tag, &folders).0),
+            Ok(Event::Start(tag)) => is_opml |= tag.local_name().as_ref().eq_ignore_ascii_case("opml"),
+            Ok(Event::End(tag)) if tag.local_name().as_ref().eq_ignore_ascii_case("outline") => {
+                folders.pop();
+            }
+            Ok(Event::Eof) | Err(_) => break,
+            Ok(_) => {}
+        }
+    }
+    is_opml.then_some(outlines)
+}
+
+fn is_outline(tag: &BytesStart<'_>) -> bool {
+    tag.local_name().as_ref().eq_ignore_ascii_case("outline")
+}
+
+/// Returns the feed of an element, if it is one, and the label with which it is a folder.
+fn outline(tag: &BytesStart<'_>, folders: &[String]) -> (Option<Outline>, String) {
+    let mut found = Outline::default();
+    let (mut text, mut title, mut categories) = (String::new(), String::new(), String::new());
+    for attribute in tag.html_attributes().with_checks(false).flatten() {
+        let Ok(value) = attribute.normalized_value(XmlVersion::Implicit1_0) else { continue };
+        let to = match &*attribute.key.local_name().as_ref().to_ascii_lowercase() {
+            "text" => &mut text,
+            "title" => &mut title,
+            "xmlurl" => &mut found.url,
+            "category" => &mut categories,
+            _ => continue,
+        };
+        *to = value.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+    let name = if text.is_empty() { title } else { text };
+    if found.url.is_empty() {
+        return (None, name);
+    }
+    // More topics than a post may have are refused.
+    let folders = folders.iter().filter(|folder| !folder.is_empty());
+    found.topic = folders.take(NAMES_MAX + 1).cloned().collect();
+    for category in categories.split(',').map(str::trim).filter(|category| !category.is_empty()) {
+        match category.strip_prefix('/') {
+            Some(topic) => found.topic.push(topic.to_owned()),
+            None => found.tag.push(category.to_owned()),
+        }
+    }
+    found.name = name.chars().take(super::NAME.max).collect();
+    (Some(found), String::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_feed_readers_are_read() {
+        let opml = r#"<?xml version="1.0"?><opml version="1.0"><head><title>Mine</title></head><body>
+            <outline text="Tech &amp; science"><outline type="rss" text="A" xmlUrl="https://a.example/f?a=1&amp;b=2"/>
+            <outline title="B" XMLURL='https://b.example/' category="/x/y,news"></outline></outline>
+            <outline text="none"/><outline text="C" xmlUrl="https://c.example/"/></body></opml>"#;
+        let found = read(opml).unwrap();
+        let texts = |list: &[String]| list.join("|");
+        let shown: Vec<_> =
+            found.iter().map(|o| (&*o.name, &*o.url, texts(&o.topic), texts(&o.tag))).collect();
+        let row = |name, url, topic: &str, tag: &str| (name, url, topic.to_owned(), tag.to_owned());
+        assert_eq!(
+            shown,
+            [
+                row("A", "https://a.example/f?a=1&b=2", "Tech & science", ""),
+                row("B", "https://b.example/", "Tech & science|x/y", "news"),
+                row("C", "https://c.example/", "", ""),
+            ]
+        );
+        for wrong in ["", "text", "<rss><channel/></rss>", "{}"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+        assert_eq!(read("<opml><body><outline xmlUrl='https://a.example/'/><outl").unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,231 @@
+//! The thread that fetches the sources that are due.
+//!
+//! Of several servers of a database one fetches, by lease. The network is waited for on threads of their own, which use no
+//! connection to the database, so that a server that answers slowly delays no other source, and no end of the service; there are
+//! few of them, and fewer to one host. This thread writes what they bring.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use url::Url;
+
+use super::FAILING_MS;
+use super::fetch::Failure;
+use super::run::{Asked, Reader, ask};
+use super::sql::{self, Record};
+use crate::base::clock::{Clock, Timestamp};
+use crate::base::config::Config;
+use crate::record::background::{Background, Stop, log_failure};
+use crate::record::error::{Error, Result};
+use crate::record::id::SourceKey;
+use crate::record::lease::Lease;
+use crate::store::{Store, StoreError, Topic};
+
+/// The maximum number of fetches at once.
+const AT_ONCE: usize = 8;
+/// The maximum number of them from one host.
+const PER_HOST: usize = 2;
+/// The time until the next look if nothing happens.
+const INTERVAL: Duration = Duration::from_secs(60);
+/// The time until the next look while fetches run, so that the lease is renewed, and while another server has the lease.
+const SHORT_INTERVAL: Duration = Duration::from_secs(1);
+/// The time until the next look after a failure of the store, and until a source whose fetch could not be stored is fetched
+/// again.
+const FAILURE_INTERVAL: Duration = Duration::from_secs(60);
+
+/// The numbers of sources and of fetches, for monitoring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// The sources, as counted at the last look.
+    pub sources: i64,
+    /// Those that have failed for two weeks.
+    pub failing: i64,
+    /// Fetches that succeeded since the process started.
+    pub succeeded: u64,
+    /// Fetches that failed since the process started.
+    pub failed: u64,
+    /// Posts that they have brought since the process started.
+    pub posts: u64,
+}
+
+/// The handle of the thread.
+pub(crate) struct Poller {
+    shared: Arc<Shared>,
+    thread: Background,
+}
+
+struct Shared {
+    reader: Reader,
+    stop: Stop,
+    sources: AtomicI64,
+    failing: AtomicI64,
+}
+
+/// The end of a fetch.
+struct Outcome {
+    record: Record,
+    asked: Result<Asked, Failure>,
+}
+
+/// The work of the thread.
+struct Worker {
+    shared: Arc<Shared>,
+    lease: Lease,
+    /// The sources that are being fetched, each with its host.
+    running: HashMap<SourceKey, String>,
+    /// The sources whose fetches could not be stored, each with the time until which it waits.
+    held: HashMap<SourceKey, Instant>,
+    ended: (mpsc::Sender<Outcome>, mpsc::Receiver<Outcome>),
+    /// The number of outcomes in the channel.
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Poller {
+    /// Returns a poller without a thread.
+    pub(crate) fn new(store: &Arc<Store>, clock: &Clock, config: &Config) -> Self {
+        let stop = Stop::default();
+        let shared = Shared {
+            reader: Reader::new(store, clock, config),
+            stop: stop.clone(),
+            sources: AtomicI64::default(),
+            failing: AtomicI64::default(),
+        };
+        Self { shared: Arc::new(shared), thread: Background::new(Arc::clone(store), stop) }
+    }
+
+    /// Starts the thread, unless it is running.
+    pub(crate) fn start(&self) -> Result<()> {
+        self.shared.reader.http()?;
+        let worker = Worker::new(Arc::clone(&self.shared));
+        self.thread.start("tidings-sources", || Ok(move || worker.run()))
+    }
+
+    /// Returns what fetches single sources.
+    pub(super) fn reader(&self) -> &Reader {
+        &self.shared.reader
+    }
+
+    /// Returns the numbers of sources and fetches.
+    pub(crate) fn figures(&self) -> Figures {
+        let counters = &self.shared.reader.counters;
+        Figures {
+            sources: self.shared.sources.load(Ordering::Relaxed),
+            failing: self.shared.failing.load(Ordering::Relaxed),
+            succeeded: counters.succeeded.load(Ordering::Relaxed),
+            failed: counters.failed.load(Ordering::Relaxed),
+            posts: counters.posts.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Worker {
+    fn new(shared: Arc<Shared>) -> Self {
+        let Reader { store, clock, .. } = &shared.reader;
+        let lease = Lease::new(Arc::clone(store), clock.clone(), "sources");
+        let (running, held) = (HashMap::new(), HashMap::new());
+        Self { shared, lease, running, held, ended: mpsc::channel(), waiting: Arc::default() }
+    }
+
+    fn run(mut self) {
+        let store = Arc::clone(&self.shared.reader.store);
+        let versions = store.versions();
+        while !self.shared.stop.is_set() {
+            let version = store.version(Topic::Sources);
+            let pause = self.pass().unwrap_or_else(|error| {
+                log_failure(&error, "sources cannot be fetched yet");
+                FAILURE_INTERVAL
+            });
+            let has_outcome = || self.waiting.load(Ordering::Acquire) > 0;
+            let stopped = || self.shared.stop.is_set() || has_outcome();
+            versions.wait_for(Topic::Sources, version, pause, stopped);
+        }
+        if let Err(error) = self.lease.release() {
+            tracing::debug!(%error, "the lease of fetching sources ends later");
+        }
+    }
+
+    /// Writes what fetches have brought, begins those that are due, and returns the time until the next look, unless something
+    /// changes before.
+    ///
+    /// # Errors
+    /// An error of the store.
+    fn pass(&mut self) -> Result<Duration> {
+        self.collect();
+        let reader = &self.shared.reader;
+        let now = reader.clock.now();
+        let (due, next, totals) = reader.store.read(|tx| {
+            Ok::<_, StoreError>((
+                sql::due(tx, now)?,
+                sql::next_fetch(tx, now)?,
+                sql::totals(tx, now - FAILING_MS)?,
+            ))
+        })?;
+        self.shared.sources.store(totals.0, Ordering::Relaxed);
+        self.shared.failing.store(totals.1, Ordering::Relaxed);
+        self.held.retain(|_, until| *until > Instant::now());
+        if due.is_empty() && self.running.is_empty() {
+            self.lease.release()?;
+            return Ok(until(next, now).min(INTERVAL));
+        }
+        if !self.lease.hold()? {
+            return Ok(SHORT_INTERVAL);
+        }
+        for (source, url) in due {
+            self.begin(source, &url)?;
+        }
+        Ok(until(next, now).min(SHORT_INTERVAL))
+    }
+
+    /// Writes the outcomes of the fetches that have ended.
+    fn collect(&mut self) {
+        while let Ok(Outcome { record, asked }) = self.ended.1.try_recv() {
+            self.waiting.fetch_sub(1, Ordering::AcqRel);
+            self.running.remove(&record.key);
+            match self.shared.reader.take_in(&record, asked) {
+                // It was removed, or has another address, meanwhile.
+                Ok(_) | Err(Error::NotFound) => {}
+                Err(error) => {
+                    self.held.insert(record.key, Instant::now() + FAILURE_INTERVAL);
+                    log_failure(&error, "the outcome of a fetch cannot be stored");
+                }
+            }
+        }
+    }
+
+    /// Begins to fetch a source, unless it is being fetched, or too many are.
+    fn begin(&mut self, source: SourceKey, url: &str) -> Result<()> {
+        let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+        let of_host = self.running.values().filter(|other| **other == host).count();
+        let is_busy = self.running.len() >= AT_ONCE || of_host >= PER_HOST;
+        if is_busy || self.running.contains_key(&source) || self.held.contains_key(&source) {
+            return Ok(());
+        }
+        let reader = &self.shared.reader;
+        let record = match reader.record(source) {
+            Err(Error::NotFound) => return Ok(()),
+            record => record?,
+        };
+        let (http, now) = (reader.http()?, reader.clock.now());
+        let (ended, waiting, versions) =
+            (self.ended.0.clone(), Arc::clone(&self.waiting), reader.store.versions());
+        tracing::debug!(source = source.as_i64(), host, "a source is fetched");
+        let fetch = move || {
+            let asked = ask(&http, &record.url, &record.known, now);
+            // Before `send`, because the number is subtracted as soon as the outcome is taken.
+            waiting.fetch_add(1, Ordering::AcqRel);
+            // Nobody receives it if the service has stopped.
+            let _ = ended.send(Outcome { record, asked });
+            versions.wake();
+        };
+        let thread = std::thread::Builder::new().name("tidings-source".into()).spawn(fetch);
+        thread.map_err(|error| Error::Internal(error.into()))?;
+        self.running.insert(source, host);
+        Ok(())
+    }
+}
+
+fn until(next: Option<Timestamp>, now: Timestamp) -> Duration {
+    next.map_or(INTERVAL, |next| Duration::from_millis(u64::try_from(next - now).unwrap_or_default()))
+}

@@ -1,0 +1,263 @@
+//! Fetches one source: asks for its content, writes what is new, and records how it went.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use serde::Serialize;
+use tidings_feeds::Feed;
+use url::Url;
+
+use super::fetch::{About, Answer, Failure, Http, Validators};
+use super::schedule::{self, IntervalBounds, Wishes};
+use super::seen::Seen;
+use super::sql::{self, Content, Record, Success};
+use super::{FAILING_MS, Fetched, MINUTE_MS, arrive};
+use crate::base::clock::{Clock, DAY_MS, Timestamp};
+use crate::base::config::Config;
+use crate::base::text;
+use crate::record::error::{Error, Result};
+use crate::record::id::SourceKey;
+use crate::store::{Isolation, Store, StoreError, Topic, Tx};
+use crate::webhook::outbox::{self, Event};
+
+/// The time for which a feed must have moved before its new address counts.
+const MOVED_MS: i64 = 3 * DAY_MS;
+/// The maximum length of the title of a feed in characters.
+pub(super) const TITLE_MAX: usize = 300;
+/// The maximum length of the address of its page in bytes.
+const HOME_MAX: usize = 2_000;
+/// The error of a source that has ended.
+pub(super) const GONE: &str = "status 410: it has ended";
+
+/// The numbers of fetches since the process started.
+#[derive(Default)]
+pub(super) struct Counters {
+    pub(super) succeeded: AtomicU64,
+    pub(super) failed: AtomicU64,
+    pub(super) posts: AtomicU64,
+}
+
+/// Fetches sources.
+pub(crate) struct Reader {
+    pub(super) store: Arc<Store>,
+    pub(super) clock: Clock,
+    pub(super) counters: Counters,
+    allows_private: bool,
+    ca: Option<PathBuf>,
+    bounds: IntervalBounds,
+    http: OnceLock<Arc<Http>>,
+}
+
+impl Reader {
+    pub(super) fn new(store: &Arc<Store>, clock: &Clock, config: &Config) -> Self {
+        let ms = |minutes: u64| i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(MINUTE_MS);
+        Self {
+            store: Arc::clone(store),
+            clock: clock.clone(),
+            counters: Counters::default(),
+            allows_private: config.source.private,
+            ca: config.source.ca.clone(),
+            bounds: IntervalBounds {
+                min: ms(config.source.interval_min),
+                max: ms(config.source.interval_max),
+            },
+            http: OnceLock::new(),
+        }
+    }
+
+    /// Returns what sends the requests.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] when the file of certificates cannot be used.
+    pub(super) fn http(&self) -> Result<Arc<Http>> {
+        if let Some(http) = self.http.get() {
+            return Ok(Arc::clone(http));
+        }
+        let http = Arc::new(Http::new(self.allows_private, self.ca.as_deref())?);
+        Ok(Arc::clone(self.http.get_or_init(|| http)))
+    }
+
+    /// Fetches a source, and returns what it has brought, or why the fetch failed.
+    ///
+    /// # Errors
+    /// `Not found` if it was removed or has another address meanwhile; an error of the store.
+    pub(super) fn fetch(&self, source: SourceKey) -> Result<Fetched> {
+        let record = self.record(source)?;
+        let asked = ask(self.http()?.as_ref(), &record.url, &record.known, self.clock.now());
+        self.take_in(&record, asked)
+    }
+
+    /// Returns the stored data of a source that a fetch needs.
+    ///
+    /// # Errors
+    /// `Not found` if it was removed; an error of the store.
+    pub(super) fn record(&self, source: SourceKey) -> Result<Record> {
+        self.store.read(|tx| sql::record(tx, source))?.ok_or(Error::NotFound)
+    }
+
+    /// Writes the outcome of a fetch.
+    ///
+    /// # Errors
+    /// Those of [`Reader::fetch`].
+    pub(super) fn take_in(&self, record: &Record, asked: Result<Asked, Failure>) -> Result<Fetched> {
+        match asked {
+            Ok(Asked::Feed { mut feed, known, about }) => {
+                let ttl = feed.ttl.map(|minutes| i64::from(minutes) * MINUTE_MS);
+                let wishes = Wishes { fresh: ttl, skip_hours: std::mem::take(&mut feed.skip_hours) };
+                let title = text::shortened(std::mem::take(&mut feed.title), TITLE_MAX);
+                let home = feed.link.take().map(String::from).filter(|home| home.len() <= HOME_MAX);
+                let mut seen = Seen::default();
+                let fetched = arrive::write(&self.store, &self.clock, record, feed, &mut seen)?;
+                self.counters.posts.fetch_add(fetched.inserted, Ordering::Relaxed);
+                let content = Content { title, home, known, seen, wishes };
+                self.succeeded(record, &about, &fetched, Some(content))?;
+                Ok(fetched)
+            }
+            Ok(Asked::NotModified(about)) => {
+                self.succeeded(record, &about, &Fetched::default(), None)?;
+                Ok(Fetched { skipped: record.seen.len(), ..Fetched::default() })
+            }
+            Ok(Asked::Gone) => self.ended(record),
+            Err(failure) => self.failed(record, &failure),
+        }
+    }
+
+    fn succeeded(
+        &self,
+        record: &Record,
+        about: &About,
+        fetched: &Fetched,
+        content: Option<Content>,
+    ) -> Result<()> {
+        let now = self.clock.now();
+        let has_news = fetched.inserted + fetched.updated > 0;
+        let wait = schedule::wait(record.wait, has_news, record.every, self.bounds);
+        let wishes = content.as_ref().map_or(&record.wishes, |content| &content.wishes);
+        let wishes = Wishes { fresh: about.fresh.max(wishes.fresh), ..wishes.clone() };
+        let (moved, url) = moved(record, about, now);
+        let success = Success {
+            now,
+            wait,
+            next: schedule::next(now, wait, record.every, &wishes),
+            inserted: i64::try_from(fetched.inserted).unwrap_or(i64::MAX),
+            moved,
+            url,
+        };
+        self.write(record, move |tx, record| {
+            sql::succeeded(tx, record.key, &success)?;
+            content.as_ref().map_or(Ok(()), |content| sql::set_content(tx, record.key, content))
+        })?;
+        self.counters.succeeded.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn failed(&self, record: &Record, failure: &Failure) -> Result<Fetched> {
+        #[derive(Serialize)]
+        struct Data<'a> {
+            #[serde(rename = "_id")]
+            id: &'a str,
+            name: &'a str,
+            url: &'a str,
+            error: &'a str,
+            failing_since: Timestamp,
+        }
+        let now = self.clock.now();
+        let failures = record.failures + 1;
+        let next = schedule::next_after_failure(now, failures, record.wait, failure.retry_after, self.bounds);
+        let since = record.failing_since.unwrap_or(now);
+        let must_tell = !record.is_told && now - since >= FAILING_MS;
+        self.counters.failed.fetch_add(1, Ordering::Relaxed);
+        tracing::info!(source = record.id, error = failure.reason, "a source could not be fetched");
+        let reason = failure.reason.clone();
+        self.write(record, move |tx, record| {
+            let Record { key, id, name, url, .. } = record;
+            sql::failed(tx, *key, &reason, now, next)?;
+            if must_tell {
+                let data = Data { id, name, url, error: &reason, failing_since: since };
+                let body = outbox::body(Event::SourceFailing.name(), now, &data)?;
+                // Each time that it begins to fail is another event.
+                let subject = format!("{id} {}", since.as_millis());
+                outbox::enqueue(tx, Event::SourceFailing, &subject, Some(&body), now)?;
+                sql::set_told(tx, *key)?;
+                tx.touch(Topic::Webhooks);
+            }
+            Ok(())
+        })?;
+        Ok(Fetched { error: Some(failure.reason.clone()), ..Fetched::default() })
+    }
+
+    fn ended(&self, record: &Record) -> Result<Fetched> {
+        let now = self.clock.now();
+        self.counters.failed.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(source = record.id, "a source has ended");
+        self.write(record, move |tx, record| sql::end(tx, record.key, GONE, now))?;
+        Ok(Fetched { error: Some(GONE.to_owned()), ..Fetched::default() })
+    }
+
+    /// Writes how a fetch went, unless the source has changed meanwhile.
+    ///
+    /// # Errors
+    /// `Not found` if it was removed or has another address; an error of the store.
+    fn write(
+        &self,
+        record: &Record,
+        work: impl Fn(&mut dyn Tx, &Record) -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<()> {
+        let record = record.clone();
+        self.store.write(Isolation::Alone, move |tx| {
+            if !sql::is_same(tx, &record)? {
+                return Err(Error::NotFound);
+            }
+            work(tx, &record)?;
+            tx.touch(Topic::Sources);
+            Ok(())
+        })
+    }
+}
+
+/// The answer of a server, with its content read.
+pub(super) enum Asked {
+    /// The content is the known one.
+    NotModified(About),
+    /// Other content.
+    Feed { feed: Feed, known: Validators, about: About },
+    /// There is no such feed any more.
+    Gone,
+}
+
+/// Asks a server for a feed, and reads it. It needs no database, so it may take its time.
+///
+/// # Errors
+/// Why there is no feed that can be read.
+pub(super) fn ask(http: &Http, url: &str, known: &Validators, now: Timestamp) -> Result<Asked, Failure> {
+    let url = Url::parse(url).map_err(|_| Failure::new("its address cannot be read"))?;
+    let (bytes, charset, validators, about) = match http.get(&url, known, now)? {
+        Answer::NotModified(about) => return Ok(Asked::NotModified(about)),
+        Answer::Gone => return Ok(Asked::Gone),
+        Answer::Content { bytes, charset, validators, about } => (bytes, charset, validators, about),
+    };
+    let from = tidings_feeds::Source { charset: charset.as_deref(), address: Some(&about.address) };
+    // A fault of the reader costs this source alone.
+    let read = catch_unwind(AssertUnwindSafe(|| tidings_feeds::read(&bytes, &from)));
+    match read {
+        Ok(Ok(feed)) => Ok(Asked::Feed { feed, known: validators, about }),
+        Ok(Err(fault)) => Err(Failure::new(format!("it is no feed that can be read: {fault}"))),
+        Err(_) => Err(Failure::new("reading it failed, for a cause that is in the log")),
+    }
+}
+
+/// Returns the address to which a feed has moved, and since when; and its new address, if it has been there for long enough.
+fn moved(record: &Record, about: &About, now: Timestamp) -> (Option<(String, Timestamp)>, Option<String>) {
+    if !about.has_moved {
+        return (None, None);
+    }
+    let to = String::from(about.address.clone());
+    let since = match &record.moved {
+        Some((known, since)) if *known == to => *since,
+        _ => now,
+    };
+    let url = (now - since >= MOVED_MS).then(|| to.clone());
+    (Some((to, since)), url)
+}

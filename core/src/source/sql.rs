@@ -1,0 +1,353 @@
+//! The SQL of sources.
+
+use super::fetch::Validators;
+use super::schedule::Wishes;
+use super::seen::Seen;
+use super::{Source, SourceState};
+use crate::account::Admin;
+use crate::base::clock::Timestamp;
+use crate::profile::history::json_list;
+use crate::record::id::SourceKey;
+use crate::store::{Row, StoreError, Tx};
+
+/// The columns of a [`Source`].
+const COLUMNS: &str =
+    "id, name, title, url, home, topic, tag, every, state, date, posts, next_fetch, last_fetch,
+                       last_success, last_news, failures, failing_since, error";
+
+/// What an administrator sets.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) url: String,
+    pub(super) name: String,
+    pub(super) topic: Vec<String>,
+    pub(super) tag: Vec<String>,
+    /// In milliseconds.
+    pub(super) every: Option<i64>,
+}
+
+/// What a fetch needs to know of a source.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub(super) key: SourceKey,
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) url: String,
+    pub(super) topic: Vec<String>,
+    pub(super) tag: Vec<String>,
+    pub(super) every: Option<i64>,
+    /// The time between two fetches, in milliseconds.
+    pub(super) wait: i64,
+    pub(super) failures: i64,
+    pub(super) failing_since: Option<Timestamp>,
+    pub(super) is_told: bool,
+    pub(super) known: Validators,
+    pub(super) moved: Option<(String, Timestamp)>,
+    pub(super) wishes: Wishes,
+    pub(super) seen: Seen,
+}
+
+/// What a successful fetch changes.
+#[derive(Clone, Debug)]
+pub(super) struct Success {
+    pub(super) now: Timestamp,
+    pub(super) wait: i64,
+    pub(super) next: Timestamp,
+    pub(super) inserted: i64,
+    pub(super) moved: Option<(String, Timestamp)>,
+    /// Its new address, after it has been there for some days.
+    pub(super) url: Option<String>,
+}
+
+/// What a fetch of another content changes, too.
+#[derive(Clone, Debug)]
+pub(super) struct Content {
+    pub(super) title: String,
+    pub(super) home: Option<String>,
+    pub(super) known: Validators,
+    pub(super) seen: Seen,
+    pub(super) wishes: Wishes,
+}
+
+fn list(json: &str) -> Result<Vec<String>, StoreError> {
+    serde_json::from_str(json).map_err(StoreError::other)
+}
+
+/// Reads hours, which are separated by blanks.
+fn hours(text: &str) -> Vec<u8> {
+    text.split(' ').filter_map(|hour| hour.parse().ok()).collect()
+}
+
+fn source(mut row: Row) -> Result<Source, StoreError> {
+    let (name, title, url): (String, String, String) = (row.take(1)?, row.take(2)?, row.take(3)?);
+    let state =
+        usize::try_from(row.take::<i64>(8)?).ok().and_then(|state| SourceState::ALL.get(state).copied());
+    Ok(Source {
+        id: row.take(0)?,
+        name: super::address::shown(&name, &title, &url),
+        url,
+        home: row.take(4)?,
+        topic: list(&row.take::<String>(5)?)?,
+        tag: list(&row.take::<String>(6)?)?,
+        every: row.take::<Option<i64>>(7)?.map(|ms| ms / super::MINUTE_MS),
+        state: state.ok_or_else(|| StoreError::other("a source has an unknown state"))?,
+        date: row.take(9)?,
+        posts: row.take(10)?,
+        next_fetch: row.take(11)?,
+        last_fetch: row.take(12)?,
+        last_success: row.take(13)?,
+        last_news: row.take(14)?,
+        failures: row.take(15)?,
+        failing_since: row.take(16)?,
+        error: row.take(17)?,
+    })
+}
+
+/// Returns all sources in the order of their addresses.
+pub(super) fn list_all(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Source>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM source ORDER BY url");
+    tx.rows(&sql, &[])?.into_iter().map(source).collect()
+}
+
+pub(super) fn count(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<usize, StoreError> {
+    let count: i64 = tx.one("SELECT count(*) FROM source", &[])?.take(0)?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// Returns the key of the source with this id or address. An id comes first.
+pub(super) fn find(tx: &mut dyn Tx, _: &Admin<'_>, source: &str) -> Result<Option<SourceKey>, StoreError> {
+    let sql = "SELECT key FROM source WHERE id = $1 OR url = $1 ORDER BY id = $1 DESC LIMIT 1";
+    tx.row(sql, &[source.into()])?.map(|mut row| row.take(0)).transpose()
+}
+
+/// Returns a source.
+pub(super) fn get(tx: &mut dyn Tx, key: SourceKey) -> Result<Source, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM source WHERE key = $1");
+    source(tx.one(&sql, &[key.into()])?)
+}
+
+/// Returns what an administrator has set.
+pub(super) fn settings(tx: &mut dyn Tx, key: SourceKey) -> Result<Settings, StoreError> {
+    let mut row = tx.one("SELECT url, name, topic, tag, every FROM source WHERE key = $1", &[key.into()])?;
+    Ok(Settings {
+        url: row.take(0)?,
+        name: row.take(1)?,
+        topic: list(&row.take::<String>(2)?)?,
+        tag: list(&row.take::<String>(3)?)?,
+        every: row.take(4)?,
+    })
+}
+
+/// Inserts a source, whose first fetch is at `next`.
+///
+/// # Errors
+/// `Duplicate` if another source has the address.
+pub(super) fn insert(
+    tx: &mut dyn Tx,
+    _: &Admin<'_>,
+    id: &str,
+    settings: &Settings,
+    now: Timestamp,
+    next: Timestamp,
+) -> Result<(), StoreError> {
+    let Settings { url, name, topic, tag, every } = settings;
+    let sql = "INSERT INTO source (id, url, name, title, topic, tag, every, state, date, posts, wait, next_fetch, failures,
+                                   told, seen, skip_hours)
+               VALUES ($1, $2, $3, '', $4, $5, $6, 0, $7, 0, $8, $9, 0, 0, '', '')";
+    let (topic, tag) = (json_list(topic), json_list(tag));
+    let wait = every.unwrap_or(super::schedule::FIRST_MS);
+    let args = [
+        id.into(),
+        url.into(),
+        name.into(),
+        (&topic).into(),
+        (&tag).into(),
+        (*every).into(),
+        now.into(),
+        wait.into(),
+        next.into(),
+    ];
+    tx.run(sql, &args).map(drop)
+}
+
+/// Changes the settings of a source. With another address it is as new, and everything that is known of the old one is
+/// forgotten. With another address or another time between fetches it is fetched at `next`.
+///
+/// # Errors
+/// `Duplicate` if another source has the address.
+pub(super) fn update(
+    tx: &mut dyn Tx,
+    _: &Admin<'_>,
+    key: SourceKey,
+    old: &Settings,
+    settings: &Settings,
+    next: Timestamp,
+) -> Result<(), StoreError> {
+    let Settings { url, name, topic, tag, every } = settings;
+    let (topic, tag) = (json_list(topic), json_list(tag));
+    let sql =
+        "UPDATE source SET url = $2, name = $3, topic = $4, tag = $5, every = $6, wait = coalesce($6, wait)
+               WHERE key = $1";
+    let args = [key.into(), url.into(), name.into(), (&topic).into(), (&tag).into(), (*every).into()];
+    tx.run(sql, &args)?;
+    let moves = old.url != *url;
+    if moves {
+        let sql =
+            "UPDATE source SET etag = NULL, modified = NULL, moved_to = NULL, moved_since = NULL, ttl = NULL,
+                       skip_hours = '', failures = 0, failing_since = NULL, error = NULL, told = 0,
+                       state = CASE WHEN state = 2 THEN 0 ELSE state END WHERE key = $1";
+        tx.run(sql, &[key.into()])?;
+    }
+    if moves || old.every != *every {
+        let sql = "UPDATE source SET next_fetch = $2 WHERE key = $1 AND state = 0";
+        tx.run(sql, &[key.into(), next.into()])?;
+    }
+    Ok(())
+}
+
+pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, key: SourceKey) -> Result<(), StoreError> {
+    tx.run("DELETE FROM source WHERE key = $1", &[key.into()]).map(drop)
+}
+
+/// Pauses a source, or fetches it again from `next` on.
+pub(super) fn set_next(
+    tx: &mut dyn Tx,
+    _: &Admin<'_>,
+    key: SourceKey,
+    next: Option<Timestamp>,
+) -> Result<(), StoreError> {
+    let state = i64::from(next.is_none());
+    // What failed before the pause says nothing about the time after it.
+    let sql = "UPDATE source SET state = $2, next_fetch = $3, failures = 0, failing_since = NULL, told = 0, error = NULL
+               WHERE key = $1";
+    tx.run(sql, &[key.into(), state.into(), next.into()]).map(drop)
+}
+
+/// Returns the sources that are due, those that have waited longest first, each with its address.
+pub(super) fn due(tx: &mut dyn Tx, now: Timestamp) -> Result<Vec<(SourceKey, String)>, StoreError> {
+    // All of them: if there were a limit, many of one host could fill it.
+    let sql = "SELECT key, url FROM source WHERE next_fetch <= $1 ORDER BY next_fetch";
+    let due = |mut row: Row| Ok((row.take(0)?, row.take(1)?));
+    tx.rows(sql, &[now.into()])?.into_iter().map(due).collect()
+}
+
+/// Returns whether a source is still the one that was fetched, at the same address.
+pub(super) fn is_same(tx: &mut dyn Tx, record: &Record) -> Result<bool, StoreError> {
+    let Record { key, id, url, .. } = record;
+    let sql = "SELECT 1 FROM source WHERE key = $1 AND id = $2 AND url = $3";
+    Ok(tx.row(sql, &[(*key).into(), id.into(), url.into()])?.is_some())
+}
+
+/// Returns the time of the next fetch after `now`, if there is one.
+pub(super) fn next_fetch(tx: &mut dyn Tx, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    tx.one("SELECT min(next_fetch) FROM source WHERE next_fetch > $1", &[now.into()])?.take(0)
+}
+
+/// Returns the number of sources, and of those that have failed since `since`.
+pub(super) fn totals(tx: &mut dyn Tx, since: Timestamp) -> Result<(i64, i64), StoreError> {
+    let sql = "SELECT count(*), coalesce(sum(CASE WHEN failing_since <= $1 AND state = 0 THEN 1 ELSE 0 END), 0) FROM source";
+    let mut row = tx.one(sql, &[since.into()])?;
+    Ok((row.take(0)?, row.take(1)?))
+}
+
+/// Returns the addresses of the sources that have failed since `since`.
+pub(crate) fn failing(tx: &mut dyn Tx, since: Timestamp) -> Result<Vec<String>, StoreError> {
+    let sql = "SELECT url FROM source WHERE failing_since <= $1 AND state = 0 ORDER BY url";
+    tx.rows(sql, &[since.into()])?.into_iter().map(|mut row| row.take(0)).collect()
+}
+
+/// Returns what a fetch of a source needs to know; `None` if it was removed.
+pub(super) fn record(tx: &mut dyn Tx, key: SourceKey) -> Result<Option<Record>, StoreError> {
+    let sql = "SELECT id, name, title, url, topic, tag, every, wait, failures, failing_since, told, etag, modified, moved_to,
+                      moved_since, seen, ttl, skip_hours FROM source WHERE key = $1";
+    let Some(mut row) = tx.row(sql, &[key.into()])? else { return Ok(None) };
+    let (name, title, url): (String, String, String) = (row.take(1)?, row.take(2)?, row.take(3)?);
+    Ok(Some(Record {
+        key,
+        id: row.take(0)?,
+        name: super::address::shown(&name, &title, &url),
+        url,
+        topic: list(&row.take::<String>(4)?)?,
+        tag: list(&row.take::<String>(5)?)?,
+        every: row.take(6)?,
+        wait: row.take(7)?,
+        failures: row.take(8)?,
+        failing_since: row.take(9)?,
+        is_told: row.take(10)?,
+        known: Validators { etag: row.take(11)?, modified: row.take(12)? },
+        moved: row.take::<Option<String>>(13)?.zip(row.take(14)?),
+        seen: Seen::unpack(&row.take::<String>(15)?),
+        wishes: Wishes { fresh: row.take(16)?, skip_hours: hours(&row.take::<String>(17)?) },
+    }))
+}
+
+/// Records that a fetch succeeded.
+pub(super) fn succeeded(tx: &mut dyn Tx, key: SourceKey, success: &Success) -> Result<(), StoreError> {
+    let Success { now, wait, next, inserted, moved, url } = success;
+    let sql = "UPDATE source SET last_fetch = $2, last_success = $2, wait = $3, posts = posts + $4,
+                   next_fetch = CASE state WHEN 0 THEN CAST($5 AS bigint) END, last_news = CASE WHEN $4 > 0 THEN $2 ELSE last_news END,
+                   moved_to = $6, moved_since = $7, failures = 0, failing_since = NULL, error = NULL, told = 0
+               WHERE key = $1";
+    let (to, since) = (moved.as_ref().map(|(to, _)| to), moved.as_ref().map(|(_, since)| *since));
+    let args = [
+        key.into(),
+        (*now).into(),
+        (*wait).into(),
+        (*inserted).into(),
+        (*next).into(),
+        to.into(),
+        since.into(),
+    ];
+    tx.run(sql, &args)?;
+    if let Some(url) = url {
+        // If another source is there already, both stay.
+        let sql = "UPDATE source SET url = $2, moved_to = NULL, moved_since = NULL
+                   WHERE key = $1 AND NOT EXISTS (SELECT 1 FROM source WHERE url = $2)";
+        tx.run(sql, &[key.into(), url.into()])?;
+    }
+    Ok(())
+}
+
+/// Records another content of a source.
+pub(super) fn set_content(tx: &mut dyn Tx, key: SourceKey, content: &Content) -> Result<(), StoreError> {
+    let Content { title, home, known, seen, wishes } = content;
+    let sql = "UPDATE source SET title = $2, home = $3, etag = $4, modified = $5, seen = $6, ttl = $7, skip_hours = $8
+               WHERE key = $1";
+    let seen = seen.pack();
+    let hours = wishes.skip_hours.iter().map(u8::to_string).collect::<Vec<_>>().join(" ");
+    let args = [
+        key.into(),
+        title.into(),
+        home.as_ref().into(),
+        known.etag.as_ref().into(),
+        known.modified.as_ref().into(),
+        (&seen).into(),
+        wishes.fresh.into(),
+        (&hours).into(),
+    ];
+    tx.run(sql, &args).map(drop)
+}
+
+/// Records that a fetch failed.
+pub(super) fn failed(
+    tx: &mut dyn Tx,
+    key: SourceKey,
+    error: &str,
+    now: Timestamp,
+    next: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE source SET last_fetch = $2, failures = failures + 1, failing_since = coalesce(failing_since, $2),
+                   error = $3, next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END WHERE key = $1";
+    tx.run(sql, &[key.into(), now.into(), error.into(), next.into()]).map(drop)
+}
+
+/// Records that webhooks were told that a source fails.
+pub(super) fn set_told(tx: &mut dyn Tx, key: SourceKey) -> Result<(), StoreError> {
+    tx.run("UPDATE source SET told = 1 WHERE key = $1", &[key.into()]).map(drop)
+}
+
+/// Records that a source is gone for ever.
+pub(super) fn end(tx: &mut dyn Tx, key: SourceKey, error: &str, now: Timestamp) -> Result<(), StoreError> {
+    let sql = "UPDATE source SET state = 2, next_fetch = NULL, last_fetch = $2, error = $3 WHERE key = $1";
+    tx.run(sql, &[key.into(), now.into(), error.into()]).map(drop)
+}

@@ -1,0 +1,206 @@
+//! Tests of sources, with a web site on this machine.
+
+use std::fmt::Write as _;
+
+use site::{Site, atom, entry};
+
+use super::run::Reader;
+use super::*;
+use crate::Tidings;
+use crate::account::Caller;
+use crate::base::clock::HOUR_MS;
+use crate::base::config::Config;
+use crate::post;
+use crate::record::error::Error;
+use crate::record::scope::Scope;
+use crate::testing::{NOW, Service, service, service_with};
+use crate::webhook::{self, ListDeliveries};
+
+mod fetches;
+mod site;
+
+/// Returns a service that fetches from this machine.
+fn reading() -> Service {
+    service_with(with_private())
+}
+
+fn with_private() -> Config {
+    let mut config = Config::default();
+    config.source.private = true;
+    config
+}
+
+fn add(tidings: &Tidings, url: &str) -> String {
+    let add = Add { url: url.into(), topic: Some(vec!["news".into()]), ..Add::default() };
+    tidings.call(&Caller::Operator, add).unwrap().id.to_string()
+}
+
+fn fetch(tidings: &Tidings, source: &str) -> Fetched {
+    tidings.call(&Caller::Operator, Fetch { source_obi: source.into() }).unwrap()
+}
+
+fn get(tidings: &Tidings, source: &str) -> Source {
+    tidings.call(&Caller::Operator, Get { source_obi: source.into() }).unwrap().source
+}
+
+/// Returns a change of nothing.
+fn unchanged(source: &str) -> Update {
+    Update { source_obi: source.into(), url: None, name: None, topic: None, tag: None, every: None }
+}
+
+/// Returns the titles of all posts in order of their addresses.
+fn titles(tidings: &Tidings) -> Vec<String> {
+    let list = tidings.call(&Caller::Operator, post::List::default()).unwrap();
+    let mut posts: Vec<_> = list.posts.into_iter().map(|post| (post.url, post.title)).collect();
+    posts.sort();
+    posts.into_iter().map(|(_, title)| title).collect()
+}
+
+fn counts(fetched: &Fetched) -> [u64; 3] {
+    assert_eq!(fetched.error, None);
+    [fetched.inserted, fetched.updated, fetched.skipped]
+}
+
+#[test]
+fn entries_become_posts_and_follow_their_feed() {
+    let service = reading();
+    let site = Site::start();
+    site.gives("/feed", &atom("Campus", &[entry(1, "One"), entry(2, "Two")]));
+    let source = add(&service, &site.url("/feed"));
+    let first = fetch(&service, &source);
+    assert_eq!(counts(&first), [2, 0, 0]);
+    assert_eq!(first.posts.iter().map(|post| &*post.title).collect::<Vec<_>>(), ["One", "Two"]);
+    assert_eq!(counts(&fetch(&service, &source)), [0, 0, 2], "nothing has changed");
+
+    site.gives("/feed", &atom("Campus", &[entry(3, "Three"), entry(2, "Second")]));
+    assert_eq!(counts(&fetch(&service, &source)), [1, 1, 0]);
+    assert_eq!(titles(&service), ["One", "Second", "Three"], "a removed entry stays");
+    let shown = get(&service, &source);
+    assert_eq!((&*shown.name, shown.posts, shown.error), ("Campus", 3, None));
+    assert_eq!(shown.topic, ["news"]);
+    assert_eq!([shown.last_fetch, shown.last_success, shown.last_news], [Some(NOW); 3]);
+}
+
+#[test]
+fn what_administrators_have_changed_stays() {
+    let service = reading();
+    let site = Site::start();
+    site.gives("/feed", &atom("Campus", &[entry(1, "One"), entry(2, "Two")]));
+    let source = add(&service, &site.url("/feed"));
+    let ids: Vec<String> = fetch(&service, &source).posts.into_iter().map(|post| post.id).collect();
+    let draft = post::Draft { topic: Some(vec!["sport".into()]), ..post::Draft::default() };
+    service.call(&Caller::Operator, post::Update { post_obi: ids[0].clone(), draft }).unwrap();
+    service.call(&Caller::Operator, post::Remove { post_obi: ids[1].clone() }).unwrap();
+
+    site.gives("/feed", &atom("Campus", &[entry(1, "First"), entry(2, "Second")]));
+    assert_eq!(counts(&fetch(&service, &source)), [0, 1, 1], "the removed post does not come back");
+    assert_eq!(titles(&service), ["First"]);
+    let post = service.call(&Caller::Guest, post::Get { post_obi: ids[0].clone() }).unwrap().post;
+    assert_eq!(post.topic.texts(), ["sport"]);
+}
+
+#[test]
+fn an_article_of_two_sources_is_one_post() {
+    let service = reading();
+    let site = Site::start();
+    let other = entry(1, "The same").replace("/1\"", "/1?utm_source=other\"");
+    site.gives("/one", &atom("One", &[entry(1, "Article")]));
+    site.gives("/two", &atom("Two", &[other, entry(2, "Another")]));
+    let [one, two] = ["/one", "/two"].map(|path| add(&service, &site.url(path)));
+    assert_eq!(counts(&fetch(&service, &one)), [1, 0, 0]);
+    assert_eq!(counts(&fetch(&service, &two)), [1, 0, 1]);
+    assert_eq!(titles(&service), ["Article", "Another"], "the first source keeps its post");
+    service.call(&Caller::Operator, Remove { source_obi: one }).unwrap();
+    assert_eq!(titles(&service), ["Article", "Another"], "the posts of a removed source stay");
+}
+
+#[test]
+fn a_post_that_was_imported_before_belongs_to_the_source_that_has_it() {
+    let service = reading();
+    let site = Site::start();
+    let draft = post::Draft {
+        title: Some("By hand".into()),
+        url: Some("https://a.example/1".into()),
+        ..post::Draft::default()
+    };
+    service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+    site.gives("/feed", &atom("Campus", &[entry(1, "One")]));
+    let source = add(&service, &site.url("/feed"));
+    assert_eq!(counts(&fetch(&service, &source)), [0, 1, 0]);
+    site.gives("/feed", &atom("Campus", &[entry(1, "First")]));
+    assert_eq!(counts(&fetch(&service, &source)), [0, 1, 0]);
+    assert_eq!(titles(&service), ["First"]);
+}
+
+#[test]
+fn settings_of_a_source_are_checked_and_changed() {
+    let service = service();
+    let added = |add: Add| match service.call(&Caller::Operator, add) {
+        Ok(added) => Ok(added.id.to_string()),
+        Err(Error::BadRequest(problem)) => Err(problem.field.unwrap_or("no field")),
+        Err(error) => panic!("{error:?}"),
+    };
+    let with = |url: &str| Add { url: url.into(), ..Add::default() };
+    let source = added(with("https://a.example/feed#top")).unwrap();
+    assert_eq!(get(&service, &source).url, "https://a.example/feed");
+    assert_eq!(get(&service, "https://A.example/feed#x").name, "a.example");
+    for (wrong, field) in [
+        (with("https://a.example/feed"), "url"),
+        (with("a.example"), "url"),
+        (with("http://127.0.0.1/"), "url"),
+        (Add { name: Some("a\nb".into()), ..with("https://b.example/") }, "name"),
+        (Add { every: Some(10_081), ..with("https://b.example/") }, "every"),
+        (Add { every: Some(-1), ..with("https://b.example/") }, "every"),
+        (Add { topic: Some(vec![String::new()]), ..with("https://b.example/") }, "topic"),
+        (Add { tag: Some(vec!["x".repeat(101)]), ..with("https://b.example/") }, "tag"),
+    ] {
+        assert_eq!(added(wrong), Err(field));
+    }
+    let update = |update: Update| service.call(&Caller::Operator, update);
+    let none = unchanged(&source);
+    update(Update { name: Some("News".into()), every: Some(30), ..none.clone() }).unwrap();
+    update(Update { tag: Some(vec!["a".into()]), ..none.clone() }).unwrap();
+    let shown = get(&service, &source);
+    assert_eq!((&*shown.name, shown.every, shown.tag), ("News", Some(30), vec!["a".to_owned()]));
+    update(Update { every: Some(0), ..none.clone() }).unwrap();
+    assert_eq!(get(&service, &source).every, None);
+    added(with("https://b.example/")).unwrap();
+    let taken = update(Update { url: Some("https://b.example/".into()), ..none });
+    assert!(matches!(taken, Err(Error::BadRequest(URL_TAKEN))), "{taken:?}");
+}
+
+#[test]
+fn sources_are_for_administrators_and_keys_with_the_scope() {
+    let service = service();
+    let add = || Add { url: "https://a.example/".into(), ..Add::default() };
+    for (caller, expected) in [
+        (Caller::Guest, "bad token"),
+        (service.member("ann"), "Not admin"),
+        (service.key(Scope::Posts), "Not admin"),
+    ] {
+        assert_eq!(service.call(&caller, add()).unwrap_err().to_string(), expected);
+        assert_eq!(service.call(&caller, List {}).unwrap_err().to_string(), expected);
+    }
+    service.call(&service.key(Scope::Sources), add()).unwrap();
+    assert_eq!(service.call(&service.admin("boss"), List {}).unwrap().sources.len(), 1);
+}
+
+#[test]
+fn lists_are_exported_and_imported() {
+    let service = service();
+    let opml = "<opml><body><outline text='Campus &amp; town'><outline text='A' xmlUrl='https://a.example/f?a=1&amp;b=2' \
+                category='x'/><outline text='B' xmlUrl='ftp://b.example/'/></outline></body></opml>";
+    let import = |opml: &str| service.call(&Caller::Operator, Import { opml: opml.into() });
+    let imported = import(opml).unwrap();
+    assert_eq!((imported.inserted, imported.skipped, imported.errors[0].line), (1, 0, 2));
+    let exported = service.call(&Caller::Operator, Export {}).unwrap().opml;
+    let outline = "    <outline type=\"rss\" text=\"A\" xmlUrl=\"https://a.example/f?a=1&amp;b=2\" \
+                   category=\"/Campus &amp; town,x\"/>\n";
+    assert!(exported.contains(outline), "{exported}");
+    let again = import(&exported).unwrap();
+    assert_eq!((again.inserted, again.skipped, again.errors), (0, 1, vec![]));
+    service.call(&Caller::Operator, Remove { source_obi: "https://a.example/f?a=1&b=2".into() }).unwrap();
+    assert_eq!(import(&exported).unwrap().inserted, 1);
+    assert_eq!(service.call(&Caller::Operator, Export {}).unwrap().opml, exported);
+    assert!(import("no list").is_err() && import(&"x".repeat(OPML_MAX + 1)).is_err());
+}

@@ -1,0 +1,251 @@
+//! Tests of what servers answer, and of the times of fetches.
+
+use std::io::Write as _;
+
+use super::site::Page;
+use super::*;
+use crate::base::clock::DAY_MS;
+
+fn error(tidings: &Tidings, source: &str) -> String {
+    fetch(tidings, source).error.unwrap()
+}
+
+#[test]
+fn a_request_is_conditional_and_honest() {
+    let service = reading();
+    let site = Site::start();
+    site.answers("/feed", 200, "last-modified: Fri, 20 Nov 2026 08:36:00 GMT\r\n", atom("A", &[]).as_bytes());
+    let source = add(&service, &site.url("/feed"));
+    for _ in 0..2 {
+        fetch(&service, &source);
+    }
+    let requests = site.requests();
+    let has =
+        |request: &String, header: &str| request.to_ascii_lowercase().contains(&format!("\r\n{header}"));
+    assert!(!has(&requests[0], "if-modified-since"));
+    assert!(has(&requests[1], "if-modified-since: fri, 20 nov 2026 08:36:00 gmt\r\n"), "{requests:?}");
+    assert!(has(&requests[0], "user-agent: tidings/") && has(&requests[0], "accept-encoding: gzip, br\r\n"));
+}
+
+#[test]
+fn compressed_and_other_encodings_are_read() {
+    let service = reading();
+    let site = Site::start();
+    let feed = |n| atom("A", &[entry(n, "Packed")]);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(feed(1).as_bytes()).unwrap();
+    site.answers("/gzip", 200, "content-encoding: gzip\r\n", &gzip.finish().unwrap());
+    let mut br = Vec::new();
+    brotli::CompressorWriter::new(&mut br, 4096, 1, 20).write_all(feed(2).as_bytes()).unwrap();
+    site.answers("/br", 200, "content-encoding: br\r\n", &br);
+    let latin = atom("A", &[entry(3, "Café")]);
+    let latin: Vec<u8> = latin.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    site.answers("/latin", 200, "content-type: application/xml; charset=\"iso-8859-1\"\r\n", &latin);
+    for path in ["/gzip", "/br", "/latin"] {
+        let source = add(&service, &site.url(path));
+        assert_eq!(counts(&fetch(&service, &source)), [1, 0, 0], "{path}");
+    }
+    assert_eq!(titles(&service), ["Packed", "Packed", "Café"]);
+    site.answers("/zstd", 200, "content-encoding: zstd\r\n", b"x");
+    let source = add(&service, &site.url("/zstd"));
+    assert_eq!(error(&service, &source), "it is compressed in a way that was not asked for");
+}
+
+#[test]
+fn failures_are_shown_and_repeated_more_rarely() {
+    let service = reading();
+    let site = Site::start();
+    site.answers("/feed", 503, "retry-after: 7200\r\n", b"");
+    let source = add(&service, &site.url("/feed"));
+    assert_eq!(error(&service, &source), "status 503");
+    let shown = get(&service, &source);
+    assert_eq!((shown.failures, shown.failing_since, shown.last_success), (1, Some(NOW), None));
+    assert!(shown.next_fetch.unwrap() - NOW >= 2 * HOUR_MS);
+    site.answers("/feed", 200, "", b"<html><body>Sorry</body></html>");
+    assert!(error(&service, &source).starts_with("it is no feed that can be read: line 1"));
+    assert_eq!(get(&service, &source).failures, 2);
+    site.gives("/feed", &atom("A", &[]));
+    assert_eq!(counts(&fetch(&service, &source)), [0, 0, 0]);
+    let shown = get(&service, &source);
+    assert_eq!((shown.failures, shown.failing_since, shown.error), (0, None, None));
+}
+
+#[test]
+fn a_source_that_fails_for_two_weeks_is_told_once() {
+    let service = reading();
+    let hook = webhook::Add {
+        name: "ops".into(),
+        url: "https://ops.example.org/".into(),
+        events: vec!["source.failing".into()],
+    };
+    service.call(&Caller::Operator, hook).unwrap();
+    let told = || service.call(&Caller::Operator, ListDeliveries {}).unwrap().deliveries.len();
+    let site = Site::start();
+    let source = add(&service, &site.url("/feed"));
+    assert_eq!(error(&service, &source), "status 404");
+    service.clock().advance(14 * DAY_MS - 1);
+    error(&service, &source);
+    assert_eq!(told(), 0);
+    for _ in 0..2 {
+        service.clock().advance(HOUR_MS);
+        error(&service, &source);
+    }
+    assert_eq!(told(), 1);
+    let failing = |at| service.store().read(|tx| sql::failing(tx, at)).unwrap();
+    assert_eq!(failing(service.clock().now() - FAILING_MS), [site.url("/feed")]);
+    site.gives("/feed", &atom("A", &[]));
+    fetch(&service, &source);
+    site.answers("/feed", 500, "", b"");
+    error(&service, &source);
+    service.clock().advance(15 * DAY_MS);
+    error(&service, &source);
+    assert_eq!(told(), 2, "it has failed anew");
+}
+
+#[test]
+fn a_feed_that_has_moved_for_days_has_a_new_address() {
+    let service = reading();
+    let site = Site::start();
+    site.gives("/new", &atom("A", &[entry(1, "One")]));
+    let source = add(&service, &site.url("/old"));
+    let address = || get(&service, &source).url;
+    for (status, days, expected) in [(302, 30, "/old"), (301, 1, "/old"), (308, 2, "/old"), (308, 0, "/new")]
+    {
+        site.answers("/old", status, "location: /new\r\n", b"");
+        fetch(&service, &source);
+        assert_eq!(address(), site.url(expected), "{status}");
+        service.clock().advance(days * DAY_MS);
+    }
+    site.answers("/new", 410, "", b"");
+    assert_eq!(error(&service, &source), "status 410: it has ended");
+    let shown = get(&service, &source);
+    assert_eq!((shown.state, shown.next_fetch), (SourceState::Ended, None));
+    service.call(&Caller::Operator, Resume { source_obi: source.clone() }).unwrap();
+    assert_eq!(get(&service, &source).state, SourceState::Active);
+}
+
+#[test]
+fn what_changes_during_a_fetch_wins() {
+    let service = reading();
+    let site = Site::start();
+    site.gives("/feed", &atom("Old", &[entry(1, "One")]));
+    let reader = service.sources().reader();
+    let begun = |source: &str| {
+        let key = service
+            .store()
+            .read(|tx| tx.one("SELECT key FROM source WHERE id = $1", &[source.into()])?.take(0));
+        let record = reader.record(key.unwrap()).unwrap();
+        let asked = run::ask(reader.http().unwrap().as_ref(), &record.url, &record.known, NOW);
+        (record, asked)
+    };
+    let source = add(&service, &site.url("/feed"));
+    let (record, asked) = begun(&source);
+    let moved = Update { url: Some(site.url("/new")), ..unchanged(&source) };
+    service.call(&Caller::Operator, moved).unwrap();
+    assert!(matches!(reader.take_in(&record, asked), Err(Error::NotFound)));
+    let shown = get(&service, &source);
+    assert_eq!((&*shown.name, shown.posts, shown.last_fetch), ("127.0.0.1", 0, None));
+
+    let source = add(&service, &site.url("/feed"));
+    let (record, asked) = begun(&source);
+    service.call(&Caller::Operator, Remove { source_obi: source }).unwrap();
+    add(&service, &site.url("/other"));
+    assert!(matches!(reader.take_in(&record, asked), Err(Error::NotFound)));
+    assert!(titles(&service).is_empty());
+}
+
+#[test]
+fn only_another_address_or_time_makes_a_source_due() {
+    let service = reading();
+    let site = Site::start();
+    site.answers("/feed", 503, "retry-after: 7200\r\n", b"");
+    let source = add(&service, &site.url("/feed"));
+    error(&service, &source);
+    let next = |update: Update| {
+        service.call(&Caller::Operator, update).unwrap();
+        get(&service, &source).next_fetch.unwrap()
+    };
+    assert!(next(Update { name: Some("News".into()), ..unchanged(&source) }) - NOW >= 2 * HOUR_MS);
+    assert_eq!(next(Update { every: Some(30), ..unchanged(&source) }), NOW);
+    error(&service, &source);
+    assert_eq!(next(Update { url: Some(site.url("/new")), ..unchanged(&source) }), NOW);
+    assert_eq!(get(&service, &source).failures, 0);
+}
+
+#[test]
+fn no_server_makes_a_fetch_large_or_long() {
+    let service = reading();
+    let site = Site::start();
+    site.answers("/circle", 302, "location: /circle\r\n", b"");
+    site.answers("/away", 302, "location: file:///etc/passwd\r\n", b"");
+    site.sets("/flood", Page::Flood);
+    site.sets("/trickle", Page::Trickle);
+    let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    bomb.write_all(&vec![b'x'; 20 << 20]).unwrap();
+    site.answers("/bomb", 200, "content-encoding: gzip\r\n", &bomb.finish().unwrap());
+    for (path, expected) in [
+        ("/circle", "it redirects too often"),
+        ("/away", "it redirects to no address of the web"),
+        ("/flood", "it is larger than 16 MiB"),
+        ("/trickle", "no answer in time"),
+        ("/bomb", "it is larger than 16 MiB"),
+    ] {
+        let source = add(&service, &site.url(path));
+        assert_eq!(error(&service, &source), expected, "{path}");
+    }
+    assert_eq!(site.requests().iter().filter(|request| request.starts_with("GET /circle")).count(), 6);
+}
+
+#[test]
+fn a_private_address_is_refused_wherever_it_is_named() {
+    let service = service();
+    let refused = Reader::new(&service.0.store, service.clock(), service.config());
+    let site = Site::start();
+    let url = url::Url::parse(&site.url("/feed")).unwrap();
+    let answer = refused.http().unwrap().get(&url, &super::super::fetch::Validators::default(), NOW);
+    assert_eq!(answer.unwrap_err().reason, "the host has a private address");
+    assert!(site.requests().is_empty());
+}
+
+#[test]
+fn the_feeds_of_a_page_are_found() {
+    let service = reading();
+    let site = Site::start();
+    let link = "<html><link rel=alternate type=application/rss+xml href=/feed title='The news'>";
+    site.answers("/", 200, "content-type: text/html\r\n", link.as_bytes());
+    site.gives("/feed", &atom("Campus", &[]));
+    let found = |path: &str| {
+        let discover = Discover { url: site.url(path) };
+        let found = service.call(&Caller::Operator, discover).unwrap();
+        let mut shown = found.error.unwrap_or_default();
+        for FoundFeed { url, title } in found.feeds {
+            write!(shown, "{} {title}", url.rsplit_once('/').unwrap().1).unwrap();
+        }
+        shown
+    };
+    assert_eq!([found("/"), found("/feed"), found("/none")], ["feed The news", "feed Campus", "status 404"]);
+}
+
+#[test]
+fn the_thread_fetches_what_is_due_and_no_slow_server_holds_it_up() {
+    let service = reading();
+    let site = Site::start();
+    site.gives("/feed", &atom("A", &[entry(1, "One")]));
+    site.sets("/trickle", Page::Trickle);
+    let slow: Vec<String> = (0..2).map(|_| site.url("/trickle")).collect();
+    add(&service, &slow[0]);
+    let [source, paused] = [site.url("/feed"), site.url("/paused")].map(|url| add(&service, &url));
+    service.call(&Caller::Operator, Pause { source_obi: paused.clone() }).unwrap();
+    service.clock().advance(HOUR_MS);
+    service.start_background().unwrap();
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while get(&service, &source).last_success.is_none() {
+        assert!(std::time::Instant::now() < end, "the source is not fetched");
+        std::thread::yield_now();
+    }
+    assert_eq!(titles(&service), ["One"]);
+    assert_eq!(
+        (get(&service, &paused).state, get(&service, &paused).last_fetch),
+        (SourceState::Paused, None)
+    );
+}
