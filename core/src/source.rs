@@ -70,7 +70,7 @@ pub enum SourceState {
     Active,
     /// An administrator has paused it.
     Paused,
-    /// Its server says that it is gone for ever.
+    /// Its server says that it is gone permanently (status 410).
     Ended,
 }
 
@@ -156,7 +156,7 @@ pub struct SourceDetail {
     pub source: Source,
 }
 
-/// What a fetch of a source has brought.
+/// The result of a fetch of a source.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Fetched {
     /// The number of new posts.
@@ -174,7 +174,7 @@ pub struct Fetched {
     /// The entries that could not be read, at most 100.
     #[schema(max_items = 100)]
     pub errors: Vec<LineError>,
-    /// What was wrong with the feed as a whole, for people.
+    /// The faults of the feed as a whole, human-readable.
     #[schema(max_items = 100)]
     pub warnings: Vec<String>,
     /// Why the fetch failed; null if it succeeded.

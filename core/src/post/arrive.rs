@@ -23,7 +23,7 @@ pub(crate) struct Arrival {
     is_known: bool,
 }
 
-/// What became of an entry.
+/// The outcome of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrived {
     Inserted {

@@ -28,7 +28,7 @@ const VALIDATOR_MAX: usize = 500;
 const ACCEPT: &str = "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, \
                       application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, text/html;q=0.5, */*;q=0.3";
 
-/// What tells a server which content is known already.
+/// The validators of the last content: they ask for it only if it has changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Validators {
     pub(super) etag: Option<String>,
@@ -46,12 +46,12 @@ pub(super) enum Answer {
     Gone,
 }
 
-/// What an answer says besides its content.
+/// The headers of an answer that matter.
 #[derive(Debug)]
 pub(super) struct About {
     /// The address that answered.
     pub(super) address: Url,
-    /// Whether the feed has moved there for ever.
+    /// Whether the feed has moved there permanently.
     pub(super) has_moved: bool,
     /// The milliseconds for which the answer stays good.
     pub(super) fresh: Option<i64>,

@@ -23,7 +23,7 @@ pub(crate) struct IntervalBounds {
     pub(crate) max: i64,
 }
 
-/// What a feed says about the times at which it is fetched.
+/// The wishes of a feed about when it is fetched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wishes {
     /// The milliseconds for which its content stays good.
@@ -70,7 +70,7 @@ pub(super) fn next_after_failure(
     now + spread(wait.max(asked.unwrap_or_default().min(ASKED_MAX_MS)))
 }
 
-/// Returns a time with up to a tenth more, so that sources that were added together are not fetched together for ever.
+/// Returns a time with up to a tenth more, so that sources that were added together are soon fetched at different times.
 fn spread(ms: i64) -> i64 {
     ms.max(MINUTE_MS) + ms / 10 * i64::from(random::<1>()[0]) / 255
 }

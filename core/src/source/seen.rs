@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen(HashMap<u64, u64>);
 
-/// What is known of an entry.
+/// How an entry compares with what earlier fetches found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     /// It was not there before.

@@ -15,7 +15,7 @@ const COLUMNS: &str =
     "id, name, title, url, home, topic, tag, every, state, date, posts, next_fetch, last_fetch,
                        last_success, last_news, failures, failing_since, error";
 
-/// What an administrator sets.
+/// The fields that an administrator sets.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) url: String,
@@ -26,7 +26,7 @@ pub(super) struct Settings {
     pub(super) every: Option<i64>,
 }
 
-/// What a fetch needs to know of a source.
+/// The data of a source that a fetch needs.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) key: SourceKey,
@@ -47,7 +47,7 @@ pub(super) struct Record {
     pub(super) seen: Seen,
 }
 
-/// What a successful fetch changes.
+/// The changes of a successful fetch.
 #[derive(Clone, Debug)]
 pub(super) struct Success {
     pub(super) now: Timestamp,
@@ -59,7 +59,7 @@ pub(super) struct Success {
     pub(super) url: Option<String>,
 }
 
-/// What a fetch of another content changes, too.
+/// The further changes of a fetch with other content.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
     pub(super) title: String,
@@ -346,7 +346,7 @@ pub(super) fn set_told(tx: &mut dyn Tx, key: SourceKey) -> Result<(), StoreError
     tx.run("UPDATE source SET told = 1 WHERE key = $1", &[key.into()]).map(drop)
 }
 
-/// Records that a source is gone for ever.
+/// Records that a source has ended.
 pub(super) fn end(tx: &mut dyn Tx, key: SourceKey, error: &str, now: Timestamp) -> Result<(), StoreError> {
     let sql = "UPDATE source SET state = 2, next_fetch = NULL, last_fetch = $2, error = $3 WHERE key = $1";
     tx.run(sql, &[key.into(), now.into(), error.into()]).map(drop)

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -13,6 +14,8 @@ use super::page::root;
 
 /// The address of the server in the documentation.
 const DOCUMENTED_ADDRESS: &str = "127.0.0.1:8080";
+/// The port of the site in the documentation whose feed is a source.
+pub(super) const SITE_PORT: &str = "8089";
 /// A script in place of cargo, which runs the binary that is already built.
 const CARGO: &str = r#"#!/bin/sh
 [ "$1 $2 $3" = "run --release --" ] || exit 97
@@ -25,13 +28,14 @@ exec target/release/tidings "$@"
 /// waits for the posts.
 const BEGIN: &str = r#"
 set -euo pipefail
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 curl() {
     command curl -s "$@" | tee answer.json
     grep -q '"result":"success"' answer.json
 }
 tidings() {
     command tidings "$@"
-    if [ "$1 ${2-}" = "post import" ]; then
+    if [ "$1 ${2-}" = "post import" ] || [ "$1 ${2-}" = "source add" ]; then
         until command curl -s "http://127.0.0.1:8080/get_popularity_newsfeed" | grep -q _id; do sleep 0.05; done
     fi
 }
@@ -74,6 +78,8 @@ impl Shell {
     pub(super) fn run(&self, script: &str) -> (i32, String) {
         let path = self.directory.path();
         let script = format!("{BEGIN}{script}\n").replace(DOCUMENTED_ADDRESS, &self.address);
+        let site = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let script = script.replace(SITE_PORT, &site.to_string());
         fs::write(path.join("script.sh"), script).unwrap();
         let mut limited = bash(path);
         limited.args(["-c", &format!("exec timeout --foreground {RUN_MAX} bash -x script.sh")]);

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use tidings_tests::{Tmux, command, wait_until};
 
-use super::page::Page;
+use super::page::{Page, root};
+use super::shell::SITE_PORT;
 use crate::programs::static_binary;
 
 /// The address of the server in the tour.
@@ -40,13 +41,14 @@ fn the_tour_runs_with_a_static_binary_that_sees_no_other_file() {
 /// Runs the tour. `install` makes the program at its path.
 fn runs(install: impl FnOnce(&Path)) {
     let tour = Page::named("README.md").tour();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let [free, site] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap()).map(|free| free.local_addr().unwrap());
     let terminal = Tmux::open(150, 140);
     let bin = terminal.directory().join("target/release");
     fs::create_dir_all(&bin).unwrap();
     install(&bin.join("tidings"));
+    symlink(root().join("tests"), terminal.directory().join("tests")).unwrap();
     // The server ends even if a step fails.
-    let tour = tour.replace(ADDRESS, &free.to_string());
+    let tour = tour.replace(ADDRESS, &free.to_string()).replace(SITE_PORT, &site.port().to_string());
     let script = format!("trap 'kill $(jobs -p)' EXIT\n{tour}\necho the first tour ends\n{tour}\n");
     fs::write(terminal.directory().join("tour.sh"), script).unwrap();
     terminal.runs("bash tour.sh; echo ended: $?");
@@ -66,6 +68,9 @@ fn runs(install: impl FnOnce(&Path)) {
     assert!(!second.contains("error:") && !second.contains("null"), "{second}");
     let shown = first;
     let has = |text: &str| assert!(shown.contains(text), "{text:?} is missing:\n{shown}");
+    // The source, and its newest post in a feed.
+    has("40 new, 0 changed, 0 already there");
+    has("Enabling the next-generation trait solver on nightly");
     // The feed before the like, and after it.
     has("new in ");
     has("because you liked “");

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What a path answers.
+/// The answer of a path.
 #[derive(Clone)]
 pub(super) enum Page {
     /// A status, headers and a content.
