@@ -63,6 +63,7 @@ const ARGUMENTS: &[(&str, &str, Kind)] = &[
     ("source remove", "source", Kind::Source),
     ("source pause", "source", Kind::Source),
     ("source fetch", "source", Kind::Source),
+    ("feed source", "source", Kind::Source),
     ("notice show", "id", Kind::Notice),
     ("notice edit", "id", Kind::Notice),
     ("notice remove", "id", Kind::Notice),

@@ -8,13 +8,14 @@ use clap::{Args, Subcommand};
 use tidings_client::Service;
 use tidings_client::shown::number::{count, number};
 use tidings_core::newsfeed::{
-    self, FeedPost, FeedPosts, LIMIT_MAX, ListPopular, ListRecommended, ListTopic, Newsfeed, Why,
+    self, FeedPost, FeedPosts, LIMIT_MAX, ListPopular, ListRecommended, ListSource, ListTopic, Newsfeed, Why,
 };
 
 use crate::failure::Failure;
 use crate::output::{Page, Style, local, stream_pages};
 use crate::post;
 use crate::session::Session;
+use crate::source::Named;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Feed {
@@ -29,6 +30,14 @@ pub(crate) enum Feed {
     Topic {
         /// The topic or tag
         name: String,
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// List the posts of a source, newest first
+    #[command(after_help = "Example: tidings feed source https://news.example.org/feed.xml")]
+    Source {
+        #[command(flatten)]
+        named: Named,
         #[command(flatten)]
         paging: Paging,
     },
@@ -63,6 +72,12 @@ pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure
         Feed::Topic { name, paging } => answer(session, paging, |service, page| {
             service.call(ListTopic { category_name: name.clone(), page, format: None })
         }),
+        Feed::Source { named, paging } => {
+            let source_obi = named.found(session)?.id;
+            answer(session, paging, |service, page| {
+                service.call(ListSource { source_obi: source_obi.clone(), page })
+            })
+        }
         Feed::Weights(command) => weights::run(session, command),
     }
 }

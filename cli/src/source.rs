@@ -177,7 +177,7 @@ impl Named {
         })
     }
 
-    fn found(&self, session: &Session) -> Result<Source, Failure> {
+    pub(crate) fn found(&self, session: &Session) -> Result<Source, Failure> {
         let source_obi = self.whole(session)?.into_owned();
         let found = session.service.call(source::Get { source_obi });
         Ok(found.map_err(|error| self.unknown(error))?.source)

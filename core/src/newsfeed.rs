@@ -13,6 +13,7 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::base::clock::Timestamp;
 use crate::base::keyed::OwnSet;
+use crate::post::{PostSource, origin};
 use crate::profile::history;
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::id::PostKey;
@@ -68,7 +69,7 @@ pub use answer::{FeedPost, FeedPosts, Newsfeed, SignalShares, Why};
 pub use entry::{FeedEntry, entries};
 pub use learner::learn;
 pub use learning::Learned;
-pub use operations::{ListPopular, ListRecommended, ListTopic, ListTopicV1, Paging};
+pub use operations::{ListPopular, ListRecommended, ListSource, ListTopic, ListTopicV1, Paging};
 pub use order::{LIMIT, LIMIT_MAX};
 pub use own_likes::{has_own_likes, with_own_likes};
 pub use page::FeedPage;
@@ -190,6 +191,25 @@ pub fn likes(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Vec<
             None => history::likes(tx, &member, items.iter().map(|item| item.key))?,
         })
     })
+}
+
+/// Returns the source of each post of a page, if it has one.
+///
+/// # Errors
+/// An error of the store.
+pub fn sources(tidings: &Tidings, page: &FeedPage) -> Result<Vec<Option<PostSource>>> {
+    Ok(tidings.store().read(|tx| origin::sources(tx, page.items().iter().map(|item| item.key)))?)
+}
+
+/// Returns the posts of the source with this id, newest first.
+///
+/// # Errors
+/// `Not found` without such a source, and the errors of [`popular`].
+pub fn of_source(tidings: &Tidings, id: &str, page: &Page<'_>) -> Result<FeedPage> {
+    let source = tidings.store().read(|tx| origin::source_key(tx, id))?.ok_or(Error::NotFound)?;
+    let (reader, name) = (Reader::new(tidings)?, item::origin(source));
+    let (order, first) = (reader.index.topic(&name), reader.index.topic_page(&name, reader.now));
+    reader.page(page, &[FeedKind::topic(&name)], order, first)
 }
 
 /// The index and the time on which the answer to a request is based.

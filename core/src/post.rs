@@ -32,6 +32,7 @@ pub(crate) mod index;
 mod list;
 pub(crate) mod news;
 mod operations;
+pub(crate) mod origin;
 pub(crate) mod recount;
 pub(crate) mod reindex;
 mod rows;
@@ -47,6 +48,7 @@ pub use import::{FEED_MAX, Format, ImportPosts, ImportReport, import};
 pub use list::{LIST_MAX, List, PostList};
 pub use news::NewPost;
 pub use operations::{Get, Hide, Insert, Like, ListCategories, Remove, Unhide, Unlike, Update, View};
+pub use origin::PostSource;
 
 use acts::{Act, Kind};
 pub(crate) use stats::PostStats;
@@ -115,6 +117,10 @@ pub struct PostDetail {
     /// The tags of the post.
     #[schema(value_type = Vec<Word>, max_items = 50)]
     pub tag: JsonList,
+    /// The source that has brought the post, if one has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub source: Option<PostSource>,
 }
 
 /// The answer to getting a post.
@@ -230,7 +236,7 @@ fn submit(tidings: &Tidings, identity: Identity, post: String, kind: Kind) -> Pe
 }
 
 /// Returns the id in the form that the store uses.
-fn known(id: Option<ObjectId>) -> Result<String> {
+pub(crate) fn known(id: Option<ObjectId>) -> Result<String> {
     id.map(|id| id.to_string()).ok_or(Error::NotFound)
 }
 
@@ -245,15 +251,17 @@ fn texts_in(json: &str) -> Result<Vec<String>> {
 }
 
 mod sql {
-    use super::{Category, Error, GetPost, JsonList, Post, PostDetail, Result, Tx};
+    use super::{Category, Error, GetPost, JsonList, Post, PostDetail, Result, Tx, origin};
 
     pub(super) fn get(tx: &mut dyn Tx, id: &str) -> Result<GetPost> {
         let sql = format!(
-            "SELECT {}, p.post, p.topic, p.tag FROM post p JOIN post_stats s ON s.post = p.key WHERE p.id = $1",
+            "SELECT {}, p.post, p.topic, p.tag, p.key FROM post p JOIN post_stats s ON s.post = p.key WHERE p.id = $1",
             Post::COLUMNS
         );
         let mut row = tx.row(&sql, &[id.into()])?.ok_or(Error::NotFound)?;
+        let source = origin::sources(tx, std::iter::once(row.take(Post::WIDTH + 3)?))?.pop().flatten();
         let post = PostDetail {
+            source,
             shown: Post::take(&mut row)?,
             post: row.take(Post::WIDTH)?,
             topic: JsonList(row.take(Post::WIDTH + 1)?),

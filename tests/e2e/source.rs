@@ -43,6 +43,39 @@ fn the_server_fetches_a_source_and_its_entries_become_posts() {
 }
 
 #[test]
+fn readers_see_the_source_of_a_post() {
+    let (server, site) = (server(), Site::start());
+    let boss = server.admin();
+    let entries: Vec<String> = (1..=12).map(|n| format!("Entry {n}")).collect();
+    site.gives("/feed", &feed("Campus", &entries.iter().map(String::as_str).collect::<Vec<_>>()));
+    let id = boss.post("/add_source", json!({ "url": site.url("/feed") })).succeeded().text("/_id");
+    for n in 0..8 {
+        let post = json!({ "title": format!("Own {n}"), "url": format!("https://own.example/{n}"), "date": "2020-01-01" });
+        let _ = boss.post("/insert_post", post).succeeded();
+    }
+    let guest = server.anyone();
+    let feed = |path: &str| guest.get(path).succeeded().list("newsfeed").to_vec();
+    let of_source = format!("/get_newsfeed_of_source/{id}");
+    wait_until("the posts of the source are there", || feed(&of_source).len() == 12);
+    wait_until("all posts are there", || feed("/get_popularity_newsfeed").len() == 20);
+    let source = json!({ "_id": id, "name": "Campus", "url": site.url("/feed") });
+    assert!(feed(&of_source).iter().all(|post| post.get("source").is_none()));
+    let with_sources = feed("/get_popularity_newsfeed?source=1");
+    let of_campus =
+        |posts: &[serde_json::Value]| posts.iter().filter(|post| post["source"] == source).count();
+    assert_eq!((of_campus(&with_sources[..10]), of_campus(&with_sources)), (5, 12));
+    let post = with_sources.iter().find(|post| post["source"] == source).unwrap()["_id"].as_str().unwrap();
+    assert_eq!(guest.get(&format!("/get_post/{post}")).succeeded().body["post"]["source"], source);
+    let own = with_sources.iter().find(|post| post.get("source").is_none()).unwrap()["_id"].as_str().unwrap();
+    assert!(guest.get(&format!("/get_post/{own}")).succeeded().body["post"].get("source").is_none());
+    assert_eq!(guest.get("/get_newsfeed_of_source/0123456789abcdef01234567").result(), "Not found");
+    assert_eq!(guest.get("/get_popularity_newsfeed?source=2").result(), "bad request");
+    let _ = boss.get(&format!("/remove_source/{id}")).succeeded();
+    assert_eq!(guest.get(&of_source).result(), "Not found");
+    assert!(feed("/get_popularity_newsfeed?source=1").iter().all(|post| post.get("source").is_none()));
+}
+
+#[test]
 fn the_command_line_shows_what_arrives() {
     let (server, site) = (server(), Site::start());
     site.gives("/feed", &feed("Campus", &["One", "Two"]));
@@ -65,6 +98,8 @@ fn the_command_line_shows_what_arrives() {
     let _ = cli(&["source", "edit", "Campus", "--name", "The campus", "--every", "30"]).succeeded();
     let shown = cli(&["source", "show", "The campus"]).succeeded().stdout;
     assert!(shown.contains("30 minutes") && shown.contains(&url), "{shown}");
+    let read = cli(&["feed", "source", "The campus"]).succeeded().stdout;
+    assert!(read.contains("Second") && read.contains("Three"), "{read}");
     let exported = cli(&["source", "export"]).succeeded().stdout;
     assert!(exported.contains(&format!("xmlUrl=\"{url}\"")), "{exported}");
     let _ = cli(&["source", "pause", &url]).succeeded();

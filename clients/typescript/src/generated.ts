@@ -4406,7 +4406,7 @@ export interface components {
              */
             readonly next?: string | null;
         };
-        /** @description What a fetch of a source has brought. */
+        /** @description The result of a fetch of a source. */
         readonly Fetched: {
             /**
              * Format: int64
@@ -4430,7 +4430,7 @@ export interface components {
             readonly posts: readonly components["schemas"]["ArrivedPost"][];
             /** @description The entries that could not be read, at most 100. */
             readonly errors: readonly components["schemas"]["LineError"][];
-            /** @description What was wrong with the feed as a whole, for people. */
+            /** @description The faults of the feed as a whole, human-readable. */
             readonly warnings: readonly string[];
             /**
              * @description Why the fetch failed; null if it succeeded.
@@ -6603,17 +6603,17 @@ export interface components {
              * @description The name of the source, at most 100 characters on one line; by default the title of the feed.
              * @example Campus news
              */
-            readonly name: string;
+            readonly name?: string | null;
             /** @description The topics that its posts get, up to 50, each of 1 to 100 characters. */
-            readonly topic: readonly string[];
+            readonly topic?: readonly string[] | null;
             /** @description The tags that its posts get beside those of the feed, up to 50, each of 1 to 100 characters. */
-            readonly tag: readonly string[];
+            readonly tag?: readonly string[] | null;
             /**
              * Format: int64
              * @description The minutes between two fetches, 1 to 10,080; 0, the default, for as often as suits the source.
              * @example 60
              */
-            readonly every: number;
+            readonly every?: number | null;
         };
         /** @description The sources. */
         readonly Sources: {
@@ -6943,7 +6943,7 @@ export interface components {
             readonly posts: readonly components["schemas"]["ArrivedPost"][];
             /** @description The entries that could not be read, at most 100. */
             readonly errors: readonly components["schemas"]["LineError"][];
-            /** @description What was wrong with the feed as a whole, for people. */
+            /** @description The faults of the feed as a whole, human-readable. */
             readonly warnings: readonly string[];
             /**
              * @description Why the fetch failed; null if it succeeded.

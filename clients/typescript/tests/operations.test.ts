@@ -270,7 +270,12 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
     },
     async importSources() {
         const { opml } = await boss.exportSources();
-        assert.deepEqual(await boss.importSources({ opml }), { inserted: 0, skipped: 1, errors: [] });
+        assert.deepEqual(await boss.importSources({ opml }), { result: "success", inserted: 0, skipped: 1, errors: [] });
+    },
+    async getNewsfeedOfSource() {
+        const { source } = await boss.getSource({ source_obi: "https://source.invalid/feed" });
+        assert.deepEqual((await guest().getNewsfeedOfSource({ source_obi: source._id })).newsfeed, []);
+        assert.equal((await attempt(guest().getNewsfeedOfSource({ source_obi: "0".repeat(24) }))).result, "Not found");
     },
     async removeSource() {
         await boss.removeSource({ source_obi: "https://source.invalid/feed" });

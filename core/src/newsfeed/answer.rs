@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::post::Post;
+use crate::post::{Post, PostSource};
 use crate::record::answer::Ready;
 use crate::record::schema::Switch;
 
@@ -17,6 +17,10 @@ pub struct FeedPost {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<Switch>)]
     pub liked: Option<i64>,
+    /// With `?source=1`: the source that has brought the post, if one has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub source: Option<PostSource>,
     /// With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]

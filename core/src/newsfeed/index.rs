@@ -29,6 +29,8 @@ const DIVERSE_LENGTH: usize = 1_500;
 /// The number of the first posts of the guests' recommended feed that cover as many topics as possible: a newcomer shows an
 /// interest by the posts that they open among these.
 const COVERING: usize = 30;
+/// The number of the most popular posts from which the first ten are chosen.
+const POPULAR_CHOICE: usize = 1_000;
 /// The number of tags that the history of a member records for an opened topic feed.
 const COMMONEST_TAGS: usize = 10;
 
@@ -154,7 +156,7 @@ impl FeedIndex {
         let order = |kind, keys, feed: fn(&Self) -> &GuestFeed| {
             Arc::new(Order::after(before.map(|before| &*feed(before).order), kind, keys, now))
         };
-        let popular = order(FeedKind::Popular, index.most_popular(now), |i| &i.popular_feed);
+        let popular = order(FeedKind::Popular, index.most_popular(now, config), |i| &i.popular_feed);
         let recommended = index.most_recommendable(0, &index.popular, now, config);
         let recommended = order(FeedKind::Recommended, recommended, |i| &i.recommended_feed);
         index.popular_feed = index.guest_feed(popular, now);
@@ -318,14 +320,24 @@ impl FeedIndex {
         commonest_tags(items.filter(|item| item.about.date <= at && !item.has_ended(at)).take(LIMIT))
     }
 
-    /// Sorts the posts by heat; posts without views and likes follow, newest first.
-    fn most_popular(&self, now: Timestamp) -> Vec<PostKey> {
-        let shown = || self.items.iter().filter(|item| !item.has_ended(now));
-        let mut hot: Vec<_> = shown().filter_map(|item| Some((item.heat?, item.key))).collect();
+    /// Sorts the posts by heat; posts without views and likes follow, newest first. No source fills the first ten places.
+    fn most_popular(&self, now: Timestamp, config: &Feed) -> Vec<PostKey> {
+        let item = |at: u32| &self.items[at as usize];
+        let shown = || self.positions().filter(|at| !item(*at).has_ended(now));
+        let mut hot: Vec<_> = shown().filter_map(|at| Some((item(at).heat?, at))).collect();
         // The sort is stable, so ties stay newest first.
         hot.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let cold = shown().filter(|item| item.heat.is_none()).map(|item| item.key);
-        hot.into_iter().map(|(_, key)| key).chain(cold).collect()
+        let cold = shown().filter(|at| item(*at).heat.is_none());
+        let mut ranking: Vec<u32> = hot.into_iter().map(|(_, at)| at).chain(cold).collect();
+        let source = |at: u32| {
+            // The source is the last label.
+            let labels = self.labels().of(at);
+            if item(at).about.source.is_some() { &labels[labels.len() - 1..] } else { &[] }
+        };
+        let choice = &ranking[..ranking.len().min(POPULAR_CHOICE)];
+        let first = ranking::diversify(choice, source, |_| config.diverse_max, ranking::WINDOW);
+        ranking.retain(|at| !first.contains(at));
+        first.into_iter().chain(ranking).map(|at| self.key(at)).collect()
     }
 
     /// Ranks fresh and popular posts of all topics, from the position `first` on, given the popularity of all posts by

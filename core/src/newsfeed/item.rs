@@ -11,7 +11,7 @@ use crate::base::clock::Timestamp;
 use crate::base::keyed::Unkeyed;
 use crate::post::Post;
 use crate::post::feed_rows::FeedRow;
-use crate::record::id::PostKey;
+use crate::record::id::{PostKey, SourceKey};
 
 /// A post of the feed index.
 #[derive(Debug)]
@@ -33,7 +33,9 @@ pub(super) struct About {
     pub(super) topic: Box<[Arc<str>]>,
     pub(super) tag: Box<[Arc<str>]>,
     pub(super) features: Features,
-    /// Hashes of the topics and the site, which the diversity of feeds is based on.
+    /// The name of the feed of the source, if the post has one.
+    pub(super) source: Option<Arc<str>>,
+    /// Hashes of the topics, and of the source or the site, which the diversity of feeds is based on.
     pub(super) labels: Box<[Feature]>,
     /// A hash of the row, to detect changes.
     fingerprint: u64,
@@ -45,7 +47,7 @@ impl Item {
         // The hash is only compared with an earlier one of the same post, so a collision affects that post only.
         let mut hasher = Unkeyed::default();
         (&row.title, &row.url, &row.host, &row.img, row.date).hash(&mut hasher);
-        (&row.topic, &row.tag, &row.keyword).hash(&mut hasher);
+        (&row.topic, &row.tag, &row.keyword, row.source).hash(&mut hasher);
         let fingerprint = hasher.finish();
         let FeedRow { key, end_date, heat, .. } = row;
         let about = match before.filter(|before| before.about.fingerprint == fingerprint) {
@@ -57,6 +59,7 @@ impl Item {
                     &row.keyword,
                 ),
                 labels: labels(&row),
+                source: row.source.map(|source| names.get(&origin(source))),
                 topic: row.topic.iter().map(|name| names.get(name)).collect(),
                 tag: row.tag.iter().map(|name| names.get(name)).collect(),
                 id: row.id.as_str().into(),
@@ -110,10 +113,16 @@ fn to_json(post: &Post) -> Box<str> {
     serde_json::to_string(post).expect("a post has text keys and serialises without errors").into()
 }
 
-/// Returns the labels of a post. The site is a word, so a topic with the name of a site is a different label.
+/// Returns the labels of a post. The source or the site is a word, so a topic with the name of a site is a different label.
 fn labels(row: &FeedRow) -> Box<[Feature]> {
     let topics = row.topic.iter().map(|name| feature(Kind::Topic, name));
-    topics.chain([feature(Kind::Word, &row.host)]).collect()
+    let from = row.source.map_or_else(|| row.host.clone(), origin);
+    topics.chain([feature(Kind::Word, &from)]).collect()
+}
+
+/// Returns the name of the feed of a source. No topic or tag has it, because they have no such character.
+pub(super) fn origin(source: SourceKey) -> String {
+    format!("\0{}", source.as_i64())
 }
 
 /// Interned names: many posts share a topic or a tag.

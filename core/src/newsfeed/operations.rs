@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{FeedPage, Newsfeed, Page};
+use crate::post::known;
 use crate::record::answer::Encoded;
 use crate::record::error::{Error, Problem, Result};
-use crate::record::operation::{Access, Operation, Spec, Work};
+use crate::record::id::ObjectId;
+use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::schema::{FeedFormat, Switch};
 use crate::{Caller, Tidings};
 
@@ -28,6 +30,9 @@ pub struct Paging {
     /// 1: each post has `why`, the reason why it is in the newsfeed.
     #[schema(value_type = Option<Switch>)]
     pub why: Option<i64>,
+    /// 1: each post that a source has brought has `source`, its name and address.
+    #[schema(value_type = Option<Switch>)]
+    pub source: Option<i64>,
     /// See [`Page::resumes`]. A server does not read it.
     #[serde(skip)]
     pub resumes: bool,
@@ -49,13 +54,18 @@ impl Paging {
         is_on(self.why, Problem::invalid("why", "why is 0 or 1"))
     }
 
+    /// Returns whether posts have `source`.
+    fn has_sources(&self) -> Result<bool> {
+        is_on(self.source, Problem::invalid("source", "source is 0 or 1"))
+    }
+
     /// Returns whether posts have the fields of a post only, so that their answer is the same for all callers who get the page.
     ///
     /// # Errors
     /// `bad request`.
     pub fn is_plain(&self) -> Result<bool> {
-        let (likes, why) = (self.has_likes()?, self.has_why()?);
-        Ok(!likes && !why)
+        let (likes, why, sources) = (self.has_likes()?, self.has_why()?, self.has_sources()?);
+        Ok(!likes && !why && !sources)
     }
 
     /// Returns the answer with the page of a feed.
@@ -65,15 +75,17 @@ impl Paging {
         caller: &Caller,
         feed: impl FnOnce(&Page<'_>) -> Result<FeedPage>,
     ) -> Result<Newsfeed> {
-        let (likes, why) = (self.has_likes()?, self.has_why()?);
+        let (likes, why, sources) = (self.has_likes()?, self.has_why()?, self.has_sources()?);
         let feed = super::with_own_likes(tidings, caller, feed(&self.page())?)?;
-        if !likes && !why {
+        if !likes && !why && !sources {
             return Ok(Newsfeed::new(Arc::clone(feed.answer())));
         }
         let likes = likes.then(|| super::likes(tidings, caller, &feed)).transpose()?;
         // The page was read for this caller.
         let why = why.then(|| super::why::of_page(tidings, caller, &feed)).transpose()?;
-        Ok(Newsfeed::new(Arc::new(feed.answer_with(likes.as_deref(), why.as_deref()))))
+        let sources = sources.then(|| super::sources(tidings, &feed)).transpose()?;
+        let answer = feed.answer_with(likes.as_deref(), why.as_deref(), sources.as_deref());
+        Ok(Newsfeed::new(Arc::new(answer)))
     }
 }
 
@@ -192,6 +204,33 @@ impl Operation for ListTopic {
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
         Some(of_guest(self, tidings))
+    }
+}
+
+/// Get the posts of a source, newest first
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ListSource {
+    /// The `_id` of the source
+    #[schema(value_type = ObjectId)]
+    pub source_obi: String,
+    /// The page.
+    #[serde(rename = "..")]
+    pub page: Paging,
+}
+
+impl Operation for ListSource {
+    type Answer = Newsfeed;
+    const SPEC: Spec = Spec::get(GROUP, "/get_newsfeed_of_source/{source_obi}", Access::Anyone)
+        .public()
+        .or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Newsfeed> {
+        let id = known(ObjectId::parse(&self.source_obi))?;
+        self.page.answer(tidings, caller, |page| super::of_source(tidings, &id, page))
+    }
+
+    fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 }
 

@@ -10,7 +10,7 @@ use super::next::Next;
 use super::order::FeedKind;
 use super::why::Reasons;
 use crate::base::clock::Timestamp;
-use crate::post::Post;
+use crate::post::{Post, PostSource};
 use crate::record::answer::Encoded;
 
 const LIKED: &[u8] = br#","liked":1}"#;
@@ -69,13 +69,18 @@ impl FeedPage {
 
     /// Returns the complete answer, `{"result":"success","newsfeed":[…],"next":…}`.
     pub fn answer(&self) -> &Arc<Encoded> {
-        self.0.answer.get_or_init(|| Arc::new(Encoded::new(self.encode(None, None))))
+        self.0.answer.get_or_init(|| Arc::new(Encoded::new(self.encode(None, None, None))))
     }
 
-    /// Returns the complete answer with more in each post: `liked`, 0 or 1, from [`super::likes`], and `why` from
-    /// [`super::why`].
-    pub fn answer_with(&self, likes: Option<&[bool]>, why: Option<&Reasons>) -> Encoded {
-        Encoded::new(self.encode(likes, why))
+    /// Returns the complete answer with more in each post: `liked`, 0 or 1, from [`super::likes`], `why` from
+    /// [`super::why`], and `source` from [`super::sources`].
+    pub fn answer_with(
+        &self,
+        likes: Option<&[bool]>,
+        why: Option<&Reasons>,
+        sources: Option<&[Option<PostSource>]>,
+    ) -> Encoded {
+        Encoded::new(self.encode(likes, why, sources))
     }
 
     /// Returns the page with other counts of likes, each with the place of its post on the page.
@@ -115,7 +120,12 @@ impl FeedPage {
         &self.0.items
     }
 
-    fn encode(&self, likes: Option<&[bool]>, why: Option<&Reasons>) -> Vec<u8> {
+    fn encode(
+        &self,
+        likes: Option<&[bool]>,
+        why: Option<&Reasons>,
+        sources: Option<&[Option<PostSource>]>,
+    ) -> Vec<u8> {
         let Content { items, next, .. } = &*self.0;
         let posts: usize = items.iter().map(|item| item.json.len() + NOT_LIKED.len()).sum();
         let more = why.map_or(0, Reasons::len);
@@ -130,6 +140,12 @@ impl FeedPage {
             if let Some(likes) = likes {
                 answer.pop();
                 answer.extend_from_slice(if likes[n] { LIKED } else { NOT_LIKED });
+            }
+            if let Some(source) = sources.and_then(|sources| sources[n].as_ref()) {
+                answer.pop();
+                answer.extend_from_slice(br#","source":"#);
+                serde_json::to_writer(&mut answer, source).expect("texts are written to memory");
+                answer.push(b'}');
             }
             if let Some(why) = why {
                 answer.pop();

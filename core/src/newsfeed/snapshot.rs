@@ -25,7 +25,7 @@ pub(super) struct Snapshot {
     /// Dates by position.
     pub(super) dates: Vec<Timestamp>,
     pub(super) labels: Labels,
-    /// The posts of each topic or tag, newest first.
+    /// The posts of each topic, tag or source, newest first.
     pub(super) topics: HashMap<Arc<str>, Arc<Order>>,
     /// Freshness by position.
     pub(super) fresh: Vec<f32>,
@@ -73,6 +73,9 @@ impl Snapshot {
         let ending = at_positions().filter(|(_, item)| item.end_date.is_some()).map(|(at, _)| at).collect();
         let mut labelled: HashMap<Arc<str>, Vec<PostKey>> = HashMap::new();
         for item in items {
+            if let Some(source) = &item.about.source {
+                labelled.entry(Arc::clone(source)).or_default().push(item.key);
+            }
             for (at, name) in item.about.topic.iter().chain(&item.about.tag).enumerate() {
                 // A tag with the name of a topic does not list the post twice.
                 let topics = &item.about.topic;

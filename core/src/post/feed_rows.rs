@@ -4,7 +4,7 @@ use super::heat::{self, Decay};
 use super::{Tx, change, texts_in};
 use crate::base::clock::Timestamp;
 use crate::record::error::Result;
-use crate::record::id::PostKey;
+use crate::record::id::{PostKey, SourceKey};
 use crate::store::{Row, StoreError, row_each};
 
 /// The data of a post that newsfeeds need.
@@ -28,6 +28,8 @@ pub(crate) struct FeedRow {
     pub(crate) fav: i64,
     /// The popularity, see [`super::heat`]; `None` without views and likes.
     pub(crate) heat: Option<f64>,
+    /// The source that has brought the post.
+    pub(crate) source: Option<SourceKey>,
 }
 
 impl FeedRow {
@@ -55,7 +57,8 @@ pub(crate) fn likes_of(
 fn columns(decay: Decay) -> String {
     let of_heat = decay.columns();
     format!(
-        "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date, s.view, s.fav, {of_heat}"
+        "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date, s.view, s.fav,
+         (SELECT source FROM post_source WHERE post = p.key), {of_heat}"
     )
 }
 
@@ -170,6 +173,7 @@ fn feed_row(row: &mut Row, decay: Decay) -> Result<FeedRow> {
         end_date: row.take(10)?,
         view: row.take(11)?,
         fav: row.take(12)?,
-        heat: decay.take_from(row, 13)?,
+        source: row.take(13)?,
+        heat: decay.take_from(row, 14)?,
     })
 }

@@ -129,6 +129,7 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<newsfeed::ListRecommended>();
     visitor.visit::<newsfeed::ListPopular>();
     visitor.visit::<newsfeed::ListTopic>();
+    visitor.visit::<newsfeed::ListSource>();
     visitor.visit::<newsfeed::ListTopicV1>();
     visitor.visit::<newsfeed::GetWeights>();
     visitor.visit::<newsfeed::LearnWeights>();

@@ -78,12 +78,6 @@ pub(super) fn named(source: &str) -> String {
     parse(source, true).map_or_else(|_| source.to_owned(), String::from)
 }
 
-/// Returns the name of a source as people see it: the given one, or else the title of the feed, or its host.
-pub(super) fn shown(name: &str, title: &str, url: &str) -> String {
-    let host = || Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
-    [name, title].into_iter().find(|text| !text.is_empty()).map_or_else(host, str::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

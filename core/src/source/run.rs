@@ -103,7 +103,8 @@ impl Reader {
     /// Those of [`Reader::fetch`].
     pub(super) fn take_in(&self, record: &Record, asked: Result<Asked, Failure>) -> Result<Fetched> {
         match asked {
-            Ok(Asked::Feed { mut feed, known, about }) => {
+            Ok(Asked::Feed { feed, known, about }) => {
+                let mut feed = *feed;
                 let ttl = feed.ttl.map(|minutes| i64::from(minutes) * MINUTE_MS);
                 let wishes = Wishes { fresh: ttl, skip_hours: std::mem::take(&mut feed.skip_hours) };
                 let title = text::shortened(std::mem::take(&mut feed.title), TITLE_MAX);
@@ -222,7 +223,7 @@ pub(super) enum Asked {
     /// The content is the known one.
     NotModified(About),
     /// Other content.
-    Feed { feed: Feed, known: Validators, about: About },
+    Feed { feed: Box<Feed>, known: Validators, about: About },
     /// There is no such feed any more.
     Gone,
 }
@@ -242,7 +243,7 @@ pub(super) fn ask(http: &Http, url: &str, known: &Validators, now: Timestamp) ->
     // A fault of the reader costs this source alone.
     let read = catch_unwind(AssertUnwindSafe(|| tidings_feeds::read(&bytes, &from)));
     match read {
-        Ok(Ok(feed)) => Ok(Asked::Feed { feed, known: validators, about }),
+        Ok(Ok(feed)) => Ok(Asked::Feed { feed: Box::new(feed), known: validators, about }),
         Ok(Err(fault)) => Err(Failure::new(format!("it is no feed that can be read: {fault}"))),
         Err(_) => Err(Failure::new("reading it failed, for a cause that is in the log")),
     }

@@ -6,6 +6,7 @@ use super::seen::Seen;
 use super::{Source, SourceState};
 use crate::account::Admin;
 use crate::base::clock::Timestamp;
+use crate::post::origin::shown_name;
 use crate::profile::history::json_list;
 use crate::record::id::SourceKey;
 use crate::store::{Row, StoreError, Tx};
@@ -84,7 +85,7 @@ fn source(mut row: Row) -> Result<Source, StoreError> {
         usize::try_from(row.take::<i64>(8)?).ok().and_then(|state| SourceState::ALL.get(state).copied());
     Ok(Source {
         id: row.take(0)?,
-        name: super::address::shown(&name, &title, &url),
+        name: shown_name(&name, &title, &url),
         url,
         home: row.take(4)?,
         topic: list(&row.take::<String>(5)?)?,
@@ -265,7 +266,7 @@ pub(super) fn record(tx: &mut dyn Tx, key: SourceKey) -> Result<Option<Record>, 
     Ok(Some(Record {
         key,
         id: row.take(0)?,
-        name: super::address::shown(&name, &title, &url),
+        name: shown_name(&name, &title, &url),
         url,
         topic: list(&row.take::<String>(4)?)?,
         tag: list(&row.take::<String>(5)?)?,

@@ -3,7 +3,9 @@
 use http::HeaderValue;
 use http::header::{HeaderName, LINK};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use tidings_core::newsfeed::{self, ListPopular, ListRecommended, ListTopic, ListTopicV1, Newsfeed};
+use tidings_core::newsfeed::{
+    self, ListPopular, ListRecommended, ListSource, ListTopic, ListTopicV1, Newsfeed,
+};
 use tidings_core::operation::Operation;
 
 use crate::filter::lane::{Lane, Lanes};
@@ -26,6 +28,7 @@ pub(crate) fn handlers() -> Vec<Route> {
         Route::of::<ListPopular>().answered_by(popular),
         Route::of::<ListTopicV1>().answered_by(topic_v1),
         Route::of::<ListTopic>().answered_by(topic),
+        Route::of::<ListSource>(),
     ]
 }
 

@@ -41,7 +41,8 @@ fn the_tour_runs_with_a_static_binary_that_sees_no_other_file() {
 /// Runs the tour. `install` makes the program at its path.
 fn runs(install: impl FnOnce(&Path)) {
     let tour = Page::named("README.md").tour();
-    let [free, site] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap()).map(|free| free.local_addr().unwrap());
+    let [free, site] =
+        [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap()).map(|free| free.local_addr().unwrap());
     let terminal = Tmux::open(150, 140);
     let bin = terminal.directory().join("target/release");
     fs::create_dir_all(&bin).unwrap();
