@@ -7,9 +7,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_client::shown::number::{count, number};
-use tidings_core::source::{
-    self, Add, Discover, Export, Fetch, Fetched, Import, List, Source, SourceState, Update,
-};
+use tidings_client::shown::source::{brought, facts, state};
+use tidings_core::source::{self, Add, Discover, Export, Fetch, Fetched, Import, List, Source, Update};
 
 use crate::failure::{Failure, REFUSED};
 use crate::ids;
@@ -194,15 +193,8 @@ fn fetched(session: &Session, answer: &Fetched) -> Result<ExitCode, Failure> {
         for post in &answer.posts {
             page.line(&post.title);
         }
-        let Fetched { inserted, updated, skipped, .. } = *answer;
         if answer.error.is_none() {
-            let counts = format!(
-                "{} new, {} changed, {} already there",
-                number(inserted),
-                number(updated),
-                number(skipped)
-            );
-            page.note(&counts);
+            page.note(&brought(answer));
         }
         for error in &answer.errors {
             page.note(&format!("line {}: {}", error.line, error.reason));
@@ -245,37 +237,9 @@ fn list(session: &Session) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Returns the state as people see it.
-fn state(source: &Source) -> &'static str {
-    match source.state {
-        SourceState::Active if source.error.is_some() => "failing",
-        state => state.name(),
-    }
-}
-
 fn describe(page: &mut Page, source: &Source) {
-    let date = |date: Option<_>| date.map_or_else(|| "never".to_owned(), local);
-    let mut fields = vec![
-        ("Id", source.id.clone()),
-        ("Name", source.name.clone()),
-        ("Address", source.url.clone()),
-        ("Page", source.home.clone().unwrap_or_default()),
-        ("Topics", source.topic.join(", ")),
-        ("Tags", source.tag.join(", ")),
-        ("Every", source.every.map_or_else(|| "as suits it".to_owned(), |every| format!("{every} minutes"))),
-        ("State", state(source).to_owned()),
-        ("Added", local(source.date)),
-        ("Posts", number(source.posts)),
-        ("Last fetch", date(source.last_fetch)),
-        ("Last success", date(source.last_success)),
-        ("Last news", date(source.last_news)),
-        ("Next fetch", date(source.next_fetch)),
-    ];
-    if let (Some(since), Some(error)) = (source.failing_since, &source.error) {
-        fields.push(("Failures", format!("{} since {}", number(source.failures), local(since))));
-        fields.push(("Error", error.clone()));
-    }
-    fields.retain(|(_, value)| !value.is_empty());
+    let mut fields = vec![("Id", source.id.clone()), ("Name", source.name.clone())];
+    fields.extend(facts(source, local));
     page.fields(&fields);
 }
 

@@ -1,6 +1,7 @@
-//! How programs show people what they cannot show as it is: errors, texts that others wrote, numbers and QR codes.
+//! How programs show people what they cannot show as it is: errors, texts that others wrote, numbers, sources and QR codes.
 
 pub mod advice;
 pub mod escape;
 pub mod number;
 pub mod qr;
+pub mod source;

@@ -348,7 +348,8 @@ impl Heard {
         let raise = |version: &mut i64, number: fn(&Changes) -> i64| {
             *version += i64::from(last.is_none_or(|last| number(last) != number(new)));
         };
-        let Changes { posts, notices, feedback, members, counts, terms, audit, .. } = &mut self.changes;
+        let Changes { posts, notices, feedback, members, counts, terms, audit, sources, .. } =
+            &mut self.changes;
         raise(posts, |changes| changes.posts);
         raise(notices, |changes| changes.notices);
         raise(feedback, |changes| changes.feedback);
@@ -356,6 +357,7 @@ impl Heard {
         raise(counts, |changes| changes.counts);
         raise(terms, |changes| changes.terms);
         raise(audit, |changes| changes.audit);
+        raise(sources, |changes| changes.sources);
         self.rounds += u64::from(last.is_none());
     }
 }

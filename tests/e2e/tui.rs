@@ -1,6 +1,7 @@
 //! The terminal UI in a real terminal while a server runs on the same database.
 
 mod remote;
+mod sources;
 mod terminal;
 
 use std::fs;

@@ -12,6 +12,7 @@ use tidings_core::feedback::Feedback;
 use tidings_core::notice::{FullNotice, SavedDraft as SharedDraft};
 use tidings_core::post::Post;
 use tidings_core::profile::Lists;
+use tidings_core::source::Source;
 
 use crate::draft::{Drafts, SavedDraft};
 use crate::problem::Problem;
@@ -61,6 +62,7 @@ pub(crate) enum Query {
     Member(String),
     Audit { before: Option<i64> },
     VerifyAudit,
+    Sources,
 }
 
 /// The data of the overview.
@@ -139,6 +141,7 @@ pub(crate) enum Answer {
     Member(Box<Member>),
     Audit(AuditPage),
     Verified(Verification),
+    Sources(Vec<Source>),
 }
 
 /// The figures of a range of days, the terms searched most often in the last 24 hours, and those searched more than usual.

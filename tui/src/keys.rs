@@ -101,6 +101,7 @@ pub(crate) static GLOBAL: Table = table!(
     bind(&[ch('6')], Action::Screen(5), "Analytics", ""),
     bind(&[ch('7')], Action::Screen(6), "Log", ""),
     bind(&[ch('8')], Action::Screen(7), "Audit", ""),
+    bind(&[ch('9')], Action::Screen(8), "Sources", ""),
     bind(&[key(Tab)], Action::NextScreen, "the next screen", ""),
     bind(&[key(KeyCode::BackTab)], Action::PreviousScreen, "the previous screen", ""),
     bind(&[key(Esc)], Action::Back, "back", ""),
@@ -266,6 +267,15 @@ pub(crate) static AUDIT: Table = table!(
     "Audit",
     bind(&[ch('v')], Action::Verify, "verify that no record was changed or removed", "verify"),
     bind(&[ch('m')], Action::More, "load older records", "more"),
+);
+
+pub(crate) static SOURCES: Table = table!(
+    "Sources",
+    bind(&[ch('n')], Action::New, "add a source, and fetch it", "new"),
+    bind(&[ch('e')], Action::Edit, "edit", "edit"),
+    bind(&[ch('f')], Action::Fetch, "fetch now, and tell what arrived", "fetch"),
+    bind(&[ch(' ')], Action::Toggle, "pause, or fetch again", "pause"),
+    bind(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
 );
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use crate::text::{fit, width};
 pub(crate) const LEAST: (u16, u16) = (40, 12);
 
 /// The names of the screens, in the order of their number keys.
-pub(crate) const TITLES: [&str; 8] =
-    ["Overview", "Notices", "Feedback", "Members", "Posts", "Analytics", "Log", "Audit"];
+pub(crate) const TITLES: [&str; 9] =
+    ["Overview", "Notices", "Feedback", "Members", "Posts", "Analytics", "Log", "Audit", "Sources"];
 
 /// The areas of the frame.
 #[derive(Clone, Copy, Debug)]
@@ -48,14 +48,19 @@ pub(crate) fn tabs(area: Rect, current: usize, open_feedback: usize) -> Vec<(Rec
         (2, 1..) => format!(" {} {title} {open_feedback}! ", i + 1),
         _ => format!(" {} {title} ", i + 1),
     };
-    // Without the blank and the mark at the end, all names fit into 80 columns.
-    let close = |tab: &String| tab.trim_end().trim_end_matches('!').to_owned();
+    let narrow = |tab: &String| tab.trim_end().trim_end_matches('!').to_owned();
+    // Without blanks and the number of open feedback, all names fit into 80 columns.
+    let close = |(i, title): (usize, &&str)| match (i, open_feedback) {
+        (2, 1..) => format!(" {}{title}!", i + 1),
+        _ => format!(" {}{title}", i + 1),
+    };
     let short = |(i, tab): (usize, &String)| if i == current { tab.clone() } else { format!(" {} ", i + 1) };
     let fits = |tabs: &Vec<String>| tabs.iter().map(|tab| width(tab)).sum::<usize>() <= area.width.into();
     let full: Vec<String> = TITLES.iter().enumerate().map(name).collect();
-    let narrow: Vec<String> = full.iter().map(close).collect();
+    let narrow: Vec<String> = full.iter().map(narrow).collect();
+    let close: Vec<String> = TITLES.iter().enumerate().map(close).collect();
     let numbers = full.iter().enumerate().map(short).collect();
-    let shown = [full, narrow].into_iter().find(fits).unwrap_or(numbers);
+    let shown = [full, narrow, close].into_iter().find(fits).unwrap_or(numbers);
     let mut x = area.x;
     let place = |tab: String| {
         let wide = u16::try_from(width(&tab)).unwrap_or_default();
@@ -133,6 +138,16 @@ pub(crate) fn help_lines(rows: u16) -> usize {
 mod tests {
     use super::*;
     use crate::keys::keymap::TOGETHER;
+
+    #[test]
+    fn at_80_columns_the_tabs_have_every_name() {
+        let area = areas(Rect::new(0, 0, 80, 24)).tabs;
+        for (current, open_feedback) in [(0, 0), (5, 1), (8, 1_000)] {
+            for ((_, tab), title) in tabs(area, current, open_feedback).iter().zip(TITLES) {
+                assert!(tab.contains(title), "{tab:?}");
+            }
+        }
+    }
 
     #[test]
     fn at_80_columns_the_footer_has_every_key_of_the_screen() {

@@ -25,6 +25,7 @@ pub(crate) mod members;
 pub(crate) mod notices;
 pub(crate) mod overview;
 pub(crate) mod posts;
+pub(crate) mod sources;
 
 pub(crate) use crate::ctx::Ctx;
 

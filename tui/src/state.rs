@@ -22,6 +22,7 @@ use crate::screen::members::Members;
 use crate::screen::notices::Notices;
 use crate::screen::overview::Overview;
 use crate::screen::posts::Posts;
+use crate::screen::sources::Sources;
 use crate::screen::{Ctx, Destination, Message, Out, Question, Screen, Tone};
 use crate::second_factor::SecondFactor;
 use crate::sheet::Sheet;
@@ -57,6 +58,7 @@ pub(crate) struct State {
     analytics: Analytics,
     log: Log,
     audit: Audit,
+    sources: Sources,
     changes: Changes,
     /// The database or the server that the screens show.
     pub(crate) title: Title,
@@ -128,6 +130,7 @@ impl State {
             analytics: Analytics::default(),
             log: Log::default(),
             audit: Audit::default(),
+            sources: Sources::default(),
             changes: Changes::default(),
             title,
             running: Vec::new(),
@@ -169,6 +172,7 @@ impl State {
             5 => &self.analytics,
             6 => &self.log,
             7 => &self.audit,
+            8 => &self.sources,
             _ => &self.overview,
         }
     }
@@ -208,6 +212,7 @@ impl State {
             &mut self.analytics,
             &mut self.log,
             &mut self.audit,
+            &mut self.sources,
         ];
         (screens, &self.ctx)
     }

@@ -63,6 +63,8 @@ fn of_code(code: Option<Code>) -> Option<&'static str> {
         Code::UniversityUnavailable => {
             Some("the university's system did not answer, or none is set: see --verifier")
         }
+        // Programs know the paths of the operations.
+        Code::UnknownPath => Some("the server does not know this operation: it is older than this program"),
         _ => None,
     }
 }

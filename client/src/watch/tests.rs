@@ -89,9 +89,9 @@ fn changes_are_seen_as_they_happen_but_counters_every_ten_seconds() {
     let mut stream = played.streams.recv_timeout(WAIT_MAX).unwrap();
     changes(&mut stream, 70, 900);
     let first = waits(&mut watch, |look| look.link == Link::Live).changes;
-    let Changes { posts, notices, notice_views, feedback, members, counts, terms, audit } = first;
-    let all = [posts, notices, notice_views, feedback, members, counts, terms, audit];
-    assert_eq!(all, [1; 8], "all is read again");
+    let Changes { posts, notices, notice_views, feedback, members, counts, terms, audit, sources } = first;
+    let all = [posts, notices, notice_views, feedback, members, counts, terms, audit, sources];
+    assert_eq!(all, [1; 9], "all is read again");
     assert_eq!(watch.look().caller.as_deref(), Some("API key"));
     changes(&mut stream, 70, 901);
     changes(&mut stream, 75, 901);

@@ -3401,6 +3401,12 @@ export interface components {
              * @example 7
              */
             readonly audit: number;
+            /**
+             * Format: int64
+             * @description Sources. A server of an earlier version does not tell.
+             * @example 7
+             */
+            readonly sources: number;
         };
         /** @description The report of one day. */
         readonly Day: {

@@ -30,6 +30,10 @@ pub struct Changes {
     pub terms: i64,
     /// The audit trail.
     pub audit: i64,
+    /// Sources. A server of an earlier version does not tell.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub sources: i64,
 }
 
 impl Changes {
@@ -45,6 +49,7 @@ impl Changes {
             counts: changes(Topic::Counts),
             terms: changes(Topic::Terms),
             audit: changes(Topic::Audit),
+            sources: changes(Topic::Sources),
         }
     }
 }
@@ -54,7 +59,7 @@ mod tests {
     use super::*;
     use crate::account::Caller;
     use crate::testing::service;
-    use crate::{admin, analysis, feedback, notice, post, profile, search};
+    use crate::{admin, analysis, feedback, notice, post, profile, search, source};
 
     #[test]
     fn each_operation_changes_only_the_parts_that_it_writes() {
@@ -71,6 +76,7 @@ mod tests {
                 ("counts", now.counts > before.counts),
                 ("terms", now.terms > before.terms),
                 ("audit", now.audit > before.audit),
+                ("sources", now.sources > before.sources),
             ];
             before = now;
             let names: Vec<_> =
@@ -110,6 +116,9 @@ mod tests {
         changed("members audit");
         service.call(&Caller::Operator, crate::member::Remove { user_id: "ben".into() }).unwrap();
         changed("members counts audit");
+        let add = source::Add { url: "https://a.b/feed".into(), ..source::Add::default() };
+        service.call(&ann, add).unwrap();
+        changed("audit sources");
         changed("");
     }
 }

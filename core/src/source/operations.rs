@@ -107,7 +107,7 @@ impl Given<'_> {
 /// Add a source: a feed that the service reads by itself from now on
 ///
 /// The running service fetches it within seconds; `fetch_source` does so at once and says what has arrived.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = SourceFields)]
 pub struct Add {
     /// The address of an RSS, Atom or JSON feed, which begins with `https://` or `http://`.

@@ -328,7 +328,7 @@ async fn changes_are_for_administrators_who_ask_for_them() {
     };
     let first = numbers(&mut stream).await;
     let names: Vec<_> = first.as_object().unwrap().keys().cloned().collect();
-    assert_eq!(names, ["audit", "counts", "feedback", "members", "notices", "posts", "terms"]);
+    assert_eq!(names, ["audit", "counts", "feedback", "members", "notices", "posts", "sources", "terms"]);
     insert_notice(&service, "Library");
     let second = numbers(&mut stream).await;
     assert!(second["notices"].as_i64() > first["notices"].as_i64(), "{first} {second}");

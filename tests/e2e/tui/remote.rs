@@ -4,28 +4,33 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
 
-const ALL: &str = "notices,posts,feedback,members,analytics:read,audit:read";
+const ALL: &str = "notices,posts,feedback,members,sources,analytics:read,audit:read";
 
 /// The terminal UI on a running server.
-struct Remote {
-    terminal: Tmux,
-    server: Server,
+pub(super) struct Remote {
+    pub(super) terminal: Tmux,
+    pub(super) server: Server,
 }
 
 impl Remote {
     /// Opens it with an API key that has these scopes.
-    fn open(server: Server, scopes: &str) -> Self {
+    pub(super) fn open(server: Server, scopes: &str) -> Self {
         let key = server.cli(["--json", "key", "add", "screens", "--scope", scopes]).succeeded();
         let key = key.json()["key"].as_str().unwrap().to_owned();
         Self::open_with_token(server, &key)
     }
 
     fn open_with_token(server: Server, token: &str) -> Self {
+        Self::open_at(server, "", token)
+    }
+
+    /// Opens it at a path of the server.
+    fn open_at(server: Server, path: &str, token: &str) -> Self {
         let terminal = Tmux::open(100, 30);
         let binary = command().get_program().to_string_lossy().into_owned();
         let address = server.address();
         terminal.runs(&format!("export TIDINGS_SERVER_KEY={token} XDG_STATE_HOME=$PWD/state; clear"));
-        terminal.runs(&format!("{binary} --server http://{address} tui; echo ended: $?"));
+        terminal.runs(&format!("{binary} --server http://{address}{path} tui; echo ended: $?"));
         terminal.waits_for(&address.to_string());
         Self { terminal, server }
     }
@@ -51,6 +56,7 @@ fn every_screen_opens_on_a_server() {
         ("6", "Hour    Visitors"),
         ("7", "/send_feedback"),
         ("8", "notice.insert"),
+        ("9", "There are no sources."),
     ] {
         terminal.press(&[key]);
         terminal.waits_for(text);
@@ -192,6 +198,21 @@ fn a_server_without_live_events_is_asked_every_ten_seconds() {
     terminal.waits_for("There are no notices.");
     let _ = server.admin().post("/insert_notice", sample::notice("from afar")).succeeded();
     terminal.waits_for("from afar");
+}
+
+#[test]
+fn a_server_that_lacks_an_operation_is_told_to_be_older() {
+    // No operation has a path below this one.
+    let server = Server::start();
+    let token = server.admin().token().to_owned();
+    let Remote { terminal, server: _server } = Remote::open_at(server, "/older", &token);
+    terminal.press(&["9"]);
+    terminal.waits_for("The server does not know this operation: it is older than this program.");
+    terminal.press(&["n"]);
+    terminal.types("https://news.example.org/feed");
+    terminal.press(&["Enter"]);
+    terminal.waits_for("✗ The server does not know this operation");
+    terminal.press(&["q"]);
 }
 
 #[test]

@@ -5,11 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tidings_client::Service;
+use tidings_client::shown::source::brought;
 use tidings_core::account::{BeginOtp, EnableOtp};
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::{FeedbackState, Mark};
 use tidings_core::notice::{self, Draft, Visibility};
-use tidings_core::{admin, member, post};
+use tidings_core::{admin, member, post, source};
 
 use super::{Sources, panicked};
 use crate::draft::SavedDraft;
@@ -17,8 +19,8 @@ use crate::problem::Problem;
 use crate::reach::Reach;
 use crate::sheet::{self, Sheet};
 
-/// The id of the notice, the draft or the post that a change saved, or what it has made for the second factor; `None` for other
-/// changes.
+/// The id of the notice, the draft, the post or the source that a change saved, what it has made for the second factor, or what
+/// a fetch has brought; `None` for other changes.
 pub(crate) type Saved = Option<String>;
 
 /// The content of the editor of notices.
@@ -36,9 +38,9 @@ pub(crate) struct NoticeEdit {
     pub(crate) at: Timestamp,
 }
 
-/// A change. A post or notice without a `target` is a new one. `ShareDraft` saves a draft on the server. `ReadFeedback` keeps in mind
-/// on this machine which feedback was read. `BeginOtp` makes a secret for the second factor of the member who has signed in; its
-/// enrolment code is empty if there is none.
+/// A change. A post, notice or source without a `target` is a new one. `ShareDraft` saves a draft on the server. `ReadFeedback`
+/// keeps in mind on this machine which feedback was read. `BeginOtp` makes a secret for the second factor of the member who has
+/// signed in; its enrolment code is empty if there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Act {
     SaveNotice(Box<NoticeEdit>),
@@ -52,6 +54,10 @@ pub(crate) enum Act {
     FeedbackDone { id: String, done: bool },
     SavePost { target: Option<String>, title: String, fields: Box<post::Draft> },
     RemovePost { id: String, title: String },
+    SaveSource { target: Option<String>, fields: Box<source::Add> },
+    FetchSource { id: String, name: String },
+    PauseSource { id: String, name: String, on: bool },
+    RemoveSource { id: String, name: String },
     ReadFeedback { ids: Vec<String> },
     SetPassword { id: String, pw: Secret },
     Blacklist { id: String, on: bool },
@@ -89,7 +95,9 @@ impl Act {
             Self::RemoveNotice { .. }
             | Self::RemoveShared { .. }
             | Self::RemovePost { .. }
+            | Self::RemoveSource { .. }
             | Self::RemoveMember { .. } => "removing",
+            Self::FetchSource { .. } => "fetching",
             Self::ShareDraft(_) | Self::SaveDraft(_) | Self::DiscardDraft { .. } => "saving the draft",
             Self::Export { .. } => "exporting",
             _ => "saving",
@@ -120,6 +128,11 @@ impl Act {
             }
             Self::SavePost { target: None, title, .. } => format!("Added “{title}”."),
             Self::SavePost { title, .. } => format!("Saved “{title}”."),
+            Self::SaveSource { target: None, fields } => format!("Added {}.", fields.url),
+            Self::SaveSource { fields, .. } => format!("Saved {}.", fields.url),
+            Self::PauseSource { name, on: true, .. } => format!("“{name}” is paused."),
+            Self::PauseSource { name, .. } => format!("“{name}” is fetched again."),
+            Self::RemoveSource { name, .. } => format!("Removed “{name}”; its posts stay."),
             Self::SetPassword { id, .. } => format!("{id} has a new password and is signed out everywhere."),
             Self::Blacklist { id, on: true } => format!("{id} is blacklisted and signed out everywhere."),
             Self::Blacklist { id, .. } => format!("{id} may sign in again."),
@@ -130,6 +143,7 @@ impl Act {
             Self::EnableOtp { .. } => "The second factor is enabled.".to_owned(),
             Self::SaveDraft(_)
             | Self::DiscardDraft { .. }
+            | Self::FetchSource { .. }
             | Self::ReadFeedback { .. }
             | Self::BeginOtp { .. } => {
                 return None;
@@ -208,6 +222,29 @@ impl Act {
                 return Ok(Some(codes.recovery_codes.join("\n")));
             }
             Self::RemovePost { id, .. } => service.call(post::Remove { post_obi: id.clone() })?,
+            Self::SaveSource { target, fields } => {
+                return save_source(service, target.clone(), source::Add::clone(fields));
+            }
+            Self::FetchSource { id, name } => {
+                let fetched = service.call(source::Fetch { source_obi: id.clone() })?;
+                if let Some(error) = &fetched.error {
+                    return Err(Problem::new(format!("“{name}” could not be fetched: {error}.")));
+                }
+                let unread = match fetched.errors.len() {
+                    0 => String::new(),
+                    unread => format!(", {unread} unreadable"),
+                };
+                return Ok(Some(format!("{}{unread} in “{name}”.", brought(&fetched))));
+            }
+            Self::PauseSource { id, on, .. } => {
+                let source_obi = id.clone();
+                if *on {
+                    service.call(source::Pause { source_obi })?;
+                } else {
+                    service.call(source::Resume { source_obi })?;
+                }
+            }
+            Self::RemoveSource { id, .. } => service.call(source::Remove { source_obi: id.clone() })?,
             Self::Blacklist { id, on: true } => {
                 service.call(admin::PushBlacklist { user_id: id.clone() }).map(drop)?;
             }
@@ -220,4 +257,13 @@ impl Act {
         }
         Ok(None)
     }
+}
+
+/// Adds a source, or changes one.
+fn save_source(service: &Service, target: Option<String>, fields: source::Add) -> Result<Saved, Problem> {
+    let Some(id) = target else { return Ok(Some(service.call(fields)?.id.to_string())) };
+    let source::Add { url, name, topic, tag, every } = fields;
+    let url = Some(url);
+    service.call(source::Update { source_obi: id.clone(), url, name, topic, tag, every })?;
+    Ok(Some(id))
 }

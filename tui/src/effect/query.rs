@@ -10,7 +10,7 @@ use tidings_core::feedback::ListAll;
 use tidings_core::newsfeed::{FeedPost, ListPopular, Paging};
 use tidings_core::notice::{self, FullNotice};
 use tidings_core::search::{Find, PostHit, PostPage};
-use tidings_core::{member, post, status};
+use tidings_core::{member, post, source, status};
 
 use super::{
     Answer, FeedbackData, Figures, Health, Member, Notices, Overview, PostRow, PostText, Query, Sources,
@@ -57,6 +57,7 @@ impl Query {
                 Answer::Audit(service.call(list)?)
             }
             Self::VerifyAudit => Answer::Verified(service.call(audit::Verify::default())?),
+            Self::Sources => Answer::Sources(service.call(source::List {})?.sources),
         })
     }
 

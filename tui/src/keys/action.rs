@@ -32,6 +32,7 @@ pub(crate) enum Action {
     Export,
     Copy,
     Done,
+    Fetch,
     Follow,
     Blacklist,
     Reset,

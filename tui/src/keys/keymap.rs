@@ -7,11 +7,11 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{
     ANALYTICS, AUDIT, Action, Binding, Chord, EDITOR, FEEDBACK, GLOBAL, HELP, INPUT, LIST, LOG, MEMBERS,
-    NOTICES, OVERVIEW, POST_EDITOR, POSTS, QUESTION, SCROLL, Table,
+    NOTICES, OVERVIEW, POST_EDITOR, POSTS, QUESTION, SCROLL, SOURCES, Table,
 };
 
 /// The tables whose keys can be changed. The keys of dialogs and of fields cannot.
-pub(crate) static TABLES: [&Table; 13] = [
+pub(crate) static TABLES: [&Table; 14] = [
     &GLOBAL,
     &SCROLL,
     &LIST,
@@ -25,10 +25,11 @@ pub(crate) static TABLES: [&Table; 13] = [
     &ANALYTICS,
     &LOG,
     &AUDIT,
+    &SOURCES,
 ];
 
 /// The tables that apply at the same time.
-pub(crate) static TOGETHER: [&[&Table]; 13] = [
+pub(crate) static TOGETHER: [&[&Table]; 14] = [
     &[&OVERVIEW, &GLOBAL],
     &[&NOTICES, &LIST, &SCROLL, &GLOBAL],
     &[&FEEDBACK, &LIST, &SCROLL, &GLOBAL],
@@ -36,6 +37,7 @@ pub(crate) static TOGETHER: [&[&Table]; 13] = [
     &[&POSTS, &LIST, &SCROLL, &GLOBAL],
     &[&LOG, &LIST, &SCROLL, &GLOBAL],
     &[&AUDIT, &LIST, &SCROLL, &GLOBAL],
+    &[&SOURCES, &LIST, &SCROLL, &GLOBAL],
     &[&ANALYTICS, &SCROLL, &GLOBAL],
     &[&EDITOR],
     &[&POST_EDITOR],

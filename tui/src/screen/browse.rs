@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use serde_json::Value;
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 
 use super::form::Form;
 use super::{Ctx, Loaded, Out};
@@ -25,6 +26,10 @@ mod blanket;
 pub(crate) const NO_MATCH: &str = "Nothing matches the filter. Esc clears it.";
 /// The note on a key that would change a row that is not the saved one.
 pub(crate) const SETTLING: &str = "One moment: the list is being loaded again.";
+/// The minimum time between two requests for a list that changes often.
+const READ_EVERY_MS: i64 = 900;
+/// The same on a server, whose log has every request.
+const READ_REMOTE_EVERY_MS: i64 = 10_000;
 
 /// The state that every list screen has: its rows, and the requests for them.
 pub(crate) struct Listing<R, P = ()> {
@@ -42,6 +47,8 @@ pub(crate) struct Listing<R, P = ()> {
     pub(crate) stale: bool,
     /// The versions of the data that were requested last.
     pub(crate) seen: Option<[i64; 3]>,
+    /// When the rows were requested last.
+    read_at: Timestamp,
     /// The saved row, to be selected when the rows are loaded.
     pub(crate) to_select: Option<String>,
     /// The form that covers the list, while it is open.
@@ -60,6 +67,7 @@ impl<R, P> Default for Listing<R, P> {
             detail: Pending::default(),
             stale: false,
             seen: None,
+            read_at: Timestamp::default(),
             to_select: None,
             form: None,
             is_loaded: false,
@@ -71,6 +79,12 @@ impl<R, P> Listing<R, P> {
     /// Returns the selected row.
     pub(crate) fn selected(&self) -> Option<&R> {
         self.list.selected().map(|place| &self.rows[self.list.listed[place]])
+    }
+
+    /// Returns whether a list that changes often may be requested again: it failed, or enough time has passed.
+    pub(crate) fn is_time(&self, ctx: &Ctx) -> bool {
+        let every = if ctx.is_remote { READ_REMOTE_EVERY_MS } else { READ_EVERY_MS };
+        self.pending.problem().is_some() || ctx.now - self.read_at >= every
     }
 
     /// Opens a form.
@@ -210,7 +224,7 @@ pub(crate) trait Browse {
         let further = place.is_some();
         if let Some(query) = self.query(place, ctx) {
             let base = self.base_mut();
-            base.further = further;
+            (base.further, base.read_at) = (further, ctx.now);
             out.effect(base.pending.request(ctx.now, query));
         }
     }

@@ -20,6 +20,17 @@ pub(crate) enum Handled {
     Closes,
 }
 
+/// Returns the area below the title of a form.
+pub(crate) fn below_title(area: Rect) -> Rect {
+    let above = 2.min(area.height);
+    Rect { y: area.y + above, height: area.height - above, ..area }
+}
+
+/// Returns the names that are typed into a field, separated by commas.
+pub(crate) fn names(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
 /// A form that covers the list of a screen.
 pub(crate) trait Form {
     /// Returns the tables of its keys.

@@ -34,8 +34,6 @@ pub(crate) struct Posts {
     to_edit: Option<String>,
     /// When a post was saved, until the feed, which follows within a second, is loaded again.
     saved_at: Option<Timestamp>,
-    /// When the list was requested last.
-    read_at: Timestamp,
 }
 
 /// The posts that the screen lists.
@@ -90,10 +88,6 @@ const FEED: [Column; 6] = [
 ];
 const NEWEST: [Column; 5] = [FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
 const FOUND: [Column; 6] = [Column::new("Fit", 4).right(), FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
-/// The minimum time between two requests for the list, because every like changes the posts.
-const READ_EVERY_MS: i64 = 900;
-/// The same on a server, whose log has every request.
-const READ_REMOTE_EVERY_MS: i64 = 10_000;
 /// The time after which the feed shows a saved post.
 const FEED_FOLLOWS_MS: i64 = 1_500;
 
@@ -142,8 +136,7 @@ impl Browse for Posts {
         &row.post.id
     }
 
-    fn query(&mut self, _: Option<()>, ctx: &Ctx) -> Option<Query> {
-        self.read_at = ctx.now;
+    fn query(&mut self, _: Option<()>, _: &Ctx) -> Option<Query> {
         self.listed = self.chosen();
         Some(self.what().query())
     }
@@ -154,10 +147,9 @@ impl Browse for Posts {
 
     fn is_due(&mut self, has_changed: bool, _: &Changes, ctx: &Ctx) -> bool {
         let follows = self.saved_at.take_if(|at| ctx.now - *at >= FEED_FOLLOWS_MS).is_some();
-        let every = if ctx.is_remote { READ_REMOTE_EVERY_MS } else { READ_EVERY_MS };
-        let is_time = self.base.pending.problem().is_some() || ctx.now - self.read_at >= every;
         let is_first = self.base.seen.is_none();
-        follows || is_first || (has_changed && is_time) || self.chosen() != self.listed
+        // Every like changes the posts.
+        follows || is_first || (has_changed && self.base.is_time(ctx)) || self.chosen() != self.listed
     }
 
     fn detail(&self, id: &str) -> Option<(Query, bool)> {

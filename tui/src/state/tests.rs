@@ -30,6 +30,7 @@ mod safety;
 mod screens;
 mod second_factor;
 mod shared;
+mod sources;
 mod svg;
 
 /// 2026-11-20T08:36:00Z, the time of the tests.
@@ -66,6 +67,7 @@ impl Stage {
         let database = Scratch::new();
         let mut config = Config::default();
         config.analysis.timezone = Some(Zone::default());
+        config.source.private = true;
         let builder = || Tidings::builder(database.location()).config(config.clone()).clock(clock.clone());
         // A service fills the database. The screens open it afterwards, so they load all of its posts.
         fill(&builder().start().unwrap(), &clock);

@@ -75,6 +75,11 @@ impl Fields {
         self.focus = field.min(self.list.len());
     }
 
+    /// Focuses the field that is so many fields further; the first follows the last.
+    pub(crate) fn step(&mut self, by: usize) {
+        self.focus = (self.focus + by) % self.list.len();
+    }
+
     /// Shows the problem of a field and focuses it.
     pub(crate) fn refuse(&mut self, field: usize, problem: impl Into<String>) {
         self.list[field].problem = Some(problem.into());

@@ -8,7 +8,7 @@ use tidings_core::config::{Bounds, Config};
 
 use crate::effect::{Act, Changed, Secret};
 use crate::keys::{self, Action, Table};
-use crate::screen::form::{Form, Handled};
+use crate::screen::form::{Form, Handled, below_title};
 use crate::screen::{Ctx, Out, Question};
 use crate::theme::Theme;
 use crate::widget::fields::{Field, Fields};
@@ -83,9 +83,7 @@ impl Form for PasswordForm {
 
     fn key(&mut self, key: KeyEvent) {
         match key.code {
-            KeyCode::Tab | KeyCode::BackTab => {
-                self.fields.set_focus(if self.fields.focus() == NEW { AGAIN } else { NEW });
-            }
+            KeyCode::Tab | KeyCode::BackTab => self.fields.step(1),
             _ => drop(self.fields.key(key)),
         }
     }
@@ -95,7 +93,7 @@ impl Form for PasswordForm {
     }
 
     fn click(&mut self, at: Position, area: Rect) {
-        self.fields.click(at, place(area));
+        self.fields.click(at, below_title(area));
     }
 
     fn change_done(&mut self, act: &Act, result: Changed) -> bool {
@@ -110,16 +108,10 @@ impl Form for PasswordForm {
 
     fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         put(area, buf, &format!("A new password for {}", self.id), Theme::strong());
-        let fields = place(area);
+        let fields = below_title(area);
         self.fields.draw(fields, buf, ctx.theme);
         let below = fields.y + self.fields.lines() + 1;
         let below = Rect { y: below, height: area.bottom().saturating_sub(below), ..area };
         put_wrapped(below, buf, &self.rule(ctx), Theme::faint());
     }
-}
-
-/// Returns the area of the fields.
-fn place(area: Rect) -> Rect {
-    let above = 2.min(area.height);
-    Rect { y: area.y + above, height: area.height - above, ..area }
 }

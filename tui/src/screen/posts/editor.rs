@@ -11,7 +11,7 @@ use crate::effect::{Act, Changed, PostText};
 use crate::keys::{self, Action, Table};
 use crate::pending::is_slow;
 use crate::placing::{NO_TIME, parse, typed};
-use crate::screen::form::{Form, Handled};
+use crate::screen::form::{Form, Handled, names};
 use crate::screen::{Ctx, Out, Question, leaving};
 use crate::theme::Theme;
 use crate::widget::fields::{Field, Fields};
@@ -90,13 +90,7 @@ impl PostEditor {
         let is_new = self.target.is_none();
         let changed =
             |field: usize| (is_new || typed[field] != self.before[field]).then(|| typed[field].clone());
-        let names = |field: usize| {
-            let names = |text: String| {
-                let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-                names.map(str::to_owned).collect()
-            };
-            changed(field).map(names)
-        };
+        let names = |field: usize| changed(field).as_deref().map(names);
         let time = |field: usize| match changed(field).as_deref().map(str::trim) {
             None => Ok(None),
             // A new post is published now, and never ends.

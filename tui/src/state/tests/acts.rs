@@ -148,7 +148,7 @@ fn notices_are_filtered_and_sorted() {
 fn feedback_is_marked_done_or_open_and_its_notice_is_opened_with_one_key() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.keys(&["3"]);
-    stage.sees("3 Feedback 2");
+    stage.sees("3Feedback!");
     stage.sees("2 open · every type");
     stage.keys(&["End", "Enter"]);
     stage.sees("Is the reading room open as well?");

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tidings_core::account::{Caller, SignUp};
 use tidings_core::analysis::{self, Communication, Operation};
-use tidings_core::{feedback, notice, post, search};
+use tidings_core::{feedback, notice, post, search, source};
 
 use super::*;
 
@@ -167,4 +167,9 @@ pub(super) fn wide(tidings: &Tidings, clock: &Clock) {
     }
     asks(tidings, &ann, 0, "/get_newsfeed_of_topic/%EB%8C%80%ED%95%99", 200);
     analysis::insert_device(tidings, "pc").wait().unwrap();
+    for number in 0..2 {
+        let url = format!("https://도서관.example.org/{}/{number}", "가".repeat(80));
+        let name = Some("도서관 열람실 이용 시간 안내 👩‍👩‍👧‍👦 e\u{301}".to_owned());
+        tidings.call(&Caller::Operator, source::Add { url, name, ..source::Add::default() }).unwrap();
+    }
 }

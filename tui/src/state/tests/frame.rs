@@ -5,14 +5,14 @@ use super::*;
 #[test]
 fn numbers_tab_and_mouse_switch_screens() {
     let mut stage = Stage::new();
-    for (i, key) in ["1", "2", "3", "4", "5", "6", "7", "8"].iter().enumerate() {
+    for (i, key) in ["1", "2", "3", "4", "5", "6", "7", "8", "9"].iter().enumerate() {
         stage.keys(&[key]);
         assert_eq!(stage.state.current, i);
     }
     stage.keys(&["Tab"]);
     assert_eq!(stage.state.current, 0);
     stage.keys(&["Shift-Tab"]);
-    assert_eq!(stage.state.current, 7);
+    assert_eq!(stage.state.current, 8);
     let at = stage.seen().lines().next().unwrap().find("Members").unwrap();
     stage.click(u16::try_from(at).unwrap(), 0);
     assert_eq!(stage.state.current, 3);
@@ -123,7 +123,7 @@ fn changes_show_with_the_next_tick_and_without_changes_nothing_is_loaded() {
     data::notice(&stage.tidings, "From elsewhere", "Now.", true);
     stage.tick(500);
     stage.sees("From elsewhere");
-    for screen in ["1", "2", "3", "4", "5", "6", "7"] {
+    for screen in ["1", "2", "3", "4", "5", "6", "7", "9"] {
         stage.keys(&[screen]);
         stage.tick(1_000);
         stage.holds = true;

@@ -59,7 +59,7 @@ fn times_are_in_the_zone_of_the_server_once_it_is_known() {
 
 #[test]
 fn requests_without_an_answer_are_sent_again_when_the_connection_is_back() {
-    for screen in ["1", "2", "3", "4", "5", "6", "7", "8"] {
+    for screen in ["1", "2", "3", "4", "5", "6", "7", "8", "9"] {
         let mut stage = remote();
         ticks(&mut stage, Link::Live);
         stage.holds = true;
@@ -109,6 +109,7 @@ fn raise(look: &mut Look) {
         &mut changes.counts,
         &mut changes.terms,
         &mut changes.audit,
+        &mut changes.sources,
     ] {
         *version += 1_000_000;
     }
