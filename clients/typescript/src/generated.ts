@@ -2329,6 +2329,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/get_newsfeed_of_source/{source_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get the posts of a source, newest first
+         * @description Anyone may call it; a token that fails is as none.
+         */
+        readonly get: operations["get_newsfeed_of_source"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/get_topic_newsfeed/{newsfeed_name}": {
         readonly parameters: {
             readonly query?: never;
@@ -4296,6 +4316,8 @@ export interface components {
              * @enum {integer}
              */
             readonly liked?: 0 | 1;
+            /** @description With `?source=1`: the source that has brought the post, if one has. */
+            readonly source?: components["schemas"]["PostSource"];
             /** @description With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only. */
             readonly why?: components["schemas"]["Why"];
         };
@@ -5894,6 +5916,8 @@ export interface components {
             readonly topic: readonly string[];
             /** @description The tags of the post. */
             readonly tag: readonly string[];
+            /** @description The source that has brought the post, if one has. */
+            readonly source?: components["schemas"]["PostSource"];
         };
         /**
          * @description The unchecked fields of a post. Inserting a post requires title and url; updating a post requires at least one
@@ -6068,6 +6092,25 @@ export interface components {
              * @enum {integer}
              */
             readonly img: 0 | 1;
+        };
+        /** @description The source that has brought a post. */
+        readonly PostSource: {
+            /**
+             * @description The id of the source.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The name of the source.
+             * @example Campus news
+             */
+            readonly name: string;
+            /**
+             * Format: uri
+             * @description The address of its page for people, or that of its feed.
+             * @example https://news.example.org/
+             */
+            readonly url: string;
         };
         /** @description The answer to testing a webhook. */
         readonly Queued: {
@@ -12186,6 +12229,8 @@ export interface operations {
                 readonly liked?: 0 | 1;
                 /** @description 1: each post has `why`, the reason why it is in the newsfeed. */
                 readonly why?: 0 | 1;
+                /** @description 1: each post that a source has brought has `source`, its name and address. */
+                readonly source?: 0 | 1;
             };
             readonly header?: never;
             readonly path?: never;
@@ -12233,6 +12278,8 @@ export interface operations {
                 readonly liked?: 0 | 1;
                 /** @description 1: each post has `why`, the reason why it is in the newsfeed. */
                 readonly why?: 0 | 1;
+                /** @description 1: each post that a source has brought has `source`, its name and address. */
+                readonly source?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.
@@ -12287,6 +12334,8 @@ export interface operations {
                 readonly liked?: 0 | 1;
                 /** @description 1: each post has `why`, the reason why it is in the newsfeed. */
                 readonly why?: 0 | 1;
+                /** @description 1: each post that a source has brought has `source`, its name and address. */
+                readonly source?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.
@@ -12333,6 +12382,59 @@ export interface operations {
             readonly 503: components["responses"]["Overloaded"];
         };
     };
+    readonly get_newsfeed_of_source: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of posts, 1 to 300; 150 by default. */
+                readonly limit?: number;
+                /** @description The `next` of the previous page, valid for ten minutes: continues the same order of posts. */
+                readonly next?: string;
+                /** @description 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0. */
+                readonly liked?: 0 | 1;
+                /** @description 1: each post has `why`, the reason why it is in the newsfeed. */
+                readonly why?: 0 | 1;
+                /** @description 1: each post that a source has brought has `source`, its name and address. */
+                readonly source?: 0 | 1;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the source */
+                readonly source_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Newsfeed"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
     readonly get_topic_newsfeed: {
         readonly parameters: {
             readonly query?: {
@@ -12344,6 +12446,8 @@ export interface operations {
                 readonly liked?: 0 | 1;
                 /** @description 1: each post has `why`, the reason why it is in the newsfeed. */
                 readonly why?: 0 | 1;
+                /** @description 1: each post that a source has brought has `source`, its name and address. */
+                readonly source?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.

@@ -559,6 +559,11 @@ export abstract class Operations {
         return this.call("getNewsfeedOfTopic", input, options);
     }
 
+    /** Get the posts of a source, newest first. Anyone may call it; a token that fails is as none. `GET /get_newsfeed_of_source/{source_obi}` */
+    getNewsfeedOfSource(input: Input<"getNewsfeedOfSource">, options?: CallOptions): Answer<"getNewsfeedOfSource"> {
+        return this.call("getNewsfeedOfSource", input, options);
+    }
+
     /** Get the posts of a topic (version 1). Anyone may call it; a token that fails is as none. `GET /get_topic_newsfeed/{newsfeed_name}` @deprecated */
     getTopicNewsfeed(input: Input<"getTopicNewsfeed">, options?: CallOptions): Answer<"getTopicNewsfeed"> {
         return this.call("getTopicNewsfeed", input, options);

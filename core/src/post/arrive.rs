@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::change;
 use super::draft::{Change, Draft};
 use super::rows::{self, DerivedChanges, New};
 use super::token_fields::TokenFields;
@@ -12,7 +13,7 @@ use crate::account::Admin;
 use crate::base::clock::Clock;
 use crate::record::error::{Error, Result};
 use crate::record::id::{ObjectId, PostKey, SourceKey};
-use crate::store::{StoreError, Tx, row_each, run_each};
+use crate::store::{StoreError, Topic, Tx, row_each, run_each};
 
 /// An entry of a source that is new or has changed.
 pub(crate) struct Arrival {
@@ -105,6 +106,10 @@ pub(crate) fn write(
         .iter()
         .map(|(_, id, content, tokens)| New { id, content, tokens: Arc::clone(tokens), view: 0, fav: 0 })
         .collect();
+    if !adopted.is_empty() {
+        change::add_each(tx, &adopted)?;
+        tx.touch(Topic::PostTexts);
+    }
     adopted.extend(rows::insert(tx, admin, &posts, &mut derived)?);
     link(tx, source, &adopted)?;
     for (at, id, content, _) in new {

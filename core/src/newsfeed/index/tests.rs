@@ -23,6 +23,7 @@ pub(in crate::newsfeed) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRo
         view: 0,
         fav: 0,
         heat: None,
+        source: None,
     }
 }
 
