@@ -58,7 +58,7 @@ fn a_period_and_the_state_of_the_service_are_read_by_administrators() {
     for name in ["crawled", "wal_bytes", "writes_waiting"] {
         assert!(status.body[name].is_u64(), "{name}: {status:?}");
     }
-    assert_eq!(status.body["changes"].as_object().unwrap().len(), 7);
+    assert_eq!(status.body["changes"].as_object().unwrap().len(), 8);
     let figures = boss.get("/get_analysis").succeeded();
     assert_eq!(status.body["live"]["today"]["visitor"], figures.body["analysis"]["today_visitor"]);
 

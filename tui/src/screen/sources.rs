@@ -32,7 +32,7 @@ const COLUMNS: [Column; 6] = [
     Column::new("State", 9),
     Column::new("Name", 0),
     Column::new("Posts", 6).right(),
-    Column::new("Last result", 14).from(56),
+    Column::new("Last result", 20).from(56),
     Column::new("Next fetch", 14).from(70),
     Column::new("Last fetch", 14).from(90),
 ];
@@ -119,8 +119,9 @@ impl Browse for Sources {
     }
 
     fn text(&self, source: &Source, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
-        let facts = facts(source, |at| ctx.stamp(at));
-        let lines: Vec<String> = facts.into_iter().map(|(name, fact)| format!("{name}: {fact}")).collect();
+        // The state is below the name.
+        let facts = facts(source, |at| ctx.stamp(at)).into_iter().filter(|(name, _)| *name != "State");
+        let lines: Vec<String> = facts.map(|(name, fact)| format!("{name}: {fact}")).collect();
         reading(&source.name, &marked(source, ctx).0, &lines.join("\n"), columns)
     }
 
