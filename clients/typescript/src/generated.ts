@@ -3423,7 +3423,7 @@ export interface components {
             readonly audit: number;
             /**
              * Format: int64
-             * @description Sources. A server of an earlier version does not tell.
+             * @description Sources.
              * @example 7
              */
             readonly sources: number;

@@ -30,7 +30,8 @@ pub struct Changes {
     pub terms: i64,
     /// The audit trail.
     pub audit: i64,
-    /// Sources. A server of an earlier version does not tell.
+    /// Sources.
+    // A server of an earlier version does not tell.
     #[serde(default)]
     #[schema(required = true)]
     pub sources: i64,
