@@ -156,6 +156,8 @@ fn every_operation_with_a_body_takes_it_as_a_form_too() {
         .cli_with_input(["roster", "import", "-"], "id,name,major,password\ns2026001,Kim,Physics,secret\n");
     let notice = admin.post("/insert_notice", sample::notice("Notice")).succeeded().text("/_id");
     let post = admin.post("/insert_post", sample::post("Post")).succeeded().text("/_id");
+    let source = json!({ "url": "https://source.invalid/feed" });
+    let source = admin.post("/add_source", source).succeeded().text("/_id");
     let mut caller = admin;
     let mut n = 0;
     let by_form = |operation: &&Operation| operation.takes_a_form();
@@ -163,6 +165,7 @@ fn every_operation_with_a_body_takes_it_as_a_form_too() {
         let path = operation.path_with(|name| match name {
             "notice_obi" => notice.clone(),
             "post_obi" => post.clone(),
+            "source_obi" => source.clone(),
             "user_id" => "signer".into(),
             _ => "10".into(),
         });
