@@ -110,7 +110,7 @@ impl Found<'_> {
                    ORDER BY post_index.rowid DESC LIMIT $3";
         let (matching, limit) = (matching(condition), self.rows()?);
         tx.for_each(sql, &[(&matching).into(), self.now.into(), limit.into()], &mut |row| {
-            self.take(row, &|_| true)
+            self.take(row, &|_| true).map(drop)
         })
     }
 
@@ -127,15 +127,20 @@ impl Found<'_> {
             condition.all.iter().map(std::slice::from_ref).chain(any).collect();
         let matches = |counts: &Counts<'_>| condition.matches(counts);
         let mut width = sections::expected(self.limit * 5 / 4, condition.share).min(16);
-        let (mut above, mut left) = (newest + 1, self.rows()?);
+        let (mut above, mut before, mut left) = (newest + 1, PostKey::MAX, self.rows()?);
         while above > 0 && left > 0 && self.posts.len() < self.limit {
-            let range = (above - width).max(0)..above;
-            (above, width) = (range.start, width * 8);
-            let rows = left;
-            sections::find(tx, &alternatives, range, self.now, rows, &mut |row| {
-                left -= 1;
-                self.take(row, &matches)
+            let first = (above - width).max(0);
+            let (rows, mut read) = (left, 0);
+            sections::find(tx, &alternatives, first..above, before, self.now, rows, &mut |row| {
+                read += 1;
+                before = row.take(0)?;
+                left -= i64::from(self.take(row, &matches)?);
+                Ok(())
             })?;
+            // Otherwise there may be further posts: some of those read were found by another term.
+            if read < rows {
+                (above, before, width) = (first, sections::first_post(first), width * 8);
+            }
         }
         Ok(())
     }
@@ -145,17 +150,16 @@ impl Found<'_> {
         i64::try_from(self.limit).map_err(StoreError::other)
     }
 
-    /// Adds a post, unless it was found before, there are enough, or its counts do not match.
-    fn take(&mut self, row: &mut Row, matches: &dyn Fn(&Counts<'_>) -> bool) -> Result<(), StoreError> {
-        let key: PostKey = row.take(0)?;
+    /// Adds a post whose counts match, unless it was found before or there are enough. Returns whether they match.
+    fn take(&mut self, row: &mut Row, matches: &dyn Fn(&Counts<'_>) -> bool) -> Result<bool, StoreError> {
+        let (key, bytes): (PostKey, Vec<u8>) = (row.take(0)?, row.take(2)?);
+        // A damaged entry is not worth failing the search.
+        let Some(counts) = Counts::of(&bytes).filter(matches) else { return Ok(false) };
         if self.posts.len() < self.limit && self.keys.insert(key) {
-            let bytes: Vec<u8> = row.take(2)?;
-            // A damaged entry is not worth failing the search.
-            let Some(counts) = Counts::of(&bytes).filter(matches) else { return Ok(()) };
             let relevance = self.query.relevance(&counts);
             self.posts.push(Candidate { key, date: row.take(1)?, relevance });
         }
-        Ok(())
+        Ok(true)
     }
 }
 

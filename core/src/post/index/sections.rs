@@ -28,6 +28,11 @@ pub(super) fn newest(tx: &mut dyn Tx) -> Result<i64, StoreError> {
     Ok(newest.unwrap_or(0) / POSTS)
 }
 
+/// Returns the key of the first post of a section.
+pub(super) const fn first_post(section: i64) -> PostKey {
+    PostKey::from_stored(section * POSTS)
+}
+
 /// Returns the number of sections that probably have this many posts of which each is one of this share of all posts.
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "far more than there are")]
 pub(super) fn expected(posts: usize, share: f64) -> i64 {
@@ -39,12 +44,13 @@ pub(super) fn of_post(key: PostKey, terms: &[String]) -> String {
     array(terms.iter().map(|term| in_section(term, key.as_i64() / POSTS)))
 }
 
-/// Calls `take` with the key, the date and the counts of the newest posts of these sections, at most `limit`, that have one term
-/// of each of these lists and no end date until `now`.
+/// Calls `take` with the key, the date and the counts of the newest posts of these sections before a post, at most `limit`, that
+/// have one term of each of these lists and no end date until `now`.
 pub(super) fn find(
     tx: &mut dyn Tx,
     alternatives: &[&[String]],
     sections: Range<i64>,
+    before: PostKey,
     now: Timestamp,
     limit: i64,
     take: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
@@ -58,8 +64,8 @@ pub(super) fn find(
          )) ORDER BY post DESC",
         with_terms(5, lists.len())
     );
-    let [start, end] = [sections.start, sections.end].map(|section| section.saturating_mul(POSTS));
-    let mut args: Vec<Arg<'_>> = vec![start.into(), end.into(), now.into(), limit.into()];
+    let mut args: Vec<Arg<'_>> =
+        vec![first_post(sections.start).into(), before.into(), now.into(), limit.into()];
     args.extend(lists.iter().map(Arg::from));
     tx.for_each(&sql, &args, take)
 }

@@ -255,6 +255,31 @@ fn terms_with_similar_hashes_are_distinct() {
 }
 
 #[test]
+fn posts_that_only_another_term_finds_take_no_place() {
+    let service = service();
+    let [word, other_word] = nearly_equal(str::to_owned, "word");
+    let entry = |key, text: &str| {
+        let labels = std::iter::empty();
+        Change::Insert(Entry::new(PostKey::new(key), &TokenFields::of("", text), labels, NOW, None))
+    };
+    let entries: Vec<Change> =
+        (1..=40).map(|key| entry(key, if key <= 10 { &word } else { &other_word })).collect();
+    service.store().write(Isolation::Alone, move |tx| write(tx, &entries)).unwrap();
+    let query = Query::new(
+        &Terms { words: vec![word], ..Terms::default() },
+        &service.term_frequencies().latest().unwrap(),
+    );
+    let scope = Scope { category: None, now: NOW };
+    for limit in [1, 7, 10, 100] {
+        let found =
+            service.store().read(|tx| candidates::ranked(tx, query.as_ref().unwrap(), scope, limit)).unwrap();
+        let found: Vec<PostKey> = found.into_iter().map(|candidate| candidate.key).collect();
+        let expected: Vec<PostKey> = (1..=10).rev().map(PostKey::new).take(limit).collect();
+        assert_eq!(found, expected, "{limit}");
+    }
+}
+
+#[test]
 fn the_newest_posts_of_a_long_history_are_found_first() {
     let service = service();
     let keys = [1, 16_383, 16_384, 70_000, 4_194_305, 4_300_000, 8_388_609, 99_999_999].map(PostKey::new);
