@@ -229,3 +229,36 @@ impl Worker {
 fn until(next: Option<Timestamp>, now: Timestamp) -> Duration {
     next.map_or(INTERVAL, |next| Duration::from_millis(u64::try_from(next - now).unwrap_or_default()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Add;
+    use super::*;
+    use crate::Tidings;
+    use crate::account::Caller;
+    use crate::testing;
+
+    #[test]
+    fn only_the_server_with_the_lease_fetches_and_another_takes_over() {
+        let service = testing::service();
+        if !service.store().is_on_server() {
+            return;
+        }
+        for url in ["https://source.invalid/1", "https://source.invalid/2"] {
+            service.call(&Caller::Operator, Add { url: url.into(), ..Add::default() }).unwrap();
+        }
+        service.clock().advance(6_000);
+        let others = [(); 2].map(|()| service.beside());
+        let worker = |tidings: &Tidings| {
+            Worker::new(Poller::new(&tidings.0.store, tidings.clock(), tidings.config()).shared)
+        };
+        let [mut one, mut two] = others.each_ref().map(worker);
+        one.pass().unwrap();
+        two.pass().unwrap();
+        assert_eq!((one.running.len(), two.running.len()), (2, 0));
+        // The lease of a server that was killed ends.
+        service.clock().advance(16_000);
+        two.pass().unwrap();
+        assert_eq!(two.running.len(), 2);
+    }
+}
