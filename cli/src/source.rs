@@ -114,7 +114,8 @@ pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failu
             if no_fetch {
                 return out.answer(&added, |page| page.line(added.id.to_string()));
             }
-            fetched(session, &service.call(Fetch { source_obi: added.id.to_string() })?)
+            let answer = service.call(Fetch { source_obi: added.id.to_string() })?;
+            fetched(session, &answer, "the source is added, but could not be fetched")
         }
         Command::List => list(session),
         Command::Show(named) => {
@@ -146,7 +147,7 @@ pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failu
         Command::Fetch(named) => {
             let source_obi = named.whole(session)?.into_owned();
             let answer = service.call(Fetch { source_obi }).map_err(|error| named.unknown(error))?;
-            fetched(session, &answer)
+            fetched(session, &answer, "the source could not be fetched")
         }
         Command::Discover { url } => discover(session, url),
         Command::Import { file } => import(session, &file),
@@ -187,8 +188,8 @@ impl Named {
     }
 }
 
-/// Prints what a fetch has brought. One that failed ends with exit status 1.
-fn fetched(session: &Session, answer: &Fetched) -> Result<ExitCode, Failure> {
+/// Prints what a fetch has brought. One that failed ends with exit status 1, and this message before the reason.
+fn fetched(session: &Session, answer: &Fetched, failed: &str) -> Result<ExitCode, Failure> {
     let status = session.out.answer(answer, |page| {
         for post in &answer.posts {
             page.line(&post.title);
@@ -204,7 +205,7 @@ fn fetched(session: &Session, answer: &Fetched) -> Result<ExitCode, Failure> {
         }
     })?;
     let Some(error) = &answer.error else { return Ok(status) };
-    session.out.complain(&format!("the source could not be fetched: {error}"));
+    session.out.complain(&format!("{failed}: {error}"));
     Ok(ExitCode::from(REFUSED))
 }
 

@@ -111,6 +111,13 @@ fn the_command_line_shows_what_arrives() {
     let failed = cli(&["source", "add", &url]);
     assert_eq!(failed.status, 1);
     assert!(
+        failed.stderr.contains("error: the source is added, but could not be fetched: it is no feed"),
+        "{}",
+        failed.stderr
+    );
+    let failed = cli(&["source", "fetch", &url]);
+    assert_eq!(failed.status, 1);
+    assert!(
         failed.stderr.contains("error: the source could not be fetched: it is no feed"),
         "{}",
         failed.stderr
