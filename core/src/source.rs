@@ -27,6 +27,7 @@ mod seen;
 pub(crate) mod sql;
 #[cfg(test)]
 mod tests;
+pub mod websub;
 
 pub use discover::{Discover, DiscoveredFeeds, FoundFeed};
 pub use operations::{Add, Fetch, Get, List, Pause, Remove, Resume, Update};
@@ -139,6 +140,11 @@ pub struct Source {
     /// Why the last fetch failed; null if it succeeded.
     #[schema(max_length = 1_000, examples("status 503"))]
     pub error: Option<String>,
+    /// The address of the hub that the feed names, which can send what is new at once.
+    #[schema(max_length = 1_000, examples("https://hub.example.org/"))]
+    pub hub: Option<String>,
+    /// The end of the subscription at the hub, which is renewed before; null without one.
+    pub subscribed_until: Option<Timestamp>,
 }
 
 /// The sources.

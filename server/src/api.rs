@@ -16,4 +16,5 @@ pub(crate) mod report;
 pub(crate) mod search;
 #[cfg(test)]
 mod tests;
+pub(crate) mod websub;
 pub(crate) mod weights;

@@ -50,8 +50,9 @@ pub(crate) struct Route {
 type Remembered = fn(&Given, &Tidings) -> Option<tidings_core::Result<Arc<Encoded>>>;
 
 impl Route {
-    /// Returns a `GET` operation.
-    pub(crate) fn get<F>(
+    /// Returns what is no operation of the API: a file of its page, or what other servers call.
+    pub(crate) fn raw<F>(
+        method: Method,
         path: &'static str,
         handler: impl Fn(Call) -> F + Clone + Send + Sync + 'static,
     ) -> Self
@@ -60,7 +61,7 @@ impl Route {
     {
         let filter = endpoint::filter(path, handler);
         Self {
-            method: Method::GET,
+            method,
             path,
             only_reads: false,
             public: None,

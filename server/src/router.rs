@@ -20,7 +20,7 @@ use tower::Service;
 
 use crate::api::{
     account, analysis, audit, data, health, home, import, newsfeed, notice, otp, post, profile, report,
-    search, weights,
+    search, websub, weights,
 };
 use crate::config::Config;
 use crate::connection::per_connection::PerConnection;
@@ -269,6 +269,7 @@ pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Ve
         search::handlers(),
         newsfeed::handlers(),
         weights::handlers(),
+        websub::handlers(),
         analysis::handlers(),
         report::handlers(),
         events::handlers(config),

@@ -1,6 +1,7 @@
 //! Sources, with a web site on this machine.
 
 use serde_json::json;
+use tidings_tests::receiver::{Receiver, hub_signature};
 use tidings_tests::site::{Site, feed};
 use tidings_tests::{Caller, Server, wait_until};
 
@@ -125,6 +126,59 @@ fn the_command_line_shows_what_arrives() {
     std::fs::write(file("list.opml"), exported).unwrap();
     let imported = cli(&["source", "import", "list.opml"]).succeeded().stdout;
     assert_eq!(imported, "0 sources added, 1 already there\n");
+}
+
+#[test]
+fn a_hub_sends_what_is_new() {
+    let (hub, site) = (Receiver::start(202), Site::start());
+    let server = Server::with(|serve| {
+        serve.args(["--source-private", "--public-url", "https://campus.example/api/"]);
+    });
+    let link = |rel: &str, href: &str| format!("<atom:link rel=\"{rel}\" href=\"{href}\"/>");
+    let links = link("hub", &hub.url()) + &link("self", &site.url("/feed"));
+    let news = |entries: &[&str]| {
+        let channel = format!("<channel xmlns:atom=\"http://www.w3.org/2005/Atom\">{links}");
+        feed("Campus", entries).replacen("<channel>", &channel, 1)
+    };
+    site.gives("/feed", &news(&["One"]));
+    let boss = server.admin();
+    let added = json!({ "url": site.url("/feed"), "topic": ["news"] });
+    let id = boss.post("/add_source", added).succeeded().text("/_id");
+    wait_until("the hub is asked", || !hub.deliveries().is_empty());
+    let asked = hub.deliveries().remove(0);
+    assert_eq!(asked.header("content-type"), "application/x-www-form-urlencoded");
+    assert_eq!((asked.field("hub.mode"), asked.field("hub.topic")), ("subscribe".into(), site.url("/feed")));
+    let callback = asked.field("hub.callback");
+    let path = callback.strip_prefix("https://campus.example/api").unwrap();
+
+    let anyone = server.anyone();
+    let question = |topic: &str| {
+        let topic: String = url::form_urlencoded::byte_serialize(topic.as_bytes()).collect();
+        anyone.get(&format!(
+            "{path}?hub.mode=subscribe&hub.topic={topic}&hub.challenge=%3Cb%3E&hub.lease_seconds=3600"
+        ))
+    };
+    assert_eq!(question("https://other.example/").status, 404);
+    let answer = question(&site.url("/feed"));
+    assert_eq!((answer.status, &*answer.bytes), (200, &b"<b>"[..]));
+    assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
+    let source = || boss.get(&format!("/get_source/{id}")).succeeded().body["source"].clone();
+    assert_eq!((&source()["hub"], source()["subscribed_until"].is_i64()), (&json!(hub.url()), true));
+
+    let body = news(&["One", "Two"]);
+    let signature = hub_signature(&asked.field("hub.secret"), &body);
+    let send = |path: &str, signature: &str| {
+        let request = anyone.request("POST", path).header("x-hub-signature", signature);
+        request.body("application/rss+xml", body.clone()).send().status
+    };
+    assert_eq!(send("/websub/0123456789abcdef0123456789abcdef", &signature), 404);
+    assert_eq!(send(path, &signature.replace("sha256=", "sha256=00")), 200, "it is ignored");
+    assert_eq!(source()["posts"], 1);
+    assert_eq!(send(path, &signature), 200);
+    wait_until("the feed shows the new post", || titles(&boss) == ["One", "Two"]);
+    assert_eq!((source()["posts"].clone(), site.requests("/feed")), (json!(2), 1));
+    let shown = server.cli(&["source", "show", "Campus"]).succeeded().stdout;
+    assert!(shown.contains(&format!("{}, until ", hub.url())), "{shown}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! A receiver of webhooks: a small HTTP server that keeps what it gets.
+//! A receiver of webhooks and of other requests with a body: a small HTTP server that keeps what it gets.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 
-use data_encoding::BASE64;
+use data_encoding::{BASE64, HEXLOWER};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::Value;
 use sha2::Sha256;
@@ -102,7 +102,16 @@ impl Delivery {
         &found.unwrap_or_else(|| panic!("no header {name}: {self:?}")).1
     }
 
-    /// Returns the body.
+    /// Returns a field of the body, which is a form.
+    ///
+    /// # Panics
+    /// When it has no such field.
+    pub fn field(&self, name: &str) -> String {
+        let found = url::form_urlencoded::parse(self.body.as_bytes()).find(|(field, _)| field == name);
+        found.unwrap_or_else(|| panic!("no field {name}: {self:?}")).1.into_owned()
+    }
+
+    /// Returns the body as JSON.
     ///
     /// # Panics
     /// When it is not JSON.
@@ -122,4 +131,13 @@ impl Delivery {
         let expected = format!("v1,{}", BASE64.encode(&mac.finalize().into_bytes()));
         self.header("webhook-signature").split(' ').any(|signature| signature == expected)
     }
+}
+
+/// Returns the signature of a hub of `WebSub` for a body.
+///
+/// # Panics
+/// Never: a key may have any length.
+pub fn hub_signature(key: &str, body: &str) -> String {
+    let mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).unwrap().chain_update(body);
+    format!("sha256={}", HEXLOWER.encode(&mac.finalize().into_bytes()))
 }

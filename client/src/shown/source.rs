@@ -38,6 +38,9 @@ pub fn facts(source: &Source, date: impl Fn(Timestamp) -> String) -> Vec<(&'stat
         ("Last news", when(source.last_news)),
         ("Next fetch", when(source.next_fetch)),
     ];
+    if let Some(until) = source.subscribed_until {
+        facts.push(("Hub", format!("{}, until {}", source.hub.as_deref().unwrap_or_default(), date(until))));
+    }
     if let Some(since) = source.failing_since {
         facts.push(("Failures", format!("{} since {}", number(source.failures), date(since))));
     }
@@ -69,6 +72,8 @@ mod tests {
             failures: 0,
             failing_since: None,
             error: None,
+            hub: None,
+            subscribed_until: None,
         }
     }
 
@@ -93,10 +98,13 @@ mod tests {
             failing_since: Some(Timestamp::from_millis(2)),
             error: Some("status 503".into()),
             every: Some(1),
+            hub: Some("https://hub.example/".into()),
+            subscribed_until: Some(Timestamp::from_millis(5)),
             ..source()
         };
         assert!(told(&failing).ends_with("Failures: 2 since 2; Error: status 503"), "{}", told(&failing));
         assert!(told(&failing).contains("Every: 1 minute; State: failing;"), "{}", told(&failing));
+        assert!(told(&failing).contains("; Hub: https://hub.example/, until 5; "), "{}", told(&failing));
         assert_eq!(state(&Source { state: SourceState::Paused, ..failing }), "paused");
     }
 

@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use url::Url;
 use zeroize::Zeroizing;
 
 mod feeds;
@@ -67,6 +68,8 @@ pub struct Config {
     pub webhook_private: bool,
     /// A PEM file with further certificates that webhooks trust.
     pub webhook_ca: Option<PathBuf>,
+    /// The address by which others reach the service; `None` if only what runs beside it does.
+    pub public_url: Option<Url>,
     /// The settings of sources.
     pub source: Source,
     /// The bounds of feedback.
@@ -101,6 +104,7 @@ impl Default for Config {
             http_verifier: HttpVerifier::default(),
             webhook_private: false,
             webhook_ca: None,
+            public_url: None,
             source: Source::default(),
             feedback: Feedback::default(),
             feed: Feed::default(),

@@ -17,7 +17,7 @@ const WHOLE: Duration = if cfg!(test) { Duration::from_secs(1) } else { Duration
 /// The time limit of each step of it.
 const STEP: Duration = Duration::from_secs(15);
 /// The maximum size of a feed in bytes, when it is no longer compressed.
-const BODY_MAX: u64 = 16 << 20;
+pub const BODY_MAX: usize = 16 << 20;
 /// The maximum number of redirections.
 const REDIRECTS_MAX: usize = 5;
 /// The bytes that a decoder of Brotli reads at a time.
@@ -55,6 +55,15 @@ pub(super) struct About {
     pub(super) has_moved: bool,
     /// The milliseconds for which the answer stays good.
     pub(super) fresh: Option<i64>,
+    /// The hub of the feed, and the address of the feed itself, if links in the headers name them.
+    pub(super) links: Links,
+}
+
+/// The links of a feed that matter.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Links {
+    pub(super) hub: Option<Url>,
+    pub(super) own: Option<Url>,
 }
 
 /// Why a fetch failed.
@@ -101,14 +110,31 @@ impl Http {
             let is_redirection = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308);
             if !is_redirection {
                 has_moved &= hop > 0;
-                return answer(response, About { fresh: None, address, has_moved }, now);
+                return answer(
+                    response,
+                    About { fresh: None, address, has_moved, links: Links::default() },
+                    now,
+                );
             }
             has_moved &= matches!(status.as_u16(), 301 | 308);
-            let location = text(response.headers(), header::LOCATION.as_str());
-            let next = location.and_then(|location| address.join(&location).ok());
-            let next = next.and_then(|next| outgoing::parse(next.as_str()));
-            address = next.ok_or_else(|| Failure::new("it redirects to no address of the web"))?;
-            address.set_fragment(None);
+            address = redirected(&address, response.headers())?;
+        }
+        Err(Failure::new("it redirects too often"))
+    }
+
+    /// Sends a form to `url`, and follows redirections that keep the method.
+    pub(super) fn post(&self, url: &str, form: &str) -> Result<(), Failure> {
+        let mut address = outgoing::parse(url).ok_or_else(|| Failure::new("its address cannot be read"))?;
+        let end = Instant::now() + WHOLE;
+        for _ in 0..=REDIRECTS_MAX {
+            let request = self.0.post(address.as_str()).config().timeout_global(Some(left(end))).build();
+            let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+            let response = request.send(form).map_err(|error| Failure::new(outgoing::reason(&error)))?;
+            match response.status().as_u16() {
+                200..=299 => return Ok(()),
+                307 | 308 => address = redirected(&address, response.headers())?,
+                status => return Err(Failure::new(format!("status {status}"))),
+            }
         }
         Err(Failure::new("it redirects too often"))
     }
@@ -118,7 +144,7 @@ impl Http {
             .0
             .get(address.as_str())
             .config()
-            .timeout_global(Some(end.saturating_duration_since(Instant::now())))
+            .timeout_global(Some(left(end)))
             .build()
             .header(header::ACCEPT, ACCEPT)
             .header(header::ACCEPT_ENCODING, "gzip, br");
@@ -132,10 +158,24 @@ impl Http {
     }
 }
 
+fn left(end: Instant) -> Duration {
+    end.saturating_duration_since(Instant::now())
+}
+
+/// Returns the address to which an answer redirects.
+fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, Failure> {
+    let location = text(headers, header::LOCATION.as_str());
+    let to = location.and_then(|location| from.join(&location).ok());
+    let to = to.and_then(|to| outgoing::parse(to.as_str()));
+    let mut to = to.ok_or_else(|| Failure::new("it redirects to no address of the web"))?;
+    to.set_fragment(None);
+    Ok(to)
+}
+
 /// Reads the answer that is no redirection.
 fn answer(response: Response<ureq::Body>, about: About, now: Timestamp) -> Result<Answer, Failure> {
     let headers = response.headers();
-    let about = About { fresh: fresh(headers), ..about };
+    let about = About { fresh: fresh(headers), links: links(headers, &about.address), ..about };
     match response.status() {
         StatusCode::NOT_MODIFIED => Ok(Answer::NotModified(about)),
         StatusCode::GONE => Ok(Answer::Gone),
@@ -163,12 +203,12 @@ fn body(reader: impl Read, coding: Option<&str>) -> Result<Vec<u8>, Failure> {
         _ => return Err(Failure::new("it is compressed in a way that was not asked for")),
     };
     let mut bytes = Vec::new();
-    let read = reader.by_ref().take(BODY_MAX + 1).read_to_end(&mut bytes);
+    let read = reader.by_ref().take(BODY_MAX as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| match error.get_ref().and_then(|cause| cause.downcast_ref::<ureq::Error>()) {
         Some(error) => Failure::new(outgoing::reason(error)),
         None => Failure::new(format!("its content ends early: {error}")),
     })?;
-    if bytes.len() as u64 > BODY_MAX {
+    if bytes.len() > BODY_MAX {
         return Err(Failure::new("it is larger than 16 MiB"));
     }
     Ok(bytes)
@@ -176,6 +216,28 @@ fn body(reader: impl Read, coding: Option<&str>) -> Result<Vec<u8>, Failure> {
 
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.trim().to_owned())
+}
+
+/// Returns the links of the header `Link`, which is `<address>; rel="relations"`, and more after commas.
+///
+/// Source: RFC 8288 section 3.
+fn links(headers: &HeaderMap, address: &Url) -> Links {
+    let mut links = Links::default();
+    let values = headers.get_all(header::LINK).into_iter().filter_map(|value| value.to_str().ok());
+    // The first part is what is before the first address.
+    for link in values.flat_map(|value| value.split('<').skip(1)) {
+        let Some((target, parameters)) = link.split_once('>') else { continue };
+        let Ok(target) = address.join(target) else { continue };
+        let relations = parameters.split([';', ',']).find_map(|one| one.trim().strip_prefix("rel="));
+        for relation in relations.unwrap_or_default().trim_matches('"').split_ascii_whitespace() {
+            match &*relation.to_ascii_lowercase() {
+                "hub" => links.hub = links.hub.take().or_else(|| Some(target.clone())),
+                "self" => links.own = links.own.take().or_else(|| Some(target.clone())),
+                _ => {}
+            }
+        }
+    }
+    links
 }
 
 /// Returns the charset of the media type.

@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
-use super::FAILING_MS;
 use super::fetch::Failure;
 use super::run::{Asked, Reader, ask};
 use super::sql::{self, Record};
+use super::{FAILING_MS, websub};
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::config::Config;
 use crate::record::background::{Background, Stop, log_failure};
 use crate::record::error::{Error, Result};
 use crate::record::id::SourceKey;
 use crate::record::lease::Lease;
-use crate::store::{Store, StoreError, Topic};
+use crate::store::{Isolation, Store, StoreError, Topic};
 
 /// The maximum number of fetches at once.
 const AT_ONCE: usize = 8;
@@ -63,17 +63,17 @@ struct Shared {
     failing: AtomicI64,
 }
 
-/// The end of a fetch.
-struct Outcome {
-    record: Record,
-    asked: Result<Asked, Failure>,
+/// The end of a request for a source.
+enum Outcome {
+    Fetched(Box<(Record, Result<Asked, Failure>)>),
+    Subscribed(SourceKey, Result<(), Failure>),
 }
 
 /// The work of the thread.
 struct Worker {
     shared: Arc<Shared>,
     lease: Lease,
-    /// The sources that are being fetched, each with its host.
+    /// The sources that are being fetched or subscribed to, each with the host that is asked.
     running: HashMap<SourceKey, String>,
     /// The sources whose fetches could not be stored, each with the time until which it waits.
     held: HashMap<SourceKey, Instant>,
@@ -155,17 +155,17 @@ impl Worker {
         self.collect();
         let reader = &self.shared.reader;
         let now = reader.clock.now();
-        let (due, next, totals) = reader.store.read(|tx| {
-            Ok::<_, StoreError>((
-                sql::due(tx, now)?,
-                sql::next_fetch(tx, now)?,
-                sql::totals(tx, now - FAILING_MS)?,
-            ))
+        let has_address = reader.public_url.is_some();
+        let (due, hubs, next, totals) = reader.store.read(|tx| {
+            let hubs = if has_address { websub::sql::due(tx, now)? } else { Vec::new() };
+            let next_hub = if has_address { websub::sql::next_request(tx, now)? } else { None };
+            let next = [sql::next_fetch(tx, now)?, next_hub].into_iter().flatten().min();
+            Ok::<_, StoreError>((sql::due(tx, now)?, hubs, next, sql::totals(tx, now - FAILING_MS)?))
         })?;
         self.shared.sources.store(totals.0, Ordering::Relaxed);
         self.shared.failing.store(totals.1, Ordering::Relaxed);
         self.held.retain(|_, until| *until > Instant::now());
-        if due.is_empty() && self.running.is_empty() {
+        if due.is_empty() && hubs.is_empty() && self.running.is_empty() {
             self.lease.release()?;
             return Ok(until(next, now).min(INTERVAL));
         }
@@ -173,15 +173,32 @@ impl Worker {
             return Ok(SHORT_INTERVAL);
         }
         for (source, url) in due {
-            self.begin(source, &url)?;
+            self.fetch(source, &url)?;
+        }
+        for (source, hub) in hubs {
+            self.subscribe(source, &hub)?;
         }
         Ok(until(next, now).min(SHORT_INTERVAL))
     }
 
-    /// Writes the outcomes of the fetches that have ended.
+    /// Writes the outcomes of the requests that have ended.
     fn collect(&mut self) {
-        while let Ok(Outcome { record, asked }) = self.ended.1.try_recv() {
+        while let Ok(outcome) = self.ended.1.try_recv() {
             self.waiting.fetch_sub(1, Ordering::AcqRel);
+            let (record, asked) = match outcome {
+                Outcome::Fetched(fetched) => *fetched,
+                Outcome::Subscribed(source, asked) => {
+                    self.running.remove(&source);
+                    if let Err(failure) = asked {
+                        tracing::info!(
+                            source = source.as_i64(),
+                            error = failure.reason,
+                            "a hub cannot be asked"
+                        );
+                    }
+                    continue;
+                }
+            };
             self.running.remove(&record.key);
             match self.shared.reader.take_in(&record, asked) {
                 // It was removed, or has another address, meanwhile.
@@ -195,31 +212,61 @@ impl Worker {
     }
 
     /// Begins to fetch a source, unless it is being fetched, or too many are.
-    fn begin(&mut self, source: SourceKey, url: &str) -> Result<()> {
-        let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
-        let of_host = self.running.values().filter(|other| **other == host).count();
-        let is_busy = self.running.len() >= AT_ONCE || of_host >= PER_HOST;
-        if is_busy || self.running.contains_key(&source) || self.held.contains_key(&source) {
-            return Ok(());
-        }
+    fn fetch(&mut self, source: SourceKey, url: &str) -> Result<()> {
+        let Some(host) = self.room(source, url) else { return Ok(()) };
         let reader = &self.shared.reader;
         let record = match reader.record(source) {
             Err(Error::NotFound) => return Ok(()),
             record => record?,
         };
         let (http, now) = (reader.http()?, reader.clock.now());
-        let (ended, waiting, versions) =
-            (self.ended.0.clone(), Arc::clone(&self.waiting), reader.store.versions());
         tracing::debug!(source = source.as_i64(), host, "a source is fetched");
-        let fetch = move || {
+        self.begin(source, host, move || {
             let asked = ask(&http, &record.url, &record.known, now);
+            Outcome::Fetched(Box::new((record, asked)))
+        })
+    }
+
+    /// Begins to subscribe to a source, within the same bounds.
+    fn subscribe(&mut self, source: SourceKey, hub: &str) -> Result<()> {
+        let (Some(own), Some(host)) = (self.shared.reader.public_url.clone(), self.room(source, hub)) else {
+            return Ok(());
+        };
+        let reader = &self.shared.reader;
+        let (http, now) = (reader.http()?, reader.clock.now());
+        let begun = reader.store.write(Isolation::Alone, move |tx| websub::sql::begin(tx, source, now))?;
+        let Some(subscription) = begun else { return Ok(()) };
+        tracing::debug!(source = source.as_i64(), host, "a hub is asked for a subscription");
+        self.begin(source, host, move || Outcome::Subscribed(source, subscription.ask(&http, &own)))
+    }
+
+    /// Returns the host of an address, if it may be asked for a source now.
+    fn room(&self, source: SourceKey, url: &str) -> Option<String> {
+        let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+        let of_host = self.running.values().filter(|other| **other == host).count();
+        let is_busy = self.running.len() >= AT_ONCE || of_host >= PER_HOST;
+        let waits = self.running.contains_key(&source) || self.held.contains_key(&source);
+        (!is_busy && !waits).then_some(host)
+    }
+
+    /// Runs a request on a thread of its own.
+    fn begin(
+        &mut self,
+        source: SourceKey,
+        host: String,
+        request: impl FnOnce() -> Outcome + Send + 'static,
+    ) -> Result<()> {
+        let versions = self.shared.reader.store.versions();
+        let (ended, waiting) = (self.ended.0.clone(), Arc::clone(&self.waiting));
+        let run = move || {
+            let outcome = request();
             // Before `send`, because the number is subtracted as soon as the outcome is taken.
             waiting.fetch_add(1, Ordering::AcqRel);
             // Nobody receives it if the service has stopped.
-            let _ = ended.send(Outcome { record, asked });
+            let _ = ended.send(outcome);
             versions.wake();
         };
-        let thread = std::thread::Builder::new().name("tidings-source".into()).spawn(fetch);
+        let thread = std::thread::Builder::new().name("tidings-source".into()).spawn(run);
         thread.map_err(|error| Error::Internal(error.into()))?;
         self.running.insert(source, host);
         Ok(())

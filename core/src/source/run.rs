@@ -9,16 +9,18 @@ use serde::Serialize;
 use tidings_feeds::Feed;
 use url::Url;
 
-use super::fetch::{About, Answer, Failure, Http, Validators};
+use super::fetch::{About, Answer, Failure, Http, Links, Validators};
 use super::schedule::{self, IntervalBounds, Wishes};
 use super::seen::Seen;
 use super::sql::{self, Content, Record, Success};
+use super::websub::Offer;
 use super::{FAILING_MS, Fetched, MINUTE_MS, arrive};
 use crate::base::clock::{Clock, DAY_MS, Timestamp};
 use crate::base::config::Config;
 use crate::base::text;
 use crate::record::error::{Error, Result};
 use crate::record::id::SourceKey;
+use crate::record::outgoing;
 use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 use crate::webhook::outbox::{self, Event};
 
@@ -46,6 +48,8 @@ pub(crate) struct Reader {
     pub(super) counters: Counters,
     allows_private: bool,
     ca: Option<PathBuf>,
+    /// The public address of the service, if hubs may send to it.
+    pub(super) public_url: Option<Url>,
     bounds: IntervalBounds,
     http: OnceLock<Arc<Http>>,
 }
@@ -59,6 +63,7 @@ impl Reader {
             counters: Counters::default(),
             allows_private: config.source.private,
             ca: config.source.ca.clone(),
+            public_url: config.public_url.clone(),
             bounds: IntervalBounds {
                 min: ms(config.source.interval_min),
                 max: ms(config.source.interval_max),
@@ -108,11 +113,12 @@ impl Reader {
                 let ttl = feed.ttl.map(|minutes| i64::from(minutes) * MINUTE_MS);
                 let wishes = Wishes { fresh: ttl, skip_hours: std::mem::take(&mut feed.skip_hours) };
                 let title = text::shortened(std::mem::take(&mut feed.title), TITLE_MAX);
+                let hub = offer(&mut feed, &about);
                 let home = feed.link.take().map(String::from).filter(|home| home.len() <= HOME_MAX);
                 let mut seen = Seen::default();
                 let fetched = arrive::write(&self.store, &self.clock, record, feed, &mut seen)?;
                 self.counters.posts.fetch_add(fetched.inserted, Ordering::Relaxed);
-                let content = Content { title, home, known, seen, wishes };
+                let content = Content { title, home, hub, known, seen, wishes };
                 self.succeeded(record, &about, &fetched, Some(content))?;
                 Ok(fetched)
             }
@@ -136,7 +142,11 @@ impl Reader {
         let has_news = fetched.inserted + fetched.updated > 0;
         let wait = schedule::wait(record.wait, has_news, record.every, self.bounds);
         let wishes = content.as_ref().map_or(&record.wishes, |content| &content.wishes);
-        let wishes = Wishes { fresh: about.fresh.max(wishes.fresh), ..wishes.clone() };
+        let mut wishes = Wishes { fresh: about.fresh.max(wishes.fresh), ..wishes.clone() };
+        if record.subscribed_until.is_some_and(|until| until > now) {
+            // What is new arrives without fetches.
+            wishes.fresh = wishes.fresh.max(Some(self.bounds.max));
+        }
         let (moved, url) = moved(record, about, now);
         let success = Success {
             now,
@@ -148,7 +158,7 @@ impl Reader {
         };
         self.write(record, move |tx, record| {
             sql::succeeded(tx, record.key, &success)?;
-            content.as_ref().map_or(Ok(()), |content| sql::set_content(tx, record.key, content))
+            content.as_ref().map_or(Ok(()), |content| sql::set_content(tx, record.key, content, now))
         })?;
         self.counters.succeeded.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -201,7 +211,7 @@ impl Reader {
     ///
     /// # Errors
     /// `Not found` if it was removed or has another address; an error of the store.
-    fn write(
+    pub(super) fn write(
         &self,
         record: &Record,
         work: impl Fn(&mut dyn Tx, &Record) -> Result<(), StoreError> + Send + 'static,
@@ -239,14 +249,33 @@ pub(super) fn ask(http: &Http, url: &str, known: &Validators, now: Timestamp) ->
         Answer::Gone => return Ok(Asked::Gone),
         Answer::Content { bytes, charset, validators, about } => (bytes, charset, validators, about),
     };
-    let from = tidings_feeds::Source { charset: charset.as_deref(), address: Some(&about.address) };
+    let feed = Box::new(read(&bytes, charset.as_deref(), &about.address)?);
+    Ok(Asked::Feed { feed, known: validators, about })
+}
+
+/// Reads a feed from an address.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(super) fn read(bytes: &[u8], charset: Option<&str>, address: &Url) -> Result<Feed, Failure> {
+    let from = tidings_feeds::Source { charset, address: Some(address) };
     // A fault of the reader costs this source alone.
-    let read = catch_unwind(AssertUnwindSafe(|| tidings_feeds::read(&bytes, &from)));
-    match read {
-        Ok(Ok(feed)) => Ok(Asked::Feed { feed: Box::new(feed), known: validators, about }),
+    match catch_unwind(AssertUnwindSafe(|| tidings_feeds::read(bytes, &from))) {
+        Ok(Ok(feed)) => Ok(feed),
         Ok(Err(fault)) => Err(Failure::new(format!("it is no feed that can be read: {fault}"))),
         Err(_) => Err(Failure::new("reading it failed, for a cause that is in the log")),
     }
+}
+
+/// Returns the hub of a feed, and the address by which the hub knows the feed. Links in headers come first.
+///
+/// Source: `WebSub`, section 4.
+fn offer(feed: &mut Feed, about: &About) -> Option<Offer> {
+    let Links { hub, own } = &about.links;
+    let hub = hub.clone().or_else(|| std::mem::take(&mut feed.hubs).into_iter().next())?;
+    let topic = own.clone().or_else(|| feed.self_address.take()).unwrap_or_else(|| about.address.clone());
+    let url = |url: Url| outgoing::parse(url.as_str()).map(String::from);
+    Some(Offer { hub: url(hub)?, topic: url(topic)? })
 }
 
 /// Returns the address to which a feed has moved, and since when; and its new address, if it has been there for long enough.

@@ -45,6 +45,11 @@ impl Seen {
         self.0.remove(&address);
     }
 
+    /// Adds the entries of `other`, whose contents are newer.
+    pub(super) fn extend(&mut self, other: &Self) {
+        self.0.extend(&other.0);
+    }
+
     /// Returns the number of entries.
     pub(super) fn len(&self) -> u64 {
         self.0.len() as u64

@@ -3,6 +3,7 @@
 use super::fetch::Validators;
 use super::schedule::Wishes;
 use super::seen::Seen;
+use super::websub::{self, Offer};
 use super::{Source, SourceState};
 use crate::account::Admin;
 use crate::base::clock::Timestamp;
@@ -14,7 +15,8 @@ use crate::store::{Row, StoreError, Tx};
 /// The columns of a [`Source`].
 const COLUMNS: &str =
     "id, name, title, url, home, topic, tag, every, state, date, posts, next_fetch, last_fetch,
-                       last_success, last_news, failures, failing_since, error";
+                       last_success, last_news, failures, failing_since, error, (SELECT hub FROM source_hub WHERE source = key),
+                       (SELECT subscribed_until FROM source_hub WHERE source = key)";
 
 /// The fields that an administrator sets.
 #[derive(Clone, Debug)]
@@ -46,6 +48,8 @@ pub(super) struct Record {
     pub(super) moved: Option<(String, Timestamp)>,
     pub(super) wishes: Wishes,
     pub(super) seen: Seen,
+    /// The end of the subscription at a hub.
+    pub(super) subscribed_until: Option<Timestamp>,
 }
 
 /// The changes of a successful fetch.
@@ -65,6 +69,7 @@ pub(super) struct Success {
 pub(super) struct Content {
     pub(super) title: String,
     pub(super) home: Option<String>,
+    pub(super) hub: Option<Offer>,
     pub(super) known: Validators,
     pub(super) seen: Seen,
     pub(super) wishes: Wishes,
@@ -101,6 +106,8 @@ fn source(mut row: Row) -> Result<Source, StoreError> {
         failures: row.take(15)?,
         failing_since: row.take(16)?,
         error: row.take(17)?,
+        hub: row.take(18)?,
+        subscribed_until: row.take(19)?,
     })
 }
 
@@ -198,6 +205,7 @@ pub(super) fn update(
                        skip_hours = '', failures = 0, failing_since = NULL, error = NULL, told = 0,
                        state = CASE WHEN state = 2 THEN 0 ELSE state END WHERE key = $1";
         tx.run(sql, &[key.into()])?;
+        websub::sql::set_offer(tx, key, None, next)?;
     }
     if moves || old.every != *every {
         let sql = "UPDATE source SET next_fetch = $2 WHERE key = $1 AND state = 0";
@@ -260,7 +268,8 @@ pub(crate) fn failing(tx: &mut dyn Tx, since: Timestamp) -> Result<Vec<String>, 
 /// Returns what a fetch of a source needs to know; `None` if it was removed.
 pub(super) fn record(tx: &mut dyn Tx, key: SourceKey) -> Result<Option<Record>, StoreError> {
     let sql = "SELECT id, name, title, url, topic, tag, every, wait, failures, failing_since, told, etag, modified, moved_to,
-                      moved_since, seen, ttl, skip_hours FROM source WHERE key = $1";
+                      moved_since, seen, ttl, skip_hours, (SELECT subscribed_until FROM source_hub WHERE source = key)
+               FROM source WHERE key = $1";
     let Some(mut row) = tx.row(sql, &[key.into()])? else { return Ok(None) };
     let (name, title, url): (String, String, String) = (row.take(1)?, row.take(2)?, row.take(3)?);
     Ok(Some(Record {
@@ -279,6 +288,7 @@ pub(super) fn record(tx: &mut dyn Tx, key: SourceKey) -> Result<Option<Record>, 
         moved: row.take::<Option<String>>(13)?.zip(row.take(14)?),
         seen: Seen::unpack(&row.take::<String>(15)?),
         wishes: Wishes { fresh: row.take(16)?, skip_hours: hours(&row.take::<String>(17)?) },
+        subscribed_until: row.take(18)?,
     }))
 }
 
@@ -310,8 +320,13 @@ pub(super) fn succeeded(tx: &mut dyn Tx, key: SourceKey, success: &Success) -> R
 }
 
 /// Records another content of a source.
-pub(super) fn set_content(tx: &mut dyn Tx, key: SourceKey, content: &Content) -> Result<(), StoreError> {
-    let Content { title, home, known, seen, wishes } = content;
+pub(super) fn set_content(
+    tx: &mut dyn Tx,
+    key: SourceKey,
+    content: &Content,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let Content { title, home, hub, known, seen, wishes } = content;
     let sql = "UPDATE source SET title = $2, home = $3, etag = $4, modified = $5, seen = $6, ttl = $7, skip_hours = $8
                WHERE key = $1";
     let seen = seen.pack();
@@ -326,7 +341,8 @@ pub(super) fn set_content(tx: &mut dyn Tx, key: SourceKey, content: &Content) ->
         wishes.fresh.into(),
         (&hours).into(),
     ];
-    tx.run(sql, &args).map(drop)
+    tx.run(sql, &args)?;
+    websub::sql::set_offer(tx, key, hub.as_ref(), now)
 }
 
 /// Records that a fetch failed.

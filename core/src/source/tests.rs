@@ -18,6 +18,7 @@ use crate::webhook::{self, ListDeliveries};
 
 mod fetches;
 mod site;
+mod websub;
 
 /// Returns a service that fetches from this machine.
 fn reading() -> Service {

@@ -154,7 +154,8 @@ impl Reply {
         Self::plain(body, content_type).with(CONTENT_ENCODING, coding).with(VARY, ACCEPT_ENCODING)
     }
 
-    fn plain(body: Bytes, content_type: HeaderValue) -> Self {
+    /// Returns a body of this media type.
+    pub(crate) fn plain(body: Bytes, content_type: HeaderValue) -> Self {
         Self::Content(response(StatusCode::OK, security::headers(), body.into()))
             .with(CONTENT_TYPE, content_type)
     }

@@ -149,7 +149,7 @@ impl Call {
         read: fn(&Given) -> Result<T>,
     ) -> Result<T, Refusal> {
         let segments = std::mem::take(&mut self.0.segments);
-        let query = self.head().uri.query().unwrap_or_default().to_owned();
+        let query = self.query().to_owned();
         let given = Given { spec, segments, query, body: None };
         if !has_body {
             return Ok(read(&given)?);
@@ -160,16 +160,24 @@ impl Call {
         self.parse(length, move || read(&given)).await
     }
 
-    /// Returns the whole body.
+    /// Returns the whole body, and its format.
     async fn body(&mut self) -> Result<(Format, Bytes, Option<Share<Client>>), Refusal> {
+        let (body, held) = self.bytes(self.app().config.body_limit).await?;
+        Ok((Format::of(self.headers().get(CONTENT_TYPE), &body)?, body, held))
+    }
+
+    /// Returns the whole body, of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// Those of [`Upload::whole`]; `unsupported media type` for a compressed body.
+    pub(crate) async fn bytes(&mut self, limit: usize) -> Result<(Bytes, Option<Share<Client>>), Refusal> {
         let Parts { context, upload, .. } = &mut *self.0;
         let (App { config, bodies, .. }, client) = (&*context.app, context.address().into());
-        let (body, held) = upload.whole(config.body_limit, config.body_timeout, client, bodies).await?;
-        let headers = &context.head.headers;
-        if headers.contains_key(CONTENT_ENCODING) {
+        let whole = upload.whole(limit, config.body_timeout, client, bodies).await?;
+        if context.head.headers.contains_key(CONTENT_ENCODING) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        Ok((Format::of(headers.get(CONTENT_TYPE), &body)?, body, held))
+        Ok(whole)
     }
 
     /// Parses a body of this length: a large one in a lane.
@@ -222,6 +230,11 @@ impl Call {
             &self.0.context.app.config.trust_proxy,
             own,
         )
+    }
+
+    /// Returns the query of the request.
+    pub(crate) fn query(&self) -> &str {
+        self.head().uri.query().unwrap_or_default()
     }
 
     /// Returns the headers of the request.

@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use http::HeaderValue;
 use http::header::CONTENT_SECURITY_POLICY;
+use http::{HeaderValue, Method};
 use tidings_core::answer::Encoded;
 use tidings_core::api::GetPage;
 use tidings_core::{Error, Result};
@@ -30,8 +30,10 @@ pub(super) fn routes() -> [Route; 3] {
     let page = Arc::clone(&files);
     [
         Route::stream::<GetPage, _>(|_, _| async { Ok(Reply::moved(HeaderValue::from_static("docs/"))) }),
-        Route::get(PAGE, move |call| file(call, INDEX.into(), Arc::clone(&page))).document().unrecorded(),
-        Route::get(PAGE_FILES, move |mut call: Call| {
+        Route::raw(Method::GET, PAGE, move |call| file(call, INDEX.into(), Arc::clone(&page)))
+            .document()
+            .unrecorded(),
+        Route::raw(Method::GET, PAGE_FILES, move |mut call: Call| {
             let name = call.segments().map(|[name]| name);
             let files = Arc::clone(&files);
             async { file(call, name?, files).await }

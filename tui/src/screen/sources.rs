@@ -92,6 +92,8 @@ impl Browse for Sources {
             "failures",
             "failing_since",
             "error",
+            "hub",
+            "subscribed_until",
         ],
     );
     const FILTERS: bool = true;
@@ -168,7 +170,9 @@ impl Browse for Sources {
             at(source.last_news),
             source.failures,
             at(source.failing_since),
-            source.error
+            source.error,
+            source.hub,
+            at(source.subscribed_until)
         ])
     }
 

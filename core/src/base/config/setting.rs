@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use url::Url;
+
 use super::Secret;
 
 /// The heading of the settings whose names and meanings may change.
@@ -374,6 +376,25 @@ impl FieldType for String {
 
     fn from_value(value: &Value) -> Result<Self, String> {
         parse(value)
+    }
+}
+
+/// An address of the web, without a user, a query or a fragment.
+impl FieldType for Url {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Text(self.to_string()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        let Value::Text(text) = value else { return another_form() };
+        let is_plain = |url: &Self| {
+            let has_more = url.query().is_some() || url.fragment().is_some();
+            let has_user = !url.username().is_empty() || url.password().is_some();
+            matches!(url.scheme(), "https" | "http") && !has_more && !has_user
+        };
+        Self::parse(text).ok().filter(is_plain).ok_or_else(|| {
+            "must be an address that begins with https:// or http://, without a user and a query".to_owned()
+        })
     }
 }
 

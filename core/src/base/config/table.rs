@@ -58,6 +58,14 @@ const GENERAL: &[Setting<Config>] = &[
     .takes("FILE")
     .unset("none"),
     Setting::new(
+        "public-url",
+        Form::Text,
+        field!(Config, public_url),
+        "The address by which others reach the server, such as https://campus.example: hubs of sources send there what is new",
+    )
+    .takes("URL")
+    .unset("none"),
+    Setting::new(
         "source-interval-min",
         MINUTES,
         field!(Config, source.interval_min),

@@ -16,7 +16,7 @@ use super::{APPLICATION_ID, StoreError};
 use crate::base::files::{self, beside, key_file, private, word_model};
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const MIGRATIONS: [&str; 24] = [
+const MIGRATIONS: [&str; 25] = [
     include_str!("0001_initial.sql"),
     include_str!("0002_analysis.sql"),
     include_str!("0003_acts.sql"),
@@ -41,6 +41,7 @@ const MIGRATIONS: [&str; 24] = [
     include_str!("0022_heats.sql"),
     include_str!("0023_search_candidates.sql"),
     include_str!("0024_sources.sql"),
+    include_str!("0025_hubs.sql"),
 ];
 
 /// The schema version of this program: the number of its migrations.

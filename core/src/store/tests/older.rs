@@ -18,7 +18,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 23] = [
+const VERSIONS: [(&str, &str); 24] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -81,6 +81,14 @@ const VERSIONS: [(&str, &str); 23] = [
     (include_str!("../sqlite/0021_log_paths.sql"), ""),
     (include_str!("../sqlite/0022_heats.sql"), ""),
     (include_str!("../sqlite/0023_search_candidates.sql"), ""),
+    (
+        include_str!("../sqlite/0024_sources.sql"),
+        "INSERT INTO source (key, id, url, name, title, topic, tag, every, state, date, posts, wait, next_fetch, failures, told,
+                             skip_hours, seen)
+         VALUES (1, '6560c1a2ffeeddccbbaa0020', 'https://a.example/feed', '', 'A', '[]', '[]', NULL, 0, 1795000000000, 1,
+                 3600000, 1795100000000, 0, 0, '', '');
+         INSERT INTO post_source VALUES (1, 1);",
+    ),
 ];
 
 /// Creates a database with this version of the schema.

@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 63] = [
+const TABLES: [(&str, Treatment); 64] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -42,6 +42,7 @@ const TABLES: [(&str, Treatment); 63] = [
     ("post", Treatment::Rows),
     ("post_stats", Treatment::Rows),
     ("source", Treatment::Rows),
+    ("source_hub", Treatment::Rows),
     ("post_source", Treatment::Rows),
     ("label", Treatment::Rows),
     ("category", Treatment::Rows),

@@ -30,6 +30,8 @@ fn source(name: &str, posts: i64) -> Source {
         failures: 0,
         failing_since: None,
         error: None,
+        hub: None,
+        subscribed_until: None,
     }
 }
 

@@ -1,0 +1,204 @@
+//! Subscriptions of `WebSub`: where a source names a hub, the hub sends its new entries to the service at once.
+//!
+//! A subscription has an address of its own, below the public address of the service, which ends with a token that only the hub
+//! knows; and a key, with which the hub signs what it sends. A subscription ends at a time that the hub sets, and is renewed before
+//! it does. The source is still fetched, as rarely as the settings allow, because a hub may lose something.
+//!
+//! Source: W3C Recommendation *`WebSub`*, 2018, <https://www.w3.org/TR/websub/>.
+
+use std::sync::atomic::Ordering;
+
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+use hmac::{Hmac, Mac};
+use url::{Url, form_urlencoded};
+use zeroize::Zeroizing;
+
+pub use super::fetch::BODY_MAX;
+use super::fetch::{Failure, Http};
+use super::run::{Reader, read};
+use super::seen::Seen;
+use super::{MINUTE_MS, arrive};
+use crate::Tidings;
+use crate::base::clock::{DAY_MS, HOUR_MS, SECOND_MS, Timestamp};
+use crate::base::random::random;
+use crate::record::error::{Error, Result};
+use crate::record::id::SourceKey;
+use crate::store::{Isolation, Topic};
+
+pub(super) mod sql;
+
+/// The path of a subscription.
+pub const PATH: &str = "/websub/{token}";
+/// The time until the next attempt, if the hub does not confirm this one.
+const RETRY_MS: i64 = HOUR_MS;
+/// The time until the next attempt after a hub has refused.
+const REFUSED_MS: i64 = DAY_MS;
+/// The time for which a subscription is asked for, and which one has whose hub names none.
+const LEASE_MS: i64 = 10 * DAY_MS;
+/// The bounds of the time that a hub names.
+const LEASE_MIN_MS: i64 = 5 * MINUTE_MS;
+const LEASE_MAX_MS: i64 = 30 * DAY_MS;
+/// The random bytes of a token, and of a key.
+const SECRET: usize = 16;
+
+/// A hub, and the address by which it knows a feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) hub: String,
+    pub(super) topic: String,
+}
+
+/// A subscription as it is asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Subscription {
+    pub(super) offer: Offer,
+    pub(super) token: String,
+    pub(super) secret: Zeroizing<String>,
+}
+
+/// Returns the time until which a subscription that was asked for is waited for.
+pub(super) fn retry(now: Timestamp) -> Timestamp {
+    now + RETRY_MS
+}
+
+/// Returns a new token or key.
+pub(super) fn secret() -> Zeroizing<String> {
+    Zeroizing::new(HEXLOWER.encode(&*Zeroizing::new(random::<SECRET>())))
+}
+
+impl Subscription {
+    /// Asks the hub for the subscription, to be sent to a path below the address `own`. The hub then asks back.
+    ///
+    /// # Errors
+    /// Why it could not be asked.
+    pub(super) fn ask(&self, http: &Http, own: &Url) -> Result<(), Failure> {
+        let callback = PATH.replace("{token}", &self.token);
+        let callback = format!("{}{callback}", own.as_str().trim_end_matches('/'));
+        let form = form_urlencoded::Serializer::new(String::new())
+            .append_pair("hub.callback", &callback)
+            .append_pair("hub.mode", "subscribe")
+            .append_pair("hub.topic", &self.offer.topic)
+            .append_pair("hub.secret", &self.secret)
+            .append_pair("hub.lease_seconds", &(LEASE_MS / SECOND_MS).to_string())
+            .finish();
+        http.post(&self.offer.hub, &Zeroizing::new(form))
+    }
+}
+
+/// Answers a hub that asks whether the service wants the subscription with this token, or tells that it refuses it. `query` is
+/// that of its request. Returns the content of the answer.
+///
+/// # Errors
+/// `Not found` if nobody wants it; an error of the store.
+pub fn confirm(tidings: &Tidings, token: &str, query: &str) -> Result<String> {
+    let field = |name: &str| form_urlencoded::parse(query.as_bytes()).find(|(field, _)| field == name);
+    let field = |name| field(name).map(|(_, value)| value.into_owned());
+    let (mode, topic) = (field("hub.mode").unwrap_or_default(), field("hub.topic").unwrap_or_default());
+    let lease = field("hub.lease_seconds").and_then(|seconds| seconds.parse::<u32>().ok());
+    let lease = lease.map_or(LEASE_MS, |seconds| i64::from(seconds) * SECOND_MS);
+    let lease = lease.clamp(LEASE_MIN_MS, LEASE_MAX_MS);
+    let answer = match &*mode {
+        "subscribe" => field("hub.challenge").ok_or(Error::NotFound)?,
+        "denied" => String::new(),
+        _ => return Err(Error::NotFound),
+    };
+    let (now, is_confirmed, token) = (tidings.now(), mode == "subscribe", token.to_owned());
+    tidings.store().write(Isolation::Alone, move |tx| {
+        let found = sql::find(tx, &token)?.filter(|(_, found)| found.offer.topic == topic);
+        let (source, _) = found.ok_or(Error::NotFound)?;
+        if is_confirmed {
+            sql::set_confirmed(tx, source, now + lease, now + (lease - lease / 10))?;
+        } else {
+            sql::set_refused(tx, source, now, now + REFUSED_MS)?;
+        }
+        tx.touch(Topic::Sources);
+        Ok::<_, Error>(())
+    })?;
+    Ok(answer)
+}
+
+/// Checks that there is a subscription with this token.
+///
+/// # Errors
+/// `Not found`; an error of the store.
+pub fn check(tidings: &Tidings, token: &str) -> Result<()> {
+    find(tidings, token).map(drop)
+}
+
+fn find(tidings: &Tidings, token: &str) -> Result<(SourceKey, Subscription)> {
+    tidings.store().read(|tx| sql::find(tx, token))?.ok_or(Error::NotFound)
+}
+
+/// Takes in what a hub sends for the subscription with this token: a feed with new entries, and the value of
+/// `X-Hub-Signature`. What has another signature is ignored, as the specification asks.
+///
+/// # Errors
+/// `Not found`; an error of the store, after which the hub may send it again.
+pub fn receive(
+    tidings: &Tidings,
+    token: &str,
+    signature: Option<&str>,
+    charset: Option<&str>,
+    body: &[u8],
+) -> Result<()> {
+    let (source, subscription) = find(tidings, token)?;
+    if !signature.is_some_and(|signature| is_signed(signature, &subscription.secret, body)) {
+        tracing::info!(source = source.as_i64(), "a hub sent something without the right signature");
+        return Ok(());
+    }
+    match tidings.sources().reader().take_from_hub(source, &subscription.offer.topic, charset, body)? {
+        Ok(0) => {}
+        Ok(_) => tidings.posts_changed().record(),
+        Err(failure) => {
+            tracing::info!(source = source.as_i64(), error = failure.reason, "a hub sent what is no feed");
+        }
+    }
+    Ok(())
+}
+
+impl Reader {
+    /// Writes the entries of a feed that a hub has sent, and returns the number of posts that are new or have changed.
+    fn take_from_hub(
+        &self,
+        source: SourceKey,
+        topic: &str,
+        charset: Option<&str>,
+        body: &[u8],
+    ) -> Result<Result<usize, Failure>> {
+        let topic = Url::parse(topic).map_err(|_| Error::NotFound)?;
+        let feed = match read(body, charset, &topic) {
+            Ok(feed) => feed,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let record = self.record(source)?;
+        let mut seen = Seen::default();
+        let fetched = arrive::write(&self.store, &self.clock, &record, feed, &mut seen)?;
+        self.counters.posts.fetch_add(fetched.inserted, Ordering::Relaxed);
+        let (now, inserted) = (self.clock.now(), i64::try_from(fetched.inserted).unwrap_or(i64::MAX));
+        self.write(&record, move |tx, record| {
+            // The hub sends only what is new.
+            let mut all = sql::seen(tx, record.key)?;
+            all.extend(&seen);
+            sql::set_received(tx, record.key, &all, inserted, now)
+        })?;
+        Ok(Ok(usize::try_from(fetched.inserted + fetched.updated).unwrap_or(usize::MAX)))
+    }
+}
+
+/// Returns whether a signature, such as `sha256=…` in hexadecimal digits, is that of the body.
+pub(super) fn is_signed(signature: &str, key: &str, body: &[u8]) -> bool {
+    let Some((method, digits)) = signature.trim().split_once('=') else { return false };
+    let Ok(given) = HEXLOWER_PERMISSIVE.decode(digits.as_bytes()) else { return false };
+    match &*method.to_ascii_lowercase() {
+        "sha1" => is_mac::<Hmac<sha1::Sha1>>(key, body, &given),
+        "sha256" => is_mac::<Hmac<sha2::Sha256>>(key, body, &given),
+        "sha384" => is_mac::<Hmac<sha2::Sha384>>(key, body, &given),
+        "sha512" => is_mac::<Hmac<sha2::Sha512>>(key, body, &given),
+        _ => false,
+    }
+}
+
+fn is_mac<M: Mac + hmac::KeyInit>(key: &str, body: &[u8], given: &[u8]) -> bool {
+    let mac = <M as hmac::KeyInit>::new_from_slice(key.as_bytes());
+    mac.is_ok_and(|mac| mac.chain_update(body).verify_slice(given).is_ok())
+}
