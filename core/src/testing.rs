@@ -1,6 +1,7 @@
 //! Helpers of the unit tests: a service with a temporary database and a fixed clock.
 
-use tidings_cluster::Scratch;
+use proptest::test_runner::Config as Cases;
+use tidings_cluster::{Engine, Scratch};
 
 use crate::Tidings;
 use crate::account::{
@@ -19,6 +20,12 @@ use crate::transfer::roster_import::ImportRoster;
 
 /// The time in tests: 2026-11-20T08:36:00Z.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
+
+/// Returns the number of cases of a property, each of which needs a database: fewer on PostgreSQL, where it takes longer to make
+/// one, because all of them run on SQLite.
+pub(crate) fn cases(count: u32) -> Cases {
+    Cases::with_cases(if Engine::chosen() == Engine::Postgres { count.div_ceil(4) } else { count })
+}
 
 /// Returns the authority of the operator.
 pub(crate) fn operator() -> Operator {

@@ -5,7 +5,7 @@ use super::*;
 use crate::account::Caller;
 use crate::profile;
 use crate::store::Isolation;
-use crate::testing::{Service, operator, service};
+use crate::testing::{Service, cases, operator, service};
 use crate::transfer::check::{self, CancelFlag, Context};
 
 /// The number of rows that a member has in each table, in the order of [`MEMBER_TABLES`], and of feedback.
@@ -138,7 +138,7 @@ fn deleting_a_member_and_their_acts_reads_no_other_rows() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(cases(8))]
 
     #[test]
     fn each_step_changes_at_most_its_limit_and_the_last_leaves_nothing(

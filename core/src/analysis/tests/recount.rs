@@ -10,7 +10,7 @@ use super::*;
 use crate::analysis::counters::Counts;
 use crate::analysis::local_time::{HOURS, day_of, tests::ZONES};
 use crate::base::config::Config;
-use crate::testing::service_at;
+use crate::testing::{cases, service_at};
 use crate::{post, search};
 
 /// The client of a request.
@@ -82,7 +82,7 @@ fn start(zone: &str, years: i64) -> Timestamp {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn hours_days_and_totals_agree_with_a_recount(

@@ -10,7 +10,7 @@ use crate::base::config::Config;
 use crate::record::id::MemberKey;
 use crate::search;
 use crate::service::retention;
-use crate::testing::{service, service_with};
+use crate::testing::{cases, service, service_with};
 
 const HOUR: i64 = DAY_MS / 24;
 
@@ -197,7 +197,7 @@ fn spellings_count_together_under_the_most_frequent_one() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn the_ranking_agrees_with_a_recount(

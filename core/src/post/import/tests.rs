@@ -11,7 +11,7 @@ use crate::import::{About, LINE_MAX, to_the_end};
 use crate::post::{Draft, Get, Insert, ListCategories, feed_rows};
 use crate::record::error::Error;
 use crate::store::Topic;
-use crate::testing::{self, NOW, Service};
+use crate::testing::{self, NOW, Service, cases};
 
 mod feeds;
 mod formats;
@@ -277,7 +277,7 @@ fn importing_any_lines_twice_changes_nothing() {
             "tag": names.join(","), "view": view, "date": "2026-01-01",
         })
     });
-    proptest!(ProptestConfig::with_cases(24), |(posts in proptest::collection::vec(line, 0..8))| {
+    proptest!(cases(24), |(posts in proptest::collection::vec(line, 0..8))| {
         let service = testing::service();
         let (input, lines) = (lines(&posts), posts.len() as u64);
         let first = import_from(&service, &input);

@@ -15,7 +15,7 @@ use crate::import::{About, to_the_end};
 use crate::newsfeed::Page;
 use crate::record::answer::{LineError, SUCCESS};
 use crate::store::Row;
-use crate::testing::{NOW, Service, service_at};
+use crate::testing::{NOW, Service, cases, service_at};
 use crate::transfer::member_import;
 use crate::{post, profile, search};
 
@@ -357,7 +357,7 @@ fn repeated_imports_in_any_order_write_the_same_rows() {
         let some = proptest::sample::subsequence(acts.clone(), 0..=acts.len()).prop_shuffle();
         (Just(acts.clone()), proptest::collection::vec(some, 0..3), Just(acts).prop_shuffle())
     });
-    proptest!(ProptestConfig::with_cases(24), |((acts, some, all) in files)| {
+    proptest!(cases(24), |((acts, some, all) in files)| {
         let [whole, split] = [service(NOW), service(NOW)];
         [&whole, &split].into_iter().for_each(import_members);
         let report = import_from(&whole, &acts);

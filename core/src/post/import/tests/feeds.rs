@@ -223,7 +223,7 @@ fn ten_thousand_entries_are_imported() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn no_csv_and_no_feed_panics(text: String, line in "[a-z,;\"\n]{0,80}") {

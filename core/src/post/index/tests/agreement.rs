@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tidings_cluster::{Cluster, is_installed};
+use tidings_cluster::{Cluster, is_installed, only_on_sqlite};
 
 use crate::account::Caller;
 use crate::import::to_the_end;
@@ -46,6 +46,7 @@ fn assert_equal(posts: &str, searches: &[(Option<String>, String)]) {
 
 #[test]
 fn the_best_of_20000_generated_posts_in_four_languages_agree() {
+    only_on_sqlite!("it compares both engines");
     if !is_installed("the agreement of searches of generated posts") {
         return;
     }

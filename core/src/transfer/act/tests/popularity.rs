@@ -87,7 +87,7 @@ fn stored(service: &Service, days: f64) -> Vec<Option<f64>> {
 #[test]
 fn popularity_is_that_of_the_acts_however_they_came() {
     let acts = proptest::collection::vec(act_of_post(), 1..50);
-    proptest!(ProptestConfig::with_cases(16), |(mut acts in acts)| {
+    proptest!(cases(16), |(mut acts in acts)| {
         acts.sort_by_key(|act| act.at);
         acts.dedup_by_key(|act| act.at);
         let remaining = remaining(&acts);
