@@ -6636,6 +6636,17 @@ export interface components {
              * @example status 503
              */
             readonly error?: string | null;
+            /**
+             * @description The address of the hub that the feed names, which can send what is new at once.
+             * @example https://hub.example.org/
+             */
+            readonly hub?: string | null;
+            /**
+             * Format: date-time
+             * @description The end of the subscription at the hub, which is renewed before; null without one.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly subscribed_until?: string | null;
         };
         /** @description The answer to getting a source. */
         readonly SourceDetail: {

@@ -102,6 +102,8 @@ pub fn confirm(tidings: &Tidings, token: &str, query: &str) -> Result<String> {
         "denied" => String::new(),
         _ => return Err(Error::NotFound),
     };
+    // A stranger occupies no write.
+    check(tidings, token)?;
     let (now, is_confirmed, token) = (tidings.now(), mode == "subscribe", token.to_owned());
     tidings.store().write(Isolation::Alone, move |tx| {
         let found = sql::find(tx, &token)?.filter(|(_, found)| found.offer.topic == topic);

@@ -144,7 +144,7 @@ async fn a_client_over_the_rate_limit_is_told_when_to_try_again() {
 #[tokio::test]
 async fn a_panic_in_a_handler_is_an_internal_error_and_the_server_goes_on() {
     let service = service();
-    let routes = [Route::get("/panic", |_| async { panic!("a mistake") })];
+    let routes = [Route::raw(Method::GET, "/panic", |_| async { panic!("a mistake") })];
     let server = App::new(service.tidings.clone(), Config::default());
     let panicking = Router::with(&server, Table::new(routes));
     for _ in 0..2 {

@@ -24,6 +24,7 @@ const WITHOUT_DEFAULT: [(&str, &str); 19] = [
     ("verifier-ca", "ca.pem"),
     ("webhook-ca", "ca.pem"),
     ("source-ca", "ca.pem"),
+    ("public-url", "https://campus.example/api"),
     ("school-ids", "^s"),
     ("popular-half-life", "2.5"),
     ("timezone", "Asia/Seoul"),
