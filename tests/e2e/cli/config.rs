@@ -270,6 +270,12 @@ fn a_bad_variable_is_named() {
                 "oracle",
                 "invalid value 'oracle' for TIDINGS_VERIFIER: it is one of none, roster, http",
             ),
+            (
+                "TIDINGS_PUBLIC_URL",
+                "campus.example",
+                "invalid value 'campus.example' for TIDINGS_PUBLIC_URL: must be an address that begins with https:// or \
+                 http://, without a user and a query",
+            ),
             ("TIDINGS_TOKEN_KEY", "short", "TIDINGS_TOKEN_KEY: the key has fewer than 32 bytes"),
             (
                 "TIDINGS_TOKEN_KEY_PREVIOUS",
