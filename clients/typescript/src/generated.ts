@@ -4320,6 +4320,8 @@ export interface components {
             readonly source?: components["schemas"]["PostSource"];
             /** @description With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only. */
             readonly why?: components["schemas"]["Why"];
+            /** @description With `?similar=1`: the nearly identical posts, newest first, if there are any. */
+            readonly similar?: readonly components["schemas"]["SimilarPost"][];
         };
         /** @description The weights of the recommended feed. */
         readonly FeedWeights: {
@@ -6518,6 +6520,27 @@ export interface components {
              * @example 0.5
              */
             readonly together?: number;
+        };
+        /** @description A post that tells the same story as another one: posts less than six days apart with many common words. */
+        readonly SimilarPost: {
+            /**
+             * @description The id of the post.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The title of the post.
+             * @example The sun goes dark over the lake
+             */
+            readonly title: string;
+            /**
+             * Format: uri
+             * @description The address of the post.
+             * @example https://paper.example.org/eclipse
+             */
+            readonly url: string;
+            /** @description The source that has brought the post, if one has. */
+            readonly source?: components["schemas"]["PostSource"];
         };
         /** @description The answer to asking for similar words. */
         readonly SimilarityWords: {
@@ -12231,6 +12254,8 @@ export interface operations {
                 readonly why?: 0 | 1;
                 /** @description 1: each post that a source has brought has `source`, its name and address. */
                 readonly source?: 0 | 1;
+                /** @description 1: each post with nearly identical ones has `similar`, at most ten of them. */
+                readonly similar?: 0 | 1;
             };
             readonly header?: never;
             readonly path?: never;
@@ -12280,6 +12305,8 @@ export interface operations {
                 readonly why?: 0 | 1;
                 /** @description 1: each post that a source has brought has `source`, its name and address. */
                 readonly source?: 0 | 1;
+                /** @description 1: each post with nearly identical ones has `similar`, at most ten of them. */
+                readonly similar?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.
@@ -12336,6 +12363,8 @@ export interface operations {
                 readonly why?: 0 | 1;
                 /** @description 1: each post that a source has brought has `source`, its name and address. */
                 readonly source?: 0 | 1;
+                /** @description 1: each post with nearly identical ones has `similar`, at most ten of them. */
+                readonly similar?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.
@@ -12395,6 +12424,8 @@ export interface operations {
                 readonly why?: 0 | 1;
                 /** @description 1: each post that a source has brought has `source`, its name and address. */
                 readonly source?: 0 | 1;
+                /** @description 1: each post with nearly identical ones has `similar`, at most ten of them. */
+                readonly similar?: 0 | 1;
             };
             readonly header?: never;
             readonly path: {
@@ -12448,6 +12479,8 @@ export interface operations {
                 readonly why?: 0 | 1;
                 /** @description 1: each post that a source has brought has `source`, its name and address. */
                 readonly source?: 0 | 1;
+                /** @description 1: each post with nearly identical ones has `similar`, at most ten of them. */
+                readonly similar?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.

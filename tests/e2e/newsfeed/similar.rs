@@ -24,6 +24,8 @@ fn server() -> Server {
         posts[n]["title"] = json!(title);
         posts[n]["post"] = json!(text);
     }
+    // A member who likes it gets the story recommended.
+    posts[3]["title"] = json!("New desks in the library of the university");
     let server = Server::start();
     import(&server, &posts, 43);
     server

@@ -69,6 +69,14 @@ impl FeedIndex {
         diverse.iter().copied().chain(rest).map(|at| self.key(at)).collect()
     }
 
+    /// Reorders posts so that no two of the first ones tell the same story.
+    pub(in crate::newsfeed) fn stories_once(&self, posts: impl Iterator<Item = PostKey>) -> Vec<PostKey> {
+        let ranking: Vec<u32> = posts.filter_map(|key| self.position(key)).collect();
+        let same = |one, other| self.tell_the_same_story(one, other);
+        let once = diversity::diversify(&ranking, |_| &[], |_| diversity::WINDOW, same, ranking.len());
+        once.into_iter().map(|at| self.key(at)).collect()
+    }
+
     /// Returns whether two posts tell the same story.
     pub(in crate::newsfeed) fn tell_the_same_story(&self, one: u32, other: u32) -> bool {
         let Snapshot { sketches, dates, .. } = &*self.snapshot;
