@@ -22,14 +22,14 @@ pub struct FeedPost {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub source: Option<PostSource>,
-    /// With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub why: Option<Why>,
     /// With `?similar=1`: the nearly identical posts, newest first, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, min_items = 1, max_items = 10)]
     pub similar: Option<Vec<SimilarPost>>,
+    /// With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub why: Option<Why>,
 }
 
 /// A post that tells the same story as another one: posts less than six days apart with many common words.

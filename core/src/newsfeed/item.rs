@@ -43,6 +43,24 @@ pub(super) struct About {
     fingerprint: u64,
 }
 
+impl About {
+    fn new(row: &FeedRow, fingerprint: u64, names: &mut Names) -> Self {
+        let [topics, tags] = [&row.topic, &row.tag].map(|names| names.iter().map(String::as_str));
+        let features = Features::new(topics, tags, &row.keyword);
+        Self {
+            sketch: Sketch::new(&features),
+            features,
+            labels: labels(row),
+            source: row.source.map(|source| names.get(&origin(source))),
+            topic: row.topic.iter().map(|name| names.get(name)).collect(),
+            tag: row.tag.iter().map(|name| names.get(name)).collect(),
+            id: row.id.as_str().into(),
+            date: row.date,
+            fingerprint,
+        }
+    }
+}
+
 impl Item {
     /// Creates the item of a row. It shares `about` with the previous item of the same post if that part is unchanged.
     pub(super) fn new(row: FeedRow, before: Option<&Self>, names: &mut Names) -> Self {
@@ -54,21 +72,7 @@ impl Item {
         let FeedRow { key, end_date, heat, .. } = row;
         let about = match before.filter(|before| before.about.fingerprint == fingerprint) {
             Some(before) => Arc::clone(&before.about),
-            None => {
-                let [topics, tags] = [&row.topic, &row.tag].map(|names| names.iter().map(String::as_str));
-                let features = Features::new(topics, tags, &row.keyword);
-                Arc::new(About {
-                    sketch: Sketch::new(&features),
-                    features,
-                    labels: labels(&row),
-                    source: row.source.map(|source| names.get(&origin(source))),
-                    topic: row.topic.iter().map(|name| names.get(name)).collect(),
-                    tag: row.tag.iter().map(|name| names.get(name)).collect(),
-                    id: row.id.as_str().into(),
-                    date: row.date,
-                    fingerprint,
-                })
-            }
+            None => Arc::new(About::new(&row, fingerprint, names)),
         };
         let post = Post {
             id: row.id,

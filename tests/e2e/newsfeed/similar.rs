@@ -51,8 +51,9 @@ fn a_story_is_once_among_the_first_thirty_posts_which_name_the_others() {
     let server = server();
     let (anyone, ann) = (server.anyone(), server.member("ann"));
     like(&ann, 3);
-    wait_until("the member's feed is there", || {
-        !ids(feed(&ann, FEEDS[1]).list("newsfeed")).contains(&id(3).as_str())
+    wait_until("the feeds show the like", || {
+        ids(feed(&anyone, FEEDS[0]).list("newsfeed"))[0] == id(3)
+            && !ids(feed(&ann, FEEDS[1]).list("newsfeed")).contains(&id(3).as_str())
     });
     for (reader, path, count) in
         [(&anyone, FEEDS[0], 43), (&ann, FEEDS[0], 43), (&anyone, FEEDS[1], 43), (&ann, FEEDS[1], 42)]

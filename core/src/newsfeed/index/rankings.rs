@@ -16,6 +16,9 @@ const DIVERSE_LENGTH: usize = 1_500;
 const COVERING: usize = 30;
 /// The number of the most popular posts from which the first are chosen.
 const POPULAR_CHOICE: usize = 1_000;
+/// The number of newer and of older posts among which those of a story are found, so that a page takes some milliseconds even if
+/// all posts have the same date.
+const STORY_RANGE: u32 = 10_000;
 
 impl FeedIndex {
     /// Sorts the posts by heat; posts without views and likes follow, newest first. No source fills the first places,
@@ -92,6 +95,8 @@ impl FeedIndex {
         let (dates, date) = (&self.snapshot.dates, self.date(position));
         let begin = dates.partition_point(|other| *other - date >= story::APART_MS) as u32;
         let end = dates.partition_point(|other| date - *other < story::APART_MS) as u32;
-        (begin..end).filter(move |at| *at != position && self.tell_the_same_story(position, *at))
+        let near = position.saturating_sub(STORY_RANGE)..position.saturating_add(STORY_RANGE);
+        (begin.max(near.start)..end.min(near.end))
+            .filter(move |at| *at != position && self.tell_the_same_story(position, *at))
     }
 }
