@@ -4318,10 +4318,10 @@ export interface components {
             readonly liked?: 0 | 1;
             /** @description With `?source=1`: the source that has brought the post, if one has. */
             readonly source?: components["schemas"]["PostSource"];
-            /** @description With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only. */
-            readonly why?: components["schemas"]["Why"];
             /** @description With `?similar=1`: the nearly identical posts, newest first, if there are any. */
             readonly similar?: readonly components["schemas"]["SimilarPost"][];
+            /** @description With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only. */
+            readonly why?: components["schemas"]["Why"];
         };
         /** @description The weights of the recommended feed. */
         readonly FeedWeights: {
