@@ -8,7 +8,8 @@ use clap::{Args, Subcommand};
 use tidings_client::Service;
 use tidings_client::shown::number::{count, number};
 use tidings_core::newsfeed::{
-    self, FeedPost, FeedPosts, LIMIT_MAX, ListPopular, ListRecommended, ListSource, ListTopic, Newsfeed, Why,
+    self, FeedPost, FeedPosts, LIMIT_MAX, ListPopular, ListRecommended, ListSource, ListTopic, Newsfeed,
+    SimilarPost, Why,
 };
 
 use crate::failure::Failure;
@@ -59,6 +60,9 @@ pub(crate) struct Paging {
     /// Also show the reason why each post is in the feed
     #[arg(long)]
     why: bool,
+    /// Also show the other posts that tell the same story as each post
+    #[arg(long)]
+    similar: bool,
 }
 
 pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure> {
@@ -92,6 +96,7 @@ fn answer(
         limit: paging.limit,
         next: paging.next.clone(),
         why: paging.why.then_some(1),
+        similar: paging.similar.then_some(1),
         // The process that returned the previous page has ended.
         resumes: true,
         ..newsfeed::Paging::default()
@@ -107,8 +112,8 @@ fn answer(
     let answer = list(&service, page)?;
     let FeedPosts { newsfeed, next } = answer.fields();
     out.encoded(answer.encoded().json(), |screen| {
-        if paging.why {
-            explained(screen, &newsfeed);
+        if paging.why || paging.similar {
+            detailed(screen, &newsfeed);
         } else {
             let mut table = post::table();
             for FeedPost { post, .. } in &newsfeed {
@@ -124,12 +129,12 @@ fn answer(
     })
 }
 
-/// Prints each post with the reason why it is in the feed.
-fn explained(screen: &mut Page, posts: &[FeedPost]) {
+/// Prints each post with the reason why it is in the feed, and the other posts that tell the same story.
+fn detailed(screen: &mut Page, posts: &[FeedPost]) {
     if posts.is_empty() {
         screen.note("There are no posts.");
     }
-    for (i, FeedPost { post, why, .. }) in posts.iter().enumerate() {
+    for (i, FeedPost { post, why, similar, .. }) in posts.iter().enumerate() {
         if i > 0 {
             screen.line("");
         }
@@ -139,6 +144,10 @@ fn explained(screen: &mut Page, posts: &[FeedPost]) {
         screen.indented(&post.url);
         if let Some(Why { text, .. }) = why {
             screen.indented(text);
+        }
+        for SimilarPost { id, title, url, source } in similar.iter().flatten() {
+            let from = source.as_ref().map(|source| format!(" ({})", source.name)).unwrap_or_default();
+            screen.indented(&format!("similar: {id}  {title}{from}  {url}"));
         }
     }
 }

@@ -23,6 +23,7 @@ mod answer;
 mod cadence;
 mod clusters;
 mod co_visits;
+mod diversity;
 mod entry;
 #[cfg(feature = "evaluation")]
 pub mod evaluation;
@@ -54,8 +55,10 @@ mod recent;
 mod scoring_context;
 mod shared_orders;
 mod signals;
+mod similar;
 mod snapshot;
 mod stored;
+mod story;
 #[cfg(test)]
 mod tests;
 mod top;
@@ -65,16 +68,17 @@ mod why;
 pub(crate) use index_cache::Feeds;
 pub(crate) use learner::learn_from_import;
 
-pub use answer::{FeedPost, FeedPosts, Newsfeed, SignalShares, Why};
+pub use answer::{FeedPost, FeedPosts, Newsfeed, SignalShares, SimilarPost, Why};
 pub use entry::{FeedEntry, entries};
 pub use learner::learn;
 pub use learning::Learned;
 pub use operations::{ListPopular, ListRecommended, ListSource, ListTopic, ListTopicV1, Paging};
 pub use order::{LIMIT, LIMIT_MAX};
 pub use own_likes::{has_own_likes, with_own_likes};
-pub use page::FeedPage;
+pub use page::{FeedPage, More};
 pub use popularity::{LearnedPopularity, PopularityInUse, TriedHalfLife, TriedLift};
 pub use signals::{SignalWeights, Weights};
+pub use similar::similar;
 pub use weights::{FeedWeights, GetWeights, LearnWeights, PinWeights, UnpinWeights};
 pub use why::{Reasons, why};
 

@@ -7,6 +7,7 @@ use tidings_tests::{Answer, Caller, Server, sample, wait_until};
 
 mod paging;
 mod recommended;
+mod similar;
 mod weights;
 mod why;
 

@@ -4318,6 +4318,8 @@ export interface components {
             readonly liked?: 0 | 1;
             /** @description With `?source=1`: the source that has brought the post, if one has. */
             readonly source?: components["schemas"]["PostSource"];
+            /** @description With `?similar=1`: the nearly identical posts, newest first, if there are any. */
+            readonly similar?: readonly components["schemas"]["SimilarPost"][];
             /** @description With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only. */
             readonly why?: components["schemas"]["Why"];
         };
@@ -6518,6 +6520,27 @@ export interface components {
              * @example 0.5
              */
             readonly together?: number;
+        };
+        /** @description A post that tells the same story as another one: posts less than six days apart with many common words. */
+        readonly SimilarPost: {
+            /**
+             * @description The id of the post.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The title of the post.
+             * @example The sun goes dark over the lake
+             */
+            readonly title: string;
+            /**
+             * Format: uri
+             * @description The address of the post.
+             * @example https://paper.example.org/eclipse
+             */
+            readonly url: string;
+            /** @description The source that has brought the post, if one has. */
+            readonly source?: components["schemas"]["PostSource"];
         };
         /** @description The answer to asking for similar words. */
         readonly SimilarityWords: {
@@ -12242,6 +12265,8 @@ export interface operations {
                 readonly why?: 0 | 1;
                 /** @description 1: each post that a source has brought has `source`, its name and address. */
                 readonly source?: 0 | 1;
+                /** @description 1: each post with nearly identical ones has `similar`, at most ten of them. */
+                readonly similar?: 0 | 1;
             };
             readonly header?: never;
             readonly path?: never;
@@ -12291,6 +12316,8 @@ export interface operations {
                 readonly why?: 0 | 1;
                 /** @description 1: each post that a source has brought has `source`, its name and address. */
                 readonly source?: 0 | 1;
+                /** @description 1: each post with nearly identical ones has `similar`, at most ten of them. */
+                readonly similar?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.
@@ -12347,6 +12374,8 @@ export interface operations {
                 readonly why?: 0 | 1;
                 /** @description 1: each post that a source has brought has `source`, its name and address. */
                 readonly source?: 0 | 1;
+                /** @description 1: each post with nearly identical ones has `similar`, at most ten of them. */
+                readonly similar?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.
@@ -12406,6 +12435,8 @@ export interface operations {
                 readonly why?: 0 | 1;
                 /** @description 1: each post that a source has brought has `source`, its name and address. */
                 readonly source?: 0 | 1;
+                /** @description 1: each post with nearly identical ones has `similar`, at most ten of them. */
+                readonly similar?: 0 | 1;
             };
             readonly header?: never;
             readonly path: {
@@ -12459,6 +12490,8 @@ export interface operations {
                 readonly why?: 0 | 1;
                 /** @description 1: each post that a source has brought has `source`, its name and address. */
                 readonly source?: 0 | 1;
+                /** @description 1: each post with nearly identical ones has `similar`, at most ten of them. */
+                readonly similar?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.

@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use crate::post::{Post, PostSource};
 use crate::record::answer::Ready;
+use crate::record::id::ObjectId;
 use crate::record::schema::Switch;
 
 /// A post of a newsfeed.
@@ -21,10 +22,33 @@ pub struct FeedPost {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub source: Option<PostSource>,
+    /// With `?similar=1`: the nearly identical posts, newest first, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, min_items = 1, max_items = 10)]
+    pub similar: Option<Vec<SimilarPost>>,
     /// With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub why: Option<Why>,
+}
+
+/// A post that tells the same story as another one: posts less than six days apart with many common words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SimilarPost {
+    /// The id of the post.
+    #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
+    pub id: String,
+    /// The title of the post.
+    #[schema(max_length = 300, examples("The sun goes dark over the lake"))]
+    pub title: String,
+    /// The address of the post.
+    #[schema(format = "uri", max_length = 2_000, examples("https://paper.example.org/eclipse"))]
+    pub url: String,
+    /// The source that has brought the post, if one has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub source: Option<PostSource>,
 }
 
 /// The reason why a post is in a feed.
@@ -94,17 +118,27 @@ mod tests {
             let draft = Draft {
                 title: Some(format!("Post {number}")),
                 url: Some(format!("https://example.org/{number}")),
+                post: Some("The library opens a reading room in the \"old\" observatory.".into()),
                 topic: Some(vec!["대학 \"소식\"".into()]),
                 ..Draft::default()
             };
             service.call(&Caller::Operator, post::Insert { draft }).unwrap();
         }
         for (limit, count, switch) in [(2, 2_usize, None), (3, 3, Some(1))] {
-            let page = Paging { limit: Some(limit), liked: switch, why: switch, ..Paging::default() };
+            let page = Paging {
+                limit: Some(limit),
+                liked: switch,
+                why: switch,
+                similar: switch,
+                ..Paging::default()
+            };
             let answer = service.call(&Caller::Guest, ListPopular { page, format: None }).unwrap();
             let posts = answer.fields();
             assert_eq!((posts.newsfeed.len(), posts.next.is_some()), (count, limit == 2));
             assert!(posts.newsfeed.iter().all(|post| post.why.is_some() == switch.is_some()));
+            let similar = |post: &FeedPost| post.similar.as_ref().map_or(0, Vec::len);
+            let all = switch.map_or(0, |_| 2);
+            assert!(posts.newsfeed.iter().all(|post| similar(post) == all));
             let again: Newsfeed = serde_json::from_slice(answer.encoded().json()).unwrap();
             assert_eq!(again.encoded().json(), answer.encoded().json());
         }

@@ -108,6 +108,11 @@ impl Features {
         self.0.len()
     }
 
+    /// Returns the keywords in the order of their ranks.
+    pub(super) fn words(&self) -> &[Feature] {
+        &self.0[self.0.partition_point(|feature| Kind::of(*feature) != Kind::Word)..]
+    }
+
     /// Returns the factor by which the similarity of the post counts, so that the kinds of features that it has carry the
     /// shares of those that it has not: the words and the meaning of a post without topics and tags carry all of it.
     /// `has_meaning` tells whether there is a word model, so that words have a meaning.

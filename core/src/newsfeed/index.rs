@@ -12,7 +12,6 @@ use super::next::Next;
 use super::order::{FeedKind, LIMIT, Order};
 use super::page::FeedPage;
 use super::popularity::{Popularity, PostsAt};
-use super::ranking;
 use super::snapshot::{Similarity, Snapshot, Words};
 use crate::base::clock::Timestamp;
 use crate::base::config::{Feed, Interest};
@@ -20,17 +19,10 @@ use crate::base::keyed::OwnSet;
 use crate::post::feed_rows::FeedRow;
 use crate::record::id::PostKey;
 
+mod rankings;
 #[cfg(test)]
 pub(super) mod tests;
 
-/// The number of posts of the guests' recommended feed that are diversified. Later posts keep the order of their
-/// scores.
-const DIVERSE_LENGTH: usize = 1_500;
-/// The number of the first posts of the guests' recommended feed that cover as many topics as possible: a newcomer shows an
-/// interest by the posts that they open among these.
-const COVERING: usize = 30;
-/// The number of the most popular posts from which the first ten are chosen.
-const POPULAR_CHOICE: usize = 1_000;
 /// The number of tags that the history of a member records for an opened topic feed.
 const COMMONEST_TAGS: usize = 10;
 
@@ -318,54 +310,6 @@ impl FeedIndex {
         let keys = self.topic(name).into_iter().flat_map(|order| order.from(0)).map(|(_, key)| key);
         let items = keys.filter_map(|key| Some(&*self.items[self.position(key)? as usize]));
         commonest_tags(items.filter(|item| item.about.date <= at && !item.has_ended(at)).take(LIMIT))
-    }
-
-    /// Sorts the posts by heat; posts without views and likes follow, newest first. No source fills the first ten places.
-    fn most_popular(&self, now: Timestamp, config: &Feed) -> Vec<PostKey> {
-        let item = |at: u32| &self.items[at as usize];
-        let shown = || self.positions().filter(|at| !item(*at).has_ended(now));
-        let mut hot: Vec<_> = shown().filter_map(|at| Some((item(at).heat?, at))).collect();
-        // The sort is stable, so ties stay newest first.
-        hot.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let cold = shown().filter(|at| item(*at).heat.is_none());
-        let mut ranking: Vec<u32> = hot.into_iter().map(|(_, at)| at).chain(cold).collect();
-        let source = |at: u32| {
-            // The source is the last label.
-            let labels = self.labels().of(at);
-            if item(at).about.source.is_some() { &labels[labels.len() - 1..] } else { &[] }
-        };
-        let choice = &ranking[..ranking.len().min(POPULAR_CHOICE)];
-        let first = ranking::diversify(choice, source, |_| config.diverse_max, ranking::WINDOW);
-        ranking.retain(|at| !first.contains(at));
-        first.into_iter().chain(ranking).map(|at| self.key(at)).collect()
-    }
-
-    /// Ranks fresh and popular posts of all topics, from the position `first` on, given the popularity of all posts by
-    /// position. Freshness is relative to the first.
-    pub(super) fn most_recommendable(
-        &self,
-        first: usize,
-        popular: &[f32],
-        now: Timestamp,
-        config: &Feed,
-    ) -> Vec<PostKey> {
-        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-        let (fresh_weight, popular_weight) = (config.fresh_weight as f32, config.popular_weight as f32);
-        let fresh = &self.snapshot.fresh;
-        // Freshness halves in equal times, so the quotient is the freshness beside another newest post.
-        let newest = fresh.get(first).map_or(1.0, |newest| newest.max(f32::MIN_POSITIVE));
-        let weighted =
-            |(fresh, popular): (&f32, &f32)| fresh_weight * fresh / newest + popular_weight * popular;
-        let scores: Vec<f32> = fresh.iter().zip(popular).map(weighted).collect();
-        let mut best: Vec<u32> =
-            self.positions().skip(first).filter(|at| !self.items[*at as usize].has_ended(now)).collect();
-        best.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
-        let best = ranking::topics_first(&best, |at| self.labels().topics_of(at), COVERING);
-        let diverse =
-            ranking::diversify(&best, |at| self.labels().of(at), |_| config.diverse_max, DIVERSE_LENGTH);
-        let first: OwnSet<u32> = diverse.iter().copied().collect();
-        let rest = best.into_iter().filter(|at| !first.contains(at));
-        diverse.iter().copied().chain(rest).map(|at| self.key(at)).collect()
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::features::{Feature, Features, Kind, feature};
+use super::story::Sketch;
 use crate::base::clock::Timestamp;
 use crate::base::keyed::Unkeyed;
 use crate::post::Post;
@@ -33,12 +34,31 @@ pub(super) struct About {
     pub(super) topic: Box<[Arc<str>]>,
     pub(super) tag: Box<[Arc<str>]>,
     pub(super) features: Features,
+    pub(super) sketch: Sketch,
     /// The name of the feed of the source, if the post has one.
     pub(super) source: Option<Arc<str>>,
     /// Hashes of the topics, and of the source or the site, which the diversity of feeds is based on.
     pub(super) labels: Box<[Feature]>,
     /// A hash of the row, to detect changes.
     fingerprint: u64,
+}
+
+impl About {
+    fn new(row: &FeedRow, fingerprint: u64, names: &mut Names) -> Self {
+        let [topics, tags] = [&row.topic, &row.tag].map(|names| names.iter().map(String::as_str));
+        let features = Features::new(topics, tags, &row.keyword);
+        Self {
+            sketch: Sketch::new(&features),
+            features,
+            labels: labels(row),
+            source: row.source.map(|source| names.get(&origin(source))),
+            topic: row.topic.iter().map(|name| names.get(name)).collect(),
+            tag: row.tag.iter().map(|name| names.get(name)).collect(),
+            id: row.id.as_str().into(),
+            date: row.date,
+            fingerprint,
+        }
+    }
 }
 
 impl Item {
@@ -52,20 +72,7 @@ impl Item {
         let FeedRow { key, end_date, heat, .. } = row;
         let about = match before.filter(|before| before.about.fingerprint == fingerprint) {
             Some(before) => Arc::clone(&before.about),
-            None => Arc::new(About {
-                features: Features::new(
-                    row.topic.iter().map(String::as_str),
-                    row.tag.iter().map(String::as_str),
-                    &row.keyword,
-                ),
-                labels: labels(&row),
-                source: row.source.map(|source| names.get(&origin(source))),
-                topic: row.topic.iter().map(|name| names.get(name)).collect(),
-                tag: row.tag.iter().map(|name| names.get(name)).collect(),
-                id: row.id.as_str().into(),
-                date: row.date,
-                fingerprint,
-            }),
+            None => Arc::new(About::new(&row, fingerprint, names)),
         };
         let post = Post {
             id: row.id,

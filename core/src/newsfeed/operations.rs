@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{FeedPage, Newsfeed, Page};
+use super::{FeedPage, More, Newsfeed, Page};
 use crate::post::known;
 use crate::record::answer::Encoded;
 use crate::record::error::{Error, Problem, Result};
@@ -33,6 +33,9 @@ pub struct Paging {
     /// 1: each post that a source has brought has `source`, its name and address.
     #[schema(value_type = Option<Switch>)]
     pub source: Option<i64>,
+    /// 1: each post with nearly identical ones has `similar`, at most ten of them.
+    #[schema(value_type = Option<Switch>)]
+    pub similar: Option<i64>,
     /// See [`Page::resumes`]. A server does not read it.
     #[serde(skip)]
     pub resumes: bool,
@@ -59,13 +62,19 @@ impl Paging {
         is_on(self.source, Problem::invalid("source", "source is 0 or 1"))
     }
 
+    /// Returns whether posts have `similar`.
+    fn has_similar(&self) -> Result<bool> {
+        is_on(self.similar, Problem::invalid("similar", "similar is 0 or 1"))
+    }
+
     /// Returns whether posts have the fields of a post only, so that their answer is the same for all callers who get the page.
     ///
     /// # Errors
     /// `bad request`.
     pub fn is_plain(&self) -> Result<bool> {
-        let (likes, why, sources) = (self.has_likes()?, self.has_why()?, self.has_sources()?);
-        Ok(!likes && !why && !sources)
+        let (likes, why) = (self.has_likes()?, self.has_why()?);
+        let (sources, similar) = (self.has_sources()?, self.has_similar()?);
+        Ok(!likes && !why && !sources && !similar)
     }
 
     /// Returns the answer with the page of a feed.
@@ -75,17 +84,19 @@ impl Paging {
         caller: &Caller,
         feed: impl FnOnce(&Page<'_>) -> Result<FeedPage>,
     ) -> Result<Newsfeed> {
-        let (likes, why, sources) = (self.has_likes()?, self.has_why()?, self.has_sources()?);
+        let is_plain = self.is_plain()?;
         let feed = super::with_own_likes(tidings, caller, feed(&self.page())?)?;
-        if !likes && !why && !sources {
+        if is_plain {
             return Ok(Newsfeed::new(Arc::clone(feed.answer())));
         }
-        let likes = likes.then(|| super::likes(tidings, caller, &feed)).transpose()?;
+        let likes = self.has_likes()?.then(|| super::likes(tidings, caller, &feed)).transpose()?;
         // The page was read for this caller.
-        let why = why.then(|| super::why::of_page(tidings, caller, &feed)).transpose()?;
-        let sources = sources.then(|| super::sources(tidings, &feed)).transpose()?;
-        let answer = feed.answer_with(likes.as_deref(), why.as_deref(), sources.as_deref());
-        Ok(Newsfeed::new(Arc::new(answer)))
+        let why = self.has_why()?.then(|| super::why::of_page(tidings, caller, &feed)).transpose()?;
+        let sources = self.has_sources()?.then(|| super::sources(tidings, &feed)).transpose()?;
+        let similar = self.has_similar()?.then(|| super::similar(tidings, caller, &feed)).transpose()?;
+        let (likes, why) = (likes.as_deref(), why.as_deref());
+        let more = More { likes, why, sources: sources.as_deref(), similar: similar.as_deref() };
+        Ok(Newsfeed::new(Arc::new(feed.answer_with(more))))
     }
 }
 

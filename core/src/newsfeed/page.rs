@@ -3,7 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
+use serde::Serialize;
 
+use super::answer::SimilarPost;
 use super::index::commonest_tags;
 use super::item::Item;
 use super::next::Next;
@@ -15,6 +17,19 @@ use crate::record::answer::Encoded;
 
 const LIKED: &[u8] = br#","liked":1}"#;
 const NOT_LIKED: &[u8] = br#","liked":0}"#;
+
+/// What posts of a page have besides the fields of a post, each in the order of the posts.
+#[derive(Clone, Copy, Default)]
+pub struct More<'m> {
+    /// Whether the caller likes the post, from [`super::likes`]: `liked`, 0 or 1.
+    pub likes: Option<&'m [bool]>,
+    /// The reasons, from [`super::why`].
+    pub why: Option<&'m Reasons>,
+    /// The sources, from [`super::sources`].
+    pub sources: Option<&'m [Option<PostSource>]>,
+    /// The nearly identical posts, from [`super::similar`]; a post without such has no `similar`.
+    pub similar: Option<&'m [Vec<SimilarPost>]>,
+}
 
 /// A page of a feed. Cheap to clone; it is encoded when [`FeedPage::answer`] is first called.
 ///
@@ -69,18 +84,12 @@ impl FeedPage {
 
     /// Returns the complete answer, `{"result":"success","newsfeed":[…],"next":…}`.
     pub fn answer(&self) -> &Arc<Encoded> {
-        self.0.answer.get_or_init(|| Arc::new(Encoded::new(self.encode(None, None, None))))
+        self.0.answer.get_or_init(|| Arc::new(Encoded::new(self.encode(More::default()))))
     }
 
-    /// Returns the complete answer with more in each post: `liked`, 0 or 1, from [`super::likes`], `why` from
-    /// [`super::why`], and `source` from [`super::sources`].
-    pub fn answer_with(
-        &self,
-        likes: Option<&[bool]>,
-        why: Option<&Reasons>,
-        sources: Option<&[Option<PostSource>]>,
-    ) -> Encoded {
-        Encoded::new(self.encode(likes, why, sources))
+    /// Returns the complete answer with more in each post.
+    pub fn answer_with(&self, more: More<'_>) -> Encoded {
+        Encoded::new(self.encode(more))
     }
 
     /// Returns the page with other counts of likes, each with the place of its post on the page.
@@ -120,12 +129,7 @@ impl FeedPage {
         &self.0.items
     }
 
-    fn encode(
-        &self,
-        likes: Option<&[bool]>,
-        why: Option<&Reasons>,
-        sources: Option<&[Option<PostSource>]>,
-    ) -> Vec<u8> {
+    fn encode(&self, More { likes, why, sources, similar }: More<'_>) -> Vec<u8> {
         let Content { items, next, .. } = &*self.0;
         let posts: usize = items.iter().map(|item| item.json.len() + NOT_LIKED.len()).sum();
         let more = why.map_or(0, Reasons::len);
@@ -142,10 +146,10 @@ impl FeedPage {
                 answer.extend_from_slice(if likes[n] { LIKED } else { NOT_LIKED });
             }
             if let Some(source) = sources.and_then(|sources| sources[n].as_ref()) {
-                answer.pop();
-                answer.extend_from_slice(br#","source":"#);
-                serde_json::to_writer(&mut answer, source).expect("texts are written to memory");
-                answer.push(b'}');
+                add_field(&mut answer, br#","source":"#, source);
+            }
+            if let Some(similar) = similar.map(|similar| &similar[n]).filter(|similar| !similar.is_empty()) {
+                add_field(&mut answer, br#","similar":"#, similar);
             }
             if let Some(why) = why {
                 answer.pop();
@@ -163,4 +167,12 @@ impl FeedPage {
         answer.push(b'}');
         answer
     }
+}
+
+/// Adds a field in the place of the brace that ends an object.
+fn add_field(object: &mut Vec<u8>, name: &[u8], value: &impl Serialize) {
+    object.pop();
+    object.extend_from_slice(name);
+    serde_json::to_writer(&mut *object, value).expect("texts are written to memory");
+    object.push(b'}');
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lru::LruCache;
 
 use super::interest::{Interest, measure};
-use super::order::{LIMIT, Order};
+use super::order::{LIMIT, LIMIT_MAX, Order};
 use super::page::FeedPage;
 use super::scoring_context::ScoringContext;
 use super::signals::{Scoring, Weights};
@@ -197,7 +197,9 @@ fn compute(tx: &mut dyn Tx, member: &Member<'_>, of: &Ingredients<'_>) -> Result
         if own.is_empty() {
             return Ok(None);
         }
-        let head = guests.head.iter().copied().filter(|post| !own.contains(post)).collect();
+        // Without these posts, others that tell a story again may be among the first.
+        let shown = guests.from(0).map(|(_, post)| post).filter(|post| !own.contains(post));
+        let head = index.stories_once(shown.take(LIMIT_MAX));
         (Order::personal(member.key, head, guests, own.into_iter().collect()), None)
     };
     let order = Arc::new(order);

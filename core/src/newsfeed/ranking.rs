@@ -1,4 +1,4 @@
-//! The formulas of the recommended feed: its signals, their weights, and diversity.
+//! The formulas of the recommended feed: its signals and their weights.
 //!
 //! For a member, the score of a post is the sum of its signals, each times its weight (module `signals`); for a guest, it
 //! is the sum of `fresh_weight · freshness` and `popular_weight · popularity`.
@@ -17,22 +17,16 @@
 //! The weights were chosen on histories of readers of question sites, with `tidings bench feed`. Their steps are broad,
 //! because smaller differences are noise.
 
-use std::collections::VecDeque;
-
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::config::Feed;
 use crate::base::keyed::{OwnSet, Unkeyed};
 use crate::record::id::{MemberKey, PostKey};
 
-/// The number of consecutive posts that diversity considers.
-pub(super) const WINDOW: usize = 10;
 /// The number of missed posts from which on a member does not look through all of them. On histories of readers of question
 /// sites, it raises nDCG@10 of feeds that are asked every day by 4 %, and leaves that of feeds that are asked once as it is.
 const LOOKED_THROUGH: f64 = 50.0;
 /// The age in hours from which on a post counts as old: ten years.
 const OLD_HOURS: f32 = 87_660.0;
-/// The number of posts of the ranking that are searched for one that fits the next place.
-const LOOK_AHEAD: usize = 200;
 
 /// Returns the freshness of a post relative to the newest of the store, from 0 to 1: it halves with every
 /// `fresh_half_life_days` between them.
@@ -138,112 +132,8 @@ pub(super) fn topics_first<'l>(ranking: &[u32], topics: impl Fn(u32) -> &'l [u32
     first
 }
 
-/// Reorders a ranking so that no label fills a window of ten posts while other posts are available.
-///
-/// `labels` returns the labels of a post, topics and site, as small numbers. A post waits while one of its labels occurs
-/// `max` times among the nine preceding posts; the best waiting post that fits takes the next place. A label that all
-/// posts share has no limit. Only the first `length` places are filled.
-///
-/// This is the greedy re-ranking of Carbonell and Goldstein, *The use of MMR, diversity-based reranking for reordering
-/// documents and producing summaries*, SIGIR 1998, with a hard limit in place of a penalty.
-pub(super) fn diversify<'l>(
-    ranking: &[u32],
-    labels: impl Fn(u32) -> &'l [u32],
-    max: impl Fn(u32) -> usize,
-    length: usize,
-) -> Vec<u32> {
-    let mut room = room(ranking, &labels, &max);
-    let mut rest = ranking.iter().copied();
-    // Each post with a label that had no room at the last look: while it has none, the others need no look.
-    let mut waiting: VecDeque<(u32, u32)> = VecDeque::new();
-    let mut chosen: Vec<u32> = Vec::with_capacity(length.min(ranking.len()));
-    let mut paused = 0;
-    while chosen.len() < length {
-        let has_room = |label: u32| room[label as usize] > 0;
-        let full = |post: u32| labels(post).iter().copied().find(|label| !has_room(*label));
-        let fits = |(post, label): &mut (u32, u32)| {
-            has_room(*label) && full(*post).map(|other| *label = other).is_none()
-        };
-        let found = if paused > 0 {
-            paused -= 1;
-            None
-        } else if let Some(at) = waiting.iter_mut().position(fits) {
-            waiting.remove(at).map(|(post, _)| post)
-        } else {
-            next_that_fits(&mut rest, &mut waiting, full)
-        };
-        // If no post fits, the best post takes the next place, and the search pauses for some places, because it would
-        // fail again.
-        let next = found.or_else(|| {
-            let best = waiting.pop_front().map(|(post, _)| post);
-            if let Some(best) = best.filter(|_| paused == 0) {
-                let most = labels(best).iter().map(|label| max(*label)).max();
-                paused = WINDOW - most.unwrap_or_default().min(WINDOW - 1);
-            }
-            best.or_else(|| rest.next())
-        });
-        let Some(next) = next else { break };
-        chosen.push(next);
-        for label in labels(next) {
-            room[*label as usize] -= 1;
-        }
-        if let Some(out) = chosen.len().checked_sub(WINDOW) {
-            for label in labels(chosen[out]) {
-                room[*label as usize] += 1;
-            }
-        }
-    }
-    chosen
-}
-
-/// Returns the number of further posts with each label that fit among ten.
-fn room<'l>(ranking: &[u32], labels: &impl Fn(u32) -> &'l [u32], max: &impl Fn(u32) -> usize) -> Vec<i64> {
-    let all = || ranking.iter().flat_map(|post| labels(*post));
-    let mut room = vec![i64::MIN; all().max().map_or(0, |greatest| *greatest as usize + 1)];
-    for label in all() {
-        let room = &mut room[*label as usize];
-        if *room == i64::MIN {
-            *room = i64::try_from(max(*label)).unwrap_or(i64::MAX);
-        }
-    }
-    for label in labels_of_all(ranking, labels) {
-        room[label as usize] = i64::MAX;
-    }
-    room
-}
-
-/// Returns the next post of the `rest` that fits. Those before it wait; `full` returns a label of a post that has no room.
-fn next_that_fits(
-    rest: &mut impl Iterator<Item = u32>,
-    waiting: &mut VecDeque<(u32, u32)>,
-    full: impl Fn(u32) -> Option<u32>,
-) -> Option<u32> {
-    while waiting.len() < LOOK_AHEAD {
-        let post = rest.next()?;
-        match full(post) {
-            None => return Some(post),
-            Some(label) => waiting.push_back((post, label)),
-        }
-    }
-    None
-}
-
-fn labels_of_all<'l>(ranking: &[u32], labels: &impl Fn(u32) -> &'l [u32]) -> Vec<u32> {
-    let Some((first, others)) = ranking.split_first() else { return Vec::new() };
-    let mut common = labels(*first).to_vec();
-    for post in others {
-        if common.is_empty() {
-            break;
-        }
-        common.retain(|label| labels(*post).contains(label));
-    }
-    common
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     #[test]
@@ -281,42 +171,5 @@ mod tests {
         assert!(halved([0, 26, 52].map(|later| recency(recency_rate(&config, 20), later).into())));
         assert!(halved([0, 210, 420].map(|later| recency(recency_rate(&config, 100), later).into())));
         assert!(recency(recency_rate(&config, 0), u32::MAX) < 1e-6);
-    }
-
-    /// Posts with other labels interrupt runs of one label, in the order of their ranks.
-    #[test]
-    fn the_best_fitting_post_comes_next() {
-        let labels: Vec<[u32; 1]> = [1, 1, 1, 1, 2, 2, 1].map(|label| [label]).to_vec();
-        let order = diversify(&[0, 1, 2, 3, 4, 5, 6], |post| &labels[post as usize], |_| 2, 7);
-        assert_eq!(order, [0, 1, 4, 5, 2, 3, 6]);
-    }
-
-    #[test]
-    fn a_label_occurs_up_to_its_maximum() {
-        let labels: Vec<[u32; 1]> = [1, 1, 1, 1, 2, 2, 2, 1].map(|label| [label]).to_vec();
-        let max = |label| if label == 1 { 3 } else { 1 };
-        assert_eq!(diversify(&[0, 1, 2, 3, 4, 5, 6, 7], |post| &labels[post as usize], max, 4), [0, 1, 2, 4]);
-    }
-
-    proptest! {
-        #[test]
-        fn every_post_occurs_once(labels in prop::collection::vec(prop::collection::vec(0_u32..4, 0..3), 0..200), max in 1_usize..11) {
-            let ranking: Vec<u32> = (0..u32::try_from(labels.len()).unwrap()).collect();
-            let mut order = diversify(&ranking, |post| &labels[post as usize], |_| max, labels.len());
-            order.sort_unstable();
-            prop_assert_eq!(order, ranking);
-        }
-
-        #[test]
-        fn no_label_fills_a_window_while_there_are_enough_others(labels in prop::collection::vec(0_u32..5, 60..200)) {
-            let labels: Vec<[u32; 1]> = labels.into_iter().map(|label| [label]).collect();
-            let ranking: Vec<u32> = (0..u32::try_from(labels.len()).unwrap()).collect();
-            let order = diversify(&ranking, |post| &labels[post as usize], |_| 5, ranking.len());
-            // Near the end, the other posts may be used up.
-            for window in order[..30].windows(WINDOW) {
-                let same = window.iter().all(|post| labels[*post as usize] == labels[window[0] as usize]);
-                prop_assert!(!same, "{:?}", window);
-            }
-        }
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::co_visits::{self, SimilarPosts};
+use super::diversity;
 use super::features::Number;
 use super::index::FeedIndex;
 use super::interest::{Interest, measure};
@@ -108,7 +109,8 @@ impl<'i> ScoringContext<'i> {
             best = latest::interleaved(&best, &of_latest.collect::<Vec<_>>());
         }
         let max = |label| places(interest, label, config.diverse_max);
-        let diverse = ranking::diversify(&best, |at| index.labels().of(at), max, RANKED);
+        let same = |one, other| index.tell_the_same_story(one, other);
+        let diverse = diversity::diversify(&best, |at| index.labels().of(at), max, same, RANKED);
         diverse.into_iter().map(|at| index.key(at)).collect()
     }
 
@@ -226,7 +228,7 @@ fn latest(acts: &Acts) -> impl Iterator<Item = PostKey> {
 fn places(interest: &Interest, label: Number, max: usize) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
     let calibrated = (interest.share(label) * 10.0).ceil() as usize + 1;
-    max.max(calibrated.min(ranking::WINDOW))
+    max.max(calibrated.min(diversity::WINDOW))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]

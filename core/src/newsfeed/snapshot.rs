@@ -11,6 +11,7 @@ use super::meaning::{Lexicon, Meanings};
 use super::order::{FeedKind, Order};
 use super::popularity::PostsAt;
 use super::ranking;
+use super::story::Sketch;
 use crate::base::clock::Timestamp;
 use crate::base::config::{Feed, Interest};
 use crate::base::keyed::OwnMap;
@@ -30,6 +31,8 @@ pub(super) struct Snapshot {
     /// Freshness by position.
     pub(super) fresh: Vec<f32>,
     pub(super) cadences: TopicCadence,
+    /// The words of the posts by position.
+    pub(super) sketches: Vec<Sketch>,
     /// The positions of the posts with an end date.
     pub(super) ending: Vec<u32>,
     words: Words,
@@ -92,6 +95,7 @@ impl Snapshot {
             keys: items.iter().map(|item| item.key).collect(),
             dates: items.iter().map(|item| item.about.date).collect(),
             labels: Labels::new(items.iter().map(|item| &*item.about.labels)),
+            sketches: items.iter().map(|item| item.about.sketch).collect(),
             ending,
             words,
             similarity: OnceLock::new(),

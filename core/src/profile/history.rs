@@ -333,6 +333,12 @@ pub(crate) fn seen(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<PostKey>, S
     Ok(seen)
 }
 
+/// Returns the posts that a member has hidden.
+pub(crate) fn hidden(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostKey>, StoreError> {
+    let rows = tx.rows("SELECT post FROM hidden WHERE member = $1", &[member.key.into()])?;
+    rows.into_iter().map(|mut row| row.take(0)).collect()
+}
+
 /// Returns the acts of a member before `until`, the newest [`LIST_MAX`] of each kind since the last reset; none if the
 /// member was removed. Callers compute figures of all members from them, which show nothing of a single one.
 pub(crate) fn acts_before(tx: &mut dyn Tx, member: MemberKey, until: Timestamp) -> Result<Acts, StoreError> {

@@ -36,7 +36,7 @@ pub struct Feed {
     pub fresh_half_life_days: f64,
     /// Maximum number of ten consecutive recommended posts that share a topic, a source, or a site without a source, 1 to 10, as
     /// long as there are other posts. For a member with a larger share of acts on it, the limit is higher, up to 10. It also
-    /// bounds the posts of a source among the first ten of the popular feed.
+    /// bounds the posts of a source in ten consecutive ones among the first 30 of the popular feed.
     pub diverse_max: usize,
     /// Random noise in the score of a recommended post, 0 (none) to 1, which makes the feed explore. It changes every day. A
     /// feed with learned weights has at least 0.01.

@@ -204,3 +204,42 @@ proptest! {
         prop_assert_eq!(updated.len(), loaded.len());
     }
 }
+
+/// Creates a post whose only keywords are these.
+fn told(key: i64, hours: i64, keyword: &str) -> FeedRow {
+    FeedRow { keyword: keyword.into(), ..row(key, NOW - hours * 3_600_000, "news") }
+}
+
+const LIBRARY: &str = "library reading room opens observatory monday students";
+
+#[test]
+fn the_posts_of_a_story_are_found_within_its_days() {
+    let rows = vec![
+        told(1, 0, LIBRARY),
+        told(2, 24, "observatory library reading room students monday desks"),
+        told(3, 25, "weekly menu"),
+        told(4, 6 * 24, LIBRARY),
+        told(5, 6 * 24 - 1, LIBRARY),
+        told(6, 13 * 24, LIBRARY),
+    ];
+    let index = index(None, rows, &[]);
+    let of = |key: i64| -> Vec<i64> {
+        let at = index.position(PostKey::new(key)).unwrap();
+        index.same_story(at).map(|at| index.key(at).as_i64()).collect()
+    };
+    assert_eq!((of(1), of(2), of(3)), (vec![2, 5], vec![1, 5, 4], vec![]));
+    assert_eq!((of(4), of(5), of(6)), (vec![2, 5], vec![1, 2, 4], vec![]));
+}
+
+#[test]
+fn a_story_is_once_among_the_first_thirty_of_the_feeds_of_guests() {
+    let mut rows: Vec<FeedRow> = (1..=40).map(|key| told(key, 100 + key, "")).collect();
+    rows.extend((41..=44).map(|key| told(key, 50 - key, LIBRARY)));
+    let index = index(None, rows, &[]);
+    for order in [&index.popular_feed.order, &index.recommended_feed.order] {
+        let keys = keys(&index, order);
+        assert_eq!(keys[..30].iter().filter(|key| **key > 40).copied().collect::<Vec<_>>(), [44]);
+        assert_eq!(keys[30..33], [43, 42, 41]);
+        assert_eq!(keys.len(), 44);
+    }
+}

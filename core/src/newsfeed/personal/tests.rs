@@ -80,3 +80,32 @@ fn a_post_that_is_hidden_between_two_pages_is_not_on_the_second() {
         assert_eq!((&again[..9], again.len()), (&second[1..], 10), "with acts: {has_acts}");
     }
 }
+
+#[test]
+fn a_story_is_once_among_the_first_thirty_also_after_a_member_has_hidden_posts() {
+    let service = service();
+    for n in 0..34_i64 {
+        let title = if n < 31 { "Post" } else { "The library opens a reading room in the old observatory" };
+        let draft = post::Draft {
+            title: Some(title.into()),
+            url: Some(format!("https://site-{n}.example/")),
+            date: Some((NOW - (200 - n) * 60_000).to_string()),
+            ..post::Draft::default()
+        };
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+    }
+    start(&service).unwrap();
+    let reader = service.member("reader");
+    let ids = |caller: &Caller| {
+        let page = recommended(&service, caller, &Page::default()).unwrap();
+        page.posts().map(|post| (post.id, post.title.starts_with("The library"))).collect::<Vec<_>>()
+    };
+    let guests = ids(&Caller::Guest);
+    assert_eq!(guests[..30].iter().filter(|(_, is_story)| *is_story).count(), 1);
+    for (id, _) in &guests[5..10] {
+        post::hide(&service, &reader, id).wait().unwrap();
+    }
+    let own = ids(&reader);
+    assert_eq!(own.len(), 29);
+    assert!(own[..27].iter().filter(|(_, is_story)| *is_story).count() == 1 && own[27].1 && own[28].1);
+}

@@ -34,8 +34,8 @@ pub(super) const SETTINGS: &[Setting<Config>] = &[
         "diverse-max",
         Form::Whole(1, 10),
         field!(Config, feed.diverse_max),
-        "Of ten recommended posts in a row, how many may share a topic, a source or a site; of the first ten popular ones, a \
-         source",
+        "Of ten recommended posts in a row, how many may share a topic, a source or a site; of ten in a row among the first 30 \
+         popular ones, a source",
     ),
     Setting::new(
         "exploration",

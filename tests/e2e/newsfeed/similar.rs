@@ -1,0 +1,162 @@
+//! Nearly identical posts: one among the first of a feed, and the others beside it on request.
+
+use serde_json::{Value, json};
+use tidings_tests::site::{Site, feed as feed_of};
+use tidings_tests::{Caller, Server, wait_until};
+
+use super::{FEEDS, feed, id, import, like, post};
+
+const TEXT: &str = "The library of the university opens a reading room in the old observatory on Monday. Students \
+                    find two hundred desks, a silent floor and the telescope of the founder.";
+const OTHER_WORDS: &str = "A reading room in the observatory: on Monday, the university library opens two hundred \
+                           desks for students, with a silent floor under the telescope of the founder.";
+/// The numbers of the posts that tell one story, newest first.
+const STORY: [usize; 3] = [42, 41, 40];
+
+/// Starts a server with forty posts and, newer than those, three of other sites that tell one story.
+fn server() -> Server {
+    let mut posts: Vec<Value> = (0..43).map(post).collect();
+    for (n, title, text) in [
+        (40, "Reading room in the old observatory", TEXT),
+        (41, "Library opens desks under the telescope", OTHER_WORDS),
+        (42, "A reading room opens in the observatory", TEXT),
+    ] {
+        posts[n]["title"] = json!(title);
+        posts[n]["post"] = json!(text);
+    }
+    // A member who likes it gets the story recommended.
+    posts[3]["title"] = json!("New desks in the library of the university");
+    let server = Server::start();
+    import(&server, &posts, 43);
+    server
+}
+
+fn ids(posts: &[Value]) -> Vec<&str> {
+    posts.iter().map(|post| post["_id"].as_str().unwrap()).collect()
+}
+
+/// Returns the numbers of those of the posts that tell the story.
+fn story(posts: &[Value]) -> Vec<usize> {
+    STORY.into_iter().filter(|n| ids(posts).contains(&id(*n).as_str())).collect()
+}
+
+/// Returns what a post of the story is named with.
+fn named(n: usize, all: &[Value]) -> Value {
+    let post = all.iter().find(|post| post["_id"] == id(n)).unwrap();
+    json!({ "_id": post["_id"], "title": post["title"], "url": post["url"] })
+}
+
+#[test]
+fn a_story_is_once_among_the_first_thirty_posts_which_name_the_others() {
+    let server = server();
+    let (anyone, ann) = (server.anyone(), server.member("ann"));
+    like(&ann, 3);
+    wait_until("the feeds show the like", || {
+        ids(feed(&anyone, FEEDS[0]).list("newsfeed"))[0] == id(3)
+            && !ids(feed(&ann, FEEDS[1]).list("newsfeed")).contains(&id(3).as_str())
+    });
+    for (reader, path, count) in
+        [(&anyone, FEEDS[0], 43), (&ann, FEEDS[0], 43), (&anyone, FEEDS[1], 43), (&ann, FEEDS[1], 42)]
+    {
+        let all = feed(reader, &format!("{path}?similar=1"));
+        let all = all.list("newsfeed");
+        assert_eq!((all.len(), story(all)), (count, STORY.to_vec()), "{path}");
+        let first = story(&all[..30]);
+        assert_eq!(first.len(), 1, "{path}: {:?}", ids(all));
+        for n in STORY {
+            let post = all.iter().find(|post| post["_id"] == id(n)).unwrap();
+            let others: Vec<Value> =
+                STORY.into_iter().filter(|other| *other != n).map(|n| named(n, all)).collect();
+            assert_eq!(post["similar"], json!(others), "{path}");
+        }
+        assert_eq!(all.iter().filter(|post| post.get("similar").is_some()).count(), 3, "{path}");
+        let plain = feed(reader, path);
+        assert_eq!(ids(plain.list("newsfeed")), ids(all), "{path}");
+        assert!(plain.list("newsfeed").iter().all(|post| post.get("similar").is_none()), "{path}");
+        assert_eq!(by_pages(reader, path), ids(all), "{path}");
+    }
+    for path in FEEDS {
+        for wrong in ["2", "yes", ""] {
+            let refused = anyone.get(&format!("{path}?similar={wrong}"));
+            assert_eq!(
+                (refused.status, refused.text("/field")),
+                (400, "similar".to_owned()),
+                "{path} {wrong}"
+            );
+        }
+    }
+}
+
+/// Returns the ids of all posts of a feed, page by page.
+fn by_pages(reader: &Caller, path: &str) -> Vec<String> {
+    let (mut all, mut page) = (Vec::new(), feed(reader, &format!("{path}?limit=7")));
+    loop {
+        all.extend(page.column("newsfeed", "_id"));
+        let Some(next) = page.body["next"].as_str() else { return all };
+        page = feed(reader, &format!("{path}?next={next}"));
+    }
+}
+
+#[test]
+fn topics_name_nearly_identical_posts_and_a_member_sees_no_hidden_one_in_the_recommended_feed() {
+    let server = server();
+    let ann = server.member("ann");
+    let _ = ann.get(&format!("/post_hide/{}", id(41))).succeeded();
+    let similar_of = |path: &str, n: usize| {
+        let page = feed(&ann, &format!("{path}?similar=1"));
+        let post = page.list("newsfeed").iter().find(|post| post["_id"] == id(n)).cloned().unwrap();
+        ids(post["similar"].as_array().unwrap()).iter().map(|id| (*id).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(similar_of("/get_recommendation_newsfeed", 42), [id(40)]);
+    assert_eq!(similar_of("/get_popularity_newsfeed", 42), [id(41), id(40)]);
+    assert_eq!(similar_of("/get_newsfeed_of_topic/all", 42), [id(41), id(40)]);
+}
+
+#[test]
+fn a_nearly_identical_post_is_named_with_its_source() {
+    let server = Server::with(|serve| {
+        serve.arg("--source-private");
+    });
+    let boss = server.admin();
+    let entry = "Reading room of the library opens in the old observatory";
+    let sites = [Site::start(), Site::start()];
+    for (site, name) in sites.iter().zip(["Campus", "Town"]) {
+        let entry = feed_of(name, &[entry]).replace("a.example", &format!("{name}.example"));
+        site.gives("/feed", &entry);
+        let _ = boss.post("/add_source", json!({ "url": site.url("/feed") })).succeeded();
+    }
+    wait_until("both posts are there", || {
+        feed(&boss, "/get_popularity_newsfeed").list("newsfeed").len() == 2
+    });
+    let page = feed(&server.anyone(), "/get_popularity_newsfeed?similar=1&source=1");
+    let [one, other] = page.list("newsfeed") else { panic!("{page:?}") };
+    for (post, other) in [(one, other), (other, one)] {
+        assert_eq!(post["similar"][0]["source"], other["source"]);
+        assert_eq!(post["similar"][0]["_id"], other["_id"]);
+    }
+}
+
+#[test]
+fn commands_show_the_nearly_identical_posts_of_http() {
+    let server = server();
+    let cli = |more: &[&str]| {
+        let args: Vec<&str> =
+            ["feed", "popular", "--similar", "--limit=3"].iter().chain(more).copied().collect();
+        server.cli(args).succeeded().stdout
+    };
+    let http = feed(&server.anyone(), "/get_popularity_newsfeed?similar=1&limit=3");
+    let http = http.list("newsfeed");
+    let json: Value = serde_json::from_str(&cli(&["--json"])).unwrap();
+    assert_eq!(json["newsfeed"], json!(http));
+    let lines = cli(&["--ndjson"]);
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines, http);
+    let page = cli(&["--color=never"]);
+    let similar: Vec<&str> = page.lines().filter_map(|line| line.trim().strip_prefix("similar: ")).collect();
+    let line = |other: &Value| {
+        let text = |field: &str| other[field].as_str().unwrap();
+        format!("{}  {}  {}", text("_id"), text("title"), text("url"))
+    };
+    let expected: Vec<String> = http[0]["similar"].as_array().unwrap().iter().map(line).collect();
+    assert_eq!(similar, expected, "{page}");
+}
