@@ -177,7 +177,7 @@ fn a_hub_sends_what_is_new() {
     assert_eq!(send(path, &signature), 200);
     wait_until("the feed shows the new post", || titles(&boss) == ["One", "Two"]);
     assert_eq!((source()["posts"].clone(), site.requests("/feed")), (json!(2), 1));
-    let shown = server.cli(&["source", "show", "Campus"]).succeeded().stdout;
+    let shown = server.cli(["source", "show", "Campus"]).succeeded().stdout;
     assert!(shown.contains(&format!("{}, until ", hub.url())), "{shown}");
 }
 

@@ -36,9 +36,9 @@ fn signature(key: &str, body: &str) -> String {
     format!("sha256={}", HEXLOWER.encode(&mac.finalize().into_bytes()))
 }
 
-fn question(subscription: &Subscription, mode: &str, more: &str) -> String {
+fn question(subscription: &Subscription, mode: &str, rest: &str) -> String {
     let topic: String = form_urlencoded::byte_serialize(subscription.offer.topic.as_bytes()).collect();
-    format!("hub.mode={mode}&hub.topic={topic}{more}")
+    format!("hub.mode={mode}&hub.topic={topic}{rest}")
 }
 
 #[test]
