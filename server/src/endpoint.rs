@@ -45,8 +45,14 @@ pub(crate) fn remembered<O: Operation>(given: &Given, tidings: &Tidings) -> Opti
 
 /// Returns the filter of a declared operation.
 pub(crate) fn declared<O: Operation>() -> BoxedFilter<(Response,)> {
-    let has_body = O::SPEC.method == Method::Post;
-    reading(O::SPEC, has_body, work::<O>, |call, work| call.run(O::SPEC.work, work))
+    running(O::SPEC, work::<O>)
+}
+
+/// Returns the filter of the operations that this function reads. A closure in [`declared`] would be another type, and so another
+/// filter to compile, for each operation.
+fn running(spec: Spec, read: fn(&Given) -> Result<Work>) -> BoxedFilter<(Response,)> {
+    let has_body = spec.method == Method::Post;
+    reading(spec, has_body, read, move |call, work| call.run(spec.work, work))
 }
 
 /// Returns the filter of an operation with these fields and a handler of its own. `has_body` tells whether fields are in the
