@@ -84,7 +84,13 @@ pub(super) fn write(
                 return Err(Error::NotFound);
             }
             let admin = Admin::service(tx, clock.now());
-            arrive::write(tx, &admin, key, &clock, &batch)
+            let written = arrive::write(tx, &admin, key, &clock, &batch)?;
+            let inserted = written.iter().filter(|one| matches!(one, Arrived::Inserted { .. })).count();
+            if inserted > 0 {
+                // Counted with the posts, because a process may end before the others.
+                sql::add_posts(tx, key, inserted, clock.now())?;
+            }
+            Ok(written)
         })?;
         for one in written {
             match one {

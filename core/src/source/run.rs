@@ -148,14 +148,8 @@ impl Reader {
             wishes.fresh = wishes.fresh.max(Some(self.bounds.max));
         }
         let (moved, url) = moved(record, about, now);
-        let success = Success {
-            now,
-            wait,
-            next: schedule::next(now, wait, record.every, &wishes),
-            inserted: i64::try_from(fetched.inserted).unwrap_or(i64::MAX),
-            moved,
-            url,
-        };
+        let success =
+            Success { now, wait, next: schedule::next(now, wait, record.every, &wishes), moved, url };
         self.write(record, move |tx, record| {
             sql::succeeded(tx, record.key, &success)?;
             content.as_ref().map_or(Ok(()), |content| sql::set_content(tx, record.key, content, now))

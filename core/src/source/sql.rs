@@ -58,7 +58,6 @@ pub(super) struct Success {
     pub(super) now: Timestamp,
     pub(super) wait: i64,
     pub(super) next: Timestamp,
-    pub(super) inserted: i64,
     pub(super) moved: Option<(String, Timestamp)>,
     /// Its new address, after it has been there for some days.
     pub(super) url: Option<String>,
@@ -292,23 +291,27 @@ pub(super) fn record(tx: &mut dyn Tx, key: SourceKey) -> Result<Option<Record>, 
     }))
 }
 
+/// Counts new posts of a source.
+pub(super) fn add_posts(
+    tx: &mut dyn Tx,
+    key: SourceKey,
+    inserted: usize,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let inserted = i64::try_from(inserted).unwrap_or(i64::MAX);
+    let sql = "UPDATE source SET posts = posts + $2, last_news = $3 WHERE key = $1";
+    tx.run(sql, &[key.into(), inserted.into(), now.into()]).map(drop)
+}
+
 /// Records that a fetch succeeded.
 pub(super) fn succeeded(tx: &mut dyn Tx, key: SourceKey, success: &Success) -> Result<(), StoreError> {
-    let Success { now, wait, next, inserted, moved, url } = success;
-    let sql = "UPDATE source SET last_fetch = $2, last_success = $2, wait = $3, posts = posts + $4,
-                   next_fetch = CASE state WHEN 0 THEN CAST($5 AS bigint) END, last_news = CASE WHEN $4 > 0 THEN $2 ELSE last_news END,
-                   moved_to = $6, moved_since = $7, failures = 0, failing_since = NULL, error = NULL, told = 0
+    let Success { now, wait, next, moved, url } = success;
+    let sql = "UPDATE source SET last_fetch = $2, last_success = $2, wait = $3,
+                   next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END,
+                   moved_to = $5, moved_since = $6, failures = 0, failing_since = NULL, error = NULL, told = 0
                WHERE key = $1";
     let (to, since) = (moved.as_ref().map(|(to, _)| to), moved.as_ref().map(|(_, since)| *since));
-    let args = [
-        key.into(),
-        (*now).into(),
-        (*wait).into(),
-        (*inserted).into(),
-        (*next).into(),
-        to.into(),
-        since.into(),
-    ];
+    let args = [key.into(), (*now).into(), (*wait).into(), (*next).into(), to.into(), since.into()];
     tx.run(sql, &args)?;
     if let Some(url) = url {
         // If another source is there already, both stay.

@@ -83,6 +83,24 @@ fn entries_become_posts_and_follow_their_feed() {
 }
 
 #[test]
+fn posts_are_counted_although_the_fetch_that_brings_them_does_not_end() {
+    let service = reading();
+    let site = Site::start();
+    site.gives("/feed", &atom("Campus", &[entry(1, "One"), entry(2, "Two")]));
+    let source = add(&service, &site.url("/feed"));
+    let reader = service.sources().reader();
+    let key = service.store().read(|tx| tx.one("SELECT key FROM source", &[])?.take(0)).unwrap();
+    let record = reader.record(key).unwrap();
+    let feed = atom("Campus", &[entry(1, "One")]);
+    let feed = super::run::read(feed.as_bytes(), None, &site.url("/feed").parse().unwrap()).unwrap();
+    super::arrive::write(&reader.store, &reader.clock, &record, feed, &mut super::seen::Seen::default())
+        .unwrap();
+    assert_eq!((get(&service, &source).posts, get(&service, &source).last_news), (1, Some(NOW)));
+    assert_eq!(counts(&fetch(&service, &source)), [1, 0, 1]);
+    assert_eq!(get(&service, &source).posts, 2);
+}
+
+#[test]
 fn what_administrators_have_changed_stays() {
     let service = reading();
     let site = Site::start();

@@ -176,12 +176,11 @@ impl Reader {
         let mut seen = Seen::default();
         let fetched = arrive::write(&self.store, &self.clock, &record, feed, &mut seen)?;
         self.counters.posts.fetch_add(fetched.inserted, Ordering::Relaxed);
-        let (now, inserted) = (self.clock.now(), i64::try_from(fetched.inserted).unwrap_or(i64::MAX));
         self.write(&record, move |tx, record| {
             // The hub sends only what is new.
             let mut all = sql::seen(tx, record.key)?;
             all.extend(&seen);
-            sql::set_received(tx, record.key, &all, inserted, now)
+            sql::set_seen(tx, record.key, &all)
         })?;
         Ok(Ok(usize::try_from(fetched.inserted + fetched.updated).unwrap_or(usize::MAX)))
     }

@@ -103,16 +103,8 @@ pub(super) fn seen(tx: &mut dyn Tx, source: SourceKey) -> Result<Seen, StoreErro
     Ok(Seen::unpack(&seen))
 }
 
-/// Records what a hub has sent.
-pub(super) fn set_received(
-    tx: &mut dyn Tx,
-    source: SourceKey,
-    seen: &Seen,
-    inserted: i64,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let sql = "UPDATE source SET seen = $2, posts = posts + $3, last_news = CASE WHEN $3 > 0 THEN $4 ELSE last_news END
-               WHERE key = $1";
+/// Records the entries that a source is known to have.
+pub(super) fn set_seen(tx: &mut dyn Tx, source: SourceKey, seen: &Seen) -> Result<(), StoreError> {
     let seen = seen.pack();
-    tx.run(sql, &[source.into(), (&seen).into(), inserted.into(), now.into()]).map(drop)
+    tx.run("UPDATE source SET seen = $2 WHERE key = $1", &[source.into(), (&seen).into()]).map(drop)
 }
