@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use hmac::{Hmac, Mac};
+use tidings_feeds::Feed;
 use url::{Url, form_urlencoded};
 use zeroize::Zeroizing;
 
@@ -148,9 +149,13 @@ pub fn receive(
         tracing::info!(source = source.as_i64(), "a hub sent something without the right signature");
         return Ok(());
     }
-    match tidings.sources().reader().take_from_hub(source, &subscription.offer.topic, charset, body)? {
-        Ok(0) => {}
-        Ok(_) => tidings.posts_changed().record(),
+    let topic = Url::parse(&subscription.offer.topic).map_err(|_| Error::NotFound)?;
+    match read(body, charset, &topic) {
+        Ok(feed) => {
+            if tidings.sources().reader().take_from_hub(source, feed)? > 0 {
+                tidings.posts_changed().record();
+            }
+        }
         Err(failure) => {
             tracing::info!(source = source.as_i64(), error = failure.reason, "a hub sent what is no feed");
         }
@@ -160,18 +165,7 @@ pub fn receive(
 
 impl Reader {
     /// Writes the entries of a feed that a hub has sent, and returns the number of posts that are new or have changed.
-    fn take_from_hub(
-        &self,
-        source: SourceKey,
-        topic: &str,
-        charset: Option<&str>,
-        body: &[u8],
-    ) -> Result<Result<usize, Failure>> {
-        let topic = Url::parse(topic).map_err(|_| Error::NotFound)?;
-        let feed = match read(body, charset, &topic) {
-            Ok(feed) => feed,
-            Err(failure) => return Ok(Err(failure)),
-        };
+    fn take_from_hub(&self, source: SourceKey, feed: Feed) -> Result<u64> {
         let record = self.record(source)?;
         let mut seen = Seen::default();
         let fetched = arrive::write(&self.store, &self.clock, &record, feed, &mut seen)?;
@@ -182,7 +176,7 @@ impl Reader {
             all.extend(&seen);
             sql::set_seen(tx, record.key, &all)
         })?;
-        Ok(Ok(usize::try_from(fetched.inserted + fetched.updated).unwrap_or(usize::MAX)))
+        Ok(fetched.inserted + fetched.updated)
     }
 }
 
