@@ -130,7 +130,7 @@ pub struct Source {
     pub last_fetch: Option<Timestamp>,
     /// The date of the last fetch that succeeded.
     pub last_success: Option<Timestamp>,
-    /// The date when a fetch last brought a post.
+    /// The date when a fetch or a hub last brought a post.
     pub last_news: Option<Timestamp>,
     /// The number of fetches that have failed since the last success.
     #[schema(minimum = 0, examples(0))]

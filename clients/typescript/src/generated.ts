@@ -6638,7 +6638,7 @@ export interface components {
             readonly last_success?: string | null;
             /**
              * Format: date-time
-             * @description The date when a fetch last brought a post.
+             * @description The date when a fetch or a hub last brought a post.
              * @example 2026-11-20T08:36:00.000Z
              */
             readonly last_news?: string | null;

@@ -58,6 +58,8 @@ pub(super) struct Success {
     pub(super) now: Timestamp,
     pub(super) wait: i64,
     pub(super) next: Timestamp,
+    /// Whether it has brought new posts.
+    pub(super) has_posts: bool,
     pub(super) moved: Option<(String, Timestamp)>,
     /// Its new address, after it has been there for some days.
     pub(super) url: Option<String>,
@@ -305,13 +307,15 @@ pub(super) fn add_posts(
 
 /// Records that a fetch succeeded.
 pub(super) fn succeeded(tx: &mut dyn Tx, key: SourceKey, success: &Success) -> Result<(), StoreError> {
-    let Success { now, wait, next, moved, url } = success;
+    let Success { now, wait, next, has_posts, moved, url } = success;
     let sql = "UPDATE source SET last_fetch = $2, last_success = $2, wait = $3,
-                   next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END,
+                   next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END, last_news = COALESCE($7, last_news),
                    moved_to = $5, moved_since = $6, failures = 0, failing_since = NULL, error = NULL, told = 0
                WHERE key = $1";
     let (to, since) = (moved.as_ref().map(|(to, _)| to), moved.as_ref().map(|(_, since)| *since));
-    let args = [key.into(), (*now).into(), (*wait).into(), (*next).into(), to.into(), since.into()];
+    let news = has_posts.then_some(*now);
+    let args =
+        [key.into(), (*now).into(), (*wait).into(), (*next).into(), to.into(), since.into(), news.into()];
     tx.run(sql, &args)?;
     if let Some(url) = url {
         // If another source is there already, both stay.

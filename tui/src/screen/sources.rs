@@ -53,7 +53,7 @@ fn result(source: &Source) -> &str {
     match (&source.error, source.last_fetch) {
         (Some(error), _) => error,
         (None, None) => "",
-        (None, fetched) if fetched == source.last_news => "new posts",
+        (None, fetched) if source.last_news >= fetched => "new posts",
         (None, _) => "nothing new",
     }
 }
