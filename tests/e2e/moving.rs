@@ -12,6 +12,8 @@ fn lines(lines: &[Value]) -> String {
     lines.iter().map(|line| line.to_string() + "\n").collect()
 }
 
+/// A hash of `correct horse`, made by libxcrypt.
+const BCRYPT: &str = "$2y$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e";
 /// Hashes of `correct horse`, made by Werkzeug.
 const SCRYPT: &str = "scrypt:1024:8:1$abcDEF0123456789$88d9c36506e82e4d9f27cb8a97fcacbb07e659ea07e37969d4f94fb9593a2210\
                       0bbb3997023cbab4da97c41b49d644a31efe06af90d6fa3b2d7d4167e8015fab";
@@ -32,6 +34,7 @@ fn members_are_imported_while_the_server_runs_and_sign_in_as_before() {
         json!({"id": "TAKEN", "nickname": "Somebody else"}),
         json!({"id": "cid", "password_hash": "md5$x$y"}),
         json!({"id": "dan"}),
+        json!({"id": "eva", "password_hash": BCRYPT}),
     ]);
     let output = server.cli_with_input(["member", "import", "-", "--json"], &input).succeeded();
     insta::assert_json_snapshot!(output.json(), @r#"
@@ -39,16 +42,16 @@ fn members_are_imported_while_the_server_runs_and_sign_in_as_before() {
       "errors": [
         {
           "line": 4,
-          "reason": "password_hash is an Argon2 PHC string, or as Werkzeug writes pbkdf2 and scrypt"
+          "reason": "password_hash is an Argon2 PHC string, a bcrypt hash, or as Werkzeug writes pbkdf2 and scrypt"
         }
       ],
-      "inserted": 3,
+      "inserted": 4,
       "result": "success",
       "skipped": 1
     }
     "#);
     let sign_in = |id: &str, pw: &str| server.anyone().post("/sign_in", json!({"id": id, "pw": pw}));
-    for id in ["ann", "BEN", "ann"] {
+    for id in ["ann", "BEN", "eva", "ann", "eva"] {
         assert_eq!(sign_in(id, "wrong horse").outcome(), "200 incorrect pw");
         assert_eq!(sign_in(id, "correct horse").outcome(), "200 success");
     }
@@ -61,8 +64,8 @@ fn members_are_imported_while_the_server_runs_and_sign_in_as_before() {
     let file = server.database().with_file_name("members.jsonl");
     std::fs::write(&file, &input).unwrap();
     let again = server.cli([std::ffi::OsStr::new("member"), "import".as_ref(), file.as_ref()]).succeeded();
-    insta::assert_snapshot!(again.stdout, @"0 inserted, 4 already the same, 1 left out");
-    insta::assert_snapshot!(again.stderr, @"line 4: password_hash is an Argon2 PHC string, or as Werkzeug writes pbkdf2 and scrypt");
+    insta::assert_snapshot!(again.stdout, @"0 inserted, 5 already the same, 1 left out");
+    insta::assert_snapshot!(again.stderr, @"line 4: password_hash is an Argon2 PHC string, a bcrypt hash, or as Werkzeug writes pbkdf2 and scrypt");
 }
 
 #[test]

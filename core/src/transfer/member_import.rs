@@ -63,8 +63,8 @@ pub struct MemberLine {
     /// The displayed name, {nickname} characters; the name by default, or else the id.
     #[schema(examples("Ann"))]
     "nickname" nickname: String = Text,
-    /// The hash of the password: an Argon2 PHC string, or PBKDF2 or scrypt as Werkzeug writes them. A member without a hash
-    /// cannot sign in.
+    /// The hash of the password: an Argon2 PHC string, a bcrypt hash, or PBKDF2 or scrypt as Werkzeug writes them. A member
+    /// without a hash cannot sign in.
     #[schema(value_type = Option<String>, max_length = 1_000, examples("scrypt:32768:8:1$aGVsbG8$00ff"))]
     "password_hash" password_hash: Zeroizing<String> = Text,
     /// The name that the university verified.
@@ -343,7 +343,7 @@ mod tests {
     fn each_bad_line_is_reported_with_its_reason_and_the_others_are_imported() {
         let service = testing::service();
         let id_rule = "id is 3 to 30 ASCII letters, digits, _ - or ., a letter or digit first, and not guest or removed";
-        let hash = "password_hash is an Argon2 PHC string, or as Werkzeug writes pbkdf2 and scrypt";
+        let hash = "password_hash is an Argon2 PHC string, a bcrypt hash, or as Werkzeug writes pbkdf2 and scrypt";
         let bad = [
             (json!({"nickname": "no id"}), id_rule),
             (json!({"id": "an"}), id_rule),

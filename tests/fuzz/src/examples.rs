@@ -155,6 +155,7 @@ pub fn password_hashes() -> Vec<Vec<u8>> {
         "$argon2i$v=16$m=65536,t=3,p=4$c29tZXNhbHQ$iWh06vD8Fy27wf9npn6FXWiCX4K6pW6Ue1Bnzz07Z8A",
         &format!("pbkdf2:sha256:600000$salt${short}"),
         &format!("scrypt:32768:8:1$salt${long}"),
+        "$2b$12$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e",
         "",
     ])
 }

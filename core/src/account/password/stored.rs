@@ -2,13 +2,18 @@
 //!
 //! Argon2 is written as a PHC string. PBKDF2 and scrypt are written as by Werkzeug's `generate_password_hash`:
 //! `pbkdf2:sha256:600000$salt$hex` and `scrypt:32768:8:1$salt$hex`, where the salt is used as text, without
-//! decoding it. An empty text means that the member has no password and cannot sign in until the operator sets one.
+//! decoding it. bcrypt is written as most systems do, as `$2b$12$` and 53 characters; the older `$2a$` and `$2y$` are the same
+//! function. An empty text means that the member has no password and cannot sign in until the operator sets one.
 //!
 //! The cost of a hash is bounded, so that an imported hash cannot be used to exhaust memory or processor time.
 
+use std::ops::RangeInclusive;
+
 use argon2::password_hash::PasswordVerifier as _;
 use argon2::{Algorithm, Argon2, Params, PasswordHash, Version};
+use data_encoding::{Encoding, Specification};
 use subtle::ConstantTimeEq as _;
+use zeroize::Zeroizing;
 
 /// The maximum memory of Argon2 or scrypt: 256 MiB.
 const MEMORY_KIB_MAX: u64 = 256 << 10;
@@ -20,10 +25,18 @@ const ITERATIONS_MAX: u32 = 2_800_000;
 const SALT_MAX: usize = 128;
 /// The length of Werkzeug's scrypt hashes, in bytes.
 const SCRYPT_LEN: usize = 64;
+/// The costs of bcrypt, which repeats its work two to the power of the cost times. 14 takes about a second.
+const BCRYPT_COSTS: RangeInclusive<u32> = 4..=14;
+/// The number of characters of bcrypt's salts.
+const BCRYPT_SALT: usize = 22;
+/// The number of bytes of bcrypt's hashes as they are written.
+const BCRYPT_HASH: usize = 23;
+/// The number of bytes of a password that bcrypt reads, with a NUL at its end.
+const BCRYPT_BYTES: usize = 72;
 
-const FORM: &str = "password_hash is an Argon2 PHC string, or as Werkzeug writes pbkdf2 and scrypt";
-const COSTLY: &str =
-    "password_hash is too costly to check: at most 256 MiB, 1 GiB in all passes, 2800000 iterations";
+const FORM: &str =
+    "password_hash is an Argon2 PHC string, a bcrypt hash, or as Werkzeug writes pbkdf2 and scrypt";
+const COSTLY: &str = "password_hash is too costly to check: at most 256 MiB, 1 GiB in all passes, 2800000 iterations, or bcrypt's cost 14";
 const NO_ITERATIONS: &str = "password_hash does not say how many iterations it was made with";
 
 /// A password hash.
@@ -31,6 +44,11 @@ pub(crate) enum Stored {
     /// The account has no password: every password is wrong.
     Nothing,
     Argon2(Box<PasswordHash>),
+    Bcrypt {
+        cost: u32,
+        salt: [u8; 16],
+        hash: Vec<u8>,
+    },
     Pbkdf2 {
         digest: Digest,
         iterations: u32,
@@ -83,6 +101,9 @@ impl Stored {
         if text.starts_with("$argon2") {
             return argon2_hash(text);
         }
+        if let Some(rest) = ["$2a$", "$2b$", "$2y$"].iter().find_map(|prefix| text.strip_prefix(prefix)) {
+            return bcrypt_hash(rest);
+        }
         let mut parts = text.splitn(3, '$');
         let (Some(method), Some(salt), Some(hash)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(FORM);
@@ -116,6 +137,13 @@ impl Stored {
             Self::Nothing => false,
             // `verify_password` uses the parameters in the hash, not the default ones.
             Self::Argon2(hash) => Argon2::default().verify_password(password, &**hash).is_ok(),
+            Self::Bcrypt { cost, salt, hash } => {
+                let mut read = Zeroizing::new(password.to_vec());
+                read.push(0);
+                read.truncate(BCRYPT_BYTES);
+                // Its last byte is not written.
+                bcrypt::bcrypt(*cost, *salt, &read)[..hash.len()].ct_eq(hash).into()
+            }
             Self::Pbkdf2 { digest, iterations, salt, hash } => {
                 let mut made = vec![0; hash.len()];
                 match digest {
@@ -159,6 +187,30 @@ fn argon2_hash(text: &str) -> Result<Stored, &'static str> {
     Ok(Stored::Argon2(hash.into()))
 }
 
+/// Parses what follows the version of a bcrypt hash.
+fn bcrypt_hash(text: &str) -> Result<Stored, &'static str> {
+    let (cost, rest) = text.split_once('$').filter(|(cost, _)| cost.len() == 2).ok_or(FORM)?;
+    let cost = number(cost).and_then(|cost| u32::try_from(cost).ok()).ok_or(FORM)?;
+    if cost > *BCRYPT_COSTS.end() {
+        return Err(COSTLY);
+    }
+    let (salt, hash) = rest.split_at_checked(BCRYPT_SALT).ok_or(FORM)?;
+    let bytes = |text: &str| bcrypt_letters().decode(text.as_bytes()).map_err(|_| FORM);
+    let (salt, hash) = (bytes(salt)?.try_into().map_err(|_| FORM)?, bytes(hash)?);
+    if hash.len() != BCRYPT_HASH || cost < *BCRYPT_COSTS.start() {
+        return Err(FORM);
+    }
+    Ok(Stored::Bcrypt { cost, salt, hash })
+}
+
+/// Returns bcrypt's base 64. Old systems wrote salts whose last bits have no meaning and are not zero.
+fn bcrypt_letters() -> Encoding {
+    let mut letters = Specification::new();
+    letters.symbols.push_str("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+    letters.check_trailing_bits = false;
+    letters.encoding().expect("the alphabet has 64 different characters")
+}
+
 /// Returns the parameters of scrypt that uses `n` blocks of `128 · r` bytes, `p` times.
 fn scrypt_params(n: u64, r: u64, p: u64) -> Result<scrypt::Params, &'static str> {
     let memory = n.saturating_mul(r).div_ceil(8);
@@ -191,8 +243,13 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Hashes of `correct horse`, made by Werkzeug and the reference implementation of Argon2.
-    pub(crate) const FOREIGN: [&str; 5] = [
+    /// Hashes of `correct horse`, made by Werkzeug, libxcrypt and the reference implementation of Argon2.
+    pub(crate) const FOREIGN: [&str; 9] = [
+        "$2a$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e",
+        "$2b$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2",
+        // With a salt as old systems wrote it.
+        "$2b$05$abcdefghijklmnopqrstuvHNbAKRhpaujgo33bRWs.NLUTJO3lOy2",
+        "$2y$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e",
         "pbkdf2:sha1:1000$abcDEF0123456789$a47d0122e619ec1ea2a2207aaf013764d91b7fde",
         "pbkdf2:sha256:1000$abcDEF0123456789$c4a753c699272d707372cc2e394122a883a176a5661bebeac3098df02f7b532d",
         "pbkdf2:sha512:1000$abcDEF0123456789$cdc655aaeffdfab04d4da6953f987c23176d18ca6893b769def88c24a30a582ed798aa\
@@ -230,6 +287,15 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn bcrypt_reads_the_first_72_bytes_of_a_password() {
+        // Made by libxcrypt of ten times `correct horse`.
+        let stored = Stored::parse("$2b$04$abcdefghijklmnopqrstuu62xRgOHofvUD80kqN4W7fhcF5w16HZO").unwrap();
+        let long = "correct horse".repeat(10);
+        assert!(stored.is_of(long.as_bytes()) && stored.is_of(&long.as_bytes()[..72]));
+        assert!(!stored.is_of(&long.as_bytes()[..71]));
+    }
+
+    #[test]
     fn an_empty_hash_matches_no_password() {
         let nothing = Stored::parse("").unwrap();
         assert!(!nothing.is_of(b"") && !nothing.is_of(b"correct horse"));
@@ -256,6 +322,12 @@ pub(crate) mod tests {
             ("sha1$salt$abcd".to_owned(), FORM),
             ("correct horse".to_owned(), FORM),
             ("$2b$12$abcdefghijklmnopqrstuv".to_owned(), FORM),
+            ("$2b$15$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e".to_owned(), COSTLY),
+            ("$2b$03$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e".to_owned(), FORM),
+            ("$2b$4$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e".to_owned(), FORM),
+            ("$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6".to_owned(), FORM),
+            ("$2b$04$abcdefghijklmnopqrst\u{ac00}ujydOTSfIH/d5oUHpsygqV5X9xJLQc6e".to_owned(), FORM),
+            ("$2x$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e".to_owned(), FORM),
             ("$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5bm9ib2R5".to_owned(), FORM),
             (
                 "$argon2id$v=19$m=4194304,t=1,p=1$bm9ib2R5bm9ib2R5bm9ib2R5bm9ib2R5$bm9ib2R5bm9ib2R5bm9ib2R5"
@@ -273,7 +345,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(text in "(pbkdf2|scrypt|\\$argon2id?)?[:$,=a-z0-9]{0,60}") {
+        fn no_text_panics(text in "(pbkdf2|scrypt|\\$argon2id?|\\$2b\\$0[4-9]\\$)?[:$,=a-z0-9]{0,60}") {
             let _ = Stored::parse(&text);
         }
     }
