@@ -37,6 +37,7 @@ const ARGUMENTS: &[(&str, &str, Kind)] = &[
     ("member nickname", "id", Kind::Member),
     ("member auto-login", "id", Kind::Member),
     ("member password", "id", Kind::Member),
+    ("member reset-password", "id", Kind::Member),
     ("member sessions", "id", Kind::Member),
     ("member sign-out", "id", Kind::Member),
     ("member reset-otp", "id", Kind::Member),

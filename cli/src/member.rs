@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_client::shown::number::number;
-use tidings_core::account::{SignIn, SignInUp, SignUp};
+use tidings_core::account::{ResetPassword, SignIn, SignInUp, SignUp};
 use tidings_core::member;
 use tidings_core::member_import::ImportMembers;
 
@@ -97,6 +97,19 @@ pub(crate) enum Member {
                       Examples:\n  tidings member password ann\n  tidings --as ann member password ann"
     )]
     Password(Credentials),
+    /// Issue a code with which a member who has forgotten their password chooses a new one, within an hour and once
+    #[command(after_help = "The member uses it in your app, or with tidings member new-password.\n\n\
+                            Example: tidings member reset-password ann")]
+    ResetPassword {
+        /// The member
+        id: String,
+    },
+    /// Choose a new password with a code that an administrator has issued, and sign out everywhere
+    #[command(
+        after_help = "With --password-stdin or --password-file the code is the first line, and the new password is the second.\n\n\
+                      Example: tidings member new-password --server https://tidings.example.org"
+    )]
+    NewPassword(Password),
     /// Show where a member is signed in, the device that was used last first
     #[command(after_help = "Example: tidings member sessions ann")]
     Sessions {
@@ -228,6 +241,25 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
             out.answer(&(), |page| page.line(format!("The auto-login of {id} is {state}.")))
         }
         Member::Password(Credentials { id, password }) => change_password::run(session, global, id, password),
+        Member::ResetPassword { id } => {
+            let issue = member::IssueReset { user_id: id.clone() };
+            let issued = service.call(issue).map_err(|error| unknown(error, "member", id))?;
+            out.answer(&issued, |page| {
+                page.line(&issued.code);
+                page.note(&format!(
+                    "Give the code to {id}, who chooses a new password with it until {}, {}: tidings member new-password. It is \
+                     not shown again.",
+                    local(issued.expires),
+                    zone()
+                ));
+            })
+        }
+        Member::NewPassword(password) => {
+            let [code, new_pw] = password::change("Code", password, || service.password_rule())?
+                .map(|text| text.as_str().to_owned());
+            service.as_guest().call(ResetPassword { code, new_pw_check: new_pw.clone(), new_pw })?;
+            out.answer(&(), |page| page.line("You have a new password, and are signed out everywhere."))
+        }
         Member::Sessions { id } => sessions::list(session, id),
         Member::SignOut { id, session: of } => sessions::sign_out(session, id, of.as_deref()),
         Member::ResetOtp { id } => {

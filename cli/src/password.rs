@@ -47,18 +47,20 @@ pub(crate) fn new(
     given(args)?.map_or_else(|| chosen(["Password: ", "Password again: "], rule), Ok)
 }
 
-/// Reads the current password and a new one: the first two lines of standard input, or of the file in `args`; or asks for
-/// them, as [`new`] does.
+/// Reads what proves who the member is, such as the current password, and a new password: the first two lines of standard input,
+/// or of the file in `args`; or asks for them, as [`new`] does.
 pub(crate) fn change(
+    proof: &str,
     args: &Password,
     rule: impl FnOnce() -> Option<String>,
 ) -> Result<[Zeroizing<String>; 2], Failure> {
     if let Some(lines) = read(args.password_stdin, args.password_file.as_deref(), "the passwords", lines)? {
         return lines.ok_or_else(|| {
-            Failure::usage("write the current password on the first line, and the new one on the second")
+            let proof = proof.to_lowercase();
+            Failure::usage(format!("write the {proof} on the first line, and the new password on the second"))
         });
     }
-    let current = prompt("Current password: ")?;
+    let current = prompt(&format!("{proof}: "))?;
     Ok([current, chosen(["New password: ", "New password again: "], rule)?])
 }
 

@@ -29,6 +29,7 @@ mod operations;
 pub(crate) mod otp;
 pub(crate) mod password;
 pub(crate) mod places;
+pub(crate) mod reset;
 mod right;
 pub(crate) mod roster;
 mod session;
@@ -48,6 +49,7 @@ pub use otp::{
     BeginOtp, DisableOtp, EnableOtp, EnrolmentCode, GetOtp, OtpSecret, OtpStatus, RecoveryCodes,
     RenewRecoveryCodes,
 };
+pub use reset::{ResetCode, ResetPassword};
 pub use right::{Account, check_right};
 pub use roster::{ROSTER_MAX, RosterMember, RosterPage};
 pub use session::AccessToken;
@@ -302,7 +304,7 @@ pub(crate) fn sign_out(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), Store
     revoke_tokens(tx, member.key).map(drop)
 }
 
-/// Revokes every token of the member with this key and returns their new generation.
+/// Revokes every token of the member with this key, and a code for a new password, and returns their new generation.
 ///
 /// A key is not a proof, so this function is private to the slice. It is for callers without a proof of the member, such as a
 /// sign-in, which has checked the password instead; others call [`sign_out`].
@@ -310,6 +312,7 @@ fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     let generation = new_generation();
     let sql = "UPDATE member SET generation = $2 WHERE key = $1";
     tx.run(sql, &[key.into(), generation.into()])?;
+    reset::remove(tx, key)?;
     sessions::remove_all(tx, key)?;
     Ok(generation)
 }
@@ -328,6 +331,7 @@ pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(
     }
     // A code that was used after the backup would work again.
     otp::remove_everybodys(tx)?;
+    reset::remove_everybodys(tx)?;
     sessions::remove_everybodys(tx)
 }
 

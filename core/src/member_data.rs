@@ -12,7 +12,7 @@
 //! | `second_factor`, `recovery_code` | since when it is enabled, and the number of codes left; not the secrets |
 //! | `session` | `sessions` |
 //! | `sign_in_place` | the number of places from which the member signed in lately; not the keyed hashes |
-//! | `enrolment_code` | nothing: the hash of a code that is used within an hour |
+//! | `enrolment_code`, `reset_code` | nothing: the hash of a code that is used within an hour |
 //! | `settled_like`, `recent_like` | `likes` |
 //! | `viewed`, `hidden` | `views`, `hidden_posts` |
 //! | `searched`, `opened` | `searches`, `newsfeeds` |

@@ -16,13 +16,14 @@ use crate::store::{StoreError, Topic, Tx};
 
 /// The tables whose rows go with their `member`: the columns of the primary key, and the order in which an index has the rows
 /// of a member.
-const MEMBER_TABLES: [(&str, &str, &str); 14] = [
+const MEMBER_TABLES: [(&str, &str, &str); 15] = [
     // A few rows, which the removal deletes at once.
     ("audit_identity", "member", "member"),
     ("second_factor", "member", "member"),
     ("recovery_code", "member, hash", "member, hash"),
     ("session", "id", "member, last_seen"),
     ("enrolment_code", "member", "member"),
+    ("reset_code", "member", "member"),
     ("sign_in_place", "member, place", "member, place"),
     // Before the table to which recent likes move.
     ("recent_like", "member, post", "member, post"),

@@ -164,6 +164,60 @@ fn revocations_take_effect_in_the_next_request() {
 }
 
 #[test]
+fn a_member_who_has_forgotten_their_password_chooses_a_new_one_with_a_code() {
+    let mut server = Server::start();
+    let (anyone, ann, boss) = (server.anyone(), server.member("ann"), server.admin());
+    let reset = |code: &str, new_pw: &str, new_pw_check: &str| {
+        let form = json!({ "code": code, "new_pw": new_pw, "new_pw_check": new_pw_check });
+        anyone.post("/reset_pw", form)
+    };
+    let sign_in = |pw: &str| anyone.post("/sign_in", json!({ "id": "ann", "pw": pw })).outcome();
+    assert_eq!(ann.get("/issue_pw_reset/ann").outcome(), "403 Not admin");
+    assert_eq!(boss.get("/issue_pw_reset/admin").outcome(), "400 bad request");
+    assert_eq!(boss.get("/issue_pw_reset/nobody").outcome(), "404 Not found");
+    let code = boss.get("/issue_pw_reset/ann").succeeded().text("/code");
+    let wrong = reset("8k2m-0qwz-7hn4-c9xe", "a new sentence", "a new sentence");
+    assert_eq!((wrong.outcome().as_str(), &wrong.body["field"]), ("200 incorrect code", &json!("code")));
+    assert_eq!(reset(&code, "short", "short").outcome(), "200 wrong user info");
+    assert_eq!(reset(&code, "a new sentence", "another").outcome(), "200 check pw");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 success");
+    assert_eq!(reset(&code, "a new sentence", "a new sentence").body, json!({ "result": "success" }));
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found", "the member is signed out");
+    assert_eq!(
+        (sign_in(PASSWORD), sign_in("a new sentence")),
+        ("200 incorrect pw".into(), "200 success".into())
+    );
+    assert_eq!(reset(&code, "a new sentence", "a new sentence").outcome(), "200 incorrect code");
+
+    // The same with the command line.
+    let issued = server.cli(["member", "reset-password", "ANN"]).succeeded();
+    let shown = issued.stdout.trim().to_owned();
+    assert!(issued.stderr.contains("Give the code to ANN"), "{}", issued.stderr);
+    let new = ["member", "new-password", "--password-stdin"];
+    let alone = server.cli_with_input(new, &shown);
+    assert!(
+        alone.status == 2 && alone.stderr.contains("write the code on the first line"),
+        "{}",
+        alone.stderr
+    );
+    let chosen = server.cli_with_input(new, format!("{shown}\nthird sentence\n")).succeeded();
+    assert_eq!(chosen.stdout.trim(), "You have a new password, and are signed out everywhere.");
+    let again = server.cli_with_input(new, format!("{shown}\nthird sentence\n"));
+    assert!(again.status == 1 && again.stderr.contains("incorrect code"), "{}", again.stderr);
+    assert_eq!(sign_in("third sentence"), "200 success");
+    let trail = audit(&server);
+    for line in [
+        "member admin http member.reset_code ann",
+        "member ann http member.reset_password ann",
+        "cli member.reset_code ann",
+        "member ann cli member.reset_password ann",
+    ] {
+        assert!(trail.iter().any(|entry| entry.ends_with(line)), "{line}: {trail:?}");
+    }
+    assert!(!server.stop().log.contains(&shown));
+}
+
+#[test]
 fn an_administrator_signs_in_with_a_second_factor() {
     let server = Server::with(|serve| {
         serve.args(["--require-otp", "--sign-in-slowing", "off"]);
@@ -194,6 +248,8 @@ fn an_administrator_signs_in_with_a_second_factor() {
     );
     let secret = begun.text("/secret");
     assert_eq!(begun.text("/uri"), format!("otpauth://totp/tidings:admin?secret={secret}&issuer=tidings"));
+    let qr = begun.text("/qr");
+    assert!(qr.starts_with("<svg ") && qr.ends_with("</svg>"), "{qr}");
     assert_eq!(boss.post("/enable_otp", json!({ "otp": "12345" })).outcome(), "200 incorrect otp");
     let enabled = boss.post("/enable_otp", json!({ "otp": code(&secret, -1) })).succeeded();
     assert_eq!(enabled.list("recovery_codes").len(), 10);

@@ -137,6 +137,9 @@ fn body(name: &str) -> &'static str {
         "change_pw" => {
             r#"{"pw": "correct horse", "new_pw": "correct horse", "new_pw_check": "correct horse"}"#
         }
+        "reset_pw" => {
+            r#"{"code": "0000-0000-0000-0000", "new_pw": "correct horse", "new_pw_check": "correct horse"}"#
+        }
         "begin_otp" => r#"{"pw": "correct horse"}"#,
         "enable_otp" => r#"{"otp": "12345"}"#,
         "disable_otp" | "renew_recovery_codes" => r#"{"pw": "correct horse", "otp": "12345"}"#,

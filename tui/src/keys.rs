@@ -216,6 +216,7 @@ pub(crate) static MEMBERS: Table = table!(
     bind(&[ch('a')], Action::Admin, "grant or revoke administrator (asks)", "admin"),
     bind(&[ch('f')], Action::Kind, "administrators, blacklisted members, or all", "state"),
     bind(&[ch('P')], Action::Password, "set a new password (asks)", ""),
+    bind(&[ch('C')], Action::ResetCode, "issue a code for a new password (asks)", ""),
     bind(&[ch('R')], Action::Reset, "reset the measured interest (asks)", "reset"),
     bind(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
     bind(&[ch('v')], Action::NextView, "facts, likes, views, searches, feeds, log", "view"),

@@ -138,6 +138,11 @@ pub(crate) enum ChoiceEffect {
 }
 
 impl Question {
+    /// Returns a text that stays until it is closed.
+    pub(crate) fn told(text: String, detail: impl Into<String>) -> Self {
+        Self { text, detail: detail.into(), choices: Vec::new(), decline: "close" }
+    }
+
     /// Returns a question whose only choice is to do `act`.
     pub(crate) fn yes_or_no(text: String, detail: impl Into<String>, label: &'static str, act: Act) -> Self {
         let choices = vec![Choice { key: 'y', label, then: ChoiceEffect::Act(act) }];

@@ -129,7 +129,7 @@ impl SecondFactor {
                 let scan = if fits { "Scan the code, or type the secret:" } else { "Type the secret:" };
                 put(scan, Theme::faint());
                 put(secret(uri), Theme::strong());
-                put("ChoiceEffect type the code that the authenticator shows.", Theme::faint());
+                put("Then type the code that the authenticator shows.", Theme::faint());
             }
             Step::Done(codes) => {
                 let text = "It is enabled. Keep the recovery codes, each of which replaces a code once:";

@@ -174,7 +174,8 @@ fn draw_question(state: &State, question: &Question, area: Rect, buf: &mut Buffe
     // The choices are always visible, however long the text is.
     let rows = u16::try_from(text.len() + detail.len() + choices + 3).unwrap_or(u16::MAX);
     let name = line(&state.title.name);
-    let title = format!("Question · {}", cut_start(&name, usize::from(columns.saturating_sub(15))));
+    let kind = if question.choices.is_empty() { "Note" } else { "Question" };
+    let title = format!("{kind} · {}", cut_start(&name, usize::from(columns.saturating_sub(15))));
     let inner = dialog(&title, area, columns, rows, buf, ctx);
     let fits = usize::from(inner.height).saturating_sub(choices);
     let mut row = 0;

@@ -52,8 +52,8 @@ fn change_own(
 ) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     let id = session.member(id)?;
-    let [pw, new_pw] =
-        password::change(password, || service.password_rule())?.map(|pw| pw.as_str().to_owned());
+    let [pw, new_pw] = password::change("Current password", password, || service.password_rule())?
+        .map(|pw| pw.as_str().to_owned());
     let token = service.call(ChangePassword { pw, new_pw_check: new_pw.clone(), new_pw })?;
     // The token with which the command has signed in fails from now on.
     let renewed = credentials::renew(global, &token.access_token)?;

@@ -156,6 +156,31 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/reset_pw": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Choose a new password with a code that an administrator has issued, and sign out everywhere
+         * @description The member signs in with it afterwards, and with their second factor if they have enabled one.
+         *     `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `wrong user info` when the new
+         *     password is not valid, `check pw` when its two copies differ. After several wrong codes, further attempts of the client are
+         *     refused for a while with 429.
+         *
+         *     Anyone may call it.
+         */
+        readonly post: operations["reset_pw"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/get_otp": {
         readonly parameters: {
             readonly query?: never;
@@ -675,6 +700,29 @@ export interface paths {
          *     For administrators.
          */
         readonly post: operations["set_member_password"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/issue_pw_reset/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Issue a code with which a member who has forgotten their password chooses a new one
+         * @description The code works once and for an hour, and replaces an earlier one. It ends when the password changes or the member is signed out
+         *     everywhere. Administrators cannot issue one to themselves. Only a person does this: an API key cannot.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["issue_pw_reset"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -4132,6 +4180,29 @@ export interface components {
              */
             readonly field?: string;
         };
+        /** @description The failures of `reset_pw` that have status 200. */
+        readonly Failure_reset_pw: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "incorrect code" | "wrong user info" | "check pw";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "wrong_code" | "invalid_value" | "passwords_differ";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example the code is wrong, was used before, has expired, or a later one was issued: ask for another one
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example code
+             */
+            readonly field?: string;
+        };
         /** @description The failures of `reset_user_measurement` that have status 200. */
         readonly Failure_reset_user_measurement: {
             /**
@@ -5190,8 +5261,8 @@ export interface components {
              */
             readonly nickname?: string | null;
             /**
-             * @description The hash of the password: an Argon2 PHC string, or PBKDF2 or scrypt as Werkzeug writes them. A member without a hash
-             *     cannot sign in.
+             * @description The hash of the password: an Argon2 PHC string, a bcrypt hash, or PBKDF2 or scrypt as Werkzeug writes them. A member
+             *     without a hash cannot sign in.
              * @example scrypt:32768:8:1$aGVsbG8$00ff
              */
             readonly password_hash?: string | null;
@@ -5691,6 +5762,11 @@ export interface components {
              * @example otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings
              */
             readonly uri: string;
+            /**
+             * @description The address as a QR code: an SVG image, for pages and apps that draw none themselves.
+             * @example <svg xmlns="http://www.w3.org/2000/svg"></svg>
+             */
+            readonly qr: string;
         };
         /** @description The state of a member's second factor. */
         readonly OtpStatus: {
@@ -6140,10 +6216,41 @@ export interface components {
             /** @description Ten codes. Each replaces a code of the authenticator once. */
             readonly recovery_codes: readonly string[];
         };
+        /** @description A code with which a member chooses a new password once. */
+        readonly ResetCode: {
+            /**
+             * @description The code, which is not shown again.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly code: string;
+            /**
+             * Format: date-time
+             * @description The time at which it expires.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly expires: string;
+        };
         /** @description The data of the event `reset`. */
         readonly ResetData: {
             /** @description The name of the events that are left out: read the data again. */
             readonly event: components["schemas"]["Kind"];
+        };
+        readonly ResetPasswordFields: {
+            /**
+             * @description The code.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly code: string;
+            /**
+             * @description The new password, 8 to 128 characters.
+             * @example another long sentence
+             */
+            readonly new_pw: string;
+            /**
+             * @description The new password again.
+             * @example another long sentence
+             */
+            readonly new_pw_check: string;
         };
         /** @description A member on the roster. */
         readonly RosterMember: {
@@ -7434,6 +7541,11 @@ export interface components {
              * @example otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings
              */
             readonly uri: string;
+            /**
+             * @description The address as a QR code: an SVG image, for pages and apps that draw none themselves.
+             * @example <svg xmlns="http://www.w3.org/2000/svg"></svg>
+             */
+            readonly qr: string;
         } & {
             /**
              * @description `success`.
@@ -7588,6 +7700,26 @@ export interface components {
         readonly Success_RecoveryCodes: {
             /** @description Ten codes. Each replaces a code of the authenticator once. */
             readonly recovery_codes: readonly string[];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_ResetCode: {
+            /**
+             * @description The code, which is not shown again.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly code: string;
+            /**
+             * Format: date-time
+             * @description The time at which it expires.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly expires: string;
         } & {
             /**
              * @description `success`.
@@ -8834,6 +8966,40 @@ export interface operations {
             readonly 503: components["responses"]["Overloaded"];
         };
     };
+    readonly reset_pw: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ResetPasswordFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["ResetPasswordFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_reset_pw"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
     readonly get_otp: {
         readonly parameters: {
             readonly query?: never;
@@ -9637,6 +9803,39 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly issue_pw_reset: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_ResetCode"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];

@@ -49,6 +49,11 @@ export abstract class Operations {
         return this.call("signOutSession", input, options);
     }
 
+    /** Choose a new password with a code that an administrator has issued, and sign out everywhere. Anyone may call it. `POST /reset_pw` */
+    resetPw(input: Input<"resetPw">, options?: CallOptions): Answer<"resetPw"> {
+        return this.call("resetPw", input, options);
+    }
+
     /** See whether the member has enabled the second factor. For members. `GET /get_otp` */
     getOtp(options?: CallOptions): Answer<"getOtp"> {
         return this.call("getOtp", undefined, options);
@@ -167,6 +172,11 @@ export abstract class Operations {
     /** Set a member's password and sign the member out everywhere. For administrators. `POST /set_member_password/{user_id}` */
     setMemberPassword(input: Input<"setMemberPassword">, options?: CallOptions): Answer<"setMemberPassword"> {
         return this.call("setMemberPassword", input, options);
+    }
+
+    /** Issue a code with which a member who has forgotten their password chooses a new one. For administrators. `GET /issue_pw_reset/{user_id}` */
+    issuePwReset(input: Input<"issuePwReset">, options?: CallOptions): Answer<"issuePwReset"> {
+        return this.call("issuePwReset", input, options);
     }
 
     /** Disable the second factor of a member who has lost it. For administrators. `GET /reset_member_otp/{user_id}` */

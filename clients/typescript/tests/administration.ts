@@ -60,6 +60,19 @@ export function administration(world: () => World) {
             assert.equal((await attempt(client.signIn({ id: "paul", pw: PASSWORD }))).result, "incorrect pw");
             await client.signIn({ id: "paul", pw: "battery staple" });
         },
+        async issuePwReset() {
+            const { code } = await world().boss.issuePwReset({ user_id: "paul" });
+            assert.match(code, /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/);
+        },
+        async resetPw() {
+            const { server, boss } = world();
+            const client = await server.member("olaf");
+            const { code } = await boss.issuePwReset({ user_id: "olaf" });
+            const change = { code, new_pw: "battery staple", new_pw_check: "battery staple" };
+            await client.resetPw(change);
+            assert.equal((await attempt(client.resetPw(change))).result, "incorrect code");
+            await client.signIn({ id: "olaf", pw: "battery staple" });
+        },
         async issueMemberOtp() {
             const { enrolment_code } = await world().boss.issueMemberOtp({ user_id: "paul" });
             assert.match(enrolment_code, /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/);

@@ -117,6 +117,17 @@ impl Identity {
         trail::append(tx, &self.actor(member), &self.origin, entry.on_member(member.key))
     }
 
+    /// Appends a record of what a member has done to their own account who has not signed in: a code proved who they are. The
+    /// transaction must run alone.
+    pub(super) fn record_by_code(
+        &self,
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        entry: Entry<'_>,
+    ) -> Result<(), StoreError> {
+        trail::append(tx, &Actor::Member(member), &self.origin, entry.on_member(member))
+    }
+
     /// Returns the party that acts as this member: the member, or the operator in their name.
     const fn actor(&self, member: &Member<'_>) -> Actor {
         match self.claim {

@@ -75,6 +75,11 @@ pub struct OtpSecret {
     /// The same for a QR code, as `otpauth://totp/…`.
     #[schema(value_type = String, pattern = "^otpauth://totp/", examples("otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings"))]
     pub uri: Zeroizing<String>,
+    /// The address as a QR code: an SVG image, for pages and apps that draw none themselves.
+    #[schema(value_type = String, max_length = 100_000, pattern = "^<svg ", examples("<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>"), required = true)]
+    // A server of an earlier version sends none.
+    #[serde(default)]
+    pub qr: Zeroizing<String>,
 }
 
 /// New recovery codes, which are not shown again.
@@ -110,9 +115,16 @@ impl ForClient for BeginOtp {
             Ok(member.id.clone())
         })?;
         // An id has only characters that an address may have.
-        let uri = format!("otpauth://totp/{ISSUER}:{id}?secret={}&issuer={ISSUER}", *secret);
-        Ok(OtpSecret { uri: Zeroizing::new(uri), secret })
+        let uri = Zeroizing::new(format!("otpauth://totp/{ISSUER}:{id}?secret={}&issuer={ISSUER}", *secret));
+        Ok(OtpSecret { qr: qr(&uri)?, uri, secret })
     }
+}
+
+/// Returns a QR code as an SVG image, which a page can contain: without the declaration of an XML file.
+fn qr(uri: &str) -> Result<Zeroizing<String>> {
+    let code = qrcode::QrCode::new(uri).map_err(|error| Error::Internal(error.into()))?;
+    let file = Zeroizing::new(code.render::<qrcode::render::svg::Color<'_>>().build());
+    Ok(Zeroizing::new(file[file.find("<svg ").unwrap_or_default()..].to_owned()))
 }
 
 impl ForClient for EnableOtp {
@@ -340,7 +352,7 @@ fn generate() -> RecoveryCodes {
 }
 
 /// Returns a random code: four groups of four letters and digits.
-fn random_code() -> String {
+pub(super) fn random_code() -> String {
     let mut letters = Specification::new();
     // Crockford's alphabet, without letters that look like digits.
     letters.symbols.push_str("0123456789abcdefghjkmnpqrstvwxyz");
@@ -350,8 +362,8 @@ fn random_code() -> String {
     groups.join("-")
 }
 
-/// Returns the hash of a recovery code or an enrolment code, as a member types it.
-fn hash(code: &str) -> String {
+/// Returns the hash of such a code, as a member types it.
+pub(super) fn hash(code: &str) -> String {
     let code = typed(code);
     let letters = code.chars().map(|c| match c.to_ascii_lowercase() {
         'o' => '0',

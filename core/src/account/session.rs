@@ -28,6 +28,7 @@ mod tests;
 
 pub(crate) use sign_up::sign_up_admin;
 use sign_up::{New, insert};
+pub(super) use sql::set_password;
 
 /// The answer of the operations that sign a member in.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -287,7 +288,7 @@ mod sql {
     }
 
     /// Stores a password hash unless the member has been removed or their tokens revoked in the meantime.
-    pub(super) fn set_password(
+    pub(in crate::account) fn set_password(
         tx: &mut dyn Tx,
         key: MemberKey,
         generation: i64,

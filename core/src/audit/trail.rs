@@ -207,6 +207,10 @@ actions! {
     MemberRemove = "member.remove",
     /// The measurement of a member's interest was restarted by an administrator.
     MemberReset = "member.reset",
+    /// A code was issued with which a member who has forgotten their password chooses a new one.
+    MemberResetCode = "member.reset_code",
+    /// A member chose a new password with a code.
+    MemberResetPassword = "member.reset_password",
     /// A member was signed out.
     MemberSignOut = "member.sign_out",
     /// A member is no longer blacklisted.

@@ -297,6 +297,7 @@ fn every_table_with_rows_of_members_is_decided() {
         "recent_like.member",
         "recovery_code.member",
         "request.named_member",
+        "reset_code.member",
         "roster.folded",
         "searched.member",
         "second_factor.member",

@@ -42,6 +42,8 @@ pub enum Outcome {
     OtpRequired,
     /// The code of the second factor is wrong or was used before (`sign_in`, `sign_in_up`, and changes of the factor).
     IncorrectOtp,
+    /// The code for a new password is wrong, was used before or has expired (`reset_pw`).
+    IncorrectCode,
     /// There is no such member (`sign_in`, `change_nickname`).
     NoMember,
     /// The university does not know the id (`sign_in_up`).
@@ -67,7 +69,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// All documented failures, for tables and tests.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::WrongUserInfo,
         Self::CheckPw,
         Self::AlreadyId,
@@ -76,6 +78,7 @@ impl Outcome {
         Self::BlacklistUser,
         Self::OtpRequired,
         Self::IncorrectOtp,
+        Self::IncorrectCode,
         Self::NoMember,
         Self::NotSchool,
         Self::PwIncorrect,
@@ -110,6 +113,7 @@ impl Outcome {
             Self::BlacklistUser => "blacklist user",
             Self::OtpRequired => "otp required",
             Self::IncorrectOtp => "incorrect otp",
+            Self::IncorrectCode => "incorrect code",
             Self::NoMember => "No member",
             Self::NotSchool => "not school",
             Self::PwIncorrect => "pw incorrect",
@@ -153,6 +157,11 @@ impl Outcome {
                 "this is not the current code of the authenticator, or the code was used before",
             )
             .of("otp"),
+            Self::IncorrectCode => Problem::new(
+                Code::WrongCode,
+                "the code is wrong, was used before, has expired, or a later one was issued: ask for another one",
+            )
+            .of("code"),
             Self::NoMember => Problem::new(Code::UnknownMember, "no member has this id").of("id"),
             Self::NotSchool => {
                 Problem::new(Code::UnknownToUniversity, "the university does not know this id").of("id")

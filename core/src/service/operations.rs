@@ -27,6 +27,7 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<account::SignOutAll>();
     visitor.visit::<account::ListSessions>();
     visitor.visit::<account::SignOutSession>();
+    visitor.visit::<account::ResetPassword>();
     visitor.visit::<account::GetOtp>();
     visitor.visit::<account::BeginOtp>();
     visitor.visit::<account::EnableOtp>();
@@ -51,6 +52,7 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<member::UpdateAutoLogin>();
     visitor.visit::<member::ResetMeasurement>();
     visitor.visit::<member::SetPassword>();
+    visitor.visit::<member::IssueReset>();
     visitor.visit::<member::ResetOtp>();
     visitor.visit::<member::IssueOtp>();
     visitor.visit::<member::ListRoster>();

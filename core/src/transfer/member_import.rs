@@ -343,7 +343,8 @@ mod tests {
     fn each_bad_line_is_reported_with_its_reason_and_the_others_are_imported() {
         let service = testing::service();
         let id_rule = "id is 3 to 30 ASCII letters, digits, _ - or ., a letter or digit first, and not guest or removed";
-        let hash = "password_hash is an Argon2 PHC string, a bcrypt hash, or as Werkzeug writes pbkdf2 and scrypt";
+        let hash =
+            "password_hash is an Argon2 PHC string, a bcrypt hash, or as Werkzeug writes pbkdf2 and scrypt";
         let bad = [
             (json!({"nickname": "no id"}), id_rule),
             (json!({"id": "an"}), id_rule),

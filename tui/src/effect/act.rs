@@ -19,8 +19,8 @@ use crate::problem::Problem;
 use crate::reach::Reach;
 use crate::sheet::{self, Sheet};
 
-/// The id of the notice, the draft, the post or the source that a change saved, what it has made for the second factor, or what
-/// a fetch has brought; `None` for other changes.
+/// The id of the notice, the draft, the post or the source that a change saved, what it has made for the second factor or for a
+/// new password, or what a fetch has brought; `None` for other changes.
 pub(crate) type Saved = Option<String>;
 
 /// The content of the editor of notices.
@@ -60,6 +60,7 @@ pub(crate) enum Act {
     RemoveSource { id: String, name: String },
     ReadFeedback { ids: Vec<String> },
     SetPassword { id: String, pw: Secret },
+    IssueReset { id: String },
     Blacklist { id: String, on: bool },
     Administrate { id: String, on: bool },
     ResetMember { id: String },
@@ -145,6 +146,7 @@ impl Act {
             | Self::DiscardDraft { .. }
             | Self::FetchSource { .. }
             | Self::ReadFeedback { .. }
+            | Self::IssueReset { .. }
             | Self::BeginOtp { .. } => {
                 return None;
             }
@@ -211,6 +213,9 @@ impl Act {
             Self::ReadFeedback { ids } => drafts.mark_read(ids)?,
             Self::SetPassword { id, pw } => {
                 service.call(member::SetPassword { user_id: id.clone(), new_pw: pw.0.clone() })?;
+            }
+            Self::IssueReset { id } => {
+                return Ok(Some(service.call(member::IssueReset { user_id: id.clone() })?.code));
             }
             Self::BeginOtp { pw, code } => {
                 let code = Some(code.0.clone()).filter(|code| !code.trim().is_empty());

@@ -91,6 +91,12 @@ fn question(action: Action, entry: MemberEntry) -> Question {
             "grant",
             Act::Administrate { id, on: true },
         ),
+        Action::ResetCode => (
+            format!("Issue a code for {who}?"),
+            "They choose a new password with it, within an hour. An earlier code no longer works.",
+            "issue it",
+            Act::IssueReset { id },
+        ),
         Action::Reset => (
             format!("Reset the measured interest of {who}?"),
             "The posts they viewed, their searches and the feeds they opened are deleted; likes stay.",
@@ -176,9 +182,10 @@ impl Browse for Members {
 
     fn own_action(&mut self, action: Action, entry: Option<MemberEntry>, ctx: &Ctx, out: &mut Out) -> bool {
         match (action, entry) {
-            (Action::Blacklist | Action::Admin | Action::Reset | Action::Remove, Some(entry)) => {
-                out.question = Some(question(action, entry));
-            }
+            (
+                Action::Blacklist | Action::Admin | Action::ResetCode | Action::Reset | Action::Remove,
+                Some(entry),
+            ) => out.question = Some(question(action, entry)),
             (Action::Kind, _) => {
                 self.only = match self.only {
                     None => Some(MemberFilter::Admins),
@@ -216,7 +223,14 @@ impl Browse for Members {
         }
     }
 
-    fn changed(&mut self, act: &Act, _: Changed, _: bool, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, result: Changed, _: bool, ctx: &Ctx, out: &mut Out) {
+        if let (Act::IssueReset { id }, Ok(Some(code))) = (act, result) {
+            out.question = Some(Question::told(
+                format!("The code for {id}: {code}"),
+                "It is not shown again. They give it to the app to choose a new password: POST /reset_pw, or tidings member \
+                 new-password.",
+            ));
+        }
         if let Act::Blacklist { .. }
         | Act::Administrate { .. }
         | Act::ResetMember { .. }

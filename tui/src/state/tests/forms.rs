@@ -1,6 +1,6 @@
 //! Tests of the forms: a post, and a new password of a member.
 
-use tidings_core::account::SignIn;
+use tidings_core::account::{ResetPassword, SignIn};
 use tidings_core::post::{self, GetPost};
 
 use super::*;
@@ -164,6 +164,26 @@ fn a_password_is_typed_twice_hidden_and_set_after_a_question() {
     stage.keys(&["Enter", "y"]);
     stage.sees("✓ ben has a new password and is signed out everywhere.");
     stage.sees_not("horse");
+    assert!(signs_in(&stage, "a new horse"));
+}
+
+#[test]
+fn a_code_for_a_new_password_stays_until_it_is_closed() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    stage.keys(&["4", "Down", "C"]);
+    stage.sees("Issue a code for ben");
+    stage.keys(&["y"]);
+    stage.sees("Note · ");
+    stage.sees("It is not shown again.");
+    let seen = stage.seen();
+    let code = seen.split("The code for ben: ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    stage.keys(&["x", "Enter"]);
+    stage.sees(code);
+    stage.keys(&["Esc"]);
+    stage.sees_not(code);
+    let new_pw = "a new horse".to_owned();
+    let form = ResetPassword { code: code.to_owned(), new_pw_check: new_pw.clone(), new_pw };
+    stage.tidings.call(&Caller::Guest, form).unwrap();
     assert!(signs_in(&stage, "a new horse"));
 }
 

@@ -1,0 +1,136 @@
+//! New passwords of members who have forgotten theirs.
+//!
+//! An administrator issues a code, and the member chooses a password with it. So nobody else knows the password, as would be if the
+//! administrator had set it. The second factor stays: who finds a code, but has no authenticator, does not get in.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::attempt::{ForClient, begin, failed};
+use super::{Caller, SignInClient, check_new_password, find, otp, revoke_tokens, session};
+
+use crate::Tidings;
+use crate::audit::trail::{Action, Entry};
+use crate::base::clock::{HOUR_MS, Timestamp};
+use crate::base::config::Config;
+use crate::record::error::{Code, Error, Outcome, Problem, Result};
+use crate::record::operation::{Access, Failure, Operation, Rate, Spec, Work};
+use crate::store::Isolation;
+
+mod sql;
+#[cfg(test)]
+mod tests;
+
+pub(super) use sql::{remove, remove_everybodys};
+
+/// The time for which a code works, in milliseconds.
+const LASTS_MS: i64 = HOUR_MS;
+
+const OWN: Problem = Problem::new(
+    Code::NotPossible,
+    "administrators cannot issue a code to themselves: change your password, or ask the operator or another administrator",
+);
+
+/// A code with which a member chooses a new password once.
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct ResetCode {
+    /// The code, which is not shown again.
+    #[schema(max_length = 1_000, examples("8k2m-0qwz-7hn4-c9xe"))]
+    pub code: String,
+    /// The time at which it expires.
+    pub expires: Timestamp,
+}
+
+/// Issue a code with which a member who has forgotten their password chooses a new one
+///
+/// The code works once and for an hour, and replaces an earlier one. It ends when the password changes or the member is signed out
+/// everywhere. Administrators cannot issue one to themselves. Only a person does this: an API key cannot.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct IssueReset {
+    /// The id of the member
+    #[schema(min_length = 1, examples("ann"))]
+    pub user_id: String,
+}
+
+impl Operation for IssueReset {
+    type Answer = ResetCode;
+    const SPEC: Spec =
+        Spec::get("admin", "/issue_pw_reset/{user_id}", Access::Persons).writes().or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<ResetCode> {
+        let (identity, expires) = (caller.identify(tidings), tidings.now() + LASTS_MS);
+        let code = otp::random_code();
+        let hash = otp::hash(&code);
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.administrator(tx)?;
+            let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+            if admin.is(member.key) {
+                return Err(Error::BadRequest(OWN));
+            }
+            sql::insert(tx, member.key, &hash, expires)?;
+            Ok(admin.record(tx, Entry::new(Action::MemberResetCode).on_member(member.key))?)
+        })?;
+        Ok(ResetCode { code, expires })
+    }
+}
+
+/// Choose a new password with a code that an administrator has issued, and sign out everywhere
+///
+/// The member signs in with it afterwards, and with their second factor if they have enabled one.
+/// `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `wrong user info` when the new
+/// password is not valid, `check pw` when its two copies differ. After several wrong codes, further attempts of the client are
+/// refused for a while with 429.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = ResetPasswordFields)]
+pub struct ResetPassword {
+    /// The code.
+    #[schema(max_length = 1_000, examples("8k2m-0qwz-7hn4-c9xe"))]
+    pub code: String,
+    /// The new password, {pw} characters.
+    #[schema(examples("another long sentence"))]
+    pub new_pw: String,
+    /// The new password again.
+    #[schema(max_length = 1_000_000, examples("another long sentence"))]
+    pub new_pw_check: String,
+}
+
+impl Operation for ResetPassword {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::post("account", "/reset_pw", Access::Open).works(Work::Password).limited(Rate::General);
+
+    fn documented_refusals(settings: &Config) -> Vec<Error> {
+        vec![
+            Outcome::IncorrectCode.into(),
+            Outcome::WrongUserInfo.because(Problem::password("new_pw", settings.password_length)),
+            Outcome::CheckPw.because(Outcome::CheckPw.problem().of("new_pw_check")),
+        ]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        self.run_for(tidings, caller, SignInClient::default())
+    }
+}
+
+impl ForClient for ResetPassword {
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
+        let (identity, now, hash) = (caller.identify(tidings), tidings.now(), otp::hash(&self.code));
+        let attempt = begin(tidings, None, client.client)?;
+        let Some(holder) = tidings.store().read(|tx| sql::holder(tx, &hash, now))? else {
+            return Err(failed(attempt, Outcome::IncorrectCode));
+        };
+        check_new_password(tidings.config(), "new_pw", &self.new_pw, holder.admin)?;
+        if self.new_pw != self.new_pw_check {
+            let problem = Outcome::CheckPw.problem().of("new_pw_check");
+            return Err(Outcome::CheckPw.because(problem));
+        }
+        let password = tidings.hasher().hash(&self.new_pw)?;
+        tidings.store().write(Isolation::Alone, move |tx| {
+            // It may have been used or replaced meanwhile.
+            let holder = sql::holder(tx, &hash, now)?.ok_or(Outcome::IncorrectCode)?;
+            session::set_password(tx, holder.key, holder.generation, &password)?;
+            revoke_tokens(tx, holder.key)?;
+            Ok(identity.record_by_code(tx, holder.key, Entry::new(Action::MemberResetPassword))?)
+        })
+    }
+}
