@@ -30,7 +30,9 @@ pub(crate) mod otp;
 pub(crate) mod password;
 pub(crate) mod places;
 mod right;
+pub(crate) mod role;
 pub(crate) mod roster;
+mod scopes;
 mod session;
 pub(crate) mod sessions;
 pub(crate) mod throttle;
@@ -49,7 +51,9 @@ pub use otp::{
     RenewRecoveryCodes,
 };
 pub use right::{Account, check_right};
+pub use role::Role;
 pub use roster::{ROSTER_MAX, RosterMember, RosterPage};
+pub(crate) use scopes::Scopes;
 pub use session::AccessToken;
 pub(crate) use session::sign_up_admin;
 pub use sessions::{ListSessions, SESSIONS_MAX, Session, Sessions, SignOutSession};

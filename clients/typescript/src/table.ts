@@ -33,6 +33,8 @@ export const OPERATIONS = {
     updateMemberAutoLogin: { id: "update_member_auto_login", method: "GET", path: "/update_member_auto_login/{user_id}/{auto_login}", query: [], answers: "result" },
     resetMemberMeasurement: { id: "reset_member_measurement", method: "GET", path: "/reset_member_measurement/{user_id}", query: [], answers: "result" },
     setMemberPassword: { id: "set_member_password", method: "POST", path: "/set_member_password/{user_id}", query: [], answers: "result" },
+    getMemberRole: { id: "get_member_role", method: "GET", path: "/get_member_role/{user_id}", query: [], answers: "result" },
+    setMemberRole: { id: "set_member_role", method: "POST", path: "/set_member_role/{user_id}", query: [], answers: "result" },
     resetMemberOtp: { id: "reset_member_otp", method: "GET", path: "/reset_member_otp/{user_id}", query: [], answers: "result" },
     issueMemberOtp: { id: "issue_member_otp", method: "GET", path: "/issue_member_otp/{user_id}", query: [], answers: "result" },
     getRoster: { id: "get_roster", method: "GET", path: "/get_roster", query: ["limit","after"], answers: "result" },

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::{Caller, Token};
+use super::{Caller, Scopes, Token};
 
 use crate::Tidings;
 use crate::audit::trail::hex;
@@ -30,8 +30,8 @@ mod sql;
 #[cfg(test)]
 mod tests;
 
-use crate::record::scope::Scopes;
-pub use crate::record::scope::{SCOPE_RULE, Scope, UnknownScope};
+pub use super::scopes::SCOPE_RULE;
+pub use crate::record::scope::{Scope, UnknownScope};
 pub use operations::{Add, List, Revoke};
 pub(crate) use sql::find;
 pub(crate) use sql::{logged, logged_name};

@@ -1,12 +1,10 @@
 //! What an API key, or a member with a role, may do.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::error::Problem;
 use crate::record::schema::{one_of, schemas};
 
 macro_rules! scopes {
@@ -83,53 +81,6 @@ impl fmt::Display for Scope {
     }
 }
 
-/// The scopes of an API key, or of a member with a role: each once, in the order of [`Scope::ALL`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scopes(Vec<Scope>);
-
-impl Scopes {
-    /// Returns the scopes with these names.
-    ///
-    /// # Errors
-    /// [`SCOPE_RULE`].
-    pub(crate) fn parse(names: &[String]) -> Result<Self, Problem> {
-        let parse = |name: &String| name.parse().map_err(|_| SCOPE_RULE);
-        Ok(Self(Vec::from_iter(names.iter().map(parse).collect::<Result<BTreeSet<Scope>, Problem>>()?)))
-    }
-
-    /// Returns the scopes with these names, as they are stored. A scope of a newer program allows nothing here.
-    pub(crate) fn of_stored(names: &str) -> Self {
-        Self(names.split_whitespace().filter_map(|name| name.parse().ok()).collect())
-    }
-
-    /// Returns their names as they are stored.
-    pub(crate) fn stored(&self) -> String {
-        self.0.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(" ")
-    }
-
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns whether they allow what needs `scope`.
-    pub(crate) fn allow(&self, scope: Scope) -> bool {
-        self.0.iter().any(|own| own.allows(scope))
-    }
-}
-
-impl From<Scopes> for Vec<Scope> {
-    fn from(scopes: Scopes) -> Self {
-        scopes.0
-    }
-}
-
-/// The problem of a scope that does not exist.
-pub const SCOPE_RULE: Problem = Problem::invalid(
-    "scopes",
-    "a scope is notices, posts, posts:import, acts:import, feedback, members, members:read, front, analytics:read, \
-     audit:read, sources or webhooks",
-);
-
 /// There is no scope with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownScope;
@@ -168,23 +119,5 @@ mod tests {
         assert_eq!("Notices".parse::<Scope>(), Err(UnknownScope));
         assert!(Scope::Posts.allows(Scope::PostsImport) && !Scope::PostsImport.allows(Scope::Posts));
         assert!(Scope::Members.allows(Scope::MembersRead) && !Scope::Members.allows(Scope::Posts));
-    }
-
-    #[test]
-    fn scopes_are_stored_in_their_order_and_unknown_ones_are_ignored() {
-        let scopes = Scopes::parse(&["webhooks", "notices", "webhooks"].map(String::from)).unwrap();
-        assert_eq!(scopes.stored(), "notices webhooks");
-        assert_eq!(Scopes::of_stored("notices later:scope webhooks"), scopes);
-        assert!(scopes.allow(Scope::Notices) && !scopes.allow(Scope::Posts));
-        assert!(Scopes::of_stored("").is_empty() && Scopes::parse(&[]).unwrap().is_empty());
-        assert_eq!(Scopes::parse(&["admin".into()]), Err(SCOPE_RULE));
-    }
-
-    #[test]
-    fn the_rule_names_every_scope() {
-        let rule = SCOPE_RULE.message();
-        for scope in Scope::ALL {
-            assert!(rule.split([' ', ',']).any(|word| word == scope.name()), "{scope}: {rule}");
-        }
     }
 }

@@ -49,6 +49,7 @@ pub(crate) enum Action {
     NextField,
     PreviousField,
     Password,
+    Role,
     Preview,
     CopyText,
     CutText,

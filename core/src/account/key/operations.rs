@@ -36,7 +36,7 @@ impl Operation for List {
 
 /// Make an API key, which a program sends in place of a token
 ///
-/// The key is not shown again. Only a person makes keys: an API key cannot.
+/// The key is not shown again. Only administrators make keys: no API key and no role allows it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = KeyFields)]
 pub struct Add {
@@ -70,16 +70,13 @@ impl Operation for Add {
             let expires = *expires.as_ref().map_err(rule)?;
             let scopes = scopes.as_ref().map_err(rule)?;
             let name = name.as_ref().map_err(rule)?;
-            if scopes.is_empty() {
-                return Err(Error::BadRequest(NO_SCOPE));
-            }
+            let names = scopes.stored().ok_or(Error::BadRequest(NO_SCOPE))?;
             if expires.is_some_and(|end| end <= now) {
                 return Err(Error::BadRequest(EXPIRED));
             }
             if sql::count(tx)? >= KEYS_MAX {
                 return Err(Error::BadRequest(TOO_MANY));
             }
-            let names = scopes.stored();
             match sql::insert(tx, &admin, &id.to_string(), name, hash, &names, now, expires) {
                 Err(StoreError::Duplicate) => return Err(Error::BadRequest(NAME_TAKEN)),
                 inserted => inserted?,

@@ -15,7 +15,7 @@ pub(crate) fn find(tx: &mut dyn Tx, key: KeyHash) -> Result<Option<KeyRecord>, S
     Ok(Some(KeyRecord {
         id: Arc::from(id),
         name: Arc::from(name),
-        scopes: Scopes::of_stored(&row.take::<String>(2)?),
+        scopes: Scopes::of_stored(row.take::<Option<String>>(2)?.as_deref()),
         expires: row.take(3)?,
         last_used: row.take(4)?,
     }))
@@ -66,7 +66,7 @@ pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Key>, StoreErro
         Ok(Key {
             id: row.take(0)?,
             name: row.take(1)?,
-            scopes: Scopes::of_stored(&row.take::<String>(2)?).into(),
+            scopes: Scopes::of_stored(row.take::<Option<String>>(2)?.as_deref()).into(),
             date: row.take(3)?,
             expires: row.take(4)?,
             last_used: row.take(5)?,
