@@ -112,8 +112,8 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
         match &restored.revoked {
             Some(revoked) => revoked_again(page, revoked),
             None => page.note(
-                "API keys, administrators and webhooks that were revoked after the backup was made are valid again: see tidings \
-                 key list, tidings admin list and tidings webhook list.",
+                "API keys, administrators, roles and webhooks that were revoked after the backup was made are valid again: see \
+                 tidings key list, tidings admin list, tidings member list --only roles and tidings webhook list.",
             ),
         }
     })
@@ -121,10 +121,11 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
 
 /// Tells what was revoked since the backup.
 fn revoked_again(page: &mut Page, revoked: &RevokedAgain) {
-    let RevokedAgain { keys, administrators, blacklisted, webhooks } = revoked;
+    let RevokedAgain { keys, administrators, roles, blacklisted, webhooks } = revoked;
     for (what, names) in [
         ("API keys, revoked since the backup and again now", keys),
         ("Administrators, whose right was revoked since the backup and again now", administrators),
+        ("Members, whose roles lost scopes since the backup and again now", roles),
         ("Members, blacklisted since the backup and again now", blacklisted),
         ("Webhooks, removed since the backup and again now", webhooks),
     ] {

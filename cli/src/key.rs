@@ -15,19 +15,7 @@ use crate::session::{Session, unknown};
 pub(crate) enum Key {
     /// Make an API key and print it; it is not shown again
     #[command(
-        after_help = "Scopes:\n  notices         insert, change and remove notices, and read hidden ones\n  \
-                      posts           insert, change, remove, import and export posts, and set the weights of the feed\n  \
-                      posts:import    import posts\n  \
-                      acts:import     import acts of members\n  \
-                      feedback        read feedback, and mark it as done\n  \
-                      members         read, import, change, remove, blacklist and sign out members; import the roster\n  \
-                      members:read    read members and their lists, administrators, the roster and the blacklist\n  \
-                      front           change the two lines of the front page\n  \
-                      analytics:read  read the access log, reports in full, and the state of the service\n  \
-                      audit:read      read, export and verify the audit trail\n  \
-                      sources         add, change, fetch and remove sources, whose entries become posts\n  \
-                      webhooks        add and remove webhooks, which receive notices and feedback\n\n\
-                      Example: tidings key add importer --scope posts:import --expires 90d"
+        after_help = scopes_help("Example: tidings key add importer --scope posts:import --expires 90d")
     )]
     Add {
         /// What the key is for, 1 to 50 characters; no two keys have the same name
@@ -59,7 +47,19 @@ pub(crate) enum Expiry {
     At(Timestamp),
 }
 
-fn scope(text: &str) -> Result<Scope, String> {
+/// Returns the help of a command that takes scopes: what each allows, and then the examples.
+pub(crate) fn scopes_help(examples: &str) -> String {
+    let lines = Scope::ALL.iter().map(|scope| format!("  {:14}  {}\n", scope.name(), scope.help()));
+    format!("Scopes:\n{}\n{examples}", lines.collect::<String>())
+}
+
+/// Returns the names of scopes for people.
+pub(crate) fn scope_names(scopes: &[Scope]) -> String {
+    scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the scope with this name.
+pub(crate) fn scope(text: &str) -> Result<Scope, String> {
     text.trim().parse().map_err(|_| key::SCOPE_RULE.message().into_owned())
 }
 
@@ -117,12 +117,11 @@ fn list(session: &Session) -> Result<ExitCode, Failure> {
         ];
         let mut table = Table::new(columns);
         for key in &keys.keys {
-            let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.name()).collect();
             let expires = key
                 .expires
                 .map_or_else(String::new, |end| if end <= now { "expired".to_owned() } else { local(end) });
             let last_used = key.last_used.map_or_else(|| "never".to_owned(), local);
-            table.row([key.name.clone(), scopes.join(", "), last_used, expires, local(key.date)]);
+            table.row([key.name.clone(), scope_names(&key.scopes), last_used, expires, local(key.date)]);
         }
         page.table(&table, "There is no API key: tidings key add NAME --scope SCOPE");
     })
@@ -137,11 +136,13 @@ mod tests {
     #[test]
     fn the_help_describes_every_scope() {
         let mut command = Cli::command();
-        let add = command.find_subcommand_mut("key").and_then(|key| key.find_subcommand_mut("add")).unwrap();
-        let help = add.render_long_help().to_string();
-        for scope in Scope::ALL {
-            let line = format!("  {:14}  {}", scope.name(), scope.help());
-            assert!(help.contains(&line), "{line}\n{help}");
+        for (group, name) in [("key", "add"), ("member", "role")] {
+            let group = command.find_subcommand_mut(group).unwrap();
+            let help = group.find_subcommand_mut(name).unwrap().render_long_help().to_string();
+            for scope in Scope::ALL {
+                let line = format!("  {:14}  {}", scope.name(), scope.help());
+                assert!(help.contains(&line), "{line}\n{help}");
+            }
         }
     }
 

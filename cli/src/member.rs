@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_client::shown::number::number;
+use tidings_core::account::key::Scope;
 use tidings_core::account::{ResetPassword, SignIn, SignInUp, SignUp};
 use tidings_core::member;
 use tidings_core::member_import::ImportMembers;
@@ -14,12 +15,14 @@ use crate::export;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::imported::{self, Strictness};
+use crate::key;
 use crate::output::{local, zone};
 use crate::password::{self, Password};
 use crate::session::{Session, unknown};
 
 mod change_password;
 mod list;
+mod role;
 mod sessions;
 mod show;
 
@@ -49,7 +52,7 @@ pub(crate) enum Member {
     SignInUp(SignInArgs),
     /// List the members by id
     #[command(
-        after_help = "Examples:\n  tidings member list --search kim\n  tidings member list --ndjson | wc -l"
+        after_help = "Examples:\n  tidings member list --search kim\n  tidings member list --only roles\n  tidings member list --ndjson | wc -l"
     )]
     List(list::Options),
     /// Show a member
@@ -137,6 +140,13 @@ pub(crate) enum Member {
         /// The member
         id: String,
     },
+    /// Show what a member may administer, or set it: an editor has the scope notices, an analyst analytics:read
+    #[command(
+        after_help = key::scopes_help(
+            "Examples:\n  tidings member role ann notices\n  tidings member role ann --none"
+        )
+    )]
+    Role(role::Options),
     /// Write everything that is stored about a member to a file, as one JSON object
     #[command(
         after_help = "Examples:\n  tidings member export ann ann.json\n  tidings --as ann member export ann -"
@@ -281,6 +291,7 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
                 ));
             })
         }
+        Member::Role(options) => role::run(session, options),
         Member::Export { id, file } => export_data(session, id, file),
         Member::Remove { id, yes } => remove(session, id, *yes),
         Member::Import { file, strictness } => {
@@ -302,12 +313,12 @@ fn export_data(session: &Session, id: &str, file: &Path) -> Result<ExitCode, Fai
 
 fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
-    // Members may remove themselves, and administrators may remove any member. The command asks only if the caller
+    // Members may remove themselves, and administrators and members with the scope any member. The command asks only if the caller
     // has this right.
     let found = service.user_info(id);
     let is_own = service.acts_as_member() && found.is_ok();
     if !is_own {
-        service.check_admin()?;
+        service.check_right(Scope::Members)?;
     }
     let info = found.map_err(|error| unknown(error, "member", id))?;
     let id = info.user_id;

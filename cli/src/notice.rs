@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_core::Error;
+use tidings_core::account::key::Scope;
 use tidings_core::lookup::Kind;
 use tidings_core::notice::{self, Visibility};
 
@@ -119,7 +120,7 @@ impl Add {
         };
         if draft.post.is_none() && editor::is_possible(session) {
             // A command that would be refused must not open the editor.
-            service.check_admin()?;
+            service.check_right(Scope::Notices)?;
             return editor::write(session, draft);
         }
         if draft.title.is_none() {
@@ -158,7 +159,7 @@ fn whole<'a>(session: &Session, given: &'a str) -> Result<Cow<'a, str>, Failure>
 /// Returns a notice for an administrator to edit, without counting a view.
 fn find(session: &Session, id: &str) -> Result<notice::Notice, Failure> {
     let Session { service, .. } = session;
-    service.check_admin()?;
+    service.check_right(Scope::Notices)?;
     let notices = service.call(notice::List::default())?;
     let found = notices.notices().iter().find(|notice| notice.id.to_string().eq_ignore_ascii_case(id));
     found.cloned().ok_or_else(|| unknown(Error::NotFound.into(), "notice", id))

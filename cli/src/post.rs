@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use tidings_client::shown::number::number;
+use tidings_core::account::key::Scope;
 use tidings_core::lookup::Kind;
 use tidings_core::post::{ExportPosts, Get, Hide, Insert, Like, Remove, Unhide, Unlike, Update, View};
 
@@ -141,7 +142,7 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
         Post::Show { id } => show::one(session, &whole(id)?),
         Post::Remove { id, yes } => {
             // The command asks only if the caller may remove the post.
-            service.check_admin()?;
+            service.check_right(Scope::Posts)?;
             let id = &whole(id)?;
             let found = service.as_reader().call(Get { post_obi: id.to_string() }).map_err(missing(id))?;
             session.confirm(*yes, &format!("remove the post \"{}\"", found.post.shown.title))?;

@@ -1,6 +1,8 @@
 //! Operations that members do on their own accounts and administrators on any.
 
-use tidings_core::account::{ListSessions, Sessions, SignOutAll, SignOutSession};
+use tidings_core::account::key::Scope;
+use tidings_core::account::{ListSessions, Sessions, SignOutAll, SignOutSession, check_right};
+use tidings_core::error::Code;
 use tidings_core::profile::{self, Lists, UserInfo};
 use tidings_core::{Outcome, admin, member};
 
@@ -94,8 +96,30 @@ impl Service {
         self.call_on(id, profile::Remove {}, member::Remove { user_id: id.to_owned() })
     }
 
-    /// Checks that the caller is an administrator, so that a command that will be refused does not ask questions. An API key
-    /// passes, because its scopes decide about each operation.
+    /// Checks that the caller is an administrator, or has a role with this scope, so that a command that will be refused does
+    /// not ask questions. An API key passes, because its scopes decide about each operation.
+    ///
+    /// # Errors
+    /// `Not admin`.
+    pub fn check_right(&self, scope: Scope) -> Result<()> {
+        let refused = match self.check_admin() {
+            Err(error) if error.code() == Some(Code::NotAdmin) => error,
+            checked => return checked,
+        };
+        self.run(
+            |tidings, caller| check_right(tidings, caller, scope),
+            |server| {
+                let user_id = server.member().unwrap_or_default().to_owned();
+                // An earlier server knows no roles.
+                match server.call(&member::GetRole { user_id }) {
+                    Ok(role) if role.scopes.iter().any(|own| own.allows(scope)) => Ok(()),
+                    _ => Err(refused),
+                }
+            },
+        )
+    }
+
+    /// Checks that the caller is an administrator in person. An API key passes, because the operation itself refuses it.
     ///
     /// # Errors
     /// `Not admin`.

@@ -2,6 +2,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::Deserialize;
+use tidings_core::account::key::Scope;
 use tidings_core::account::{AccessToken, ListSessions, SignIn, SignOutAll, SignOutSession};
 use tidings_core::clock::Timestamp;
 use tidings_core::error::Code;
@@ -22,6 +23,8 @@ pub struct SignedIn {
     pub id: String,
     /// Whether the member is an administrator.
     pub is_admin: bool,
+    /// What the member may administer without being an administrator.
+    pub scopes: Vec<Scope>,
     /// Whether the rights of administrators need a second factor, and the sign-in has given none.
     pub needs_otp: bool,
 }
@@ -39,7 +42,10 @@ impl SignedIn {
         let is_admin = info.admin == 1;
         let checked = is_admin.then(|| Service::on_server(server.clone()).check_admin());
         let needs_otp = matches!(checked, Some(Err(error)) if error.code() == Some(Code::SecondFactorNeeded));
-        Ok(Self { server, token, id: info.user_id, is_admin, needs_otp })
+        // An earlier server knows no roles.
+        let role = server.call(&member::GetRole { user_id: info.user_id.clone() });
+        let scopes = role.map(|role| role.scopes).unwrap_or_default();
+        Ok(Self { server, token, id: info.user_id, is_admin, scopes, needs_otp })
     }
 }
 

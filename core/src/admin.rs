@@ -1,8 +1,8 @@
 //! Administrators and the blacklist.
 //!
-//! An administrator is a member with a flag. Administrators and the operator grant and revoke it; API keys never do. A
-//! blacklisted member cannot sign in, and their tokens are revoked. No operation removes the last administrator who can sign
-//! in.
+//! An administrator is a member with a flag. Administrators and the operator grant and revoke it; API keys and members with a
+//! role never do. A blacklisted member cannot sign in, and their tokens are revoked. No operation removes the last
+//! administrator who can sign in.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -59,7 +59,7 @@ pub fn sign_up(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<()> 
 
 /// Make a member an administrator; idempotent
 ///
-/// Only a person does this: an API key cannot.
+/// Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Grant {
     /// The id of the member
@@ -93,7 +93,7 @@ fn grant_to(tx: &mut dyn Tx, admin: &Admin<'_>, member: MemberKey, now: Timestam
 
 /// Revoke a member's administrator rights; idempotent
 ///
-/// Only a person does this: an API key cannot.
+/// Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Revoke {
     /// The id of the member

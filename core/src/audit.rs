@@ -132,7 +132,7 @@ impl From<Read> for AuditRecord {
     }
 }
 
-/// List what administrators, operators and API keys have done, latest first
+/// List the records of the audit trail, latest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {
     /// Records before the one with this number.

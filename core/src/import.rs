@@ -135,7 +135,7 @@ pub(crate) trait Kind: Send + Sync + 'static {
     const BATCH: usize;
     /// How the audit trail calls the import.
     const ACTION: Action;
-    /// The scope that an API key needs for it.
+    /// The scope that an API key or a role needs for it.
     const SCOPE: Scope;
 
     /// Returns the lines of a batch in the order in which they are written.

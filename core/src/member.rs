@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 pub use crate::account::members::{List, SetPassword};
 pub use crate::account::otp::{IssueOtp, ResetOtp};
 pub use crate::account::reset::IssueReset;
+pub use crate::account::role::{GetRole, SetRole};
 pub use crate::account::roster::ListRoster;
 use crate::account::{self, Sessions, find, sessions};
 use crate::audit::trail::{Action, Entry};

@@ -47,6 +47,7 @@ use crate::record::export::{Export, Part, encode};
 use crate::record::id::MemberKey;
 use crate::record::operation::{Access, Failure, Spec, Stream};
 use crate::record::schema::{ActKind, Date, Hour, Switch};
+use crate::record::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};
 
 /// Get everything that is stored about the member
@@ -65,8 +66,8 @@ impl Stream for GetMine {
 
 /// Get everything that is stored about a member
 ///
-/// The response is a download as that of `/get_my_data`, and recorded in the audit trail. Only a person reads it: an API key
-/// cannot.
+/// The response is a download as that of `/get_my_data`, and recorded in the audit trail. Only administrators read it: no API
+/// key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetOf {
     /// The id of the member
@@ -141,6 +142,9 @@ pub struct AccountData {
     pub auto_login: i64,
     /// Since when the member is an administrator; null for others.
     pub admin: Option<Timestamp>,
+    /// The scopes of the member's role; empty without one.
+    #[schema(value_type = Vec<Scope>, max_items = 100)]
+    pub scopes: Vec<Scope>,
     /// Since when the member is on the blacklist; null for others.
     pub blacklisted: Option<Timestamp>,
     /// The begin of the measurement of interest; null if it was never reset.

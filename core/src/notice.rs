@@ -23,6 +23,7 @@ use crate::record::answer::{self, Encoded};
 use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
 use crate::record::schema::Switch;
+use crate::record::scope::Scope;
 use crate::store::{Topic, Tx};
 
 mod announce;
@@ -268,7 +269,7 @@ pub(crate) fn visible(
 ) -> Result<Option<String>> {
     let Some(id) = ObjectId::parse(id) else { return Ok(None) };
     let Some(Content { activation, placement, .. }) = sql::content(tx, id)? else { return Ok(None) };
-    let is_visible = member.has_rights || State::of(activation, &placement, now) == State::Shown;
+    let is_visible = member.may(Scope::Notices) || State::of(activation, &placement, now) == State::Shown;
     Ok(is_visible.then(|| id.to_string()))
 }
 

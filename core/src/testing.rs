@@ -11,6 +11,7 @@ use crate::admin;
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::config::{Config, Secret, Zone};
 use crate::import::{Import as _, Report, to_the_end};
+use crate::member;
 use crate::record::error::Result;
 use crate::record::id::PostKey;
 use crate::record::scope::Scope;
@@ -178,6 +179,14 @@ impl Service {
     pub(crate) fn admin(&self, id: &str) -> Caller {
         let caller = self.member(id);
         self.call(&Caller::Operator, admin::Grant { user_id: id.into() }).unwrap();
+        caller
+    }
+
+    /// Creates a member with a role with these scopes, and returns them as a caller with a token.
+    pub(crate) fn member_with(&self, id: &str, scopes: &[Scope]) -> Caller {
+        let caller = self.member(id);
+        let scopes = scopes.iter().map(ToString::to_string).collect();
+        self.call(&Caller::Operator, member::SetRole { user_id: id.into(), scopes }).unwrap();
         caller
     }
 

@@ -35,7 +35,7 @@ fn a_script_administers_with_a_key_that_is_revoked_at_once() {
     let refused = importer.get("/get_all_feedback");
     assert_eq!(refused.outcome(), "403 Not admin");
     assert_eq!(refused.body["code"], "missing_scope");
-    assert_eq!(refused.body["message"], "this needs an API key with the scope feedback");
+    assert_eq!(refused.body["message"], "this needs an API key or a role with the scope feedback");
     let refused = importer.post("/update_main_info", json!({ "new_info_1": "x" }));
     assert_eq!(refused.body["code"], "missing_scope");
     // A key is no member.

@@ -178,6 +178,26 @@ fn a_member_who_is_no_administrator_is_told_so() {
 }
 
 #[test]
+fn a_member_with_a_role_uses_the_commands_of_its_scopes() {
+    let (server, home) = (Server::start(), Home::new());
+    let (_, _) = (server.admin(), server.member("ann"));
+    let _ = server.cli(["member", "role", "ann", "notices,members"]).succeeded();
+    let url = url(&server);
+    let signed_in = home.login(&url, &["ann"]).succeeded();
+    let note =
+        "ann is no administrator, and has a role: the server accepts the commands that need notices, members";
+    assert!(signed_in.stderr.contains(note), "{signed_in:?}");
+    let run = |args: &[&str]| home.run([&["--server", &url], args].concat());
+    let _ = run(&["notice", "add", "--title", "Closed", "--post", "On Friday."]).succeeded();
+    server.member("mallory");
+    let _ = run(&["member", "remove", "mallory", "--yes"]).succeeded();
+    assert_refused(&run(&["post", "remove", "6560c1a2ffeeddccbbaa0001", "--yes"]), 1, "Not admin");
+    assert_refused(&run(&["member", "role", "ann", "posts"]), 1, "Not admin");
+    let _ = server.cli(["member", "role", "ann", "--none"]).succeeded();
+    assert_refused(&run(&["notice", "add", "--title", "Closed", "--post", "Again."]), 1, "Not admin");
+}
+
+#[test]
 fn a_wrong_password_stores_nothing() {
     let (server, home) = (Server::start(), Home::new());
     let _ = server.admin();

@@ -38,6 +38,7 @@ mod profile;
 mod programs;
 mod proxies;
 mod remote_administration;
+mod role;
 mod search;
 mod source;
 mod structure;

@@ -124,6 +124,14 @@ impl Fixture {
         (made.text("/_id"), made.text("/key"))
     }
 
+    /// Creates a member with a role.
+    fn role(&self, scopes: &[&str]) -> Caller {
+        let member = self.member();
+        let path = format!("/set_member_role/{}", member.id());
+        let _ = self.boss.post(&path, json!({ "scopes": scopes })).succeeded();
+        member
+    }
+
     /// Returns a valid request of `caller`.
     fn request<'c>(&self, operation: &Operation, caller: &'c Caller) -> Request<'c> {
         let request = caller.request(operation.method, &operation.path_with(|name| self.value(name)));

@@ -164,6 +164,25 @@ fn a_post_is_added_and_a_password_is_set() {
 }
 
 #[test]
+fn the_role_of_a_member_is_set() {
+    let Screens { terminal, server } = Screens::open();
+    let ann = server.member("ann");
+    terminal.press(&["4"]);
+    terminal.waits_for("ann");
+    terminal.press(&["r"]);
+    terminal.waits_for("The role of ann");
+    terminal.waits_for("insert, change and remove notices");
+    terminal.press(&["Space", "Down", "Down", "Space", "Enter"]);
+    terminal.waits_for("ann has a new role.");
+    terminal.waits_for("◆ role");
+    let role = ann.get("/get_member_role/ann").succeeded();
+    assert_eq!(role.body["scopes"], json!(["notices", "posts:import"]));
+    terminal.press(&["r", "Space", "Down", "Down", "Space", "Enter"]);
+    terminal.waits_for("ann has no role any more.");
+    assert_eq!(ann.get("/get_member_role/ann").succeeded().body["scopes"], json!([]));
+}
+
+#[test]
 fn keys_and_colours_are_those_of_the_file_and_a_mistake_in_it_is_reported() {
     let server = Server::start();
     let terminal = Tmux::open(100, 30);

@@ -16,7 +16,7 @@ pub struct Operation {
     pub path: &'static str,
     /// Which callers may use the operation.
     pub access: Access,
-    /// The scope with which an API key may use it instead of an administrator.
+    /// The scope with which an API key, or a member with a role, may use it instead of an administrator.
     pub scope: Option<Scope>,
     /// A valid JSON body with every field set; `""` if the operation takes no body. `{n}` stands for a number that
     /// differs in each request.
@@ -144,6 +144,7 @@ fn body(name: &str) -> &'static str {
         "enable_otp" => r#"{"otp": "12345"}"#,
         "disable_otp" | "renew_recovery_codes" => r#"{"pw": "correct horse", "otp": "12345"}"#,
         "change_nickname" | "change_member_nickname" => r#"{"new_nickname": "Nick"}"#,
+        "set_member_role" => r#"{"scopes": ["notices", "posts"]}"#,
         "set_member_password" => r#"{"new_pw": "correct horse"}"#,
         "import_members" => r#"{"id": "moved{n}", "nickname": "Moved", "date": "2026-01-02"}"#,
         "import_acts" => {

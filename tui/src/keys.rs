@@ -214,7 +214,13 @@ pub(crate) static MEMBERS: Table = table!(
     "Members",
     bind(&[ch('b')], Action::Blacklist, "add to or remove from the blacklist (asks)", "blacklist"),
     bind(&[ch('a')], Action::Admin, "grant or revoke administrator (asks)", "admin"),
-    bind(&[ch('f')], Action::Kind, "administrators, blacklisted members, or all", "state"),
+    bind(&[ch('r')], Action::Role, "set what the member may administer", ""),
+    bind(
+        &[ch('f')],
+        Action::Kind,
+        "administrators, blacklisted members, members with a role, or all",
+        "state"
+    ),
     bind(&[ch('P')], Action::Password, "set a new password (asks)", ""),
     bind(&[ch('C')], Action::ResetCode, "issue a code for a new password (asks)", ""),
     bind(&[ch('R')], Action::Reset, "reset the measured interest (asks)", "reset"),

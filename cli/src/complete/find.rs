@@ -10,7 +10,7 @@ use clap_complete::engine::CompletionCandidate;
 use tidings_client::shown::escape;
 use tidings_client::{Result, Service};
 use tidings_core::Tidings;
-use tidings_core::account::key;
+use tidings_core::account::key::{self, Scope};
 use tidings_core::lookup::{self, PREFIX_MIN};
 use tidings_core::{member, notice, post, source, webhook};
 
@@ -18,6 +18,7 @@ use crate::database;
 use crate::feedback;
 use crate::global::Global;
 use crate::ids;
+use crate::key::scope_names;
 use crate::profile::{Profile, Store};
 use crate::session::Session;
 use crate::settings::Settings;
@@ -33,6 +34,7 @@ pub(super) enum Kind {
     Notice,
     Post,
     Profile,
+    Scope,
     Topic,
     Webhook,
     Source,
@@ -80,8 +82,11 @@ fn global(words: &[OsString]) -> Option<Global> {
 
 /// Returns the values that begin with `current`, and what people call them.
 fn find(global: &Global, kind: Kind, current: &str) -> Option<Vec<(String, String)>> {
-    let found =
-        if kind == Kind::Profile { profiles()? } else { records(&service(global)?, kind, current).ok()? };
+    let found = match kind {
+        Kind::Profile => profiles()?,
+        Kind::Scope => Scope::ALL.iter().map(|scope| (scope.to_string(), scope.help().to_owned())).collect(),
+        _ => records(&service(global)?, kind, current).ok()?,
+    };
     let folded = current.to_lowercase();
     let mut found: Vec<_> =
         found.into_iter().filter(|(value, _)| value.to_lowercase().starts_with(&folded)).collect();
@@ -117,9 +122,7 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
         }
         Kind::Key => {
             let keys = service.call(key::List {})?.keys;
-            let scopes =
-                |key: &key::Key| key.scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ");
-            keys.into_iter().map(|key| (key.name.clone(), scopes(&key))).collect()
+            keys.into_iter().map(|key| (key.name, scope_names(&key.scopes))).collect()
         }
         Kind::Source => {
             let sources = service.call(source::List {})?.sources;
@@ -142,7 +145,7 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
                 .map(|d| (d.id.to_string(), title(d.fields.title)))
                 .collect()
         }
-        Kind::Profile => Vec::new(),
+        Kind::Profile | Kind::Scope => Vec::new(),
         Kind::Post | Kind::Notice | Kind::Feedback => ids(service, kind, current)?,
     })
 }

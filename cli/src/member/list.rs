@@ -3,10 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_core::account::MEMBERS_MAX;
+use clap::builder::PossibleValuesParser;
+use tidings_core::account::{MEMBERS_MAX, MemberFilter};
 use tidings_core::member;
 
 use crate::failure::Failure;
+use crate::key;
 use crate::output::{Column, Style, Table, dated, local, stream_pages};
 use crate::session::Session;
 
@@ -18,15 +20,24 @@ pub(crate) struct Options {
     /// The maximum number, 1 to 1000 [default: 100, with --ndjson all]
     #[arg(long, value_name = "N")]
     limit: Option<i64>,
+    /// Only these members
+    #[arg(long, value_name = "STATE", value_parser = filters())]
+    only: Option<String>,
     /// Only members after this id
     #[arg(long, value_name = "ID")]
     after: Option<String>,
 }
 
+fn filters() -> PossibleValuesParser {
+    PossibleValuesParser::new(MemberFilter::ALL.map(MemberFilter::as_str))
+}
+
 pub(super) fn run(session: &Session, options: &Options) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
-    let Options { search, limit, after } = options;
-    let list = |after, limit| service.call(member::List { search: search.clone(), limit, after, only: None });
+    let Options { search, limit, only, after } = options;
+    let list = |after, limit| {
+        service.call(member::List { search: search.clone(), limit, after, only: only.clone() })
+    };
     if out.streams() {
         return stream_pages(*limit, after.clone(), |after, left| {
             let page = list(after, Some(left.min(MEMBERS_MAX)))?;
@@ -39,6 +50,7 @@ pub(super) fn run(session: &Session, options: &Options) -> Result<ExitCode, Fail
             Column::whole("ID"),
             Column::text("Nickname"),
             Column::whole("Is"),
+            Column::text("Role").optional(),
             Column::whole(dated("Signed up")).optional(),
             Column::text("Name").optional(),
             Column::text("Major").optional(),
@@ -56,6 +68,7 @@ pub(super) fn run(session: &Session, options: &Options) -> Result<ExitCode, Fail
                 member.user_id.clone(),
                 member.nickname.clone(),
                 is.to_owned(),
+                key::scope_names(&member.scopes),
                 local(member.date),
                 name.to_owned(),
                 member.user_major.clone(),

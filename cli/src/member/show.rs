@@ -3,15 +3,20 @@
 use std::process::ExitCode;
 
 use tidings_client::shown::number::number;
+use tidings_core::member::GetRole;
 use tidings_core::profile::PostRecord;
 
 use crate::failure::Failure;
+use crate::key;
 use crate::output::{Column, Page, Style, Table, dated, local};
 use crate::session::{Session, of_member};
 
 pub(super) fn info(session: &Session, id: &str) -> Result<ExitCode, Failure> {
     let info = session.service.user_info(id).map_err(|error| of_member(error, id))?;
     session.out.answer(&info, |page| {
+        // The answer has the fields that existing clients know. An earlier server knows no roles.
+        let role = session.service.call(GetRole { user_id: info.user_id.clone() });
+        let role = role.map(|role| key::scope_names(&role.scopes)).unwrap_or_default();
         let yes = |flag: i64| if flag == 1 { "yes" } else { "no" }.to_owned();
         page.fields(&[
             ("ID", info.user_id.clone()),
@@ -19,6 +24,7 @@ pub(super) fn info(session: &Session, id: &str) -> Result<ExitCode, Failure> {
             ("Name", info.user_name.clone()),
             ("Major", info.user_major.clone()),
             ("Administrator", yes(info.admin)),
+            ("Role", if role.is_empty() { "none".to_owned() } else { role }),
             ("Auto-login", yes(info.auto_login)),
             ("Likes", number(info.user_fav_list.len().try_into().unwrap_or(i64::MAX))),
         ]);

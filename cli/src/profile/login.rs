@@ -8,6 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use tidings_client::{Address, Error, Server, Service, SignedIn, expiry};
 use tidings_core::account::SignIn;
+use tidings_core::account::key::Scope;
 use tidings_core::clock::Timestamp;
 use tidings_core::error::Code;
 use tidings_core::location::masked;
@@ -16,6 +17,7 @@ use zeroize::Zeroizing;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::input;
+use crate::key;
 use crate::output::{self, Output, Page, local, zone};
 use crate::password::{self, Password};
 use crate::profile::{self, Chosen, Place, Profile, Profiles, Store, name};
@@ -75,6 +77,8 @@ struct Accepted {
     server: Server,
     member: Option<String>,
     is_admin: bool,
+    /// The scopes of the member's role.
+    scopes: Vec<Scope>,
     /// Whether the rights of an administrator need a second factor, which this sign-in has not given.
     needs_otp: bool,
 }
@@ -160,6 +164,9 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
     };
     out.answer(&answer, |page| {
         show(page, &store, &name, &profile, &profiles);
+        if let (Some(member), false) = (&profile.member, profile.administrator) {
+            page.note(&rights(member, &accepted.scopes));
+        }
         if accepted.needs_otp {
             page.note(
                 "this server gives the rights of administrators only to sessions with a second factor: enable it with \
@@ -184,12 +191,20 @@ fn show(page: &mut Page, store: &Store, name: &str, profile: &Profile, profiles:
     let option =
         if profiles.is_default(name) { format!("--server {server}") } else { format!("--profile {name}") };
     page.line(format!("Commands use it with {option}."));
-    if let (Some(member), false) = (member, administrator) {
-        page.note(&format!(
+}
+
+/// Returns what a member may do who is no administrator.
+fn rights(member: &str, scopes: &[Scope]) -> String {
+    if scopes.is_empty() {
+        return format!(
             "{member} is no administrator: the server refuses the commands that administer; --as {member} acts as this \
              member"
-        ));
+        );
     }
+    let scopes = key::scope_names(scopes);
+    format!(
+        "{member} is no administrator, and has a role: the server accepts the commands that need {scopes}"
+    )
 }
 
 /// Asks for what is missing on a terminal.
@@ -230,7 +245,7 @@ fn sign_in(args: &Login, server: &Server, id: &str) -> Result<Accepted, Failure>
         form.otp = password::ask("Code of the authenticator, or a recovery code: ")?;
         signed_in = SignedIn::new(server, &form);
     }
-    let SignedIn { server, token, id, is_admin, needs_otp } =
+    let SignedIn { server, token, id, is_admin, scopes, needs_otp } =
         signed_in.map_err(|error| match error.code() {
             Some(Code::OtpRequired) => Failure::refused(
                 &error,
@@ -239,7 +254,7 @@ fn sign_in(args: &Login, server: &Server, id: &str) -> Result<Accepted, Failure>
             Some(Code::WrongOtp) => Failure::refused(&error, "the code is wrong, or was used before"),
             _ => error.into(),
         })?;
-    Ok(Accepted { secret: token, server, member: Some(id), is_admin, needs_otp })
+    Ok(Accepted { secret: token, server, member: Some(id), is_admin, scopes, needs_otp })
 }
 
 /// Signs in with an API key, which is checked before it is stored.
@@ -263,7 +278,7 @@ fn with_key(args: &Login, server: &Server) -> Result<Accepted, Failure> {
         }
         _ => error.into(),
     })?;
-    Ok(Accepted { secret, server, member: None, is_admin: false, needs_otp: false })
+    Ok(Accepted { secret, server, member: None, is_admin: false, scopes: Vec::new(), needs_otp: false })
 }
 
 /// Signs out of the servers that the options name.

@@ -498,7 +498,7 @@ export interface paths {
         };
         /**
          * Make a member an administrator; idempotent
-         * @description Only a person does this: an API key cannot.
+         * @description Only administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -520,7 +520,7 @@ export interface paths {
         };
         /**
          * Revoke a member's administrator rights; idempotent
-         * @description Only a person does this: an API key cannot.
+         * @description Only administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -604,8 +604,8 @@ export interface paths {
         };
         /**
          * Get everything that is stored about a member
-         * @description The response is a download as that of `/get_my_data`, and recorded in the audit trail. Only a person reads it: an API key
-         *     cannot.
+         * @description The response is a download as that of `/get_my_data`, and recorded in the audit trail. Only administrators read it: no API
+         *     key and no role allows it.
          *
          *     For administrators.
          */
@@ -694,8 +694,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Set a member's password and sign the member out everywhere
-         * @description `result` is `success`, or `wrong user info` when the password is not valid. Only a person sets passwords: an API key
-         *     cannot.
+         * @description `result` is `success`, or `wrong user info` when the password is not valid. Only administrators set passwords: no API key
+         *     and no role allows it.
          *
          *     For administrators.
          */
@@ -706,7 +706,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/issue_pw_reset/{user_id}": {
+    readonly "/get_member_role/{user_id}": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -714,15 +714,35 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Issue a code with which a member who has forgotten their password chooses a new one
-         * @description The code works once and for an hour, and replaces an earlier one. It ends when the password changes or the member is signed out
-         *     everywhere. Administrators cannot issue one to themselves. Only a person does this: an API key cannot.
+         * Get a member's role
+         * @description For administrators, and for members about themselves.
+         */
+        readonly get: operations["get_member_role"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/set_member_role/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Set a member's role; idempotent
+         * @description The member may then do what the scopes allow an API key, from the next request on, also with an earlier token. Only
+         *     administrators do this: no key and no role allows it.
          *
          *     For administrators.
          */
-        readonly get: operations["issue_pw_reset"];
-        readonly put?: never;
-        readonly post?: never;
+        readonly post: operations["set_member_role"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -738,7 +758,7 @@ export interface paths {
         };
         /**
          * Disable the second factor of a member who has lost it
-         * @description Only a person does this: an API key cannot.
+         * @description Only administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -760,8 +780,8 @@ export interface paths {
         };
         /**
          * Issue a code with which a member sets up a second factor where administrators need one
-         * @description The code works once and for an hour, and replaces an earlier one. Administrators cannot issue one to themselves. Only a
-         *     person does this: an API key cannot.
+         * @description The code works once and for an hour, and replaces an earlier one. Administrators cannot issue one to themselves. Only
+         *     administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -855,7 +875,7 @@ export interface paths {
         /**
          * Import the roster, the members of the university with their passwords
          * @description The body, up to 64 MiB, is CSV whose first line names the columns `id`, `name`, `major` and `password`. A line replaces
-         *     the entry with its id. An API key does not change the entries of existing administrators. An invalid line is reported and
+         *     the entry with its id. Only administrators change the entries of members: no key and no role does. An invalid line is reported and
          *     does not stop the import. Each new password takes approximately 20 ms on one core. If the database fails during the
          *     import, the response is `internal error` as that of `/import_posts`.
          *
@@ -1045,7 +1065,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Make an API key, which a program sends in place of a token
-         * @description The key is not shown again. Only a person makes keys: an API key cannot.
+         * @description The key is not shown again. Only administrators make keys: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -1456,7 +1476,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List what administrators, operators and API keys have done, latest first
+         * List what administrators, operators, API keys and members with a role have done, latest first
          * @description For administrators.
          */
         readonly get: operations["get_audit"];
@@ -2869,7 +2889,7 @@ export interface paths {
          *     data again. After a lost connection, the stream continues with the events after `Last-Event-ID`, also at another server.
          *     An event may come twice. A comment comes every 15 to 20 seconds. A token is not needed; all callers get the same.
          *
-         *     `changes` comes only if `events` names it, and only for administrators and API keys with `analytics:read`: for each part
+         *     `changes` comes only if `events` names it, and only for administrators, and API keys and roles with `analytics:read`: for each part
          *     of the data a number that grows when the part changes, first and then whenever one grows, twice a second at most. The
          *     numbers are those of one server. The stream ends when the right ends.
          *
@@ -3044,6 +3064,8 @@ export interface components {
              * @example 2026-11-20T08:36:00.000Z
              */
             readonly admin?: string | null;
+            /** @description The scopes of the member's role; empty without one. */
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "sources" | "webhooks")[];
             /**
              * Format: date-time
              * @description Since when the member is on the blacklist; null for others.
@@ -5247,6 +5269,8 @@ export interface components {
              * @example 2026-11-20T08:36:00.000Z
              */
             readonly date: string;
+            /** @description The scopes of the member's role; empty without one. */
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "sources" | "webhooks")[];
         };
         /** @description A member of another system, as a line of an import. */
         readonly MemberLineFields: {
@@ -5504,7 +5528,7 @@ export interface components {
              */
             readonly new_nickname: string;
         };
-        /** @description The caller is a member, and the operation is for administrators or for another member; or an API key without the scope that the operation needs; or an administrator whose session gave no code of a second factor, which the settings require. */
+        /** @description The caller is a member, and the operation is for administrators or for another member; or an API key or a role without the scope that the operation needs; or an administrator or a member with a role whose session gave no code of a second factor, which the settings require. */
         readonly NotAdmin: {
             /**
              * @description What went wrong, as clients compare it.
@@ -6235,22 +6259,17 @@ export interface components {
             /** @description The name of the events that are left out: read the data again. */
             readonly event: components["schemas"]["Kind"];
         };
-        readonly ResetPasswordFields: {
+        /** @description The role of a member. */
+        readonly Role: {
             /**
-             * @description The code.
-             * @example 8k2m-0qwz-7hn4-c9xe
+             * @description What the member may do besides what every member may; empty without a role. An administrator may do everything,
+             *     whatever the role is.
              */
-            readonly code: string;
-            /**
-             * @description The new password, 8 to 128 characters.
-             * @example another long sentence
-             */
-            readonly new_pw: string;
-            /**
-             * @description The new password again.
-             * @example another long sentence
-             */
-            readonly new_pw_check: string;
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "sources" | "webhooks")[];
+        };
+        readonly RoleFields: {
+            /** @description What the member may do besides what every member may: names of scopes. None remove the role. */
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "sources" | "webhooks")[];
         };
         /** @description A member on the roster. */
         readonly RosterMember: {
@@ -7708,18 +7727,12 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
-        readonly Success_ResetCode: {
+        readonly Success_Role: {
             /**
-             * @description The code, which is not shown again.
-             * @example 8k2m-0qwz-7hn4-c9xe
+             * @description What the member may do besides what every member may; empty without a role. An administrator may do everything,
+             *     whatever the role is.
              */
-            readonly code: string;
-            /**
-             * Format: date-time
-             * @description The time at which it expires.
-             * @example 2026-11-20T08:36:00.000Z
-             */
-            readonly expires: string;
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "sources" | "webhooks")[];
         } & {
             /**
              * @description `success`.
@@ -8626,7 +8639,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["MethodNotAllowed"];
             };
         };
-        /** @description The caller is a member, and the operation is for administrators or for another member; or an API key without the scope that the operation needs; or an administrator whose session gave no code of a second factor, which the settings require. */
+        /** @description The caller is a member, and the operation is for administrators or for another member; or an API key or a role without the scope that the operation needs; or an administrator or a member with a role whose session gave no code of a second factor, which the settings require. */
         readonly NotAdmin: {
             headers: {
                 readonly [name: string]: unknown;
@@ -9529,8 +9542,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description The `next` of the previous page. */
                 readonly after?: string;
-                /** @description `admins` for administrators only, `blacklisted` for blacklisted members only. */
-                readonly only?: "admins" | "blacklisted";
+                /** @description `admins` for administrators only, `blacklisted` for blacklisted members only, `roles` for members with a role only. */
+                readonly only?: "admins" | "blacklisted" | "roles";
             };
             readonly header?: never;
             readonly path?: never;
@@ -9809,7 +9822,7 @@ export interface operations {
             readonly 503: components["responses"]["Overloaded"];
         };
     };
-    readonly issue_pw_reset: {
+    readonly get_member_role: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -9827,7 +9840,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Success_ResetCode"];
+                    readonly "application/json": components["schemas"]["Success_Role"];
                 };
             };
             readonly 400: components["responses"]["BadRequest"];
@@ -9836,6 +9849,46 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly set_member_role: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RoleFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["RoleFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];

@@ -174,9 +174,14 @@ export abstract class Operations {
         return this.call("setMemberPassword", input, options);
     }
 
-    /** Issue a code with which a member who has forgotten their password chooses a new one. For administrators. `GET /issue_pw_reset/{user_id}` */
-    issuePwReset(input: Input<"issuePwReset">, options?: CallOptions): Answer<"issuePwReset"> {
-        return this.call("issuePwReset", input, options);
+    /** Get a member's role. For administrators, and for members about themselves. `GET /get_member_role/{user_id}` */
+    getMemberRole(input: Input<"getMemberRole">, options?: CallOptions): Answer<"getMemberRole"> {
+        return this.call("getMemberRole", input, options);
+    }
+
+    /** Set a member's role; idempotent. For administrators. `POST /set_member_role/{user_id}` */
+    setMemberRole(input: Input<"setMemberRole">, options?: CallOptions): Answer<"setMemberRole"> {
+        return this.call("setMemberRole", input, options);
     }
 
     /** Disable the second factor of a member who has lost it. For administrators. `GET /reset_member_otp/{user_id}` */
@@ -349,7 +354,7 @@ export abstract class Operations {
         return this.call("exportSources", undefined, options);
     }
 
-    /** List what administrators, operators and API keys have done, latest first. For administrators. `GET /get_audit` */
+    /** List what administrators, operators, API keys and members with a role have done, latest first. For administrators. `GET /get_audit` */
     getAudit(input?: Input<"getAudit">, options?: CallOptions): Answer<"getAudit"> {
         return this.call("getAudit", input, options);
     }

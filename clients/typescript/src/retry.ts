@@ -37,6 +37,7 @@ export const READS: ReadonlySet<Operation> = new Set<Operation>([
     "getMainInfo",
     "getMember",
     "getMemberLists",
+    "getMemberRole",
     "getMemberSessions",
     "getMembers",
     "getMyData",

@@ -53,6 +53,21 @@ export function administration(world: () => World) {
             await boss.resetMemberMeasurement({ user_id: "rosa" });
             assert.deepEqual((await client.getSpecificUserinfo({ type_num: 3 })).search_list, []);
         },
+        async getMemberRole() {
+            const { boss, ann } = world();
+            assert.deepEqual((await boss.getMemberRole({ user_id: "ann" })).scopes, []);
+            assert.deepEqual((await ann.getMemberRole({ user_id: "ann" })).scopes, []);
+            assert.equal((await attempt(ann.getMemberRole({ user_id: "paul" }))).result, "Not admin");
+        },
+        async setMemberRole() {
+            const { server, boss } = world();
+            const client = await server.member("rolf");
+            await boss.setMemberRole({ user_id: "rolf", scopes: ["feedback", "notices"] });
+            assert.deepEqual((await client.getMemberRole({ user_id: "rolf" })).scopes, ["notices", "feedback"]);
+            assert.ok(Array.isArray((await client.getAllFeedback()).feedback_list));
+            await boss.setMemberRole({ user_id: "rolf", scopes: [] });
+            assert.equal((await attempt(client.getAllFeedback())).result, "Not admin");
+        },
         async setMemberPassword() {
             const { server, boss } = world();
             const client = await server.member("paul");

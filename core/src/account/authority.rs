@@ -1,10 +1,11 @@
 //! Proofs of authority, which an operation needs to act for a member, as an administrator or as the operator.
 //!
-//! Public data needs no proof. A [`Member`] acts on their own account, an [`Admin`] is a member with a flag or the
-//! operator, and the [`Operator`] is the person who may read the database file. Only the checks in this module make
-//! these proofs. The functions that write, or that read data that is not public, take one as a parameter, so an
-//! operation that forgets its check does not compile. Proofs of members and administrators end with the transaction
-//! that checked them, so a member who has just been removed, blacklisted or signed out no longer acts.
+//! Public data needs no proof. A [`Member`] acts on their own account, an [`Admin`] is a member with a flag, the operator, or a
+//! delegate: an API key or a member with a role, for what the scopes allow. The [`Operator`] is the person who may read the
+//! database file. Only the checks in this module make these proofs. The functions that write, or that read data that is not
+//! public, take one as a parameter, so an operation that forgets its check does not compile. Proofs of members and
+//! administrators end with the transaction that checked them, so a member who has just been removed, blacklisted or signed out,
+//! or has lost their role, no longer acts.
 //!
 //! A [`MemberRecord`] is not a proof: it is a member that an operation has looked up, for example to blacklist them.
 
@@ -12,7 +13,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use super::key::{self, KeyHash, KeyRecord, Scope};
-use super::{Caller, Token, fold};
+use super::{Caller, Scopes, Token, fold};
 use crate::Tidings;
 use crate::audit::trail::{self, Action, Actor, Entry, Origin};
 use crate::base::clock::{HOUR_MS, Timestamp};
@@ -180,7 +181,7 @@ impl Identity {
             token.0.last_seen.get_or_init(|| found.as_ref().and_then(|found| found.last_seen));
         }
         found.map(|Found { record, gave_code, .. }| Member {
-            has_rights: record.admin && (token.is_none() || gave_code || !self.requires_otp),
+            is_confirmed: token.is_none() || gave_code || !self.requires_otp,
             record,
             gave_code,
             transaction: PhantomData,
@@ -196,18 +197,40 @@ impl Identity {
         }
     }
 
-    /// Checks that an administrator is acting, the operator, or an API key with this scope.
+    /// Checks that an administrator is acting, the operator, or an API key or a member with this scope.
     ///
     /// # Errors
-    /// `bad token` if the caller is neither a member nor a valid key; `Not admin` if they are a member without that right or
-    /// a key without the scope.
+    /// `bad token` if the caller is neither a member nor a valid key; `Not admin` if they are a member without that right, or
+    /// a key or a member without the scope.
     pub(crate) fn admin<'tx>(&self, tx: &mut (dyn Tx + 'tx), scope: Scope) -> Result<Admin<'tx>> {
-        let Claim::Key { key, token } = &self.claim else { return self.administrator(tx) };
-        let found = self.valid_key(tx, *key, token)?;
-        if found.allows(scope) {
-            Ok(self.proof(Actor::Key(found.name)))
-        } else {
-            Err(Error::MissingScope(scope))
+        let member = match &self.claim {
+            Claim::Operator => return Ok(self.proof(Actor::Operator, false)),
+            Claim::Key { key, token } => {
+                let found = self.valid_key(tx, *key, token)?;
+                if !found.allows(scope) {
+                    return Err(Error::MissingScope(scope));
+                }
+                return Ok(self.proof(Actor::Key(found.name), true));
+            }
+            Claim::Guest | Claim::Named { .. } => self.member(tx)?,
+        };
+        match (member.admin || member.scopes.is_empty(), member.scopes.allow(scope), member.is_confirmed) {
+            (true, ..) => self.of_administrator(&member),
+            (false, false, _) => Err(Error::MissingScope(scope)),
+            (false, true, false) => Err(Error::SecondFactorNeeded),
+            (false, true, true) => Ok(self.proof(self.actor(&member), true)),
+        }
+    }
+
+    /// Checks like [`Identity::admin`], and also accepts the member with this folded id.
+    ///
+    /// # Errors
+    /// Those of [`Identity::admin`].
+    pub(crate) fn admin_or_own(&self, tx: &mut dyn Tx, scope: Scope, own: Option<&str>) -> Result<()> {
+        match self.admin(tx, scope) {
+            // The token is valid: it is that of a member without the right.
+            Err(Error::Forbidden | Error::MissingScope(_)) if own.is_some() && self.named() == own => Ok(()),
+            checked => checked.map(drop),
         }
     }
 
@@ -217,28 +240,32 @@ impl Identity {
         found.ok_or(Error::BadToken)
     }
 
-    /// Checks that an administrator is acting, or the operator. An API key is neither.
+    /// Checks that an administrator is acting, or the operator. An API key and a member with a role are neither.
     ///
     /// # Errors
     /// `bad token` if the caller is neither a member nor a valid key; `Not admin` if they are a member without that right, or a
     /// key.
     pub(crate) fn administrator<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Admin<'tx>> {
-        let actor = match &self.claim {
-            Claim::Operator => Actor::Operator,
+        match &self.claim {
+            Claim::Operator => Ok(self.proof(Actor::Operator, false)),
             Claim::Key { key, token } => {
                 self.valid_key(tx, *key, token)?;
-                return Err(Error::Forbidden);
+                Err(Error::Forbidden)
             }
             Claim::Guest | Claim::Named { .. } => {
                 let member = self.member(tx)?;
-                match (member.admin, member.has_rights) {
-                    (false, _) => return Err(Error::Forbidden),
-                    (true, false) => return Err(Error::SecondFactorNeeded),
-                    (true, true) => self.actor(&member),
-                }
+                self.of_administrator(&member)
             }
-        };
-        Ok(self.proof(actor))
+        }
+    }
+
+    /// Returns the proof that this member acts as an administrator.
+    fn of_administrator<'tx>(&self, member: &Member<'tx>) -> Result<Admin<'tx>> {
+        match (member.admin, member.is_confirmed) {
+            (false, _) => Err(Error::Forbidden),
+            (true, false) => Err(Error::SecondFactorNeeded),
+            (true, true) => Ok(self.proof(self.actor(member), false)),
+        }
     }
 
     /// Records that the caller, who acts as an administrator, reads data of many members: once an hour for each kind of reading,
@@ -267,8 +294,8 @@ impl Identity {
         })
     }
 
-    fn proof<'tx>(&self, actor: Actor) -> Admin<'tx> {
-        Admin { actor, origin: self.origin.clone(), transaction: PhantomData }
+    fn proof<'tx>(&self, actor: Actor, is_delegate: bool) -> Admin<'tx> {
+        Admin { actor, is_delegate, origin: self.origin.clone(), transaction: PhantomData }
     }
 
     /// Checks like [`Identity::admin`] for a read of data that may be stale.
@@ -346,7 +373,7 @@ impl Operator {
     }
 }
 
-/// Proof that an administrator is acting, the operator, or an API key. It ends with the transaction that checked it.
+/// Proof that an administrator is acting, the operator, or a delegate. It ends with the transaction that checked it.
 ///
 /// Three rules of the compiler keep this true: the fields are private to this module, so that only [`Identity`] makes a
 /// proof; `'tx` is the lifetime of the transaction, so that a proof cannot leave it; and a check whose proof
@@ -356,6 +383,7 @@ impl Operator {
 #[must_use = "a function that needs an administrator takes this proof"]
 pub(crate) struct Admin<'tx> {
     actor: Actor,
+    is_delegate: bool,
     origin: Origin,
     transaction: PhantomData<&'tx ()>,
 }
@@ -370,7 +398,7 @@ impl<'tx> Admin<'tx> {
     /// Returns the proof with which the service itself does what administrators have told it to do, such as to read a source.
     pub(crate) fn service(_: &mut (dyn Tx + 'tx), at: Timestamp) -> Self {
         let origin = Origin { at, surface: trail::Surface::default(), operator: None };
-        Self { actor: Actor::Service, origin, transaction: PhantomData }
+        Self { actor: Actor::Service, is_delegate: false, origin, transaction: PhantomData }
     }
 
     /// Returns the proof to act for a member with the administrator's authority.
@@ -378,7 +406,7 @@ impl<'tx> Admin<'tx> {
     /// Administrators remove members and sign them out. Imports and demo data also write the acts of members who have
     /// not sent a token, so the importing administrator's authority replaces theirs.
     pub(crate) fn act_for(&self, record: MemberRecord) -> Member<'tx> {
-        Member { has_rights: record.admin, record, gave_code: false, transaction: self.transaction }
+        Member { is_confirmed: true, record, gave_code: false, transaction: self.transaction }
     }
 
     /// Returns whether this member is acting with a token of their own.
@@ -386,9 +414,9 @@ impl<'tx> Admin<'tx> {
         self.actor == Actor::Member(member)
     }
 
-    /// Returns whether an API key is acting, and not a person.
-    pub(crate) const fn is_key(&self) -> bool {
-        matches!(self.actor, Actor::Key(_))
+    /// Returns whether scopes give the right, those of an API key or of a member's role, and not that of an administrator.
+    pub(crate) const fn is_delegate(&self) -> bool {
+        self.is_delegate
     }
 
     /// Appends a record of what the administrator has done to the audit trail. The transaction must run alone.
@@ -405,10 +433,17 @@ pub(crate) struct Member<'tx> {
     record: MemberRecord,
     /// Whether the session of the caller gave a code of the second factor.
     pub(crate) gave_code: bool,
-    /// Whether the member is an administrator and the caller has their rights: where a second factor is required, the rights
-    /// are those of a session that gave a code.
-    pub(crate) has_rights: bool,
+    /// Whether the rights of administrators and of roles apply: where a second factor is required, they need a session that
+    /// gave a code.
+    is_confirmed: bool,
     transaction: PhantomData<&'tx ()>,
+}
+
+impl Member<'_> {
+    /// Returns whether the member acts as an administrator, or has a role with this scope.
+    pub(crate) fn may(&self, scope: Scope) -> bool {
+        self.is_confirmed && (self.admin || self.scopes.allow(scope))
+    }
 }
 
 impl Deref for Member<'_> {
@@ -428,16 +463,19 @@ pub(crate) struct MemberRecord {
     pub(crate) generation: i64,
     pub(crate) admin: bool,
     pub(crate) blacklisted: bool,
+    /// Those of the member's role; they have no effect while the member is an administrator.
+    pub(crate) scopes: Scopes,
     /// Interest counts acts from this time on.
     pub(crate) measured: Timestamp,
 }
 
 /// Finds a member by their folded id.
-const FIND: &str = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured_since
+const FIND: &str =
+    "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, scopes, measured_since
                     FROM member WHERE folded = $1";
 /// Finds a member by their folded id, with their session $2.
 const FIND_IN_SESSION: &str =
-    "SELECT m.key, m.id, m.generation, m.admin IS NOT NULL, m.blacklisted IS NOT NULL, m.measured_since,
+    "SELECT m.key, m.id, m.generation, m.admin IS NOT NULL, m.blacklisted IS NOT NULL, m.scopes, m.measured_since,
             s.last_seen, s.otp IS NOT NULL, m.sessions_from
      FROM member m LEFT JOIN session s ON s.id = $2 AND s.member = m.key WHERE m.folded = $1";
 
@@ -455,7 +493,7 @@ struct Found {
 impl Found {
     /// Reads a row of [`FIND_IN_SESSION`].
     fn of(mut row: Row) -> Result<Self, StoreError> {
-        let (last_seen, gave_code, sessions_from) = (row.take(6)?, row.take(7)?, row.take(8)?);
+        let (last_seen, gave_code, sessions_from) = (row.take(7)?, row.take(8)?, row.take(9)?);
         Ok(Self { record: MemberRecord::of(row)?, last_seen, gave_code, sessions_from })
     }
 
@@ -479,7 +517,8 @@ impl MemberRecord {
             generation: row.take(2)?,
             admin: row.take(3)?,
             blacklisted: row.take(4)?,
-            measured: row.take(5)?,
+            scopes: Scopes::of_stored(row.take::<Option<String>>(5)?.as_deref()),
+            measured: row.take(6)?,
         })
     }
 }

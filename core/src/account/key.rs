@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::{Caller, Token};
+use super::{Caller, Scopes, Token};
 
 use crate::Tidings;
 use crate::audit::trail::hex;
@@ -30,6 +30,7 @@ mod sql;
 #[cfg(test)]
 mod tests;
 
+pub use super::scopes::SCOPE_RULE;
 pub use crate::record::scope::{Scope, UnknownScope};
 pub use operations::{Add, List, Revoke};
 pub(crate) use sql::find;
@@ -56,12 +57,6 @@ pub const NAME_RULE: Problem = Problem::invalid("name", "name is 1 to 50 visible
 const NAME_TAKEN: Problem =
     Problem::new(Code::NameTaken, "another key has this name: revoke it first, or choose another name")
         .of("name");
-/// The problem of a scope that does not exist.
-pub const SCOPE_RULE: Problem = Problem::invalid(
-    "scopes",
-    "a scope is notices, posts, posts:import, acts:import, feedback, members, members:read, front, analytics:read, \
-     audit:read or webhooks",
-);
 const NO_SCOPE: Problem = Problem::missing("scopes", "a key needs at least one scope");
 const EXPIRES_RULE: Problem = Problem::invalid("expires", "expires is written like 2026-11-20T08:36:00Z");
 const EXPIRED: Problem = Problem::invalid("expires", "expires must be later than now");
@@ -105,7 +100,7 @@ fn generate() -> Zeroizing<String> {
 pub(crate) struct KeyRecord {
     pub(crate) id: Arc<str>,
     pub(crate) name: Arc<str>,
-    scopes: Vec<Scope>,
+    scopes: Scopes,
     expires: Option<Timestamp>,
     pub(crate) last_used: Option<Timestamp>,
 }
@@ -116,7 +111,7 @@ impl KeyRecord {
     }
 
     pub(crate) fn allows(&self, scope: Scope) -> bool {
-        self.scopes.iter().any(|own| own.allows(scope))
+        self.scopes.allow(scope)
     }
 }
 

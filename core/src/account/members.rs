@@ -66,24 +66,30 @@ pub enum MemberFilter {
     Admins,
     /// Blacklisted members.
     Blacklisted,
+    /// Members with a role, including administrators and blacklisted members.
+    Roles,
 }
 
 schemas! {
-    MemberFilter = one_of([MemberFilter::Admins, MemberFilter::Blacklisted].map(MemberFilter::as_str));
+    MemberFilter = one_of(MemberFilter::ALL.map(MemberFilter::as_str));
 }
 
 impl MemberFilter {
+    /// All filters.
+    pub const ALL: [Self; 3] = [Self::Admins, Self::Blacklisted, Self::Roles];
+
     /// Returns its text in a request.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Admins => "admins",
             Self::Blacklisted => "blacklisted",
+            Self::Roles => "roles",
         }
     }
 
     fn parse(text: &str) -> Result<Self> {
-        const RULE: Problem = Problem::invalid("only", "only is admins or blacklisted");
-        let found = [Self::Admins, Self::Blacklisted].into_iter().find(|only| only.as_str() == text);
+        const RULE: Problem = Problem::invalid("only", "only is admins, blacklisted or roles");
+        let found = Self::ALL.into_iter().find(|only| only.as_str() == text);
         found.ok_or(Error::BadRequest(RULE))
     }
 }
@@ -121,6 +127,10 @@ pub struct MemberEntry {
     pub blacklisted: i64,
     /// The date when the member signed up.
     pub date: Timestamp,
+    /// The scopes of the member's role; empty without one.
+    #[serde(default)]
+    #[schema(required, value_type = Vec<Scope>, max_items = 100)]
+    pub scopes: Vec<Scope>,
 }
 
 /// List the members by id
@@ -135,7 +145,7 @@ pub struct List {
     /// The `next` of the previous page.
     #[schema(examples("ann"))]
     pub after: Option<String>,
-    /// `admins` for administrators only, `blacklisted` for blacklisted members only.
+    /// `admins` for administrators only, `blacklisted` for blacklisted members only, `roles` for members with a role only.
     #[schema(value_type = Option<MemberFilter>)]
     pub only: Option<String>,
 }
@@ -168,8 +178,8 @@ impl Operation for List {
 
 /// Set a member's password and sign the member out everywhere
 ///
-/// `result` is `success`, or `wrong user info` when the password is not valid. Only a person sets passwords: an API key
-/// cannot.
+/// `result` is `success`, or `wrong user info` when the password is not valid. Only administrators set passwords: no API key
+/// and no role allows it.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[schema(as = MemberPasswordFields)]
 pub struct SetPassword {
@@ -214,7 +224,7 @@ impl Operation for SetPassword {
 
 mod sql {
     use super::{MemberEntry, MemberFilter, fold};
-    use crate::account::Admin;
+    use crate::account::{Admin, Scopes};
     use crate::record::id::MemberKey;
     use crate::store::{Row, StoreError, Tx};
 
@@ -229,12 +239,12 @@ mod sql {
         after: &str,
         limit: i64,
     ) -> Result<Vec<MemberEntry>, StoreError> {
-        let columns =
-            "SELECT id, nickname, name, major, admin IS NOT NULL, blacklisted IS NOT NULL, date FROM member";
+        let columns = "SELECT id, nickname, name, major, admin IS NOT NULL, blacklisted IS NOT NULL, date, scopes FROM member";
         let only = match only {
             None => "",
             Some(MemberFilter::Admins) => "admin IS NOT NULL AND",
             Some(MemberFilter::Blacklisted) => "blacklisted IS NOT NULL AND",
+            Some(MemberFilter::Roles) => "scopes IS NOT NULL AND",
         };
         // Neither an id nor a name has this character, which the engines compare in different ways.
         if after.contains('\0') {
@@ -252,6 +262,7 @@ mod sql {
                 admin: row.take(4)?,
                 blacklisted: row.take(5)?,
                 date: row.take(6)?,
+                scopes: Scopes::of_stored(row.take::<Option<String>>(7)?.as_deref()).into(),
             })
         };
         let mut page = |after: &str, limit: i64| -> Result<Vec<MemberEntry>, StoreError> {

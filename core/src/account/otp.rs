@@ -183,7 +183,7 @@ impl ForClient for RenewRecoveryCodes {
 
 /// Disable the second factor of a member who has lost it
 ///
-/// Only a person does this: an API key cannot.
+/// Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ResetOtp {
     /// The id of the member

@@ -44,7 +44,7 @@ pub struct ResetCode {
 /// Issue a code with which a member who has forgotten their password chooses a new one
 ///
 /// The code works once and for an hour, and replaces an earlier one. It ends when the password changes or the member is signed out
-/// everywhere. Administrators cannot issue one to themselves. Only a person does this: an API key cannot.
+/// everywhere. Administrators cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssueReset {
     /// The id of the member

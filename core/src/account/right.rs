@@ -27,7 +27,7 @@ impl Caller {
     }
 }
 
-/// Checks that the caller is an administrator, the operator, or an API key with this scope.
+/// Checks that the caller is an administrator, the operator, or an API key or a member with this scope.
 ///
 /// A service calls it again while it does something for the caller that takes long.
 ///

@@ -72,7 +72,7 @@ pub(crate) struct Origin {
 pub(crate) enum Actor {
     /// The operator.
     Operator,
-    /// A member with a token: an administrator, or a member who changed their own second factor.
+    /// A member with a token: an administrator, a member with a role, or a member who changed their own second factor.
     Member(MemberKey),
     /// The operator in the name of an administrator.
     OperatorAs(MemberKey),
@@ -211,6 +211,8 @@ actions! {
     MemberResetCode = "member.reset_code",
     /// A member chose a new password with a code.
     MemberResetPassword = "member.reset_password",
+    /// A member got another role, or lost it.
+    MemberRole = "member.role",
     /// A member was signed out.
     MemberSignOut = "member.sign_out",
     /// A member is no longer blacklisted.

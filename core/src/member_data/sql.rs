@@ -40,6 +40,7 @@ pub(super) fn account(tx: &mut dyn Tx, member: &Member<'_>) -> Result<AccountDat
         date: row.take(3)?,
         auto_login: row.take(4)?,
         admin: row.take(5)?,
+        scopes: member.scopes.clone().into(),
         blacklisted: row.take(6)?,
         measured_since: (measured != Timestamp::default()).then_some(measured),
         second_factor: row.take(8)?,

@@ -130,7 +130,7 @@ fn the_object_has_every_row_of_the_member_once_and_none_of_another() {
     assert_eq!(data["log"][0]["path"], "/annmark1");
     let account = serde_json::json!({
         "_id": "Ann", "nickname": "Ann", "name": "", "major": "", "date": NOW, "auto_login": 0, "admin": null,
-        "blacklisted": null, "measured_since": null, "second_factor": null, "recovery_codes": 0,
+        "scopes": [], "blacklisted": null, "measured_since": null, "second_factor": null, "recovery_codes": 0,
         "sign_in_places": 0,
     });
     assert_eq!(data["account"], account);
@@ -165,7 +165,7 @@ fn the_account_has_names_and_dates_and_no_secret() {
     service.clock().advance(5);
     service.call(&ann, profile::ResetMeasurement {}).unwrap();
     let set = |tx: &mut dyn Tx| {
-        tx.run("UPDATE member SET name = '한 앤', major = 'Physics'", &[])?;
+        tx.run("UPDATE member SET name = '한 앤', major = 'Physics', scopes = 'notices'", &[])?;
         tx.run("INSERT INTO second_factor (member, secret, enabled, last_step) SELECT key, 'SECRETSECRET', 7, 9 FROM member", &[])?;
         tx.run("INSERT INTO recovery_code (member, hash) SELECT key, 'hashofacode' FROM member", &[])
     };
@@ -173,7 +173,7 @@ fn the_account_has_names_and_dates_and_no_secret() {
     let data = own(&service, &ann);
     let account = serde_json::json!({
         "_id": "ann", "nickname": "ann", "name": "한 앤", "major": "Physics", "date": NOW, "auto_login": 0, "admin": NOW,
-        "blacklisted": null, "measured_since": NOW + 6, "second_factor": "1970-01-01T00:00:00.007Z", "recovery_codes": 1,
+        "scopes": ["notices"], "blacklisted": null, "measured_since": NOW + 6, "second_factor": "1970-01-01T00:00:00.007Z", "recovery_codes": 1,
         "sign_in_places": 0,
     });
     assert_eq!(data["account"], account);

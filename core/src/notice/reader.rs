@@ -40,9 +40,12 @@ pub(super) fn read_as<T: Send>(
     tidings.store().read(|tx| {
         let reader = match identity.admin(tx, Scope::Notices) {
             Ok(admin) => Reader::Admin(admin),
-            Err(Error::Forbidden | Error::SecondFactorNeeded) => Reader::Member(identity.member(tx)?),
             // A key without the scope is no member.
-            Err(Error::BadToken | Error::MissingScope(_)) => Reader::Guest,
+            Err(Error::MissingScope(_)) if identity.is_key() => Reader::Guest,
+            Err(Error::Forbidden | Error::MissingScope(_) | Error::SecondFactorNeeded) => {
+                Reader::Member(identity.member(tx)?)
+            }
+            Err(Error::BadToken) => Reader::Guest,
             Err(error) => return Err(error),
         };
         Ok(read(&reader))

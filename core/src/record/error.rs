@@ -92,7 +92,7 @@ impl Outcome {
     ];
 
     /// Returns the failures of an operation that answers everyone without the right of administrators with [`Self::NotAdmin`].
-    /// Keys need this scope.
+    /// Keys and roles need this scope.
     pub fn not_admin(scope: Scope) -> [Error; 4] {
         [
             Self::NotAdmin.because(Error::BadToken.problem()),
@@ -231,9 +231,9 @@ pub enum Error {
     BadToken,
     /// The caller is a member, but the operation is for administrators or for another member.
     Forbidden,
-    /// The caller is an API key without this scope.
+    /// The caller is an API key, or a member with a role, without this scope.
     MissingScope(Scope),
-    /// The caller is an administrator whose session gave no code of a second factor, which the settings require.
+    /// The caller is an administrator, or a member with a role, whose session gave no code of a second factor, which the settings require.
     SecondFactorNeeded,
     /// The record that the operation names does not exist.
     NotFound,

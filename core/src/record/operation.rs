@@ -198,16 +198,16 @@ pub enum Access {
     AnyoneFor(&'static str),
     /// Members.
     Members,
-    /// Members about themselves, and administrators, or an API key with this scope.
+    /// Members about themselves, and administrators, or an API key or a role with this scope.
     Own(Scope),
-    /// Administrators, or an API key with this scope.
+    /// Administrators, or an API key or a role with this scope.
     Admins(Scope),
-    /// Administrators in person: an API key may not.
+    /// Administrators in person: no API key and no role allows it.
     Persons,
 }
 
 impl Access {
-    /// Returns the scope with which an API key may call it.
+    /// Returns the scope with which an API key, or a member with a role, may call it.
     pub const fn scope(self) -> Option<Scope> {
         match self {
             Self::Own(scope) | Self::Admins(scope) => Some(scope),

@@ -1,15 +1,15 @@
-//! What an API key may do.
+//! What an API key, or a member with a role, may do.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::record::schema::{one_of, schemas};
-
 use serde::{Deserialize, Serialize};
+
+use crate::record::schema::{one_of, schemas};
 
 macro_rules! scopes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal: $help:literal,)+) => {
-        /// What a key may do.
+        /// What a key or a role allows.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Scope {
             $($(#[doc = $doc])+ $name,)+
@@ -68,7 +68,7 @@ schemas! {
 }
 
 impl Scope {
-    /// Returns whether a key with this scope may do what needs `other`.
+    /// Returns whether a key or a role with this scope allows what needs `other`.
     pub fn allows(self, other: Self) -> bool {
         self == other
             || matches!((self, other), (Self::Posts, Self::PostsImport) | (Self::Members, Self::MembersRead))

@@ -64,7 +64,7 @@ impl Stream for GetDocument {
 /// data again. After a lost connection, the stream continues with the events after `Last-Event-ID`, also at another server.
 /// An event may come twice. A comment comes every 15 to 20 seconds. A token is not needed; all callers get the same.
 ///
-/// `changes` comes only if `events` names it, and only for administrators and API keys with `analytics:read`: for each part
+/// `changes` comes only if `events` names it, and only for administrators, and API keys and roles with `analytics:read`: for each part
 /// of the data a number that grows when the part changes, first and then whenever one grows, twice a second at most. The
 /// numbers are those of one server. The stream ends when the right ends.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]

@@ -53,6 +53,8 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<member::ResetMeasurement>();
     visitor.visit::<member::SetPassword>();
     visitor.visit::<member::IssueReset>();
+    visitor.visit::<member::GetRole>();
+    visitor.visit::<member::SetRole>();
     visitor.visit::<member::ResetOtp>();
     visitor.visit::<member::IssueOtp>();
     visitor.visit::<member::ListRoster>();

@@ -258,8 +258,8 @@ pub struct By<'a> {
 ///
 /// The copy is checked first; the backup itself does not change. The schema of an older backup is updated; it
 /// cannot be restored to a server. What the old database file had revoked since the backup is revoked again: API keys, rights of
-/// administrators, and webhooks; and members whom it had blacklisted are blacklisted. The audit trail of the database tells of the restore, and `by` whom it was made. `progress`
-/// is called with the progress.
+/// administrators, scopes of roles, and webhooks; and members whom it had blacklisted are blacklisted. The audit trail of the
+/// database tells of the restore, and `by` whom it was made. `progress` is called with the progress.
 ///
 /// # Errors
 /// When `from` is damaged, not a tidings database, or newer than this program; when a process has the database file

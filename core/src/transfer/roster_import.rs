@@ -27,7 +27,7 @@ use crate::store::Tx;
 /// Import the roster, the members of the university with their passwords
 ///
 /// The body, up to {import}, is CSV whose first line names the columns `id`, `name`, `major` and `password`. A line replaces
-/// the entry with its id. An API key does not change the entries of existing administrators. An invalid line is reported and
+/// the entry with its id. Only administrators change the entries of members: no key and no role does. An invalid line is reported and
 /// does not stop the import. Each new password takes approximately 20 ms on one core. If the database fails during the
 /// import, the response is `internal error` as that of `/import_posts`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -42,7 +42,7 @@ impl Stream for ImportRoster {
     const TAKES: &'static [Media] = &[Media { name: operation::CSV, form: Form::Text }];
 }
 
-/// An API key does not change the entries of existing members: who knows the password of an entry signs in as its member.
+/// A delegate does not change the entries of existing members: who knows the password of an entry signs in as its member.
 /// Nor does it learn whether a password is that of an entry: an entry that it may change counts as updated in any case.
 impl Import for ImportRoster {
     const UPDATES: bool = true;
@@ -60,8 +60,11 @@ impl Import for ImportRoster {
         input: impl BufRead,
         progress: Progress<'_>,
     ) -> Result<Report> {
+        let identity = caller.identify(tidings);
+        let is_delegate =
+            tidings.store().read(|tx| identity.admin(tx, Scope::Members).map(|admin| admin.is_delegate()))?;
         let mut lines = lines(input);
-        let hashed = hashed(tidings, caller.identify(tidings).is_key(), &mut lines);
+        let hashed = hashed(tidings, is_delegate, &mut lines);
         let mut report = import::run(tidings, caller, Entries, hashed, progress)?;
         report.about.unknown_columns = lines.unknown;
         Ok(report)
@@ -88,7 +91,7 @@ pub(crate) struct Line {
     id: String,
     folded: String,
     password: Zeroizing<String>,
-    /// Its hash is `""` until [`Line::hash`] has run, and for a line that a key may not write. If the roster's hash is of the
+    /// Its hash is `""` until [`Line::hash`] has run, and for a line that a delegate may not write. If the roster's hash is of the
     /// same password, it is reused.
     entry: RosterEntry,
 }
@@ -102,7 +105,7 @@ const COLUMNS: Columns = Columns {
 const ID_RULE: &str =
     "id is 1 to 128 characters, none of them a control character or invisible, and not guest or removed";
 
-const MEMBER: &str = "id is that of a member: an API key does not change this entry";
+const MEMBER: &str = "id is that of a member: only an administrator changes this entry";
 
 /// The number of lines whose passwords are hashed together, spread over the cores.
 const TOGETHER: usize = 16;
@@ -134,9 +137,9 @@ impl Line {
         })
     }
 
-    /// Hashes the password. The result of the import tells whether it is that of the roster, so a key's is not compared.
-    fn hash(&mut self, tidings: &Tidings, is_key: bool) -> Result<()> {
-        let known = if is_key {
+    /// Hashes the password. The result of the import tells whether it is that of the roster, so a delegate's is not compared.
+    fn hash(&mut self, tidings: &Tidings, is_delegate: bool) -> Result<()> {
+        let known = if is_delegate {
             if tidings.store().read(|tx| find(tx, &self.folded))?.is_some() {
                 return Ok(());
             }
@@ -157,14 +160,14 @@ impl Line {
 /// Returns the lines with their hashes.
 fn hashed(
     tidings: &Tidings,
-    is_key: bool,
+    is_delegate: bool,
     mut lines: impl Iterator<Item = Result<Item<Line>>>,
 ) -> impl Iterator<Item = Result<Item<Line>>> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let hash_all = move |items: &mut [Result<Item<Line>>]| {
         for item in items {
             if let Ok(Item { line: Ok(line), .. }) = item
-                && let Err(error) = line.hash(tidings, is_key)
+                && let Err(error) = line.hash(tidings, is_delegate)
             {
                 *item = Err(error);
             }
@@ -199,7 +202,7 @@ impl Kind for Entries {
     fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: &[Line], _: &BatchTime) -> Result<Written> {
         let mut written = Written::default();
         for Line { number, id, folded, entry, .. } in batch {
-            if admin.is_key() && (entry.password.is_empty() || find(tx, folded)?.is_some()) {
+            if admin.is_delegate() && (entry.password.is_empty() || find(tx, folded)?.is_some()) {
                 written.refuse(*number, MEMBER);
                 continue;
             }

@@ -88,8 +88,9 @@ fn documented_refusals() -> [Shared; 11] {
             "NotAdmin",
             Error::Forbidden,
             &[Code::NotAdmin, Code::MissingScope, Code::SecondFactorNeeded],
-            "The caller is a member, and the operation is for administrators or for another member; or an API key without \
-             the scope that the operation needs; or an administrator whose session gave no code of a second factor, which the settings require.",
+            "The caller is a member, and the operation is for administrators or for another member; or an API key \
+             or a role without the scope that the operation needs; or an administrator or a member with a role whose session \
+             gave no code of a second factor, which the settings require.",
         ),
         Shared::new(
             "NotFound",

@@ -58,6 +58,7 @@ fn shells_complete_commands_ids_and_names() {
         assert_eq!(first(&["tidings", "member", "show", "an"]), ["ann"], "{shell}");
         assert_eq!(first(&["tidings", "--as", "an"]), ["ann"], "{shell}");
         assert_eq!(first(&["tidings", "feed", "topic", "Ru"]), ["Rust"], "{shell}");
+        assert_eq!(first(&["tidings", "member", "role", "ann", "noti"]), ["notices"], "{shell}");
         // Nothing is found where there is nothing, and nothing is created.
         assert_eq!(first(&["tidings", "--db", "none.db", "post", "show", "65"]), [""; 0], "{shell}");
     }

@@ -21,12 +21,18 @@ enum CallerKind {
     Key,
     /// An API key with a scope that only one operation of the table needs.
     WeakKey,
+    /// A member whose role has every scope.
+    Role,
+    /// A member whose role has a scope that only one operation of the table needs.
+    WeakRole,
 }
 
-use CallerKind::{Administrator, Blacklisted, Forged, Guest, Key, Member, OtherMember, Removed, WeakKey};
+use CallerKind::{
+    Administrator, Blacklisted, Forged, Guest, Key, Member, OtherMember, Removed, Role, WeakKey, WeakRole,
+};
 
-const CALLER_KINDS: [CallerKind; 9] =
-    [Guest, Member, OtherMember, Administrator, Blacklisted, Removed, Forged, Key, WeakKey];
+const CALLER_KINDS: [CallerKind; 11] =
+    [Guest, Member, OtherMember, Administrator, Blacklisted, Removed, Forged, Key, WeakKey, Role, WeakRole];
 
 impl CallerKind {
     fn name(self) -> &'static str {
@@ -40,6 +46,8 @@ impl CallerKind {
             Forged => "forged",
             Key => "key",
             WeakKey => "weak key",
+            Role => "role",
+            WeakRole => "weak role",
         }
     }
 
@@ -66,6 +74,8 @@ impl CallerKind {
             }
             Key => fixture.server.anyone().with_token("key", fixture.key(&scopes()).1),
             WeakKey => fixture.server.anyone().with_token("weak key", fixture.key(&["acts:import"]).1),
+            Role => fixture.role(&scopes()),
+            WeakRole => fixture.role(&["acts:import"]),
             // The claims are valid, but the signing key is not the server's.
             Forged => {
                 let claims = jwt::claims(fixture.boss.token());
@@ -96,7 +106,8 @@ fn every_operation_answers_every_kind_of_caller_as_documented() {
                 // Replaces a caller whose token is invalid, and a member whom the administrator changed.
                 if invalidates_the_token(operation) {
                     callers.insert(kind, kind.create(&fixture));
-                } else if matches!(kind, Administrator | Key) && operation.path.contains("/{user_id}") {
+                } else if matches!(kind, Administrator | Key | Role) && operation.path.contains("/{user_id}")
+                {
                     callers.insert(Member, Member.create(&fixture));
                 }
             }
@@ -110,11 +121,23 @@ fn every_operation_answers_every_kind_of_caller_as_documented() {
 #[test]
 fn an_api_key_needs_the_scope_that_an_operation_declares() {
     let fixture = Fixture::new();
-    let key = |scopes: &[&str]| fixture.server.anyone().with_token("key", fixture.key(scopes).1);
+    check_scopes(&fixture, |scopes| fixture.server.anyone().with_token("key", fixture.key(scopes).1));
+    fixture.check();
+}
+
+#[test]
+fn a_role_needs_the_scope_that_an_operation_declares() {
+    let fixture = Fixture::new();
+    check_scopes(&fixture, |scopes| fixture.role(scopes));
+    fixture.check();
+}
+
+/// Checks that callers `with` a scope may use the operations that declare it, and that callers with all others may not.
+fn check_scopes(fixture: &Fixture, with: impl Fn(&[&str]) -> Caller) {
     for scope in Scope::ALL {
         let others = Scope::ALL.iter().filter(|other| !other.allows(*scope)).map(|other| other.name());
         let others: Vec<_> = others.collect();
-        let (with, without) = (key(&[scope.name()]), key(&others));
+        let (with, without) = (with(&[scope.name()]), with(&others));
         let mut operations = OPERATIONS.iter().filter(|operation| operation.scope == Some(*scope)).peekable();
         assert!(operations.peek().is_some(), "{scope:?}");
         for operation in operations {
@@ -123,13 +146,12 @@ fn an_api_key_needs_the_scope_that_an_operation_declares() {
             let allowed = fixture.request(operation, &with).send();
             assert!(allowed.status < 500 && allowed.status != 401 && allowed.status != 403, "{allowed:?}");
             assert_ne!(allowed.body["code"], "missing_scope", "{}: {allowed:?}", operation.name());
-            // A member whom the key has changed or removed is replaced.
+            // A member whom the caller has changed or removed is replaced.
             if operation.path.contains("/{user_id}") {
                 fixture.target.replace(fixture.member().id().to_owned());
             }
         }
     }
-    fixture.check();
 }
 
 #[test]
@@ -141,8 +163,9 @@ fn refused_callers_change_nothing() {
             Access::Anyone => false,
             // A key with all scopes may do what needs one of them.
             Access::Members | Access::Administrators if kind == Key => operation.scope.is_none(),
-            Access::Members => !matches!(kind, Member | OtherMember | Administrator),
-            Access::Administrators if kind == WeakKey => operation.path != "/import_acts",
+            Access::Members => !matches!(kind, Member | OtherMember | Administrator | Role | WeakRole),
+            Access::Administrators if kind == Role => operation.scope.is_none(),
+            Access::Administrators if matches!(kind, WeakKey | WeakRole) => operation.path != "/import_acts",
             Access::Administrators => kind != Administrator,
         };
         for (kind, caller) in callers.iter().filter(|(kind, _)| refused(*kind)) {

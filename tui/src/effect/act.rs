@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tidings_client::Service;
 use tidings_client::shown::source::brought;
+use tidings_core::account::key::Scope;
 use tidings_core::account::{BeginOtp, EnableOtp};
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::{FeedbackState, Mark};
@@ -63,6 +64,7 @@ pub(crate) enum Act {
     IssueReset { id: String },
     Blacklist { id: String, on: bool },
     Administrate { id: String, on: bool },
+    SetRole { id: String, scopes: Vec<Scope> },
     ResetMember { id: String },
     RemoveMember { id: String },
     BeginOtp { pw: Secret, code: Secret },
@@ -139,6 +141,8 @@ impl Act {
             Self::Blacklist { id, .. } => format!("{id} may sign in again."),
             Self::Administrate { id, on: true } => format!("{id} is an administrator."),
             Self::Administrate { id, .. } => format!("{id} is no longer an administrator."),
+            Self::SetRole { id, scopes } if scopes.is_empty() => format!("{id} has no role any more."),
+            Self::SetRole { id, .. } => format!("{id} has a new role."),
             Self::ResetMember { id } => format!("Reset the measured interest of {id}."),
             Self::RemoveMember { id } => format!("Removed the member {id}."),
             Self::EnableOtp { .. } => "The second factor is enabled.".to_owned(),
@@ -256,6 +260,10 @@ impl Act {
             Self::Blacklist { id, .. } => service.call(admin::PopBlacklist { user_id: id.clone() })?,
             Self::Administrate { id, on: true } => service.call(admin::Grant { user_id: id.clone() })?,
             Self::Administrate { id, .. } => service.call(admin::Revoke { user_id: id.clone() })?,
+            Self::SetRole { id, scopes } => {
+                let scopes = scopes.iter().map(ToString::to_string).collect();
+                service.call(member::SetRole { user_id: id.clone(), scopes })?;
+            }
             Self::ResetMember { id } => service.reset_measurement(id)?,
             Self::RemoveMember { id } => service.remove_member(id)?,
             Self::Export { path, sheet, replace } => sheet::write(path, sheet, *replace)?,

@@ -50,6 +50,7 @@ pub(crate) enum Action {
     PreviousField,
     Password,
     ResetCode,
+    Role,
     Preview,
     CopyText,
     CutText,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use ratatui::text::Line;
 use serde_json::{Value, json};
+use tidings_core::account::key::Scope;
 use tidings_core::account::{MemberEntry, MemberFilter};
 use tidings_core::changes::Changes;
 
@@ -17,9 +18,11 @@ use tidings_client::shown::number::count;
 
 mod detail;
 mod password;
+mod role;
 
 use detail::View;
 use password::PasswordForm;
+use role::RoleForm;
 
 /// The members.
 #[derive(Default)]
@@ -118,8 +121,14 @@ fn state(entry: &MemberEntry) -> &'static str {
     match (entry.admin, entry.blacklisted) {
         (_, 1) => "× blacklisted",
         (1, _) => "★ admin",
+        _ if !entry.scopes.is_empty() => "◆ role",
         _ => "",
     }
+}
+
+/// Returns the names of scopes.
+fn names(scopes: &[Scope]) -> String {
+    scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ")
 }
 
 impl Browse for Members {
@@ -127,8 +136,10 @@ impl Browse for Members {
 
     const KEYS: &'static Table = &keys::MEMBERS;
     const COLUMNS: &'static [Column] = &COLUMNS;
-    const EXPORTED: (&'static str, &'static [&'static str]) =
-        ("members", &["user_id", "nickname", "user_name", "user_major", "admin", "blacklisted", "date"]);
+    const EXPORTED: (&'static str, &'static [&'static str]) = (
+        "members",
+        &["user_id", "nickname", "user_name", "user_major", "admin", "blacklisted", "date", "scopes"],
+    );
     const LOADS_ABOVE: bool = true;
 
     fn id(entry: &MemberEntry) -> &str {
@@ -190,11 +201,13 @@ impl Browse for Members {
                 self.only = match self.only {
                     None => Some(MemberFilter::Admins),
                     Some(MemberFilter::Admins) => Some(MemberFilter::Blacklisted),
-                    Some(MemberFilter::Blacklisted) => None,
+                    Some(MemberFilter::Blacklisted) => Some(MemberFilter::Roles),
+                    Some(MemberFilter::Roles) => None,
                 };
                 self.load(None, ctx, out);
             }
             (Action::Password, Some(entry)) => self.base.open(PasswordForm::of(&entry)),
+            (Action::Role, Some(entry)) => self.base.open(RoleForm::of(&entry)),
             (Action::NextView, _) => self.show(self.view.next()),
             (Action::PreviousView, _) => self.show(self.view.previous()),
             (Action::GoTo, Some(entry)) => out.go = Some(Destination::Log(entry.user_id)),
@@ -204,8 +217,9 @@ impl Browse for Members {
     }
 
     fn values(&self, entry: &MemberEntry, ctx: &Ctx) -> Value {
-        let MemberEntry { user_id, nickname, user_name, user_major, admin, blacklisted, date, .. } = entry;
-        json!([user_id, nickname, user_name, user_major, admin, blacklisted, ctx.stamp(*date)])
+        let MemberEntry { user_id, nickname, user_name, user_major, admin, blacklisted, date, scopes } =
+            entry;
+        json!([user_id, nickname, user_name, user_major, admin, blacklisted, ctx.stamp(*date), names(scopes)])
     }
 
     fn copied(entry: &MemberEntry) -> (&'static str, String) {
@@ -233,6 +247,7 @@ impl Browse for Members {
         }
         if let Act::Blacklist { .. }
         | Act::Administrate { .. }
+        | Act::SetRole { .. }
         | Act::ResetMember { .. }
         | Act::RemoveMember { .. } = act
         {
@@ -258,6 +273,7 @@ impl Browse for Members {
             None => "member",
             Some(MemberFilter::Admins) => "administrator",
             Some(MemberFilter::Blacklisted) => "blacklisted member",
+            Some(MemberFilter::Roles) => "role holder",
         };
         match (self.is_searched(), self.only) {
             (true, Some(_)) => format!("{}{more} found", count(n, kind)),

@@ -90,10 +90,11 @@ impl Fields {
     pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
         let is_set = self.list.get(self.focus).is_some_and(|_| self.is_set(self.focus));
         match self.list.get_mut(self.focus) {
-            Some(Field { is_toggle: true, input, .. }) => {
+            Some(Field { is_toggle: true, input, problem, .. }) => {
                 let flips = matches!(key.code, KeyCode::Char(' ') | KeyCode::Left | KeyCode::Right);
                 if flips {
                     *input = Input::new(if is_set { NO } else { YES });
+                    *problem = None;
                 }
                 flips
             }

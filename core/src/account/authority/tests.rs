@@ -190,7 +190,7 @@ fn a_key_does_not_become_an_administrator_by_the_roster() {
     let report = roster(&key, "S01,Lee,new password\ns02,Kim,new password\ns01,Lee,old password\n");
     assert_eq!((report.updated, report.skipped, report.errors.len()), (Some(0), 0, 3), "{report:?}");
     // The right password of an administrator is refused like a wrong one.
-    let reason = "id is that of a member: an API key does not change this entry";
+    let reason = "id is that of a member: only an administrator changes this entry";
     assert!(report.errors.iter().all(|error| error.reason == reason), "{report:?}");
     for id in ["s01", "s02"] {
         assert!(sign_in_up(&service, id, "new password", None).is_err());

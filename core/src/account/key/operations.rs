@@ -1,13 +1,11 @@
 //! The operations on API keys.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    EXPIRED, KEYS_MAX, KeyHash, Keys, NAME, NAME_RULE, NAME_TAKEN, NO_SCOPE, NewKey, SCOPE_RULE, Scope,
-    TOO_MANY, generate, sql,
+    EXPIRED, KEYS_MAX, KeyHash, Keys, NAME, NAME_RULE, NAME_TAKEN, NO_SCOPE, NewKey, Scope, Scopes, TOO_MANY,
+    generate, sql,
 };
 use crate::audit::trail::{Action, Entry};
 use crate::base::text;
@@ -38,7 +36,7 @@ impl Operation for List {
 
 /// Make an API key, which a program sends in place of a token
 ///
-/// The key is not shown again. Only a person makes keys: an API key cannot.
+/// The key is not shown again. Only administrators make keys: no API key and no role allows it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = KeyFields)]
 pub struct Add {
@@ -60,9 +58,7 @@ impl Operation for Add {
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<NewKey> {
         let (identity, now) = (caller.identify(tidings), tidings.now());
         let name = text::name(self.name.trim(), NAME).ok_or(NAME_RULE);
-        let scope = |name: &String| name.parse().map_err(|_| SCOPE_RULE);
-        let scopes =
-            self.scopes.iter().map(scope).collect::<Result<BTreeSet<Scope>, Problem>>().map(Vec::from_iter);
+        let scopes = Scopes::parse(&self.scopes);
         let expires = self.expires.as_deref().filter(|text| !text.is_empty());
         let expires = expires.map(super::expiry).transpose();
         let (id, key) = (ObjectId::new(tidings.clock()), generate());
@@ -74,16 +70,13 @@ impl Operation for Add {
             let expires = *expires.as_ref().map_err(rule)?;
             let scopes = scopes.as_ref().map_err(rule)?;
             let name = name.as_ref().map_err(rule)?;
-            if scopes.is_empty() {
-                return Err(Error::BadRequest(NO_SCOPE));
-            }
+            let names = scopes.stored().ok_or(Error::BadRequest(NO_SCOPE))?;
             if expires.is_some_and(|end| end <= now) {
                 return Err(Error::BadRequest(EXPIRED));
             }
             if sql::count(tx)? >= KEYS_MAX {
                 return Err(Error::BadRequest(TOO_MANY));
             }
-            let names = sql::names(scopes);
             match sql::insert(tx, &admin, &id.to_string(), name, hash, &names, now, expires) {
                 Err(StoreError::Duplicate) => return Err(Error::BadRequest(NAME_TAKEN)),
                 inserted => inserted?,

@@ -2,20 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Key, KeyHash, KeyRecord, Scope};
+use super::{Key, KeyHash, KeyRecord, Scopes};
 use crate::account::Admin;
 use crate::base::clock::Timestamp;
 use crate::store::{StoreError, Tx};
-
-/// Returns the names of scopes as they are stored.
-pub(super) fn names(scopes: &[Scope]) -> String {
-    scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(" ")
-}
-
-/// Returns the scopes with these names. A scope of a newer program allows nothing here.
-fn scopes(names: &str) -> Vec<Scope> {
-    names.split_whitespace().filter_map(|name| name.parse().ok()).collect()
-}
 
 /// Returns the key with this hash. It may have expired.
 pub(crate) fn find(tx: &mut dyn Tx, key: KeyHash) -> Result<Option<KeyRecord>, StoreError> {
@@ -25,7 +15,7 @@ pub(crate) fn find(tx: &mut dyn Tx, key: KeyHash) -> Result<Option<KeyRecord>, S
     Ok(Some(KeyRecord {
         id: Arc::from(id),
         name: Arc::from(name),
-        scopes: scopes(&row.take::<String>(2)?),
+        scopes: Scopes::of_stored(row.take::<Option<String>>(2)?.as_deref()),
         expires: row.take(3)?,
         last_used: row.take(4)?,
     }))
@@ -76,7 +66,7 @@ pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Key>, StoreErro
         Ok(Key {
             id: row.take(0)?,
             name: row.take(1)?,
-            scopes: scopes(&row.take::<String>(2)?),
+            scopes: Scopes::of_stored(row.take::<Option<String>>(2)?.as_deref()).into(),
             date: row.take(3)?,
             expires: row.take(4)?,
             last_used: row.take(5)?,

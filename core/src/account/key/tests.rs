@@ -49,7 +49,7 @@ fn a_key_may_do_what_its_scopes_allow_and_nothing_else() {
     let lines = main_info::Draft { new_info_1: Some("One".into()), new_info_2: None };
     let refused = service.call(&key, main_info::Update { draft: lines.clone() }).unwrap_err();
     assert!(matches!(refused, Error::MissingScope(Scope::Front)), "{refused:?}");
-    assert_eq!(refused.message(), "this needs an API key with the scope front");
+    assert_eq!(refused.message(), "this needs an API key or a role with the scope front");
     assert_eq!((refused.to_string().as_str(), refused.problem().code), ("Not admin", Code::MissingScope));
     assert_eq!(refusal(service.call(&key, feedback::ListAll {})), "Not admin");
     assert_eq!(refusal(service.call(&key, crate::member::Remove { user_id: "nobody".into() })), "Not admin");

@@ -48,8 +48,8 @@ pub struct EnrolmentCode {
 
 /// Issue a code with which a member sets up a second factor where administrators need one
 ///
-/// The code works once and for an hour, and replaces an earlier one. Administrators cannot issue one to themselves. Only a
-/// person does this: an API key cannot.
+/// The code works once and for an hour, and replaces an earlier one. Administrators cannot issue one to themselves. Only
+/// administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssueOtp {
     /// The id of the member

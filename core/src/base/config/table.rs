@@ -167,7 +167,7 @@ const ACCOUNTS: &[Setting<Config>] = &[
         "require-otp",
         Form::Flag,
         field!(Config, require_otp),
-        "Administrators need a second factor to act as administrators over HTTP, and an enrolment code to set one up",
+        "Administrators and members with a role need a second factor to administer over HTTP, and an enrolment code to set one up",
     ),
     Setting::new("id-min", CHARACTERS, field!(Config, id_length.min), "The fewest characters of an id"),
     Setting::new("id-max", CHARACTERS, field!(Config, id_length.max), "The most characters of an id"),

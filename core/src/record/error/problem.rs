@@ -50,7 +50,7 @@ codes! {
     BadToken = "bad_token",
     /// The caller is a member, but the operation is for administrators or for another member.
     NotAdmin = "not_admin",
-    /// The API key lacks the scope that the operation needs.
+    /// The API key, or the role of the member, lacks the scope that the operation needs.
     MissingScope = "missing_scope",
     /// Another API key has the name.
     NameTaken = "name_taken",
@@ -76,7 +76,7 @@ codes! {
     WrongOtp = "wrong_otp",
     /// The code for a new password is wrong, was used before, or has expired.
     WrongCode = "wrong_code",
-    /// Administrators need a second factor, and the session of the caller gave no code of one.
+    /// Administrators and members with a role need a second factor, and the session of the caller gave no code of one.
     SecondFactorNeeded = "second_factor_needed",
     /// The member is blacklisted.
     Blacklisted = "blacklisted",
@@ -162,7 +162,7 @@ impl Problem {
         Self { code: Code::InvalidValue, field: Some(field), message: Message::Nickname(bounds) }
     }
 
-    /// Returns the problem of an API key without this scope.
+    /// Returns the problem of an API key or a member without this scope.
     pub const fn scope(scope: Scope) -> Self {
         Self { code: Code::MissingScope, field: None, message: Message::Scope(scope) }
     }
@@ -193,7 +193,7 @@ impl Problem {
             Message::Nickname(Bounds { min, max }) => {
                 format!("a nickname has {min} to {max} visible characters on one line").into()
             }
-            Message::Scope(scope) => format!("this needs an API key with the scope {scope}").into(),
+            Message::Scope(scope) => format!("this needs an API key or a role with the scope {scope}").into(),
             Message::Line(line, text) => format!("line {line}: {text}").into(),
         }
     }

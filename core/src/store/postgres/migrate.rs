@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 29] = [
+const STEPS: [Step; 30] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -61,6 +61,8 @@ const STEPS: [Step; 29] = [
     Step::new(include_str!("0027_sources.sql"), 26),
     Step::new(include_str!("0028_hubs.sql"), 26),
     Step::new(include_str!("0029_reset_code.sql"), 26),
+    // To earlier programs, members with a role are as all others.
+    Step::new(include_str!("0030_roles.sql"), 26),
 ];
 
 /// The schema version of this program: the number of its steps.

@@ -5,9 +5,10 @@
 
 use serde::Serialize;
 
-use crate::account::{Operator, fold};
+use crate::account::{Operator, Scopes, find, fold, role};
 use crate::audit::trail::{self, Action, Entry, Origin};
 use crate::base::clock::Timestamp;
+use crate::record::scope::Scope;
 use crate::store::inspect::{Inspected, InspectedFile};
 use crate::store::{StoreError, Topic, Tx};
 
@@ -18,6 +19,8 @@ pub struct RevokedAgain {
     pub keys: Vec<String>,
     /// The ids of members who were administrators.
     pub administrators: Vec<String>,
+    /// The ids of members whose roles had more scopes.
+    pub roles: Vec<String>,
     /// The ids of members who are blacklisted.
     pub blacklisted: Vec<String>,
     /// The names of webhooks, which are removed with their deliveries.
@@ -27,8 +30,8 @@ pub struct RevokedAgain {
 impl RevokedAgain {
     /// Returns whether nothing was revoked.
     pub fn is_empty(&self) -> bool {
-        let Self { keys, administrators, blacklisted, webhooks } = self;
-        [keys, administrators, blacklisted, webhooks].iter().all(|names| names.is_empty())
+        let Self { keys, administrators, roles, blacklisted, webhooks } = self;
+        [keys, administrators, roles, blacklisted, webhooks].iter().all(|names| names.is_empty())
     }
 }
 
@@ -73,6 +76,21 @@ pub(super) fn revoke_again(
             again.administrators.push(id);
         }
     }
+    for (key, id, salt, scopes) in sql::roles(tx)? {
+        let proof = salt.map(|salt| trail::proof(&salt, &id));
+        let left = old.read(|old| {
+            let now = find(old, &id)?.map(|member| member.scopes).unwrap_or_default();
+            let lost = if continues { Scope::ALL.to_vec() } else { sql::lost(old, proof.as_deref())? };
+            Ok::<_, StoreError>(scopes.filtered(|scope| now.allow(scope) || !lost.contains(&scope)))
+        })?;
+        if left != scopes {
+            let (before, after) = (scopes.stored(), left.stored());
+            role::sql::set(tx, key, &left)?;
+            let entry = Entry::new(Action::MemberRole).on_member(key);
+            operator.record(tx, origin, entry.change(before.as_deref(), after.as_deref()))?;
+            again.roles.push(id);
+        }
+    }
     for (folded, date) in old.read(sql::blacklisted)? {
         if let Some((key, id)) = sql::not_blacklisted(tx, &folded)? {
             let sql = "UPDATE member SET blacklisted = $2 WHERE key = $1";
@@ -89,7 +107,7 @@ pub(super) fn revoke_again(
 }
 
 mod sql {
-    use super::{Action, StoreError, Timestamp, Tx, trail};
+    use super::{Action, Scope, Scopes, StoreError, Timestamp, Tx, trail};
     use crate::record::id::MemberKey;
 
     /// Returns whether the database has this record of the audit trail, or has had it.
@@ -144,6 +162,20 @@ mod sql {
         rows.map(|mut row| Ok((row.take(0)?, row.take(1)?, row.take(2)?))).collect()
     }
 
+    /// Returns the members with a role: their keys, ids, salts and scopes.
+    pub(super) fn roles(
+        tx: &mut dyn Tx,
+    ) -> Result<Vec<(MemberKey, String, Option<String>, Scopes)>, StoreError> {
+        let sql = "SELECT m.key, m.id, i.salt, m.scopes FROM member m
+                   LEFT JOIN audit_identity i ON i.member = m.key WHERE m.scopes IS NOT NULL ORDER BY m.folded";
+        let rows = tx.rows(sql, &[])?.into_iter();
+        rows.map(|mut row| {
+            let scopes = Scopes::of_stored(row.take::<Option<String>>(3)?.as_deref());
+            Ok((row.take(0)?, row.take(1)?, row.take(2)?, scopes))
+        })
+        .collect()
+    }
+
     pub(super) fn is_administrator(tx: &mut dyn Tx, folded: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM member WHERE folded = $1 AND admin IS NOT NULL";
         Ok(tx.row(sql, &[folded.into()])?.is_some())
@@ -156,6 +188,25 @@ mod sql {
         let actions = [Action::AdminRevoke, Action::MemberRemove].map(|action| action.name().into());
         let [revoke, remove] = actions;
         Ok(tx.row(sql, &[proof.into(), revoke, remove])?.is_some())
+    }
+
+    /// Returns the scopes that this member's role has lost, as the audit trail tells: all if the member was removed.
+    pub(super) fn lost(tx: &mut dyn Tx, proof: Option<&str>) -> Result<Vec<Scope>, StoreError> {
+        let Some(proof) = proof else { return Ok(Vec::new()) };
+        let sql = "SELECT action, old_value, new_value FROM audit
+                   WHERE subject_proof = $1 AND action IN ($2, $3)";
+        let [role, remove] = [Action::MemberRole, Action::MemberRemove].map(Action::name);
+        let mut lost = Vec::new();
+        for mut row in tx.rows(sql, &[proof.into(), role.into(), remove.into()])? {
+            if row.take::<String>(0)? == remove {
+                return Ok(Scope::ALL.to_vec());
+            }
+            let [before, after] = [row.take::<Option<String>>(1)?, row.take::<Option<String>>(2)?];
+            let [before, after] = [before, after].map(|names| Scopes::of_stored(names.as_deref()));
+            let is_lost = |scope: &Scope| before.allow(*scope) && !after.allow(*scope);
+            lost.extend(Scope::ALL.iter().copied().filter(is_lost));
+        }
+        Ok(lost)
     }
 
     /// Returns the blacklisted members, by their folded ids, and since when they are.

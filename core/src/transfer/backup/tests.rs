@@ -256,6 +256,11 @@ fn an_open_database_is_not_replaced() {
     assert_eq!(titles(&database), ["one"]);
 }
 
+fn set_role(service: &Service, id: &str, scopes: &str) {
+    let scopes = scopes.split_whitespace().map(str::to_owned).collect();
+    service.call(&Caller::Operator, crate::member::SetRole { user_id: id.into(), scopes }).unwrap();
+}
+
 #[test]
 fn what_was_revoked_since_the_backup_stays_revoked() {
     only_on_sqlite!("backups are copies of the file");
@@ -264,7 +269,12 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     for id in ["ann", "ben", "cid", "dan"] {
         service.admin(id);
     }
-    service.member("eve");
+    for id in ["eve", "fay", "gus"] {
+        service.member(id);
+    }
+    for (id, scopes) in [("eve", "members"), ("fay", "posts notices"), ("gus", "front")] {
+        set_role(&service, id, scopes);
+    }
     let add = |name: &str| {
         let scopes = vec![Scope::Posts.name().into()];
         service.call(operator, key::Add { name: name.into(), scopes, expires: None }).unwrap().key
@@ -287,11 +297,14 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     service.call(operator, admin::Revoke { user_id: "ben".into() }).unwrap();
     service.call(operator, crate::member::Remove { user_id: "cid".into() }).unwrap();
     service.call(operator, admin::PushBlacklist { user_id: "eve".into() }).unwrap();
+    set_role(&service, "fay", "posts front");
+    set_role(&service, "gus", "front members");
     let Service { tidings, database: _dir } = service;
     drop(tidings);
     let expected = RevokedAgain {
         keys: vec!["lost".into()],
         administrators: vec!["ben".into(), "cid".into()],
+        roles: vec!["fay".into()],
         blacklisted: vec!["eve".into()],
         webhooks: vec!["lost hook".into()],
     };
@@ -307,6 +320,11 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     let admins = tidings.call(operator, admin::List {}).unwrap().admins;
     assert_eq!(admins.into_iter().map(|admin| admin.user_id).collect::<Vec<_>>(), ["ann", "dan"]);
     assert!(tidings.call(operator, crate::audit::Verify { head: None }).unwrap().intact);
+    let role = |id: &str| {
+        let role = tidings.call(operator, crate::member::GetRole { user_id: id.into() }).unwrap();
+        role.scopes.into_iter().map(Scope::name).collect::<Vec<_>>()
+    };
+    assert_eq!([role("eve"), role("fay"), role("gus")], [["members"], ["posts"], ["front"]]);
     drop(tidings);
     // That the replaced database lacks a key does not mean that it was revoked: the later backup was made before.
     assert_eq!(put(&database, &second).unwrap().revoked, Some(expected));

@@ -72,8 +72,7 @@ fn a_restore_names_what_it_revokes_again() {
     assert_eq!(admin.get("/revoke_admin/ann").outcome(), "200 success");
     assert!(server.stop().status.success());
     let object = server.cli(["--json", "restore", "copy.db", "--yes"]).succeeded().json();
-    let expected =
-        json!({ "keys": ["script"], "administrators": ["ann"], "blacklisted": [], "webhooks": [] });
+    let expected = json!({ "keys": ["script"], "administrators": ["ann"], "roles": [], "blacklisted": [], "webhooks": [] });
     assert_eq!(object["revoked"], expected);
     let restored = server.cli(["restore", "copy.db", "--yes"]).succeeded();
     for line in ["API keys, revoked since the backup and again now: script.", "and again now: ann."] {

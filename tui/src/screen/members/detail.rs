@@ -5,7 +5,7 @@ use tidings_core::account::MemberEntry;
 use tidings_core::analysis::LogEntry;
 use tidings_core::profile::PostRecord;
 
-use super::state;
+use super::{names, state};
 use crate::effect::Member;
 use crate::problem::Problem;
 use crate::screen::Ctx;
@@ -96,6 +96,7 @@ fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(St
                 ("since", ctx.stamp(entry.date)),
                 ("last seen", latest),
                 ("state", if state(entry).is_empty() { "member" } else { state(entry) }.to_owned()),
+                ("role", names(&entry.scopes)),
                 ("auto login", if member.auto_login { "on" } else { "off" }.to_owned()),
                 ("likes", number(lists.fav_list.as_ref().map_or(0, Vec::len))),
                 ("views", number(lists.view_list.as_ref().map_or(0, Vec::len))),

@@ -1,6 +1,8 @@
-//! Tests of the forms: a post, and a new password of a member.
+//! Tests of the forms: a post, and a new password and the role of a member.
 
+use tidings_core::account::key::Scope;
 use tidings_core::account::{ResetPassword, SignIn};
+use tidings_core::member::GetRole;
 use tidings_core::post::{self, GetPost};
 
 use super::*;
@@ -185,6 +187,36 @@ fn a_code_for_a_new_password_stays_until_it_is_closed() {
     let form = ResetPassword { code: code.to_owned(), new_pw_check: new_pw.clone(), new_pw };
     stage.tidings.call(&Caller::Guest, form).unwrap();
     assert!(signs_in(&stage, "a new horse"));
+}
+
+#[test]
+fn a_role_is_chosen_from_the_scopes() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    let role = |stage: &Stage| {
+        let role = stage.tidings.call(&Caller::Operator, GetRole { user_id: "ben".into() }).unwrap();
+        role.scopes.into_iter().map(Scope::name).collect::<Vec<_>>()
+    };
+    stage.keys(&["4", "Down", "r"]);
+    stage.sees("The role of ben");
+    stage.sees("“yes” allows to insert, change and remove notices, and read hidden ones.");
+    stage.keys(&[" ", "Down", "Down", " "]);
+    for (columns, rows) in SIZES {
+        stage.resize(columns, rows);
+        insta::assert_snapshot!(format!("role_{columns}x{rows}"), stage.seen());
+    }
+    stage.keys(&["Enter"]);
+    stage.sees("✓ ben has a new role.");
+    stage.sees("◆ role");
+    assert_eq!(role(&stage), ["notices", "posts:import"]);
+    stage.keys(&["Enter"]);
+    stage.sees("notices, posts:import");
+    stage.keys(&["Left", "r", "Enter"]);
+    stage.sees("Nothing was changed.");
+    stage.keys(&["r", " ", "Esc"]);
+    assert_eq!(role(&stage), ["notices", "posts:import"]);
+    stage.keys(&["r", " ", "Tab", "Tab", "Left", "Enter"]);
+    stage.sees("✓ ben has no role any more.");
+    assert_eq!(role(&stage), [""; 0]);
 }
 
 #[test]

@@ -1,0 +1,107 @@
+//! Roles: what members may administer without being administrators.
+//!
+//! The role of a member is a set of scopes, which allow what they allow an API key: an editor has `notices`, an analyst
+//! `analytics:read`. It is read with the member's row, so that a change counts from the next transaction on. Only
+//! administrators in person and the operator set roles. An administrator may have a role; it has no effect until the rights of
+//! administrators are revoked.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Caller, Scopes, find, fold};
+
+use crate::Tidings;
+use crate::audit::trail::{Action, Entry};
+use crate::record::error::{Error, Result};
+use crate::record::operation::{Access, Failure, Operation, Spec};
+use crate::record::scope::Scope;
+use crate::store::Isolation;
+
+#[cfg(test)]
+mod tests;
+
+const GROUP: &str = "admin";
+
+/// The role of a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Role {
+    /// What the member may do besides what every member may; empty without a role. An administrator may do everything,
+    /// whatever the role is.
+    #[schema(value_type = Vec<Scope>, max_items = 100)]
+    pub scopes: Vec<Scope>,
+}
+
+/// Get a member's role
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GetRole {
+    /// The id of the member
+    #[schema(min_length = 1, examples("ann"))]
+    pub user_id: String,
+}
+
+impl Operation for GetRole {
+    type Answer = Role;
+    const SPEC: Spec = Spec::get(GROUP, "/get_member_role/{user_id}", Access::Own(Scope::MembersRead))
+        .or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Role> {
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            identity.admin_or_own(tx, Scope::MembersRead, Some(&fold(&self.user_id)))?;
+            let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+            Ok(Role { scopes: member.scopes.into() })
+        })
+    }
+}
+
+/// Set a member's role; idempotent
+///
+/// The member may then do what the scopes allow an API key, from the next request on, also with an earlier token. Only
+/// administrators do this: no key and no role allows it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = RoleFields)]
+pub struct SetRole {
+    /// The id of the member
+    #[schema(min_length = 1, examples("ann"))]
+    pub user_id: String,
+    /// What the member may do besides what every member may: names of scopes. None remove the role.
+    #[schema(value_type = Vec<Scope>, max_items = 100)]
+    pub scopes: Vec<String>,
+}
+
+impl Operation for SetRole {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::post(GROUP, "/set_member_role/{user_id}", Access::Persons).or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let identity = caller.identify(tidings);
+        let scopes = Scopes::parse(&self.scopes);
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.administrator(tx)?;
+            let scopes = scopes.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
+            let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+            if member.scopes == *scopes {
+                return Ok(());
+            }
+            sql::set(tx, member.key, scopes)?;
+            let (before, after) = (member.scopes.stored(), scopes.stored());
+            let entry = Entry::new(Action::MemberRole).on_member(member.key);
+            Ok(admin.record(tx, entry.change(before.as_deref(), after.as_deref()))?)
+        })
+    }
+}
+
+pub(crate) mod sql {
+    use super::Scopes;
+    use crate::record::id::MemberKey;
+    use crate::store::{StoreError, Topic, Tx};
+
+    /// Sets the scopes of a member's role. Its callers are administrators, and the operator who restores a backup.
+    pub(crate) fn set(tx: &mut dyn Tx, key: MemberKey, scopes: &Scopes) -> Result<(), StoreError> {
+        let stored = scopes.stored();
+        tx.run("UPDATE member SET scopes = $2 WHERE key = $1", &[key.into(), stored.as_ref().into()])?;
+        tx.touch(Topic::Members);
+        Ok(())
+    }
+}
