@@ -191,7 +191,10 @@ fn a_member_with_a_role_uses_the_commands_of_its_scopes() {
     let _ = run(&["notice", "add", "--title", "Closed", "--post", "On Friday."]).succeeded();
     server.member("mallory");
     let _ = run(&["member", "remove", "mallory", "--yes"]).succeeded();
-    assert_refused(&run(&["post", "remove", "6560c1a2ffeeddccbbaa0001", "--yes"]), 1, "Not admin");
+    let _ = server.member("trent");
+    let _ = run(&["--as", "ann", "member", "remove", "trent", "--yes"]).succeeded();
+    // A command that would be refused does not ask whether it should go on.
+    assert_refused(&run(&["--as", "ann", "post", "remove", "6560c1a2ffeeddccbbaa0001"]), 1, "Not admin");
     assert_refused(&run(&["member", "role", "ann", "posts"]), 1, "Not admin");
     let _ = server.cli(["member", "role", "ann", "--none"]).succeeded();
     assert_refused(&run(&["notice", "add", "--title", "Closed", "--post", "Again."]), 1, "Not admin");

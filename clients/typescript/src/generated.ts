@@ -1476,7 +1476,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List what administrators, operators, API keys and members with a role have done, latest first
+         * List the records of the audit trail, latest first
          * @description For administrators.
          */
         readonly get: operations["get_audit"];

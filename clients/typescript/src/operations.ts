@@ -354,7 +354,7 @@ export abstract class Operations {
         return this.call("exportSources", undefined, options);
     }
 
-    /** List what administrators, operators, API keys and members with a role have done, latest first. For administrators. `GET /get_audit` */
+    /** List the records of the audit trail, latest first. For administrators. `GET /get_audit` */
     getAudit(input?: Input<"getAudit">, options?: CallOptions): Answer<"getAudit"> {
         return this.call("getAudit", input, options);
     }

@@ -162,10 +162,11 @@ mod sql {
         rows.map(|mut row| Ok((row.take(0)?, row.take(1)?, row.take(2)?))).collect()
     }
 
-    /// Returns the members with a role: their keys, ids, salts and scopes.
-    pub(super) fn roles(
-        tx: &mut dyn Tx,
-    ) -> Result<Vec<(MemberKey, String, Option<String>, Scopes)>, StoreError> {
+    /// A member with a role: the key, the id, the salt and the scopes.
+    type RoleHolder = (MemberKey, String, Option<String>, Scopes);
+
+    /// Returns the members with a role.
+    pub(super) fn roles(tx: &mut dyn Tx) -> Result<Vec<RoleHolder>, StoreError> {
         let sql = "SELECT m.key, m.id, i.salt, m.scopes FROM member m
                    LEFT JOIN audit_identity i ON i.member = m.key WHERE m.scopes IS NOT NULL ORDER BY m.folded";
         let rows = tx.rows(sql, &[])?.into_iter();

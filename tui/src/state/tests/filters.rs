@@ -27,6 +27,8 @@ fn administrators_and_blacklisted_members_are_listed_alone() {
     stage.keys(&["/", "ann"]);
     stage.sees("There are none. f lists the next kind");
     stage.keys(&["Esc", "f"]);
+    stage.sees("0 role holders");
+    stage.keys(&["f"]);
     stage.sees("3 members");
 }
 
