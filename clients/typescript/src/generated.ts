@@ -706,6 +706,29 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/issue_pw_reset/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Issue a code with which a member who has forgotten their password chooses a new one
+         * @description The code works once and for an hour, and replaces an earlier one. It ends when the password changes or the member is signed out
+         *     everywhere. Administrators cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["issue_pw_reset"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/get_member_role/{user_id}": {
         readonly parameters: {
             readonly query?: never;
@@ -6259,6 +6282,23 @@ export interface components {
             /** @description The name of the events that are left out: read the data again. */
             readonly event: components["schemas"]["Kind"];
         };
+        readonly ResetPasswordFields: {
+            /**
+             * @description The code.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly code: string;
+            /**
+             * @description The new password, 8 to 128 characters.
+             * @example another long sentence
+             */
+            readonly new_pw: string;
+            /**
+             * @description The new password again.
+             * @example another long sentence
+             */
+            readonly new_pw_check: string;
+        };
         /** @description The role of a member. */
         readonly Role: {
             /**
@@ -7719,6 +7759,26 @@ export interface components {
         readonly Success_RecoveryCodes: {
             /** @description Ten codes. Each replaces a code of the authenticator once. */
             readonly recovery_codes: readonly string[];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_ResetCode: {
+            /**
+             * @description The code, which is not shown again.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly code: string;
+            /**
+             * Format: date-time
+             * @description The time at which it expires.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly expires: string;
         } & {
             /**
              * @description `success`.
@@ -9816,6 +9876,39 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly issue_pw_reset: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_ResetCode"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];

@@ -174,6 +174,11 @@ export abstract class Operations {
         return this.call("setMemberPassword", input, options);
     }
 
+    /** Issue a code with which a member who has forgotten their password chooses a new one. For administrators. `GET /issue_pw_reset/{user_id}` */
+    issuePwReset(input: Input<"issuePwReset">, options?: CallOptions): Answer<"issuePwReset"> {
+        return this.call("issuePwReset", input, options);
+    }
+
     /** Get a member's role. For administrators, and for members about themselves. `GET /get_member_role/{user_id}` */
     getMemberRole(input: Input<"getMemberRole">, options?: CallOptions): Answer<"getMemberRole"> {
         return this.call("getMemberRole", input, options);
