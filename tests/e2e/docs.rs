@@ -53,8 +53,8 @@ fn the_table_of_routes_has_every_route_and_who_may_call_it() {
         }
     }
     let mut documented = BTreeMap::new();
-    let pages =
-        ["docs/api.md", "docs/administration.md", "docs/notices.md", "docs/sources.md"].map(Page::named);
+    let pages = ["api", "administration", "notices", "reports", "sources"]
+        .map(|name| Page::named(&format!("docs/{name}.md")));
     for cells in pages.iter().flat_map(|page| table_rows(&page.text)) {
         let route = cells[0].trim_matches('`').to_owned();
         if route.starts_with("GET /") || route.starts_with("POST /") {
