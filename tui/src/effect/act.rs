@@ -234,17 +234,7 @@ impl Act {
             Self::SaveSource { target, fields } => {
                 return save_source(service, target.clone(), source::Add::clone(fields));
             }
-            Self::FetchSource { id, name } => {
-                let fetched = service.call(source::Fetch { source_obi: id.clone() })?;
-                if let Some(error) = &fetched.error {
-                    return Err(Problem::new(format!("“{name}” could not be fetched: {error}.")));
-                }
-                let unread = match fetched.errors.len() {
-                    0 => String::new(),
-                    unread => format!(", {unread} unreadable"),
-                };
-                return Ok(Some(format!("{}{unread} in “{name}”.", brought(&fetched))));
-            }
+            Self::FetchSource { id, name } => return fetch_source(service, id, name),
             Self::PauseSource { id, on, .. } => {
                 let source_obi = id.clone();
                 if *on {
@@ -270,6 +260,19 @@ impl Act {
         }
         Ok(None)
     }
+}
+
+/// Fetches a source, and says what it has brought.
+fn fetch_source(service: &Service, id: &str, name: &str) -> Result<Saved, Problem> {
+    let fetched = service.call(source::Fetch { source_obi: id.to_owned() })?;
+    if let Some(error) = &fetched.error {
+        return Err(Problem::new(format!("“{name}” could not be fetched: {error}.")));
+    }
+    let unread = match fetched.errors.len() {
+        0 => String::new(),
+        unread => format!(", {unread} unreadable"),
+    };
+    Ok(Some(format!("{}{unread} in “{name}”.", brought(&fetched))))
 }
 
 /// Adds a source, or changes one.
