@@ -8,8 +8,8 @@ use crate::global::{Color, Global, color};
 use crate::profile::login;
 use crate::{
     act, admin, analysis, audit, backup, bench, blacklist, check, complete, demo, describe, feed, feedback,
-    front, help, init, key, member, notice, otp, post, profile, roster, search, settings, source, store, tui,
-    webhook, words,
+    front, help, init, key, mail, member, notice, otp, post, profile, roster, search, settings, source,
+    store, tui, webhook, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, on SQLite or PostgreSQL.
@@ -86,6 +86,9 @@ pub(crate) enum Command {
     /// Manage API keys, with which programs administer
     #[command(subcommand)]
     Key(key::Key),
+    /// Show the mail that was not sent, and send a test
+    #[command(subcommand)]
+    Mail(mail::Mail),
     /// Manage webhooks, which tell other systems about notices and feedback
     #[command(subcommand)]
     Webhook(webhook::Webhook),

@@ -33,10 +33,18 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
     let settings = Settings::default().complete(global.config.as_deref())?;
     let database = database::location(global, &settings);
     let out = Output::new(global);
-    let config = settings.core_with(&["token-key-file", "popular-like-weight"])?;
+    let config = settings.core_with(&[
+        "token-key-file",
+        "popular-like-weight",
+        "smtp-url",
+        "smtp-password-file",
+        "smtp-ca",
+        "mail-from",
+    ])?;
     let context = Context {
         key: config.token_key_file.as_deref(),
         like_weight: config.feed.like_weight,
+        mail: config.mail.is_on().then_some(&config.mail),
         ..Context::default()
     };
     let check = |stop: &CancelFlag| run_checks(operator, &database, &context, stop);

@@ -60,6 +60,7 @@ const ARGUMENTS: &[(&str, &str, Kind)] = &[
     ("webhook rotate", "webhook", Kind::Webhook),
     ("webhook test", "webhook", Kind::Webhook),
     ("webhook retry", "delivery", Kind::Delivery),
+    ("mail retry", "mail", Kind::Mail),
     ("source show", "source", Kind::Source),
     ("source edit", "source", Kind::Source),
     ("source edit", "topic", Kind::Topic),

@@ -57,8 +57,13 @@ pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
 
 fn sign_up(session: &Session, id: &str, args: &Init) -> Result<(), Failure> {
     let pw = password::new(&args.password, || session.service.password_rule())?;
-    let form =
-        SignUp { id: id.to_owned(), pw: pw.to_string(), pw_check: pw.to_string(), nickname: id.to_owned() };
+    let form = SignUp {
+        id: id.to_owned(),
+        pw: pw.to_string(),
+        pw_check: pw.to_string(),
+        nickname: id.to_owned(),
+        email: None,
+    };
     let (tidings, caller) = session.database()?;
     Ok(admin::sign_up(tidings, caller, &form)?)
 }

@@ -35,6 +35,7 @@ mod init;
 mod input;
 mod interrupt;
 mod key;
+mod mail;
 mod member;
 mod misuse;
 mod next_steps;
@@ -111,6 +112,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Admin(command) => admin::run(&Session::open(global)?, &command),
         Command::Blacklist(command) => blacklist::run(&Session::open(global)?, &command),
         Command::Key(command) => key::run(&Session::open(global)?, &command),
+        Command::Mail(command) => mail::run(&Session::open(global)?, &command),
         Command::Webhook(command) => webhook::run(&Session::open(global)?, &command),
         Command::Audit(command) => audit::run(&Session::open(global)?, &command),
         Command::Notice(command) => notice::run(&Session::open(global)?, &command),

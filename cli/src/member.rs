@@ -21,6 +21,7 @@ use crate::password::{self, Password};
 use crate::session::{Session, unknown};
 
 mod change_password;
+mod email;
 mod list;
 mod role;
 mod sessions;
@@ -38,6 +39,9 @@ pub(crate) enum Member {
         /// The displayed name
         #[arg(long, value_name = "N", allow_hyphen_values = true)]
         nickname: String,
+        /// An e-mail address, which a mail with a code confirms
+        #[arg(long)]
+        email: Option<String>,
         /// Print the member's access token
         #[arg(long)]
         token: bool,
@@ -113,6 +117,24 @@ pub(crate) enum Member {
                       Example: tidings member new-password --server https://tidings.example.org"
     )]
     NewPassword(Password),
+    /// Ask for a mail with a code, with which a member who has forgotten their password chooses a new one
+    #[command(
+        after_help = "Example: tidings member forgotten ann@example.org --server https://tidings.example.org"
+    )]
+    Forgotten {
+        /// The id of the member, or their address
+        id: String,
+    },
+    /// Show the e-mail address of the member who is acting
+    #[command(after_help = "Example: tidings --as ann member email")]
+    Email,
+    /// Give the member who is acting another e-mail address, which a mail with a code confirms
+    #[command(after_help = "Example: tidings --as ann member set-email ann@example.org")]
+    SetEmail(email::NewEmail),
+    /// Confirm the e-mail address with the code of the mail
+    #[command(after_help = "With --password-stdin or --password-file the code is read from there.\n\n\
+                      Example: tidings --as ann member confirm-email")]
+    ConfirmEmail(Password),
     /// Show where a member is signed in, the device that was used last first
     #[command(after_help = "Example: tidings member sessions ann")]
     Sessions {
@@ -209,9 +231,15 @@ pub(crate) struct Credentials {
 pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     match command {
-        Member::SignUp { id, nickname, token: prints_token, password } => {
+        Member::SignUp { id, nickname, email, token: prints_token, password } => {
             let pw = password::new(password, || service.password_rule())?.to_string();
-            let form = SignUp { id: id.clone(), pw_check: pw.clone(), pw, nickname: nickname.clone() };
+            let form = SignUp {
+                id: id.clone(),
+                pw_check: pw.clone(),
+                pw,
+                nickname: nickname.clone(),
+                email: email.clone(),
+            };
             // On a database, the operator signs members up, whoever else may.
             let guest = service.server().map(|_| service.as_guest());
             let token = guest.as_ref().unwrap_or(service).call(form)?;
@@ -270,6 +298,10 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
             service.as_guest().call(ResetPassword { code, new_pw_check: new_pw.clone(), new_pw })?;
             out.answer(&(), |page| page.line("You have a new password, and are signed out everywhere."))
         }
+        Member::Forgotten { id } => email::forgotten(session, id),
+        Member::Email => email::show(session),
+        Member::SetEmail(options) => email::set(session, options),
+        Member::ConfirmEmail(code) => email::confirm(session, code),
         Member::Sessions { id } => sessions::list(session, id),
         Member::SignOut { id, session: of } => sessions::sign_out(session, id, of.as_deref()),
         Member::ResetOtp { id } => {

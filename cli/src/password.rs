@@ -33,6 +33,11 @@ pub(crate) fn present(args: &Password) -> Result<Zeroizing<String>, Failure> {
     given(args)?.map_or_else(|| prompt("Password: "), Ok)
 }
 
+/// Reads a code from the source in `args`, or asks for it.
+pub(crate) fn code(args: &Password) -> Result<Zeroizing<String>, Failure> {
+    given(args)?.map_or_else(|| prompt("Code: "), Ok)
+}
+
 /// Reads an API key from standard input or from a file, or asks for it.
 pub(crate) fn key(file: Option<&Path>) -> Result<Zeroizing<String>, Failure> {
     read(file.is_none(), file, "the API key", first_line)?.map_or_else(|| prompt("API key: "), Ok)

@@ -47,7 +47,7 @@ fn feeds(criterion: &mut Criterion) {
         .expect("the posts are valid");
     words::train(&tidings, &Caller::Operator, &mut |_| {}).expect("there are words");
     let pw = String::from("correct horse");
-    let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
+    let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into(), email: None };
     let ann = Caller::token(tidings.call(&Caller::Guest, form.clone()).expect("the id is free").access_token);
     let page = Page { limit: Some(300), ..Page::default() };
     let first = newsfeed::popular(&tidings, &page).expect("there are posts");
@@ -93,7 +93,7 @@ fn feeds(criterion: &mut Criterion) {
 /// Measures the recommended feed of a member with as many acts as are listed.
 fn reasons(criterion: &mut Criterion, tidings: &Tidings, posts: &[String]) {
     let pw = String::from("correct horse");
-    let form = SignUp { id: "ben".into(), pw: pw.clone(), pw_check: pw, nickname: "Ben".into() };
+    let form = SignUp { id: "ben".into(), pw: pw.clone(), pw_check: pw, nickname: "Ben".into(), email: None };
     let ben = Caller::token(tidings.call(&Caller::Guest, form).expect("the id is free").access_token);
     for (n, id) in posts.iter().enumerate() {
         let act = if n % 2 == 0 { post::like } else { post::view };

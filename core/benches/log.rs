@@ -46,7 +46,7 @@ impl Traffic {
     fn new(tidings: &Tidings) -> Self {
         let member = |n: usize| {
             let (id, pw) = (format!("20{n:05}"), String::from("correct horse"));
-            let form = SignUp { id: id.clone(), pw: pw.clone(), pw_check: pw, nickname: id };
+            let form = SignUp { id: id.clone(), pw: pw.clone(), pw_check: pw, nickname: id, email: None };
             Caller::token(tidings.call(&Caller::Guest, form.clone()).expect("the id is free").access_token)
         };
         let fixed =

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tidings = Tidings::open(dir.path().join("campus.db"))?;
 
     let pw = String::from("correct horse");
-    let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
+    let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into(), email: None };
     let ann = Caller::token(tidings.call(&Caller::Guest, form)?.access_token);
 
     for (title, topic) in [("Borrowing, explained", "rust"), ("Ten quiet cats", "cats")] {

@@ -23,6 +23,7 @@ use token::Claims;
 mod attempt;
 mod authority;
 mod device;
+pub(crate) mod email;
 pub mod key;
 pub(crate) mod members;
 mod operations;
@@ -45,13 +46,14 @@ pub use attempt::ForClient;
 pub use authority::Operator;
 pub(crate) use authority::{Admin, AdminReader, Claim, Identity, Member, MemberRecord, find};
 pub use device::{Device, SignInClient};
+pub use email::{ConfirmEmail, EmailAddress, GetEmail, SetEmail};
 pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, Members};
 pub use operations::{ChangePassword, SignIn, SignInUp, SignOutAll, SignUp};
 pub use otp::{
     BeginOtp, DisableOtp, EnableOtp, EnrolmentCode, GetOtp, OtpSecret, OtpStatus, RecoveryCodes,
     RenewRecoveryCodes,
 };
-pub use reset::{ResetCode, ResetPassword};
+pub use reset::{RequestReset, ResetCode, ResetPassword};
 pub use right::{Account, check_right};
 pub use role::Role;
 pub use roster::{ROSTER_MAX, RosterMember, RosterPage};

@@ -13,7 +13,7 @@
 //! # let dir = tempfile::tempdir()?;
 //! let tidings = Tidings::open(dir.path().join("campus.db"))?;
 //! let pw = String::from("correct horse");
-//! let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
+//! let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into(), email: None };
 //! let token = tidings.call(&Caller::Guest, form)?.access_token;
 //!
 //! // The operator, who has access to the database file, may publish notices; Ann is not an administrator yet.
@@ -150,6 +150,7 @@ pub mod audit;
 pub mod feedback;
 pub mod import;
 pub mod lookup;
+pub mod mail;
 pub mod main_info;
 pub mod member;
 pub mod member_data;

@@ -12,6 +12,8 @@
 //! | `second_factor`, `recovery_code` | since when it is enabled, and the number of codes left; not the secrets |
 //! | `session` | `sessions` |
 //! | `sign_in_place` | the number of places from which the member signed in lately; not the keyed hashes |
+//! | `member_email` | `account`: the addresses; not the hashes of codes, which work for 20 minutes |
+//! | `mail` | nothing: mail that is sent within seconds, and `mail_limit` has keyed hashes of an hour |
 //! | `enrolment_code`, `reset_code` | nothing: the hash of a code that is used within an hour |
 //! | `settled_like`, `recent_like` | `likes` |
 //! | `viewed`, `hidden` | `views`, `hidden_posts` |
@@ -135,6 +137,12 @@ pub struct AccountData {
     /// The subject that the university verified, or `""`.
     #[schema(max_length = 128, examples("Physics"))]
     pub major: String,
+    /// The confirmed e-mail address; null without one.
+    #[schema(max_length = 254, examples("ann@example.org"))]
+    pub email: Option<String>,
+    /// An e-mail address that waits for its confirmation; null without one.
+    #[schema(max_length = 254, examples("ann.lee@example.org"))]
+    pub pending_email: Option<String>,
     /// The date of the sign-up.
     pub date: Timestamp,
     /// Whether the app signs the member in automatically: 0 or 1.

@@ -171,7 +171,7 @@ impl Service {
     /// Creates a member and returns them as a caller with a token.
     pub(crate) fn member(&self, id: &str) -> Caller {
         let pw = format!("password of {id}");
-        let form = SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into() };
+        let form = SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into(), email: None };
         Caller::token(self.call(&Caller::Guest, form).unwrap().access_token)
     }
 

@@ -1,6 +1,7 @@
 //! The handlers of operations, one module for each domain of the core.
 
 pub(crate) mod account;
+pub(crate) mod account_page;
 pub(crate) mod analysis;
 pub(crate) mod audit;
 pub(crate) mod data;

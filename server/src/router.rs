@@ -19,8 +19,8 @@ use tidings_core::operations::{self, Visitor};
 use tower::Service;
 
 use crate::api::{
-    account, analysis, audit, data, health, home, import, newsfeed, notice, otp, post, profile, report,
-    search, websub, weights,
+    account, account_page, analysis, audit, data, health, home, import, newsfeed, notice, otp, post, profile,
+    report, search, websub, weights,
 };
 use crate::config::Config;
 use crate::connection::per_connection::PerConnection;
@@ -275,6 +275,7 @@ pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Ve
         events::handlers(config),
         health::handlers(),
         home::handlers(config),
+        account_page::handlers(),
         openapi::handlers(core, config),
     ];
     let handlers: Vec<Route> = handlers.into_iter().flatten().collect();

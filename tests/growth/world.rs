@@ -96,8 +96,10 @@ impl World {
 /// Registers a member.
 pub(crate) fn sign_up(tidings: &Tidings, id: &str) -> Result<()> {
     let pw = String::from(PASSWORD);
-    tidings
-        .call(&Caller::Guest, SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into() })?;
+    tidings.call(
+        &Caller::Guest,
+        SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into(), email: None },
+    )?;
     Ok(())
 }
 

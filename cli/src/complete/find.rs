@@ -12,7 +12,7 @@ use tidings_client::{Result, Service};
 use tidings_core::Tidings;
 use tidings_core::account::key::{self, Scope};
 use tidings_core::lookup::{self, PREFIX_MIN};
-use tidings_core::{member, notice, post, source, webhook};
+use tidings_core::{mail, member, notice, post, source, webhook};
 
 use crate::database;
 use crate::feedback;
@@ -27,6 +27,7 @@ use crate::settings::Settings;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Delivery,
+    Mail,
     Draft,
     Feedback,
     Key,
@@ -135,6 +136,10 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
         Kind::Delivery => {
             let waiting = service.call(webhook::ListDeliveries {})?.deliveries;
             waiting.into_iter().map(|waiting| (waiting.id, waiting.webhook)).collect()
+        }
+        Kind::Mail => {
+            let waiting = service.call(mail::List {})?.mails;
+            waiting.into_iter().map(|mail| (mail.id, mail.kind.to_string())).collect()
         }
         Kind::Draft => {
             let title = |title: Option<String>| title.unwrap_or_default();

@@ -3,14 +3,16 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Caller, check_new_password, find, fold, revoke_tokens};
+use super::{Caller, check_new_password, email, find, fold, revoke_tokens};
 
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::Timestamp;
 use crate::base::config::Config;
+use crate::mail::Kind;
 use crate::record::answer;
 use crate::record::error::{Error, Outcome, Problem, Result};
+use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::schema::{Switch, one_of, schemas};
 use crate::record::scope::Scope;
@@ -211,12 +213,14 @@ impl Operation for SetPassword {
         })?;
         check_new_password(tidings.config(), "new_pw", &self.new_pw, member.admin)?;
         let password = tidings.hasher().hash(&self.new_pw)?;
+        let (outbox, mail, now) = (tidings.outbox(), ObjectId::new(tidings.clock()), tidings.now());
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.administrator(tx)?;
             if !sql::set_password(tx, &admin, member.key, &password)? {
                 return Err(Error::NotFound);
             }
             revoke_tokens(tx, member.key)?;
+            email::inform(tx, outbox, mail, Kind::PasswordChanged, member.key, now)?;
             Ok(admin.record(tx, Entry::new(Action::MemberPassword).on_member(member.key))?)
         })
     }

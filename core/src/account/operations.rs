@@ -34,6 +34,9 @@ pub struct SignUp {
     /// The displayed name, {nickname} characters.
     #[schema(examples("Ann"))]
     pub nickname: String,
+    /// An e-mail address, which a mail with a code confirms. Some services need one.
+    #[schema(max_length = 254, examples("ann@example.org"))]
+    pub email: Option<String>,
 }
 
 impl Operation for SignUp {

@@ -1,21 +1,27 @@
 //! New passwords of members who have forgotten theirs.
 //!
-//! An administrator issues a code, and the member chooses a password with it. So nobody else knows the password, as would be if the
-//! administrator had set it. The second factor stays: who finds a code, but has no authenticator, does not get in.
+//! The member asks for a mail with a code, or an administrator issues one, and the member chooses a password with it. So nobody else
+//! knows the password, as would be if the administrator had set it. The second factor stays: who finds a code, but has no
+//! authenticator, does not get in.
 
+use hmac::Mac as _;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use zeroize::Zeroizing;
 
 use super::attempt::{ForClient, begin, failed};
-use super::{Caller, SignInClient, check_new_password, find, otp, revoke_tokens, session};
+use super::{Caller, SignInClient, check_new_password, email, find, otp, revoke_tokens, session};
 
 use crate::Tidings;
-use crate::audit::trail::{Action, Entry};
+use crate::audit::trail::{Action, Entry, hex};
 use crate::base::clock::{HOUR_MS, Timestamp};
-use crate::base::config::Config;
+use crate::base::config::{Config, Mail};
+use crate::mail::outbox::To;
+use crate::mail::{Kind, Letter, NO_MAIL, Text, limit};
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
+use crate::record::id::{MemberKey, ObjectId};
 use crate::record::operation::{Access, Failure, Operation, Rate, Spec, Work};
-use crate::store::Isolation;
+use crate::store::{Isolation, StoreError, Tx};
 
 mod sql;
 #[cfg(test)]
@@ -25,6 +31,11 @@ pub(super) use sql::{remove, remove_everybodys};
 
 /// The time for which a code works, in milliseconds.
 const LASTS_MS: i64 = HOUR_MS;
+
+/// Mails that one network asks for in an hour, and those about one id or address, and to one member.
+const NETWORK_MAX: i64 = 30;
+const ASKED_MAX: i64 = 5;
+const MEMBER_MAX: i64 = 5;
 
 const OWN: Problem = Problem::new(
     Code::NotPossible,
@@ -74,7 +85,77 @@ impl Operation for IssueReset {
     }
 }
 
-/// Choose a new password with a code that an administrator has issued, and sign out everywhere
+/// Ask for a mail with a code, with which a member who has forgotten their password chooses a new one
+///
+/// The mail goes to the confirmed address of the member, if there is one. The answer is the same, after the same time, whether or not
+/// there is such a member. The code works once and for 20 minutes, and replaces an earlier one. After several requests of a client in
+/// an hour, further ones are refused with 429; after several about one id or address, no further mail is sent.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = RequestResetFields)]
+pub struct RequestReset {
+    /// The id of the member, or their address.
+    #[schema(max_length = 1_000_000, examples("ann@example.org"))]
+    pub id: String,
+}
+
+impl Operation for RequestReset {
+    type Answer = ();
+    const SPEC: Spec = Spec::post("account", "/request_pw_reset", Access::Open);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        self.run_for(tidings, caller, SignInClient::default())
+    }
+}
+
+impl ForClient for RequestReset {
+    fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<()> {
+        let (now, outbox, asked) = (tidings.now(), tidings.outbox(), email::asked(&self.id));
+        if !outbox.is_on() {
+            return Err(Error::BadRequest(NO_MAIL));
+        }
+        let network = client.client.map(|client| keyed(tidings, &format!("network {}", client.address())));
+        let (subject, mail) = (keyed(tidings, &format!("asked {asked}")), ObjectId::new(tidings.clock()));
+        // Who is asked for is looked up when the mail is sent, so nothing here depends on it.
+        tidings.store().write(Isolation::Alone, move |tx| {
+            if let Some(network) = &network
+                && !limit::take(tx, network, NETWORK_MAX, now)?
+            {
+                return Err(Error::TooManyRequests { retry_after_s: 3_600 });
+            }
+            if limit::take(tx, &subject, ASKED_MAX, now)? {
+                outbox.append(tx, mail, Kind::Reset, To::Asked(&asked), now)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Returns a hash of what a limit counts, keyed with the signing key of tokens, which is not in the database.
+fn keyed(tidings: &Tidings, subject: &str) -> String {
+    let [key, _] = tidings.keys().hashers();
+    hex(&key.chain_update("tidings mail limit 1\0").chain_update(subject).finalize().into_bytes())
+}
+
+/// Returns the mail with a new code for a member; `None` if the member has no confirmed address, or has got too many.
+pub(crate) fn letter(
+    tx: &mut dyn Tx,
+    config: &Mail,
+    member: MemberKey,
+    now: Timestamp,
+) -> Result<Option<Letter>, StoreError> {
+    let (Some(id), Some(to)) = (email::id(tx, member)?, email::confirmed(tx, member)?) else {
+        return Ok(None);
+    };
+    if !limit::take(tx, &format!("reset {}", member.as_i64()), MEMBER_MAX, now)? {
+        return Ok(None);
+    }
+    let code = Zeroizing::new(otp::random_code());
+    sql::insert(tx, member, &otp::hash(&code), now + email::LASTS_MS)?;
+    let link = config.reset_url.as_ref().map(|page| page.with_code(&code));
+    Ok(Some(Letter { to, text: Text::Reset, id, code: Some(code), link }))
+}
+
+/// Choose a new password with a code of a mail or of an administrator, and sign out everywhere
 ///
 /// The member signs in with it afterwards, and with their second factor if they have enabled one.
 /// `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `wrong user info` when the new
@@ -115,6 +196,7 @@ impl Operation for ResetPassword {
 impl ForClient for ResetPassword {
     fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
         let (identity, now, hash) = (caller.identify(tidings), tidings.now(), otp::hash(&self.code));
+        let (outbox, mail) = (tidings.outbox(), ObjectId::new(tidings.clock()));
         let attempt = begin(tidings, None, client.client)?;
         let Some(holder) = tidings.store().read(|tx| sql::holder(tx, &hash, now))? else {
             return Err(failed(attempt, Outcome::IncorrectCode));
@@ -130,6 +212,7 @@ impl ForClient for ResetPassword {
             let holder = sql::holder(tx, &hash, now)?.ok_or(Outcome::IncorrectCode)?;
             session::set_password(tx, holder.key, holder.generation, &password)?;
             revoke_tokens(tx, holder.key)?;
+            email::inform(tx, outbox, mail, Kind::PasswordChanged, holder.key, now)?;
             Ok(identity.record_by_code(tx, holder.key, Entry::new(Action::MemberResetPassword))?)
         })
     }

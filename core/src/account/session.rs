@@ -14,10 +14,11 @@ use super::places::Places;
 use super::sessions::NewSession;
 use super::throttle::Attempt;
 use super::verify::{Verdict, university_id, university_name};
-use super::{Caller, check_new_password, cut_nickname, fold, is_too_long, revoke_tokens};
+use super::{Caller, check_new_password, cut_nickname, email, fold, is_too_long, revoke_tokens};
 
 use crate::Tidings;
 use crate::base::config;
+use crate::mail::Kind;
 use crate::record::error::{Error, Outcome, Result, SIGN_UP_CLOSED};
 use crate::record::id::{MemberKey, ObjectId};
 use crate::store::{Isolation, StoreError, Tx};
@@ -164,7 +165,8 @@ impl ForClient for SignInUp {
             let nickname = cut_nickname(tidings.config(), &name, id);
             let password = tidings.hasher().hash(&pw)?;
             succeeded(attempt);
-            let new = New { id: id.to_owned(), nickname, password, verified: Some((name, major)) };
+            let new =
+                New { id: id.to_owned(), nickname, password, verified: Some((name, major)), email: None };
             return insert(tidings, new, &client);
         };
         if !stored.verified && check == Check::Wrong {
@@ -208,6 +210,7 @@ impl ForClient for ChangePassword {
         let password = tidings.hasher().hash(&self.new_pw)?;
         let session = Arc::new(new_session(tidings, &client));
         let (new, generation) = (Arc::clone(&session), stored.generation);
+        let (outbox, mail) = (tidings.outbox(), ObjectId::new(tidings.clock()));
         let generation = tidings.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             if sql::set_password(tx, member.key, generation, &password)? == 0 {
@@ -215,6 +218,7 @@ impl ForClient for ChangePassword {
             }
             let generation = revoke_tokens(tx, member.key)?;
             new.insert(tx, member.key, generation, member.gave_code)?;
+            email::inform(tx, outbox, mail, Kind::PasswordChanged, member.key, new.at)?;
             Ok(generation)
         })?;
         // The right password alone excuses nothing: with an invalid new one it could be given again and again, and it says

@@ -179,10 +179,14 @@ actions! {
     KeyRevoke = "key.revoke",
     /// Many lines of the access log were read.
     LogRead = "log.read",
+    /// A mail is sent again.
+    MailRetry = "mail.retry",
     /// A member was blacklisted.
     MemberBlacklist = "member.blacklist",
     /// The automatic sign-in of a member was set by an administrator.
     MemberAutoLogin = "member.auto_login",
+    /// A member has confirmed an e-mail address, or removed theirs.
+    MemberEmail = "member.email",
     /// An administrator exported the data of a member.
     MemberExport = "member.export",
     /// Members were imported.

@@ -11,6 +11,7 @@ use url::Url;
 use zeroize::Zeroizing;
 
 mod feeds;
+mod mail;
 pub mod setting;
 mod table;
 #[cfg(test)]
@@ -19,6 +20,8 @@ mod verifier;
 
 pub use crate::base::zone::{UnknownZone, Zone};
 pub use feeds::{Feed, Interest, SIMILAR_MAX, WordModel};
+pub(crate) use mail::Encryption;
+pub use mail::{CONFIRM_PAGE, Language, Mail, MailServer, PageUrl, RESET_PAGE, Sender};
 pub use setting::Invalid;
 use setting::{FieldType, Value, parse};
 pub use table::SETTINGS;
@@ -70,6 +73,8 @@ pub struct Config {
     pub webhook_ca: Option<PathBuf>,
     /// The address by which others reach the service; `None` if only what runs beside it does.
     pub public_url: Option<Url>,
+    /// The settings of mail.
+    pub mail: Mail,
     /// The settings of sources.
     pub source: Source,
     /// The bounds of feedback.
@@ -105,6 +110,7 @@ impl Default for Config {
             webhook_private: false,
             webhook_ca: None,
             public_url: None,
+            mail: Mail::default(),
             source: Source::default(),
             feedback: Feedback::default(),
             feed: Feed::default(),
@@ -138,6 +144,7 @@ impl Config {
             let why = format!("must be at most {}, which is {}", names[1], self.source.interval_max);
             return Err(Invalid::new(&names, why));
         }
+        self.mail.check()?;
         if self.verifier == Verifier::Http { self.http_verifier.check() } else { Ok(()) }
     }
 

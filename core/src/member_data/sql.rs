@@ -7,6 +7,7 @@ use super::{
     VisitDay,
 };
 use crate::account::sessions::sql as session;
+use crate::account::{EmailAddress, email};
 use crate::analysis::local_time::date_text;
 use crate::analysis::log;
 use crate::profile::{JsonList, NewsfeedAccess, SearchRecord, TokenList};
@@ -32,11 +33,14 @@ pub(super) fn account(tx: &mut dyn Tx, member: &Member<'_>) -> Result<AccountDat
                FROM member WHERE key = $1";
     let mut row = tx.one(sql, &[member.key.into()])?;
     let measured: Timestamp = row.take(7)?;
+    let EmailAddress { email, pending_email } = email::addresses(tx, member.key)?;
     Ok(AccountData {
         id: member.id.clone(),
         nickname: row.take(0)?,
         name: row.take::<Option<String>>(1)?.unwrap_or_default(),
         major: row.take::<Option<String>>(2)?.unwrap_or_default(),
+        email,
+        pending_email,
         date: row.take(3)?,
         auto_login: row.take(4)?,
         admin: row.take(5)?,

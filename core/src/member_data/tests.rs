@@ -129,7 +129,7 @@ fn the_object_has_every_row_of_the_member_once_and_none_of_another() {
     assert_eq!(kinds, ["other", "view", "like"]);
     assert_eq!(data["log"][0]["path"], "/annmark1");
     let account = serde_json::json!({
-        "_id": "Ann", "nickname": "Ann", "name": "", "major": "", "date": NOW, "auto_login": 0, "admin": null,
+        "_id": "Ann", "nickname": "Ann", "name": "", "major": "", "email": null, "pending_email": null, "date": NOW, "auto_login": 0, "admin": null,
         "scopes": [], "blacklisted": null, "measured_since": null, "second_factor": null, "recovery_codes": 0,
         "sign_in_places": 0,
     });
@@ -167,12 +167,14 @@ fn the_account_has_names_and_dates_and_no_secret() {
     let set = |tx: &mut dyn Tx| {
         tx.run("UPDATE member SET name = '한 앤', major = 'Physics', scopes = 'notices'", &[])?;
         tx.run("INSERT INTO second_factor (member, secret, enabled, last_step) SELECT key, 'SECRETSECRET', 7, 9 FROM member", &[])?;
-        tx.run("INSERT INTO recovery_code (member, hash) SELECT key, 'hashofacode' FROM member", &[])
+        tx.run("INSERT INTO recovery_code (member, hash) SELECT key, 'hashofacode' FROM member", &[])?;
+        let sql = "INSERT INTO member_email (member, address, folded, link) SELECT key, 'ann@example.org', 'ann@example.org', 'hashofacode' FROM member";
+        tx.run(sql, &[])
     };
     service.store().write::<_, StoreError>(Isolation::Alone, set).unwrap();
     let data = own(&service, &ann);
     let account = serde_json::json!({
-        "_id": "ann", "nickname": "ann", "name": "한 앤", "major": "Physics", "date": NOW, "auto_login": 0, "admin": NOW,
+        "_id": "ann", "nickname": "ann", "name": "한 앤", "major": "Physics", "email": "ann@example.org", "pending_email": null, "date": NOW, "auto_login": 0, "admin": NOW,
         "scopes": ["notices"], "blacklisted": null, "measured_since": NOW + 6, "second_factor": "1970-01-01T00:00:00.007Z", "recovery_codes": 1,
         "sign_in_places": 0,
     });
@@ -289,8 +291,11 @@ fn every_table_with_rows_of_members_is_decided() {
         "hidden.member",
         "log.member",
         "log.named_member",
+        "mail.member",
         "member.folded",
         "member_acts.member",
+        "member_email.folded",
+        "member_email.member",
         "moved_act.member",
         "notice.members_only",
         "opened.member",

@@ -15,12 +15,13 @@ use crate::base::clock::{Clock, Timestamp};
 use crate::base::config::Config;
 use crate::base::files;
 use crate::base::location::Location;
+use crate::mail::outbox::Outbox;
 use crate::record::error::{Error, Result};
 use crate::service::handle::builder::Builder;
 use crate::service::retention;
 use crate::service::retention::Retention;
 use crate::store::{self, SCHEMA_VERSION, Store, StoreError};
-use crate::{analysis, newsfeed, notice, post, profile, source, webhook, words};
+use crate::{analysis, mail, newsfeed, notice, post, profile, source, webhook, words};
 
 pub(crate) mod builder;
 
@@ -36,6 +37,7 @@ pub(crate) struct Inner {
     pub(super) indexer: post::index::Indexer,
     pub(super) webhook_sender: webhook::Sender,
     pub(super) sources: source::Poller,
+    pub(super) mail_sender: mail::Sender,
     pub(super) other_views: notice::OtherViews,
     pub(super) term_frequencies: post::index::TermFrequencies,
     pub(super) words: Arc<words::ModelCache>,
@@ -112,6 +114,7 @@ impl Tidings {
         self.indexer().start()?;
         self.webhook_sender().start()?;
         self.sources().start()?;
+        self.0.mail_sender.start()?;
         self.0.other_views.start()?;
         words::start(self)
     }
@@ -258,6 +261,15 @@ impl Tidings {
 
     pub(crate) fn webhook_sender(&self) -> &webhook::Sender {
         &self.0.webhook_sender
+    }
+
+    pub(crate) fn mail_sender(&self) -> &mail::Sender {
+        &self.0.mail_sender
+    }
+
+    /// Returns the right to send mail.
+    pub(crate) fn outbox(&self) -> Outbox {
+        Outbox::of(self.config())
     }
 
     pub(crate) fn sources(&self) -> &source::Poller {

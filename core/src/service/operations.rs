@@ -5,7 +5,7 @@ use crate::record::operation::{Operation, Stream};
 use crate::service::{api, status};
 use crate::transfer::{act, member_import, roster_import};
 use crate::{
-    admin, analysis, audit, feedback, lookup, main_info, member, member_data, newsfeed, notice, post,
+    admin, analysis, audit, feedback, lookup, mail, main_info, member, member_data, newsfeed, notice, post,
     profile, search, source, webhook, words,
 };
 
@@ -27,7 +27,11 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<account::SignOutAll>();
     visitor.visit::<account::ListSessions>();
     visitor.visit::<account::SignOutSession>();
+    visitor.visit::<account::RequestReset>();
     visitor.visit::<account::ResetPassword>();
+    visitor.visit::<account::GetEmail>();
+    visitor.visit::<account::SetEmail>();
+    visitor.visit::<account::ConfirmEmail>();
     visitor.visit::<account::GetOtp>();
     visitor.visit::<account::BeginOtp>();
     visitor.visit::<account::EnableOtp>();
@@ -78,6 +82,9 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<webhook::Test>();
     visitor.visit::<webhook::ListDeliveries>();
     visitor.visit::<webhook::Retry>();
+    visitor.visit::<mail::List>();
+    visitor.visit::<mail::Retry>();
+    visitor.visit::<mail::Test>();
     visitor.visit::<source::List>();
     visitor.visit::<source::Get>();
     visitor.visit::<source::Add>();

@@ -10,6 +10,7 @@ use crate::analysis::calendar::Calendar;
 use crate::analysis::visitor::{self, DayKeys, day_keys};
 use crate::analysis::{LATE_MS, log, trends};
 use crate::base::clock::{Clock, DAY_MS, Timestamp};
+use crate::mail::{limit as mail_limit, outbox as mail_outbox};
 use crate::record::background::{Background, Stop, log_failure};
 use crate::record::error::Result;
 use crate::record::lease::Lease;
@@ -190,6 +191,8 @@ impl Janitor {
             self.in_batches(u64::MAX, move |tx, limit| feedback::prune(tx, now, feedback_from, limit)),
             self.in_batches(u64::MAX, move |tx, limit| log::prune_requests(tx, first_day, limit)),
             self.in_batches(u64::MAX, move |tx, limit| outbox::prune(tx, now, limit)),
+            self.in_batches(u64::MAX, move |tx, limit| mail_outbox::prune(tx, now, limit)),
+            self.in_batches(u64::MAX, move |tx, limit| mail_limit::prune(tx, now, limit)),
         ]
         .into_iter()
         .collect::<Result<()>>()?;

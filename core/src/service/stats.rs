@@ -5,7 +5,7 @@ use crate::base::clock::Timestamp;
 use crate::store::Store;
 pub use crate::store::{Commits, Follower, ReadStandby, Retries, ServerGauges};
 use crate::transfer::backup::last::LastBackup;
-use crate::{source, webhook};
+use crate::{mail, source, webhook};
 
 /// The state of the service at one moment.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct Stats {
     pub backup_age_ms: Option<i64>,
     /// The deliveries of webhooks.
     pub webhooks: webhook::Figures,
+    /// The mail.
+    pub mail: mail::Figures,
     /// The sources and their fetches.
     pub sources: source::Figures,
     /// Milliseconds since the feed index was last updated; `None` before it is loaded.
@@ -66,6 +68,7 @@ impl Stats {
             server: store.server_gauges(),
             backup_age_ms: age(LastBackup::of(&tidings.0.location).map(|last| last.at)),
             webhooks: tidings.webhook_sender().figures(),
+            mail: tidings.mail_sender().figures(),
             sources: tidings.sources().figures(),
             feeds_age_ms: age(tidings.feeds().updated()),
             words_age_ms: age(tidings.words().made()),

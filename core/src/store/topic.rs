@@ -31,11 +31,13 @@ pub(crate) enum Topic {
     Webhooks,
     /// Sources.
     Sources,
+    /// Mail that waits to be sent.
+    Mail,
 }
 
 impl Topic {
     /// All topics in the order of their numbers.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         // Before the counts, which are read by the days of the zone.
         Self::Zone,
         Self::Posts,
@@ -50,6 +52,7 @@ impl Topic {
         Self::Audit,
         Self::Webhooks,
         Self::Sources,
+        Self::Mail,
     ];
 
     /// Returns the topic's name in the database, which must not change.
@@ -68,6 +71,7 @@ impl Topic {
             Self::Audit => "audit",
             Self::Webhooks => "webhooks",
             Self::Sources => "sources",
+            Self::Mail => "mail",
         }
     }
 }

@@ -17,6 +17,7 @@ pub use crate::base::cancel::CancelFlag;
 use crate::base::clock::Clock;
 use crate::base::config;
 use crate::base::location::Location;
+use crate::mail;
 use crate::post::{recount as posts, reindex};
 use crate::record::error::{Error, Result};
 use crate::removal;
@@ -103,12 +104,15 @@ const INTEGRITY: &str = "integrity";
 const FOREIGN_KEYS: &str = "foreign_keys";
 const AUDIT: &str = "audit";
 const SOURCES: &str = "sources";
+const MAIL: &str = "mail";
 
 /// The inputs of a check besides the database.
 #[derive(Clone, Debug)]
 pub struct Context<'a> {
     /// The file with the key that signs tokens, unless it is next to the database.
     pub key: Option<&'a Path>,
+    /// The settings of mail, if the service sends any.
+    pub mail: Option<&'a config::Mail>,
     /// The weight of a like in views: [`Feed::like_weight`](crate::base::config::Feed::like_weight).
     pub like_weight: f64,
     /// The current time.
@@ -117,7 +121,12 @@ pub struct Context<'a> {
 
 impl Default for Context<'_> {
     fn default() -> Self {
-        Self { key: None, like_weight: config::Feed::default().like_weight, clock: Clock::system() }
+        Self {
+            key: None,
+            mail: None,
+            like_weight: config::Feed::default().like_weight,
+            clock: Clock::system(),
+        }
     }
 }
 
@@ -229,6 +238,13 @@ pub fn check(
         Location::Postgres(_) => return Err(StoreError::from(ServerError::NotBuilt).into()),
     }
     run.checks.extend(place::last_backup(&location, &context.clock));
+    if let Some(config) = context.mail {
+        run.begin(MAIL);
+        run.add(match mail::check(config) {
+            Ok(()) => Check::new(MAIL, true, "the mail server answers, and accepts the sign-in"),
+            Err(why) => Check::new(MAIL, false, format!("{why}; correct smtp-url and the settings after it")),
+        });
+    }
     Ok(Checks { checks: run.checks })
 }
 

@@ -8,12 +8,13 @@ use zeroize::Zeroizing;
 
 use crate::Tidings;
 use crate::account::password::stored::Stored;
-use crate::account::{Admin, Caller, cut_nickname, fold, is_id, new_generation, nickname};
+use crate::account::{Admin, Caller, cut_nickname, email, fold, is_id, new_generation, nickname};
 use crate::audit::trail::Action;
 use crate::base::clock::Timestamp;
 use crate::base::config::{Bounds, Config};
 use crate::base::text;
 use crate::import::{self, BatchTime, Import, Item, Kind, MoveReport, Progress, Report, Written};
+use crate::mail::address::Address;
 use crate::record::error::Result;
 use crate::record::operation::{Access, Failure, JSON_LINES, Media, Spec, Stream, Work};
 use crate::record::scope::Scope;
@@ -73,6 +74,9 @@ pub struct MemberLine {
     /// The subject that the university verified.
     #[schema(max_length = 100, examples("Physics"))]
     "major" major: String = Text,
+    /// The e-mail address, which the other system has confirmed. It is left out if another member has it.
+    #[schema(max_length = 254, examples("ann@example.org"))]
+    "email" email: String = Text,
     /// The date of the sign-up, RFC 3339; the current time by default.
     #[schema(max_length = 100, examples("2026-11-20T08:36:00Z"))]
     "date" date: String = Text,
@@ -85,6 +89,7 @@ const MAJOR: Bounds = Bounds { min: 0, max: 100 };
 
 const NAME_RULE: &str = "name is at most 100 characters on one line";
 const MAJOR_RULE: &str = "major is at most 100 characters on one line";
+const EMAIL_RULE: &str = "email is an address such as ann@example.org";
 const MAJOR_ALONE: &str = "major is given without a name: the university verifies both, or neither";
 const DATE_RULE: &str = "date is written like 2026-11-20T08:36:00Z, and is not in the future";
 
@@ -121,12 +126,13 @@ pub(crate) struct Line {
     password: Zeroizing<String>,
     name: Option<String>,
     major: Option<String>,
+    email: Option<Address>,
     date: Timestamp,
 }
 
 impl Line {
     fn check(config: &Config, now: Timestamp, fields: MemberLine) -> Result<Self, String> {
-        let MemberLine { id, nickname: shown, password_hash, name, major, date } = fields;
+        let MemberLine { id, nickname: shown, password_hash, name, major, email, date } = fields;
         let id = id.filter(|id| is_id(config, id)).ok_or_else(|| id_rule(config))?;
         let name = name.filter(|name| !name.is_empty()).map(|name| text::line(&name, NAME).ok_or(NAME_RULE));
         let name = name.transpose()?;
@@ -142,9 +148,11 @@ impl Line {
         };
         let password = password_hash.unwrap_or_default();
         Stored::parse(&password)?;
+        let email = email.filter(|email| !email.trim().is_empty());
+        let email = email.map(|email| Address::parse(&email).ok_or(EMAIL_RULE)).transpose()?;
         let date = date.map_or(Some(now), |date| Timestamp::parse(&date)).filter(|date| *date <= now);
         let date = date.ok_or(DATE_RULE)?;
-        Ok(Self { folded: fold(&id), id, nickname, password, name, major, date })
+        Ok(Self { folded: fold(&id), id, nickname, password, name, major, email, date })
     }
 }
 
@@ -186,13 +194,13 @@ impl Kind for Members {
 }
 
 mod sql {
-    use super::{Admin, Arg, Line, StoreError, Tx, new_generation};
+    use super::{Admin, Arg, Line, StoreError, Tx, email, new_generation};
 
     /// Inserts a member; returns false if another member has the id.
     pub(super) fn insert(tx: &mut dyn Tx, _: &Admin<'_>, line: &Line) -> Result<bool, StoreError> {
         let sql = "INSERT INTO member (id, folded, password, generation, nickname, name, major, date)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (folded) DO NOTHING";
-        let Line { id, folded, nickname, password, name, major, date } = line;
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (folded) DO NOTHING RETURNING key";
+        let Line { id, folded, nickname, password, name, major, email, date } = line;
         let args: [Arg<'_>; 8] = [
             id.into(),
             folded.into(),
@@ -203,7 +211,11 @@ mod sql {
             major.as_ref().into(),
             (*date).into(),
         ];
-        Ok(tx.run(sql, &args)? > 0)
+        let Some(mut row) = tx.row(sql, &args)? else { return Ok(false) };
+        if let Some(email) = email {
+            email::import(tx, row.take(0)?, email, *date)?;
+        }
+        Ok(true)
     }
 }
 
@@ -332,6 +344,7 @@ mod tests {
             pw: "long enough".into(),
             pw_check: "long enough".into(),
             nickname: "b".into(),
+            email: None,
         };
         assert_eq!(
             service.call(&Caller::Guest, form.clone()).err().map(|e| e.to_string()).as_deref(),

@@ -1,6 +1,8 @@
 //! Sign-up, sign-in, sign-out and password changes.
 
-use tidings_core::account::{ChangePassword, ForClient, ResetPassword, SignIn, SignInUp, SignUp};
+use tidings_core::account::{
+    ChangePassword, ConfirmEmail, ForClient, RequestReset, ResetPassword, SetEmail, SignIn, SignInUp, SignUp,
+};
 use tidings_core::operation::Operation as _;
 
 use crate::filter::reply::Answer;
@@ -13,7 +15,10 @@ pub(crate) fn handlers() -> Vec<Route> {
         Route::of::<SignIn>().answered_by(run::<SignIn>),
         Route::of::<SignInUp>().answered_by(run::<SignInUp>),
         Route::of::<ChangePassword>().answered_by(run::<ChangePassword>),
+        Route::of::<RequestReset>().answered_by(run::<RequestReset>),
         Route::of::<ResetPassword>().answered_by(run::<ResetPassword>),
+        Route::of::<SetEmail>().answered_by(run::<SetEmail>),
+        Route::of::<ConfirmEmail>().answered_by(run::<ConfirmEmail>),
     ]
 }
 

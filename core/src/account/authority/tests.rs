@@ -87,7 +87,8 @@ fn operations_of_the_operator_are_refused_to_every_other_caller() {
     let key = service.key(Scope::Members);
     for caller in [&ann, &as_ann, &ben, &key, &Caller::token("forged"), &Caller::Guest] {
         let pw = String::from("password of cid");
-        let form = SignUp { id: "cid".into(), pw: pw.clone(), pw_check: pw, nickname: "Cid".into() };
+        let form =
+            SignUp { id: "cid".into(), pw: pw.clone(), pw_check: pw, nickname: "Cid".into(), email: None };
         let vectors = b"1 2\nlibrary 1 0\n";
         for (operation, refused) in [
             ("admin::sign_up", admin::sign_up(&service, caller, &form)),

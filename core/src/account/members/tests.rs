@@ -157,7 +157,8 @@ fn common_passwords_are_refused_for_administrators_and_by_setting_for_others() {
             assert_eq!(change(&service, &Caller::token(token), "iloveyou"), said, "{id}");
         }
         let pw = String::from("password1");
-        let form = account::SignUp { id: "cid".into(), pw_check: pw.clone(), pw, nickname: "c".into() };
+        let form =
+            account::SignUp { id: "cid".into(), pw_check: pw.clone(), pw, nickname: "c".into(), email: None };
         assert_eq!(text(admin::sign_up(&service, &Caller::Operator, &form)), "wrong user info");
         assert_eq!(text(service.call(&Caller::Guest, form.clone())), members);
     }

@@ -6,10 +6,11 @@ use super::{AccessToken, issue, new_session};
 use crate::Tidings;
 use crate::account::attempt::ForClient;
 use crate::account::device::SignInClient;
-use crate::account::{Caller, SignUp, check_new_password, find, is_id, new_generation, nickname};
+use crate::account::{Caller, SignUp, check_new_password, email, find, is_id, new_generation, nickname};
 use crate::base::config;
+use crate::mail::address::{Address, RULE};
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
-use crate::record::id::MemberKey;
+use crate::record::id::{MemberKey, ObjectId};
 use crate::store::{Isolation, StoreError, Tx};
 
 const ROSTER_ONLY: Problem = Problem::new(
@@ -66,6 +67,15 @@ fn register<T>(
     check_new_password(config, "pw", &form.pw, admin)?;
     let rule = || Outcome::WrongUserInfo.because(Problem::nickname("nickname", config.nickname_length));
     let nickname = nickname(config, &form.nickname).ok_or_else(rule)?;
+    let email = match form.email.as_deref().map(str::trim).filter(|email| !email.is_empty()) {
+        Some(email) => Some(Address::parse(email).ok_or_else(|| Outcome::WrongUserInfo.because(RULE))?),
+        None if config.mail.required && !admin => {
+            return Err(
+                Outcome::WrongUserInfo.because(Problem::missing("email", "an e-mail address is needed"))
+            );
+        }
+        None => None,
+    };
     if form.pw != form.pw_check {
         return Err(Outcome::CheckPw.into());
     }
@@ -76,7 +86,7 @@ fn register<T>(
             return Err(Outcome::AlreadyId.into());
         }
         let password = tidings.hasher().hash(&form.pw)?;
-        insert(New { id: form.id.clone(), nickname, password, verified: None })
+        insert(New { id: form.id.clone(), nickname, password, verified: None, email })
     };
     register().map_err(|e: Error| e.if_failed("sign_up fail"))
 }
@@ -88,6 +98,8 @@ pub(super) struct New {
     pub(super) password: String,
     /// The name and the major that the university knows.
     pub(super) verified: Option<(String, String)>,
+    /// An address that is to be confirmed.
+    pub(super) email: Option<Address>,
 }
 
 /// Inserts a member and signs them in.
@@ -98,9 +110,13 @@ pub(super) fn insert(tidings: &Tidings, new: New, client: &SignInClient) -> Resu
     let (now, generation, id) = (tidings.now(), new_generation(), new.id.clone());
     let session = Arc::new(new_session(tidings, client));
     let begun = Arc::clone(&session);
-    // This adds two rows. If another transaction adds a member with the same id, it waits for the outcome.
+    let (outbox, mail) = (tidings.outbox(), ObjectId::new(tidings.clock()));
+    // This adds rows. If another transaction adds a member with the same id, it waits for the outcome.
     let inserted = tidings.store().write(Isolation::Locking, move |tx| {
         let key = sql::insert(tx, &new, generation, now)?;
+        if let Some(email) = &new.email {
+            email::sign_up(tx, outbox, mail, key, email, now)?;
+        }
         Ok(begun.insert(tx, key, generation, false)?)
     });
     inserted.map_err(taken)?;

@@ -14,7 +14,7 @@ use crate::{profile, store};
 const PW: &str = "correct horse";
 
 fn form(id: &str, pw: &str, pw_check: &str, nickname: &str) -> SignUp {
-    SignUp { id: id.into(), pw: pw.into(), pw_check: pw_check.into(), nickname: nickname.into() }
+    SignUp { id: id.into(), pw: pw.into(), pw_check: pw_check.into(), nickname: nickname.into(), email: None }
 }
 
 fn sign_up(service: &Service, id: &str) -> Caller {

@@ -8,6 +8,7 @@ use crate::base::config::setting::field;
 use crate::base::text_file;
 
 mod feeds;
+mod mail;
 
 /// The maximum of a setting without a specific upper bound.
 const ANY: u64 = u32::MAX as u64;
@@ -23,6 +24,7 @@ const MINUTES: Form = Form::Whole(1, 10_080);
 pub static SETTINGS: &[Group<Config>] = &[
     Group { heading: "", settings: GENERAL },
     Group { heading: "Accounts", settings: ACCOUNTS },
+    Group { heading: "Mail", settings: mail::SETTINGS },
     Group { heading: "Feeds", settings: feeds::SETTINGS },
     Group { heading: "Analytics", settings: ANALYTICS },
     Group { heading: "Words", settings: WORDS },

@@ -17,7 +17,7 @@ use crate::service::handle::{Inner, Tidings, full_or};
 use crate::service::retention::Retention;
 use crate::store::{self, Store};
 use crate::transfer::backup;
-use crate::{analysis, newsfeed, notice, post, profile, source, webhook, words};
+use crate::{analysis, mail, newsfeed, notice, post, profile, source, webhook, words};
 
 /// Opens or starts a [`Tidings`] with other settings.
 pub struct Builder {
@@ -117,6 +117,7 @@ impl Builder {
             indexer: post::index::Indexer::new(Arc::clone(&store), clock.clone()),
             webhook_sender: webhook::Sender::new(&store, &clock, &config),
             sources: source::Poller::new(&store, &clock, &config),
+            mail_sender: mail::Sender::new(&store, &clock, &config),
             term_frequencies: post::index::TermFrequencies::new(Arc::clone(&store)),
             feeds,
             retention: Retention::new(Arc::clone(&store)),

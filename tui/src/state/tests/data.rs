@@ -13,7 +13,7 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 
 pub(super) fn member(tidings: &Tidings, id: &str, nickname: &str) -> Caller {
     let pw = "correct horse".to_owned();
-    let form = SignUp { id: id.into(), pw_check: pw.clone(), pw, nickname: nickname.into() };
+    let form = SignUp { id: id.into(), pw_check: pw.clone(), pw, nickname: nickname.into(), email: None };
     Caller::token(tidings.call(&Caller::Guest, form.clone()).unwrap().access_token)
 }
 

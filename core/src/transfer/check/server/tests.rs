@@ -40,7 +40,13 @@ fn lively(url: &str) -> Tidings {
     };
     let tidings = Tidings::builder(url).config(config).clock(Clock::fixed(NOW)).open().unwrap();
     let pw = String::from("password of ann");
-    let form = account::SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
+    let form = account::SignUp {
+        id: "ann".into(),
+        pw: pw.clone(),
+        pw_check: pw,
+        nickname: "Ann".into(),
+        email: None,
+    };
     let ann = Caller::token(tidings.call(&Caller::Guest, form.clone()).unwrap().access_token);
     for n in 0..3 {
         let draft = Draft {

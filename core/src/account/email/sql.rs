@@ -1,0 +1,137 @@
+//! The addresses in the database.
+
+use super::{Address, EmailAddress, Waiting};
+use crate::base::clock::Timestamp;
+use crate::record::id::MemberKey;
+use crate::store::{Row, StoreError, Tx};
+
+/// Returns the id of a member.
+pub(crate) fn id(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<String>, StoreError> {
+    tx.row("SELECT id FROM member WHERE key = $1", &[member.into()])?.map(|mut row| row.take(0)).transpose()
+}
+
+/// The hash of a member's password, with their id.
+pub(super) struct Stored {
+    pub(super) id: String,
+    pub(super) password: String,
+}
+
+pub(super) fn password(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Stored>, StoreError> {
+    let row = tx.row("SELECT id, password FROM member WHERE key = $1", &[member.into()])?;
+    row.map(|mut row| Ok(Stored { id: row.take(0)?, password: row.take(1)? })).transpose()
+}
+
+/// Returns the addresses of a member.
+pub(crate) fn addresses(tx: &mut dyn Tx, member: MemberKey) -> Result<EmailAddress, StoreError> {
+    let row = tx.row("SELECT address, pending FROM member_email WHERE member = $1", &[member.into()])?;
+    let Some(mut row) = row else { return Ok(EmailAddress { email: None, pending_email: None }) };
+    Ok(EmailAddress { email: row.take(0)?, pending_email: row.take(1)? })
+}
+
+/// Returns the confirmed address of a member.
+pub(crate) fn confirmed(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<String>, StoreError> {
+    Ok(addresses(tx, member)?.email)
+}
+
+/// Returns the member whose confirmed address it is.
+pub(super) fn owner(tx: &mut dyn Tx, folded: &str) -> Result<Option<MemberKey>, StoreError> {
+    let row = tx.row("SELECT member FROM member_email WHERE folded = $1", &[folded.into()])?;
+    row.map(|mut row| row.take(0)).transpose()
+}
+
+/// Returns the member with this folded id or address who has a confirmed address and may sign in. An id comes first.
+pub(super) fn reachable(tx: &mut dyn Tx, asked: &str) -> Result<Option<MemberKey>, StoreError> {
+    let sql = "SELECT m.key FROM member m JOIN member_email e ON e.member = m.key
+               WHERE (m.folded = $1 OR e.folded = $1) AND e.address IS NOT NULL AND m.blacklisted IS NULL
+               ORDER BY m.folded = $1 DESC LIMIT 1";
+    tx.row(sql, &[asked.into()])?.map(|mut row| row.take(0)).transpose()
+}
+
+/// Stores an address that waits for its confirmation, in place of an earlier one.
+pub(super) fn propose(tx: &mut dyn Tx, member: MemberKey, address: &str) -> Result<(), StoreError> {
+    let sql = "INSERT INTO member_email (member, pending) VALUES ($1, $2)
+               ON CONFLICT (member) DO UPDATE SET pending = excluded.pending, link = NULL, code = NULL, expires = NULL";
+    tx.run(sql, &[member.into(), address.into()]).map(drop)
+}
+
+/// Stores the hashes of new codes.
+pub(super) fn set_codes(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    link: &str,
+    code: &str,
+    expires: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE member_email SET link = $2, code = $3, expires = $4, wrong = 0 WHERE member = $1";
+    tx.run(sql, &[member.into(), link.into(), code.into(), expires.into()]).map(drop)
+}
+
+const WAITING: &str = "SELECT member, pending, address, link, code FROM member_email
+                       WHERE pending IS NOT NULL AND link IS NOT NULL AND code IS NOT NULL";
+
+fn waiting_row(mut row: Row) -> Result<Waiting, StoreError> {
+    Ok(Waiting {
+        member: row.take(0)?,
+        address: row.take(1)?,
+        had: row.take(2)?,
+        link: row.take(3)?,
+        code: row.take(4)?,
+    })
+}
+
+/// Returns the address whose link has the code with this hash.
+pub(super) fn of_link(tx: &mut dyn Tx, link: &str, now: Timestamp) -> Result<Option<Waiting>, StoreError> {
+    let sql = format!("{WAITING} AND link = $1 AND expires > $2");
+    tx.row(&sql, &[link.into(), now.into()])?.map(waiting_row).transpose()
+}
+
+/// Returns the address of a member that digits may confirm, if there were fewer wrong ones.
+pub(super) fn waiting(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    wrong: i64,
+    now: Timestamp,
+) -> Result<Option<Waiting>, StoreError> {
+    let sql = format!("{WAITING} AND member = $1 AND wrong < $2 AND expires > $3");
+    tx.row(&sql, &[member.into(), wrong.into(), now.into()])?.map(waiting_row).transpose()
+}
+
+pub(super) fn count_wrong(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
+    tx.run("UPDATE member_email SET wrong = wrong + 1 WHERE member = $1", &[member.into()]).map(drop)
+}
+
+/// Confirms the address that waits for it.
+pub(super) fn confirm(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    address: &Address,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE member_email SET address = $2, folded = $3, confirmed = $4, pending = NULL, link = NULL, code = NULL,
+                   expires = NULL WHERE member = $1";
+    tx.run(sql, &[member.into(), address.as_str().into(), (&address.folded()).into(), now.into()]).map(drop)
+}
+
+/// Gives up the address that waits for its confirmation.
+pub(super) fn withdraw(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
+    let sql =
+        "UPDATE member_email SET pending = NULL, link = NULL, code = NULL, expires = NULL WHERE member = $1";
+    tx.run(sql, &[member.into()]).map(drop)
+}
+
+pub(super) fn remove(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
+    tx.run("DELETE FROM member_email WHERE member = $1", &[member.into()]).map(drop)
+}
+
+/// Stores the address of an imported member as confirmed, because the operator vouches for it; does nothing if it is that of
+/// another member.
+pub(crate) fn import(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    address: &Address,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO member_email (member, address, folded, confirmed) VALUES ($1, $2, $3, $4)
+               ON CONFLICT (folded) DO NOTHING";
+    tx.run(sql, &[member.into(), address.as_str().into(), (&address.folded()).into(), now.into()]).map(drop)
+}

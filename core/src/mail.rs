@@ -1,0 +1,131 @@
+//! Mail to members: codes for new passwords and for addresses, and notes of what has happened to their accounts.
+//!
+//! An operation appends what has to be sent to the outbox (`mail/outbox.rs`) in its own transaction. A thread of the service writes
+//! and sends it (`mail/worker.rs`): a code is made when it is sent, so the database never has one, and a mail that is sent again
+//! has a later one. Everything in a mail comes from the service or is an id, so that nobody can have it send texts of their own.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::base::clock::Timestamp;
+use crate::record::error::{Code, Problem};
+use crate::record::id::ObjectId;
+use crate::record::schema::{one_of, schemas};
+
+pub(crate) mod address;
+pub(crate) mod limit;
+mod operations;
+pub(crate) mod outbox;
+mod sender;
+mod smtp;
+mod templates;
+#[cfg(test)]
+pub(crate) mod tests;
+mod worker;
+
+pub use operations::{List, Retry, Test, TestResult};
+pub use sender::Figures;
+pub(crate) use sender::Sender;
+pub use smtp::check;
+pub(crate) use templates::{Letter, Text};
+
+/// The problem of a request for mail on a service that sends none.
+pub(crate) const NO_MAIL: Problem =
+    Problem::new(Code::NotPossible, "this service sends no mail: ask an administrator for a code");
+/// The maximum number of mails in a list.
+const LIST_MAX: i64 = 1_000;
+
+/// What a mail is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A code that confirms an address.
+    Confirm,
+    /// A code for a new password.
+    Reset,
+    /// A note that the password has changed.
+    PasswordChanged,
+    /// A note to an address that it is no longer that of the account.
+    AddressChanged,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::Confirm, Self::Reset, Self::PasswordChanged, Self::AddressChanged];
+
+    /// Returns its name, which never changes.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Confirm => "confirm",
+            Self::Reset => "reset",
+            Self::PasswordChanged => "password_changed",
+            Self::AddressChanged => "address_changed",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Returns whether it has a code, for which nobody waits for long.
+    const fn has_code(self) -> bool {
+        matches!(self, Self::Confirm | Self::Reset)
+    }
+}
+
+/// The state of a mail that was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It waits, or waits to be tried again.
+    Pending,
+    /// It was given up.
+    Dead,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+schemas! {
+    Kind = one_of(Kind::ALL.map(Kind::name));
+    State = one_of(["pending", "dead"]);
+}
+
+/// The mail that was not sent.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Mails {
+    /// At most 1,000, latest first.
+    #[schema(max_items = 1_000)]
+    pub mails: Vec<Mail>,
+}
+
+/// A mail that was not sent. Its address is not shown.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Mail {
+    /// Its id, which is part of its `Message-ID`.
+    #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
+    pub id: String,
+    /// What it is for.
+    #[schema(value_type = Kind)]
+    pub kind: Kind,
+    /// The id of the member; null before it is known whether there is one.
+    #[schema(max_length = 1_000, examples("ann"))]
+    pub user_id: Option<String>,
+    /// The date when it was asked for.
+    pub date: Timestamp,
+    /// `pending`, or `dead` if it was given up.
+    #[schema(value_type = State)]
+    pub state: State,
+    /// The number of failed attempts.
+    pub attempts: i64,
+    /// The date of the next attempt; null if it was given up.
+    pub next_attempt: Option<Timestamp>,
+    /// Why the latest attempt failed; null before the first one.
+    #[schema(max_length = 1_000, examples("the mail server answered 421"))]
+    pub error: Option<String>,
+}

@@ -1,0 +1,82 @@
+//! E-mail addresses: which are accepted, and when two are the same.
+
+use lettre::Address as Checked;
+use url::Host;
+
+use crate::record::error::Problem;
+
+/// The maximum length of an address in bytes.
+///
+/// Source: RFC 5321 section 4.5.3.1.3, without the angle brackets.
+pub(crate) const ADDRESS_MAX: usize = 254;
+/// The problem of a text that is no address.
+pub(crate) const RULE: Problem = Problem::invalid("email", "email is an address such as ann@example.org");
+
+/// An address as its owner writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Address(String);
+
+impl Address {
+    /// Returns the address in a text; `None` if it has none.
+    ///
+    /// The part before the `@` is of ASCII characters without quotes, as all mail servers take it, and the host is a name.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (local, domain) = text.rsplit_once('@').filter(|_| text.len() <= ADDRESS_MAX)?;
+        let is_plain = local.bytes().all(|b| b.is_ascii_graphic() && !br#""\,:;<>()[]@"#.contains(&b));
+        let Ok(Host::Domain(domain)) = Host::parse(domain) else { return None };
+        let address = format!("{local}@{domain}");
+        (is_plain && address.len() <= ADDRESS_MAX && address.parse::<Checked>().is_ok())
+            .then_some(Self(address))
+    }
+
+    /// Returns its text. International names of hosts are in ASCII (Punycode).
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the form in which addresses are compared. Servers may tell upper from lower case before the `@`, but none that people
+    /// use does (RFC 5321 section 2.4).
+    pub(crate) fn folded(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_those_that_mail_servers_take() {
+        for (text, stored) in [
+            ("ann@example.org", "ann@example.org"),
+            (" Ann.Lee+news@Example.ORG ", "Ann.Lee+news@example.org"),
+            ("kim@한국.kr", "kim@xn--3e0b707e.kr"),
+            ("o'neil@mail.example.org", "o'neil@mail.example.org"),
+        ] {
+            assert_eq!(Address::parse(text).unwrap().as_str(), stored);
+        }
+        let long = format!("{}@example.org", "a".repeat(65));
+        for text in [
+            "",
+            "ann",
+            "@example.org",
+            "ann@",
+            "ann@@example.org",
+            "a b@example.org",
+            "ann@127.0.0.1",
+            "ann@[::1]",
+            "\"ann\"@example.org",
+            "ann@example.org\r\nBcc: eve@example.org",
+            "ann@exa mple.org",
+            "안@example.org",
+            "ann@example.org, eve@example.org",
+            "<ann@example.org>",
+            &long,
+        ] {
+            assert_eq!(Address::parse(text), None, "{text}");
+        }
+        let same = ["Ann@Example.org", "ann@example.ORG"].map(|text| Address::parse(text).unwrap().folded());
+        assert_eq!(same[0], same[1]);
+    }
+}

@@ -1,0 +1,107 @@
+//! The operations on mail.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::address::{ADDRESS_MAX, Address, RULE};
+use super::smtp::{Outgoing, Smtp, Transport as _};
+use super::templates::{Letter, Templates, Text};
+use super::{Mails, NO_MAIL, outbox};
+use crate::audit::trail::{Action, Entry};
+use crate::record::error::{Error, Result};
+use crate::record::id::ObjectId;
+use crate::record::operation::{Access, Failure, Operation, Spec, Work};
+use crate::record::scope::Scope;
+use crate::store::Isolation;
+use crate::{Caller, Tidings};
+
+const GROUP: &str = "admin";
+const ADMINS: Access = Access::Admins(Scope::Members);
+
+/// List the mail that waits or was given up, latest first
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct List {}
+
+impl Operation for List {
+    type Answer = Mails;
+    const SPEC: Spec = Spec::get(GROUP, "/get_mails", ADMINS);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Mails> {
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::Members)?;
+            Ok(Mails { mails: outbox::list(tx, &admin)? })
+        })
+    }
+}
+
+/// Send a mail again that waits or was given up
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Retry {
+    /// The id of the mail
+    #[schema(min_length = 1, max_length = 1_000, examples("6560c1a2ffeeddccbbaa0001"))]
+    pub mail_obi: String,
+}
+
+impl Operation for Retry {
+    type Answer = ();
+    const SPEC: Spec = Spec::get(GROUP, "/retry_mail/{mail_obi}", ADMINS).writes().or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let (identity, now) = (caller.identify(tidings), tidings.now());
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Members)?;
+            if !outbox::retry(tx, &admin, &self.mail_obi, now)? {
+                return Err(Error::NotFound);
+            }
+            Ok(admin.record(tx, Entry::new(Action::MailRetry).on(&self.mail_obi))?)
+        })
+    }
+}
+
+/// Send a test to an address, and say what the mail server answered
+///
+/// Only administrators do this: no API key and no role allows it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = TestMailFields)]
+pub struct Test {
+    /// The address.
+    #[schema(max_length = 254, examples("ann@example.org"))]
+    pub email: String,
+}
+
+/// The end of a test.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TestResult {
+    /// Why the mail was not sent; null if the mail server has taken it.
+    #[schema(max_length = 1_000, examples("the mail server answered 535"))]
+    pub error: Option<String>,
+}
+
+impl Operation for Test {
+    type Answer = TestResult;
+    const SPEC: Spec = Spec::post(GROUP, "/test_mail", Access::Persons).works(Work::Long);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<TestResult> {
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| identity.administrator(tx).map(drop))?;
+        let config = &tidings.config().mail;
+        if !config.is_on() {
+            return Err(Error::BadRequest(NO_MAIL));
+        }
+        let to = Address::parse(&self.email).filter(|_| self.email.len() <= ADDRESS_MAX);
+        let to = to.ok_or(Error::BadRequest(RULE))?;
+        let letter = Letter {
+            to: to.as_str().to_owned(),
+            text: Text::Test,
+            id: String::new(),
+            code: None,
+            link: None,
+        };
+        let templates = Templates::new(config)?;
+        let outgoing =
+            Outgoing::new(&ObjectId::new(tidings.clock()).to_string(), tidings.now(), &templates, letter);
+        let sent = Smtp::new(config)?.send(&outgoing);
+        Ok(TestResult { error: sent.err().map(|failed| failed.reason) })
+    }
+}

@@ -1,0 +1,201 @@
+//! The outbox: mail that has to be sent.
+//!
+//! An operation appends to it in the transaction of its change, so that a crash loses no mail and sends none of a change that was
+//! undone.
+
+use super::{Kind, LIST_MAX, Mail, State};
+use crate::account::Admin;
+use crate::base::clock::{DAY_MS, HOUR_MS, Timestamp};
+use crate::base::config::Config;
+use crate::record::id::{MemberKey, ObjectId};
+use crate::store::{Row, StoreError, Topic, Tx};
+
+/// The maximum number of mails that wait.
+const PENDING_MAX: i64 = 10_000;
+/// The maximum number of mails that were given up, and the time for which they are kept.
+const DEAD_MAX: i64 = 1_000;
+const DEAD_MS: i64 = 30 * DAY_MS;
+/// The time after which nobody waits for a code any more.
+const CODE_MS: i64 = HOUR_MS;
+
+/// The right to send mail. A service without a mail server stores nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct Outbox {
+    is_on: bool,
+}
+
+/// Whom a mail is for.
+#[derive(Clone, Copy)]
+pub(crate) enum To<'a> {
+    /// The address of a member that waits for its confirmation.
+    Member(MemberKey),
+    /// This address, which is or was that of a member.
+    Address(MemberKey, &'a str),
+    /// The member with this id or address, if there is one.
+    Asked(&'a str),
+}
+
+impl Outbox {
+    pub(crate) const fn of(config: &Config) -> Self {
+        Self { is_on: config.mail.is_on() }
+    }
+
+    /// Returns whether the service sends mail.
+    pub(crate) const fn is_on(self) -> bool {
+        self.is_on
+    }
+
+    /// Appends a mail, unless the same one waits already, or too many do.
+    pub(crate) fn append(
+        self,
+        tx: &mut dyn Tx,
+        id: ObjectId,
+        kind: Kind,
+        to: To<'_>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if !self.is_on {
+            return Ok(());
+        }
+        let (member, address, asked) = match to {
+            To::Member(member) => (Some(member), None, None),
+            To::Address(member, address) => (Some(member), Some(address), None),
+            To::Asked(asked) => (None, None, Some(asked)),
+        };
+        let sql = "INSERT INTO mail (id, kind, member, address, asked, date, next_attempt)
+                   SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS bigint), CAST($4 AS text), CAST($5 AS text),
+                          CAST($6 AS bigint), CAST($6 AS bigint)
+                   WHERE (SELECT count(*) FROM mail WHERE dead IS NULL) < $7
+                     AND NOT EXISTS (SELECT 1 FROM mail WHERE dead IS NULL AND attempts = 0 AND kind = $2
+                                     AND coalesce(member, 0) = coalesce(CAST($3 AS bigint), 0)
+                                     AND coalesce(address, '') = coalesce(CAST($4 AS text), '')
+                                     AND coalesce(asked, '') = coalesce(CAST($5 AS text), ''))";
+        let id = id.to_string();
+        let args = [
+            (&id).into(),
+            kind.name().into(),
+            member.into(),
+            address.into(),
+            asked.into(),
+            now.into(),
+            PENDING_MAX.into(),
+        ];
+        tx.run(sql, &args)?;
+        tx.touch(Topic::Mail);
+        Ok(())
+    }
+}
+
+/// A mail that is due.
+pub(super) struct Due {
+    pub(super) id: String,
+    pub(super) kind: Option<Kind>,
+    pub(super) member: Option<MemberKey>,
+    pub(super) address: Option<String>,
+    pub(super) asked: Option<String>,
+    pub(super) date: Timestamp,
+    pub(super) attempts: i64,
+}
+
+/// Returns the time of the next attempt.
+pub(super) fn next_attempt(tx: &mut dyn Tx) -> Result<Option<Timestamp>, StoreError> {
+    tx.one("SELECT min(next_attempt) FROM mail WHERE dead IS NULL", &[])?.take(0)
+}
+
+/// Returns the numbers of mails that wait, and of those that were given up.
+pub(super) fn totals(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
+    let sql = "SELECT count(*), coalesce(sum(CASE WHEN dead IS NULL THEN 0 ELSE 1 END), 0) FROM mail";
+    let mut row = tx.one(sql, &[])?;
+    let (all, dead): (i64, i64) = (row.take(0)?, row.take(1)?);
+    Ok((all - dead, dead))
+}
+
+/// Returns the mails that have been due the longest.
+pub(super) fn due(tx: &mut dyn Tx, now: Timestamp, limit: i64) -> Result<Vec<Due>, StoreError> {
+    let sql = "SELECT id, kind, member, address, asked, date, attempts FROM mail
+               WHERE dead IS NULL AND next_attempt <= $1 ORDER BY next_attempt, key LIMIT $2";
+    let due = |mut row: Row| {
+        Ok(Due {
+            id: row.take(0)?,
+            kind: Kind::named(&row.take::<String>(1)?),
+            member: row.take(2)?,
+            address: row.take(3)?,
+            asked: row.take(4)?,
+            date: row.take(5)?,
+            attempts: row.take(6)?,
+        })
+    };
+    tx.rows(sql, &[now.into(), limit.into()])?.into_iter().map(due).collect()
+}
+
+/// Records which member a guest has asked for.
+pub(super) fn set_member(tx: &mut dyn Tx, id: &str, member: MemberKey) -> Result<(), StoreError> {
+    let sql = "UPDATE mail SET member = $2, asked = NULL WHERE id = $1";
+    tx.run(sql, &[id.into(), member.into()]).map(drop)
+}
+
+/// Removes a mail that was sent, or has nothing to say any more.
+pub(super) fn remove(tx: &mut dyn Tx, id: &str) -> Result<(), StoreError> {
+    tx.run("DELETE FROM mail WHERE id = $1", &[id.into()]).map(drop)
+}
+
+/// Records a failed attempt. Without a `next` one the mail is given up, and beyond [`DEAD_MAX`] the oldest ones are removed.
+pub(super) fn failed(
+    tx: &mut dyn Tx,
+    id: &str,
+    next: Option<Timestamp>,
+    error: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE mail SET attempts = attempts + 1, next_attempt = $2, last_error = $3, dead = $4 WHERE id = $1";
+    let dead = next.is_none().then_some(now);
+    tx.run(sql, &[id.into(), next.unwrap_or(now).into(), error.into(), dead.into()])?;
+    let sql = "SELECT key FROM mail WHERE dead IS NOT NULL ORDER BY key DESC LIMIT 1 OFFSET $1";
+    if let Some(mut row) = tx.row(sql, &[DEAD_MAX.into()])? {
+        let sql = "DELETE FROM mail WHERE dead IS NOT NULL AND key <= $1";
+        tx.run(sql, &[row.take::<i64>(0)?.into()])?;
+    }
+    Ok(())
+}
+
+/// Returns whether nobody waits any more for a mail that was asked for at a time.
+pub(super) fn is_late(kind: Kind, date: Timestamp, at: Timestamp) -> bool {
+    kind.has_code() && at - date > CODE_MS
+}
+
+/// Returns the mail that was not sent.
+pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Mail>, StoreError> {
+    let sql = "SELECT w.id, w.kind, m.id, w.date, w.dead, w.attempts, w.next_attempt, w.last_error
+               FROM mail w LEFT JOIN member m ON m.key = w.member ORDER BY w.key DESC LIMIT $1";
+    let mail = |mut row: Row| {
+        // A kind of a newer program is not sent by this one.
+        let Some(kind) = Kind::named(&row.take::<String>(1)?) else { return Ok(None) };
+        let is_dead = row.take::<Option<Timestamp>>(4)?.is_some();
+        let next: Timestamp = row.take(6)?;
+        Ok(Some(Mail {
+            id: row.take(0)?,
+            kind,
+            user_id: row.take(2)?,
+            date: row.take(3)?,
+            state: if is_dead { State::Dead } else { State::Pending },
+            attempts: row.take(5)?,
+            next_attempt: (!is_dead).then_some(next),
+            error: row.take(7)?,
+        }))
+    };
+    tx.rows(sql, &[LIST_MAX.into()])?.into_iter().filter_map(|row| mail(row).transpose()).collect()
+}
+
+/// Makes a mail due at once, with all its attempts; returns false if none has this id.
+pub(super) fn retry(tx: &mut dyn Tx, _: &Admin<'_>, id: &str, now: Timestamp) -> Result<bool, StoreError> {
+    let sql = "UPDATE mail SET dead = NULL, attempts = 0, date = $2, next_attempt = $2 WHERE id = $1";
+    let found = tx.run(sql, &[id.into(), now.into()])? > 0;
+    tx.touch(Topic::Mail);
+    Ok(found)
+}
+
+/// Removes mail that was given up long ago, at most `limit`. Returns whether there may be more.
+pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
+    let sql = "DELETE FROM mail WHERE key IN (SELECT key FROM mail WHERE dead <= $1 LIMIT $2)";
+    Ok(tx.run(sql, &[(now - DEAD_MS).into(), limit.cast_signed().into()])? == limit)
+}

@@ -1,0 +1,275 @@
+//! The texts of mail. Each is Markdown: the source is the plain text, and what it means is the HTML.
+//!
+//! The first line is the subject. `{id}`, `{code}`, `{link}`, `{minutes}` and `{site}` stand for values; a paragraph with a value that
+//! a mail does not have is left out. The HTML is in a layout, in which `{subject}`, `{language}` and `{body}` stand for values.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use pulldown_cmark::{Parser, html};
+use zeroize::Zeroizing;
+
+use crate::base::config::{Invalid, Language, Mail};
+use crate::base::text_file;
+use crate::record::error::Result;
+
+/// A mail before it is written.
+pub(crate) struct Letter {
+    /// The address of the recipient.
+    pub(crate) to: String,
+    pub(crate) text: Text,
+    /// The id of the member.
+    pub(crate) id: String,
+    pub(crate) code: Option<Zeroizing<String>>,
+    pub(crate) link: Option<String>,
+}
+
+/// The text of a mail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Text {
+    /// A code that confirms an address.
+    Confirm,
+    /// Somebody gave the address, which is that of another account.
+    Taken,
+    /// A code for a new password.
+    Reset,
+    PasswordChanged,
+    AddressChanged,
+    Test,
+}
+
+/// A text with its file, and its built-in sources in English and in Korean.
+struct BuiltIn(Text, &'static str, [&'static str; 2]);
+
+macro_rules! built_in {
+    ($text:ident, $name:literal) => {
+        BuiltIn(
+            Text::$text,
+            concat!($name, ".md"),
+            [
+                include_str!(concat!("templates/", $name, ".en.md")),
+                include_str!(concat!("templates/", $name, ".ko.md")),
+            ],
+        )
+    };
+}
+
+const TEXTS: [BuiltIn; 6] = [
+    built_in!(Confirm, "confirm"),
+    built_in!(Taken, "taken"),
+    built_in!(Reset, "reset"),
+    built_in!(PasswordChanged, "password-changed"),
+    built_in!(AddressChanged, "address-changed"),
+    built_in!(Test, "test"),
+];
+const LAYOUT: &str = include_str!("templates/layout.html");
+const LAYOUT_FILE: &str = "layout.html";
+
+/// The minutes for which codes in mail work, as texts say it.
+pub(super) const MINUTES: &str = "20";
+
+/// The texts in force.
+pub(super) struct Templates {
+    texts: [Cow<'static, str>; TEXTS.len()],
+    layout: Cow<'static, str>,
+    language: Language,
+    /// What texts call the service.
+    site: String,
+}
+
+/// A mail as it is sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) subject: String,
+    pub(super) text: String,
+    pub(super) html: String,
+}
+
+impl Templates {
+    /// Reads the texts.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when a file of the operator cannot be read or names an unknown value.
+    pub(super) fn new(config: &Mail) -> Result<Self> {
+        let (dir, language) = (config.templates.as_deref(), config.language);
+        let texts = TEXTS.map(|BuiltIn(_, file, texts)| {
+            read(dir, file, texts[language as usize], &["id", "code", "link", "minutes", "site"])
+        });
+        let from = config.from.as_ref().map(|from| &from.0);
+        let site = from.map(|from| from.name.clone().unwrap_or_else(|| from.email.domain().to_owned()));
+        Ok(Self {
+            texts: all(texts)?,
+            layout: read(dir, LAYOUT_FILE, LAYOUT, &["subject", "language", "body"])?,
+            language,
+            site: site.unwrap_or_default(),
+        })
+    }
+
+    /// Writes a mail.
+    pub(super) fn write(&self, letter: &Letter) -> Written {
+        let at = TEXTS.iter().position(|BuiltIn(text, ..)| *text == letter.text);
+        let source = &self.texts[at.expect("each text is among them")];
+        let (subject, body) = source.split_once('\n').unwrap_or((source, ""));
+        let values = |escape: fn(&str) -> String| {
+            [
+                ("id", Some(escape(&letter.id))),
+                ("site", Some(escape(&self.site))),
+                ("minutes", Some(MINUTES.to_owned())),
+                // Both are made of characters without a meaning in Markdown.
+                ("code", letter.code.as_ref().map(|code| code.to_string())),
+                ("link", letter.link.clone()),
+            ]
+        };
+        let plain = values(str::to_owned);
+        let subject = filled(subject, &plain).unwrap_or_default();
+        let text = paragraphs(body, &plain);
+        let mut body_html = String::new();
+        html::push_html(&mut body_html, Parser::new(&paragraphs(body, &values(escaped_markdown))));
+        let in_layout = [
+            ("subject", Some(escaped_html(&subject))),
+            ("language", Some(self.language.tag().to_owned())),
+            ("body", Some(body_html)),
+        ];
+        let html = filled(&self.layout, &in_layout).unwrap_or_default();
+        Written { subject, text, html }
+    }
+}
+
+fn all<const N: usize>(texts: [Result<Cow<'static, str>>; N]) -> Result<[Cow<'static, str>; N]> {
+    let mut read = [const { Cow::Borrowed("") }; N];
+    for (place, text) in read.iter_mut().zip(texts) {
+        *place = text?;
+    }
+    Ok(read)
+}
+
+/// Returns the text of the operator's file, or else the built-in one.
+fn read(dir: Option<&Path>, file: &str, built_in: &'static str, names: &[&str]) -> Result<Cow<'static, str>> {
+    let Some(path) = dir.map(|dir| dir.join(file)).filter(|path| path.exists()) else {
+        return Ok(built_in.into());
+    };
+    let invalid = |why: String| Invalid::new(&["mail-templates"], format!("{} {why}", path.display()));
+    let text = text_file::read(&path).map_err(|error| invalid(format!("cannot be read: {error}")))?;
+    let text = text.replace("\r\n", "\n");
+    if let Some(name) = parts(&text).filter_map(Result::err).find(|name| !names.contains(name)) {
+        return Err(invalid(format!("has {{{name}}}, which is none of {}", names.join(", "))).into());
+    }
+    Ok(text.into())
+}
+
+/// Splits a text: `Err` is the name of a value, lower-case letters in braces.
+fn parts(text: &str) -> impl Iterator<Item = Result<&str, &str>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let name_at = |at: usize| {
+            let end = rest[at..].find('}')? + at;
+            let name = &rest[at + 1..end];
+            (!name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase())).then_some((name, end + 1))
+        };
+        if let Some((name, end)) = rest.starts_with('{').then(|| name_at(0)).flatten() {
+            rest = &rest[end..];
+            return Some(Err(name));
+        }
+        let start = rest.chars().next().map_or(0, char::len_utf8);
+        let end = rest[start..].find('{').map_or(rest.len(), |at| at + start);
+        let (text, tail) = rest.split_at(end);
+        rest = tail;
+        Some(Ok(text))
+    })
+}
+
+/// Returns a text with its values; `None` if it has not all of them.
+fn filled(text: &str, values: &[(&str, Option<String>)]) -> Option<String> {
+    let value = |name| values.iter().find(|(known, _)| *known == name)?.1.as_deref();
+    parts(text).map(|part| part.map_or_else(value, Some)).collect()
+}
+
+/// Returns the paragraphs that have all their values.
+fn paragraphs(text: &str, values: &[(&str, Option<String>)]) -> String {
+    let mut all = String::new();
+    for paragraph in text.trim_matches('\n').split("\n\n").filter_map(|text| filled(text, values)) {
+        // Writing to a String does not fail.
+        let _ = writeln!(all, "{}\n", paragraph.trim_end());
+    }
+    all.truncate(all.trim_end().len());
+    all.push('\n');
+    all
+}
+
+/// Escapes a text for Markdown.
+fn escaped_markdown(text: &str) -> String {
+    text.chars().flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c])).collect()
+}
+
+/// Escapes a text for HTML.
+fn escaped_html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letter(text: Text) -> Letter {
+        let code = Some(Zeroizing::new("8k2m-0qwz-7hn4-c9xe".to_owned()));
+        let link = Some("https://campus.example/account/password#8k2m-0qwz-7hn4-c9xe".to_owned());
+        Letter { to: "ann@example.org".into(), text, id: "ann_lee".into(), code, link }
+    }
+
+    fn config(language: Language) -> Mail {
+        use crate::base::config::setting::{FieldType as _, Value};
+        let from = Value::Text("Campus <no-reply@campus.example>".into());
+        Mail {
+            from: Some(crate::base::config::Sender::from_value(&from).unwrap()),
+            language,
+            ..Mail::default()
+        }
+    }
+
+    #[test]
+    fn each_mail_is_text_and_html_in_both_languages() {
+        for language in [Language::En, Language::Ko] {
+            let templates = Templates::new(&config(language)).unwrap();
+            let all = TEXTS.iter().map(|BuiltIn(text, file, _)| {
+                let Written { subject, text, html } = templates.write(&letter(*text));
+                format!("==== {file}\nSubject: {subject}\n\n{text}----\n{html}")
+            });
+            insta::assert_snapshot!(format!("texts_{}", language.tag()), all.collect::<String>());
+        }
+    }
+
+    #[test]
+    fn a_paragraph_without_its_value_is_left_out_and_no_value_has_a_meaning_of_its_own() {
+        let templates = Templates::new(&config(Language::En)).unwrap();
+        let without = Letter { link: None, id: "<b>*x*</b> {code}".into(), ..letter(Text::Reset) };
+        let Written { text, html, .. } = templates.write(&without);
+        assert!(!text.contains("https://") && !html.contains("https://"), "{text}");
+        assert!(text.contains("<b>*x*</b> {code}"), "{text}");
+        assert!(html.contains("&lt;b&gt;*x*&lt;/b&gt; {code}"), "{html}");
+    }
+
+    #[test]
+    fn files_of_the_operator_replace_texts_and_may_name_known_values_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = Mail { templates: Some(dir.path().to_owned()), ..config(Language::En) };
+        std::fs::write(dir.path().join("test.md"), "Hello {site}\r\n\r\n{unknown is kept\n").unwrap();
+        std::fs::write(dir.path().join("layout.html"), "<p>{body}</p>").unwrap();
+        let written = Templates::new(&config).unwrap().write(&letter(Text::Test));
+        let expected = Written {
+            subject: "Hello Campus".into(),
+            text: "{unknown is kept\n".into(),
+            html: "<p><p>{unknown is kept</p>\n</p>".into(),
+        };
+        assert_eq!(written, expected);
+        std::fs::write(dir.path().join("reset.md"), "Hello {name}\n").unwrap();
+        let error = Templates::new(&config).err().unwrap().to_string();
+        assert!(
+            error.contains("reset.md has {name}, which is none of id, code, link, minutes, site"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,262 @@
+//! Tests of the outbox and of sending, with a mail server in memory.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::smtp::{Failed, Outgoing, Transport};
+use super::worker::{DELAYS, Worker};
+use super::*;
+use crate::Tidings;
+use crate::account::{Caller, ConfirmEmail, RequestReset, SetEmail, SignUp};
+use crate::base::clock::{HOUR_MS, SECOND_MS};
+use crate::base::config::setting::{FieldType as _, Value};
+use crate::base::config::{self, Config, MailServer, PageUrl};
+use crate::record::background::Stop;
+use crate::record::error::Error;
+use crate::record::operation::Operation;
+use crate::testing::{Service, service_with};
+
+/// A mail server that keeps what it takes, or answers with a code.
+#[derive(Default)]
+struct Server {
+    taken: Mutex<Vec<Arrived>>,
+    refuses: AtomicU16,
+}
+
+/// A mail as its recipient reads it.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrived {
+    pub(crate) id: String,
+    pub(crate) to: String,
+    pub(crate) subject: String,
+    pub(crate) text: String,
+}
+
+impl Arrived {
+    /// Returns the code on a line of its own.
+    pub(crate) fn code(&self) -> String {
+        let line = self.text.lines().find_map(|line| line.strip_prefix("    "));
+        line.unwrap_or_else(|| panic!("no code: {}", self.text)).to_owned()
+    }
+
+    /// Returns the code in the link.
+    pub(crate) fn linked(&self) -> String {
+        let link = self.text.lines().find_map(|line| line.strip_prefix("<https://")).unwrap();
+        link.rsplit_once('#').unwrap().1.trim_end_matches('>').to_owned()
+    }
+}
+
+impl Transport for Server {
+    fn send(&self, outgoing: &Outgoing) -> Result<(), Failed> {
+        let code = self.refuses.load(Ordering::Relaxed);
+        if code > 0 {
+            return Err(Failed {
+                reason: format!("the mail server answered {code}"),
+                is_permanent: code == 550,
+            });
+        }
+        let Outgoing { id, to, written, .. } = outgoing;
+        let (id, to) = (id.clone(), to.clone());
+        let (subject, text) = (written.subject.clone(), written.text.clone());
+        self.taken.lock().unwrap().push(Arrived { id, to, subject, text });
+        Ok(())
+    }
+}
+
+/// A service with a mail server.
+pub(crate) struct Mailing {
+    pub(crate) service: Service,
+    worker: Worker,
+    server: Arc<Server>,
+}
+
+/// Returns the settings of a service that sends mail.
+pub(crate) fn config() -> Config {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let mail = config::Mail {
+        server: Some(MailServer::from_value(&text("smtp+plain://127.0.0.1:1")).unwrap()),
+        from: Some(config::Sender::from_value(&text("Campus <no-reply@campus.example>")).unwrap()),
+        reset_url: Some(PageUrl::from_value(&text("https://app.example/reset")).unwrap()),
+        confirm_url: Some(PageUrl::from_value(&text("https://app.example/confirm")).unwrap()),
+        ..config::Mail::default()
+    };
+    Config { mail, ..Config::default() }
+}
+
+impl Mailing {
+    pub(crate) fn new(config: Config) -> Self {
+        let server = Arc::new(Server::default());
+        let transport: Arc<dyn Transport> = Arc::<Server>::clone(&server);
+        let mail = config.mail.clone();
+        let service = service_with(config);
+        let worker = Worker::new(&service.0.store, service.clock(), mail, transport, Arc::default()).unwrap();
+        Self { service, worker, server }
+    }
+
+    /// Sends all that is due, and returns what has arrived.
+    pub(crate) fn arrived(&mut self) -> Vec<Arrived> {
+        while self.worker.pass(&Stop::default()).unwrap() == Duration::ZERO {}
+        std::mem::take(&mut self.server.taken.lock().unwrap())
+    }
+
+    /// Returns the only mail that has arrived.
+    pub(crate) fn only(&mut self) -> Arrived {
+        let mut arrived = self.arrived();
+        assert_eq!(arrived.len(), 1, "{arrived:?}");
+        arrived.remove(0)
+    }
+
+    pub(crate) fn call<O: Operation>(&self, caller: &Caller, operation: O) -> Result<O::Answer, Error> {
+        self.service.call(caller, operation)
+    }
+
+    /// Signs a member up who has confirmed an address.
+    pub(crate) fn member_at(&mut self, id: &str, address: &str) -> Caller {
+        let pw = format!("password of {id}");
+        let form = SignUp {
+            id: id.into(),
+            pw: pw.clone(),
+            pw_check: pw,
+            nickname: id.into(),
+            email: Some(address.into()),
+        };
+        let token = self.call(&Caller::Guest, form).unwrap().access_token;
+        let member = Caller::token(token);
+        let code = self.only().code();
+        self.call(&member, ConfirmEmail { code }).unwrap();
+        member
+    }
+
+    pub(crate) fn ask(&self, id: &str) -> String {
+        text(self.call(&Caller::Guest, RequestReset { id: id.into() }))
+    }
+}
+
+pub(crate) fn text<T>(result: Result<T, Error>) -> String {
+    result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
+}
+
+fn waiting(tidings: &Tidings) -> Vec<(Kind, State, i64, Option<String>)> {
+    let mails = tidings.call(&Caller::Operator, List {}).unwrap().mails.into_iter();
+    mails.map(|mail| (mail.kind, mail.state, mail.attempts, mail.error)).collect()
+}
+
+#[test]
+fn a_mail_that_fails_is_tried_again_until_nobody_waits_for_it_and_can_be_sent_later() {
+    let mut mailing = Mailing::new(config());
+    mailing.member_at("ann", "ann@example.org");
+    mailing.server.refuses.store(421, Ordering::Relaxed);
+    assert_eq!(mailing.ask("ann"), "success");
+    let mut attempts = BTreeMap::new();
+    for delay in DELAYS {
+        assert!(mailing.arrived().is_empty());
+        let (_, state, tried, error) = waiting(&mailing.service).remove(0);
+        assert_eq!(error.as_deref(), Some("the mail server answered 421"));
+        attempts.insert(tried, state);
+        mailing.service.clock().advance(delay * SECOND_MS);
+    }
+    // After 2,170 s the next attempt would be beyond the hour.
+    let expected = [
+        (1, State::Pending),
+        (2, State::Pending),
+        (3, State::Pending),
+        (4, State::Pending),
+        (5, State::Dead),
+    ];
+    assert_eq!(attempts, BTreeMap::from(expected));
+    mailing.server.refuses.store(0, Ordering::Relaxed);
+    assert!(mailing.arrived().is_empty(), "it was given up");
+    let id = mailing.call(&Caller::Operator, List {}).unwrap().mails.remove(0).id;
+    mailing.call(&Caller::Operator, Retry { mail_obi: id.clone() }).unwrap();
+    let mail = mailing.only();
+    assert_eq!((&*mail.id, &*mail.to), (&*id, "ann@example.org"));
+    assert_eq!(waiting(&mailing.service), []);
+    assert_eq!(text(mailing.call(&Caller::Operator, Retry { mail_obi: id })), "Not found");
+}
+
+#[test]
+fn a_note_is_tried_for_longer_than_a_code_and_a_missing_mailbox_once() {
+    let mut mailing = Mailing::new(config());
+    let ann = mailing.member_at("ann", "ann@example.org");
+    mailing.server.refuses.store(451, Ordering::Relaxed);
+    mailing.call(&ann, SetEmail { pw: "password of ann".into(), email: String::new() }).unwrap();
+    for delay in DELAYS {
+        assert!(mailing.arrived().is_empty());
+        assert_eq!(waiting(&mailing.service)[0].1, State::Pending, "{delay}");
+        mailing.service.clock().advance(delay * SECOND_MS);
+    }
+    mailing.arrived();
+    assert_eq!(waiting(&mailing.service)[0].1, State::Dead);
+    let id = mailing.call(&Caller::Operator, List {}).unwrap().mails.remove(0).id;
+    mailing.server.refuses.store(550, Ordering::Relaxed);
+    mailing.call(&Caller::Operator, Retry { mail_obi: id }).unwrap();
+    mailing.arrived();
+    let answered = Some("the mail server answered 550".to_owned());
+    assert_eq!(waiting(&mailing.service), [(Kind::AddressChanged, State::Dead, 1, answered)]);
+}
+
+#[test]
+fn what_was_sent_but_not_recorded_is_sent_once_more_with_the_same_id_and_the_latest_code_works() {
+    let mut mailing = Mailing::new(config());
+    mailing.member_at("ann", "ann@example.org");
+    mailing.ask("ann");
+    let record = |tidings: &Tidings| {
+        let sql = "INSERT INTO mail (id, kind, member, date, next_attempt) SELECT $1, 'reset', key, $2, $2 FROM member";
+        let (id, now) = ("6560c1a2ffeeddccbbaa0001".to_owned(), tidings.now());
+        tidings.store().write::<_, crate::store::StoreError>(crate::store::Isolation::Alone, move |tx| {
+            tx.run(sql, &[(&id).into(), now.into()]).map(drop)
+        })
+    };
+    let first = mailing.only();
+    // As if the server had been killed before the mail was removed.
+    record(&mailing.service).unwrap();
+    let second = mailing.only();
+    assert_ne!(first.code(), second.code());
+    let new = |code: String| crate::account::ResetPassword {
+        code,
+        new_pw: "a new sentence".into(),
+        new_pw_check: "a new sentence".into(),
+    };
+    assert_eq!(text(mailing.call(&Caller::Guest, new(first.code()))), "incorrect code");
+    assert_eq!(text(mailing.call(&Caller::Guest, new(second.linked()))), "success");
+}
+
+#[test]
+fn without_a_mail_server_no_mail_is_asked_for_and_none_is_stored() {
+    let service = service_with(Config::default());
+    let ann = service.member("ann");
+    let refusal = |result: Result<(), Error>| result.unwrap_err().message().into_owned();
+    let ask = RequestReset { id: "ann".into() };
+    assert_eq!(refusal(service.call(&Caller::Guest, ask)), NO_MAIL.message());
+    let set = SetEmail { pw: "password of ann".into(), email: "ann@example.org".into() };
+    assert_eq!(refusal(service.call(&ann, set)), NO_MAIL.message());
+    assert_eq!(waiting(&service), []);
+}
+
+#[test]
+fn numbers_of_past_hours_and_mail_of_past_months_are_removed() {
+    let mut mailing = Mailing::new(config());
+    mailing.member_at("ann", "ann@example.org");
+    mailing.server.refuses.store(550, Ordering::Relaxed);
+    mailing.ask("ann");
+    mailing.arrived();
+    let clock = mailing.service.clock();
+    let prune = |tidings: &Tidings| {
+        let now = tidings.now();
+        let rows =
+            tidings.store().write::<_, crate::store::StoreError>(crate::store::Isolation::Alone, move |tx| {
+                limit::prune(tx, now, 100)?;
+                outbox::prune(tx, now, 100)?;
+                let count = |tx: &mut dyn crate::store::Tx, sql| tx.one(sql, &[])?.take::<i64>(0);
+                Ok((count(tx, "SELECT count(*) FROM mail_limit")?, count(tx, "SELECT count(*) FROM mail")?))
+            });
+        rows.unwrap()
+    };
+    assert_eq!(prune(&mailing.service), (3, 1), "an address, what was asked for, and a member");
+    clock.advance(HOUR_MS);
+    assert_eq!(prune(&mailing.service), (0, 1));
+    clock.advance(30 * 24 * HOUR_MS);
+    assert_eq!(prune(&mailing.service), (0, 0));
+}

@@ -1,0 +1,240 @@
+//! The thread that sends mail.
+//!
+//! Of several servers of a database one sends, by lease. A mail is removed after the mail server has taken it, so one whose outcome
+//! a crash has lost is sent again, once.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use super::Kind;
+use super::outbox::{self, Due};
+use super::sender::Counters;
+use super::smtp::{AT_ONCE, Failed, Outgoing, Transport};
+use super::templates::{Letter, Templates, Text};
+use crate::account::{email, reset};
+use crate::base::clock::{Clock, SECOND_MS, Timestamp};
+use crate::base::config::Mail;
+use crate::record::background::{Stop, log_failure};
+use crate::record::error::{Error, Result};
+use crate::record::lease::Lease;
+use crate::store::{Isolation, Store, StoreError, Topic, Tx};
+
+/// The times from one failed attempt to the next, in seconds. After the last one the mail is given up.
+pub(super) const DELAYS: [i64; 7] = [10, 60, 5 * 60, 30 * 60, 2 * 60 * 60, 6 * 60 * 60, 24 * 60 * 60];
+/// The time until the next look if nothing happens.
+const INTERVAL: Duration = Duration::from_secs(60);
+/// The time until the next look while another server has the lease, and until it is renewed while mail is being sent.
+const SHORT_INTERVAL: Duration = Duration::from_secs(1);
+/// The time until the next look after a failure of the store.
+const FAILURE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The end of an attempt.
+#[derive(Clone)]
+struct Outcome {
+    id: String,
+    kind: Kind,
+    date: Timestamp,
+    /// The number of attempts before this one.
+    attempts: i64,
+    sent: std::result::Result<(), Failed>,
+}
+
+/// A mail that is being sent.
+type Sending = (Outcome, Outgoing);
+
+/// The work of the thread.
+pub(super) struct Worker {
+    store: Arc<Store>,
+    clock: Clock,
+    lease: Lease,
+    transport: Arc<dyn Transport>,
+    templates: Templates,
+    config: Mail,
+    counters: Arc<Counters>,
+    /// Outcomes that the database does not have yet.
+    outcomes: Vec<Outcome>,
+}
+
+impl Worker {
+    pub(super) fn new(
+        store: &Arc<Store>,
+        clock: &Clock,
+        config: Mail,
+        transport: Arc<dyn Transport>,
+        counters: Arc<Counters>,
+    ) -> Result<Self> {
+        Ok(Self {
+            store: Arc::clone(store),
+            clock: clock.clone(),
+            lease: Lease::new(Arc::clone(store), clock.clone(), "mail"),
+            transport,
+            templates: Templates::new(&config)?,
+            config,
+            counters,
+            outcomes: Vec::new(),
+        })
+    }
+
+    /// Works until it is stopped.
+    pub(super) fn run(mut self, stop: &Stop) {
+        let versions = self.store.versions();
+        while !stop.is_set() {
+            let version = self.store.version(Topic::Mail);
+            let pause = self.pass(stop).unwrap_or_else(|error| {
+                log_failure(&error, "mail cannot be sent yet");
+                FAILURE_INTERVAL
+            });
+            versions.wait_for(Topic::Mail, version, pause, || stop.is_set());
+        }
+        if let Err(error) = self.lease.release() {
+            tracing::debug!(%error, "the lease of sending mail ends later");
+        }
+    }
+
+    /// Sends what is due. Returns the time until the next pass, unless something changes before.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub(super) fn pass(&mut self, stop: &Stop) -> Result<Duration> {
+        self.record()?;
+        let now = self.clock.now();
+        let (next, totals) =
+            self.store.read(|tx| Ok::<_, StoreError>((outbox::next_attempt(tx)?, outbox::totals(tx)?)))?;
+        self.counters.count(totals);
+        let until = next.map(|next| Duration::from_millis(u64::try_from(next - now).unwrap_or_default()));
+        match until {
+            Some(Duration::ZERO) if self.lease.hold()? => {}
+            Some(Duration::ZERO) => return Ok(SHORT_INTERVAL),
+            until => {
+                self.lease.release()?;
+                return Ok(until.unwrap_or(INTERVAL).min(INTERVAL));
+            }
+        }
+        let config = self.config.clone();
+        let letters = self.store.write(Isolation::Alone, move |tx| prepare(tx, &config, now))?;
+        let batch = letters.into_iter().map(|(outcome, letter)| {
+            let outgoing = Outgoing::new(&outcome.id, now, &self.templates, letter);
+            (outcome, outgoing)
+        });
+        self.outcomes = self.send(batch.collect(), stop)?;
+        self.record()?;
+        Ok(Duration::ZERO)
+    }
+
+    /// Sends a batch, and renews the lease meanwhile. A service that stops waits only a moment: what it does not know to be sent is
+    /// sent again.
+    fn send(&self, batch: Vec<Sending>, stop: &Stop) -> Result<Vec<Outcome>> {
+        let (ended, outcomes) = mpsc::channel();
+        for (mut outcome, outgoing) in batch {
+            let (ended, transport) = (ended.clone(), Arc::clone(&self.transport));
+            let send = move || {
+                let sent = catch_unwind(AssertUnwindSafe(|| transport.send(&outgoing)));
+                let failed =
+                    || Failed { reason: "the mail could not be sent".to_owned(), is_permanent: false };
+                outcome.sent = sent.unwrap_or_else(|_| Err(failed()));
+                // Nobody receives it if the service has stopped.
+                let _ = ended.send(outcome);
+            };
+            let thread = std::thread::Builder::new().name("tidings-smtp".into()).spawn(send);
+            thread.map_err(|error| Error::Internal(error.into()))?;
+        }
+        drop(ended);
+        let mut all = Vec::new();
+        loop {
+            match outcomes.recv_timeout(SHORT_INTERVAL) {
+                Ok(outcome) => all.push(outcome),
+                Err(RecvTimeoutError::Timeout) if !stop.is_set() => drop(self.lease.hold()?),
+                Err(_) => return Ok(all),
+            }
+        }
+    }
+
+    /// Writes the outcomes. Until that succeeds nothing else is sent, so that nothing is sent twice.
+    fn record(&mut self) -> Result<()> {
+        if self.outcomes.is_empty() {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        let outcomes: Arc<[Outcome]> = self.outcomes.clone().into();
+        let written = Arc::clone(&outcomes);
+        self.store.write(Isolation::Alone, move |tx| {
+            written.iter().try_for_each(|outcome| match &outcome.sent {
+                Ok(()) => outbox::remove(tx, &outcome.id),
+                Err(failed) => {
+                    outbox::failed(tx, &outcome.id, next_attempt(outcome, failed, now), &failed.reason, now)
+                }
+            })
+        })?;
+        self.outcomes.clear();
+        for outcome in &*outcomes {
+            let kind = outcome.kind.name();
+            self.counters.ended(outcome.sent.is_ok());
+            match &outcome.sent {
+                Ok(()) => {}
+                Err(failed) if next_attempt(outcome, failed, now).is_some() => {
+                    tracing::info!(kind, error = failed.reason, "a mail was not sent and is tried again");
+                }
+                Err(failed) => tracing::warn!(kind, error = failed.reason, "a mail was given up"),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Looks up the letters that are due. Mail that has nothing to say any more is removed.
+fn prepare(tx: &mut dyn Tx, config: &Mail, now: Timestamp) -> Result<Vec<(Outcome, Letter)>, StoreError> {
+    let mut letters = Vec::new();
+    for due in outbox::due(tx, now, AT_ONCE.into())? {
+        let Some(kind) = due.kind else { continue };
+        match letter(tx, config, kind, &due, now)? {
+            Some(letter) => {
+                let Due { id, date, attempts, .. } = due;
+                letters.push((Outcome { id, kind, date, attempts, sent: Ok(()) }, letter));
+            }
+            None => outbox::remove(tx, &due.id)?,
+        }
+    }
+    Ok(letters)
+}
+
+fn letter(
+    tx: &mut dyn Tx,
+    config: &Mail,
+    kind: Kind,
+    due: &Due,
+    now: Timestamp,
+) -> Result<Option<Letter>, StoreError> {
+    let note = |tx: &mut dyn Tx, text| {
+        let (Some(member), Some(address)) = (due.member, &due.address) else { return Ok(None) };
+        let id = email::id(tx, member)?;
+        Ok(id.map(|id| Letter { to: address.clone(), text, id, code: None, link: None }))
+    };
+    match (kind, due.member) {
+        (Kind::Confirm, Some(member)) => email::confirmation(tx, config, member, now),
+        (Kind::Confirm, None) => Ok(None),
+        (Kind::Reset, known) => {
+            let found = match (known, &due.asked) {
+                (Some(member), _) => Some(member),
+                (None, Some(asked)) => email::asked_for(tx, asked)?,
+                (None, None) => None,
+            };
+            let Some(member) = found else { return Ok(None) };
+            if known.is_none() {
+                outbox::set_member(tx, &due.id, member)?;
+            }
+            reset::letter(tx, config, member, now)
+        }
+        (Kind::PasswordChanged, _) => note(tx, Text::PasswordChanged),
+        (Kind::AddressChanged, _) => note(tx, Text::AddressChanged),
+    }
+}
+
+/// Returns the time of the next attempt; `None` if the mail is given up.
+fn next_attempt(outcome: &Outcome, failed: &Failed, now: Timestamp) -> Option<Timestamp> {
+    let Outcome { kind, date, attempts, .. } = outcome;
+    let seconds = usize::try_from(*attempts).ok().and_then(|attempts| DELAYS.get(attempts))?;
+    let next = now + seconds * SECOND_MS;
+    (!failed.is_permanent && !outbox::is_late(*kind, *date, next)).then_some(next)
+}
