@@ -4,17 +4,15 @@
 //! and sends it (`mail/worker.rs`): a code is made when it is sent, so the database never has one, and a mail that is sent again
 //! has a later one. Everything in a mail comes from the service or is an id, so that nobody can have it send texts of their own.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::clock::Timestamp;
-use crate::record::error::{Code, Problem};
 use crate::record::id::ObjectId;
 use crate::record::schema::{one_of, schemas};
 
 pub(crate) mod address;
+pub(crate) mod letter;
 pub(crate) mod limit;
 mod operations;
 pub(crate) mod outbox;
@@ -26,53 +24,13 @@ pub(crate) mod tests;
 mod worker;
 
 pub use operations::{List, Retry, Test, TestResult};
+pub use outbox::Kind;
 pub use sender::Figures;
 pub(crate) use sender::Sender;
 pub use smtp::check;
-pub(crate) use templates::{Letter, Text};
 
-/// The problem of a request for mail on a service that sends none.
-pub(crate) const NO_MAIL: Problem =
-    Problem::new(Code::NotPossible, "this service sends no mail: ask an administrator for a code");
 /// The maximum number of mails in a list.
 const LIST_MAX: i64 = 1_000;
-
-/// What a mail is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A code that confirms an address.
-    Confirm,
-    /// A code for a new password.
-    Reset,
-    /// A note that the password has changed.
-    PasswordChanged,
-    /// A note to an address that it is no longer that of the account.
-    AddressChanged,
-}
-
-impl Kind {
-    const ALL: [Self; 4] = [Self::Confirm, Self::Reset, Self::PasswordChanged, Self::AddressChanged];
-
-    /// Returns its name, which never changes.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Confirm => "confirm",
-            Self::Reset => "reset",
-            Self::PasswordChanged => "password_changed",
-            Self::AddressChanged => "address_changed",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// Returns whether it has a code, for which nobody waits for long.
-    const fn has_code(self) -> bool {
-        matches!(self, Self::Confirm | Self::Reset)
-    }
-}
 
 /// The state of a mail that was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,14 +42,7 @@ pub enum State {
     Dead,
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 schemas! {
-    Kind = one_of(Kind::ALL.map(Kind::name));
     State = one_of(["pending", "dead"]);
 }
 

@@ -20,6 +20,7 @@ mod http;
 mod import;
 mod isolation;
 mod login;
+mod mail;
 mod main_info;
 mod main_job;
 mod matrix;

@@ -28,6 +28,8 @@ impl Fixture {
     fn new() -> Self {
         let server = Server::with(|serve| {
             serve.args(["--sign-in-slowing", "off"]);
+            // Mail waits, because nothing takes it.
+            serve.args(["--smtp-url", "smtp+plain://127.0.0.1:9", "--mail-from", "no-reply@campus.example"]);
         });
         let boss = server.admin();
         let _ = server.member("signer");
@@ -88,6 +90,13 @@ impl Fixture {
             "delivery_obi" => {
                 let test = format!("/test_webhook/{}", self.webhook());
                 self.boss.get(&test).succeeded().text("/_id")
+            }
+            // Its time has not come, so the server does not try to send it meanwhile.
+            "mail_obi" => {
+                let id = format!("6560c1a2ffeeddcc{:08x}", self.number());
+                let sql = "INSERT INTO mail (id, kind, date, next_attempt) VALUES ($1, 'confirm', 1, 4000000000000)";
+                self.server.sql().execute(sql, &[id.as_str().into()]);
+                id
             }
             "notice_obi" => {
                 self.boss.post("/insert_notice", sample::notice("Notice")).succeeded().text("/_id")

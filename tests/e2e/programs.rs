@@ -22,6 +22,33 @@ pub(crate) fn is_installed(program: &str) -> bool {
     false
 }
 
+/// The variable that makes a missing module of Python a failure. `.ci/run` sets it to `required`.
+const MODULES_REQUIRED: &str = "TIDINGS_TEST_PYTHON";
+
+/// Returns the directory with modules of Python that `.ci/run` installs, as `pip install --target` does.
+pub(crate) fn python_modules() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("target/python")
+}
+
+/// Returns whether Python has a module. If not, says that its test is left out.
+///
+/// # Panics
+/// When the module must not be missing.
+pub(crate) fn has_python_module(module: &str) -> bool {
+    let mut import = Command::new("python3");
+    import
+        .args(["-c", &format!("import {module}")])
+        .env("PYTHONPATH", python_modules())
+        .stderr(Stdio::null());
+    let found = import.status().is_ok_and(|status| status.success());
+    let is_required = std::env::var_os(MODULES_REQUIRED).is_some_and(|value| value == "required");
+    assert!(found || !is_required, "Python has no module {module}");
+    if !found {
+        leave_out(&format!("Python has no module {module}"));
+    }
+    found
+}
+
 /// The variable with the path of a static binary, as `packaging/static` builds it.
 const STATIC: &str = "TIDINGS_TEST_STATIC";
 

@@ -21,7 +21,16 @@ const CORE: Layered = Layered {
     directory: "core/src",
     layers: &[&["base/"], &["store"], &["record/"], &[], &["transfer/"], &["service/"]],
     others: 3,
-    own: &["audit/trail", "lookup/prefix", "webhook/outbox", "transfer/backup/last"],
+    own: &[
+        "audit/trail",
+        "lookup/prefix",
+        "mail/address",
+        "mail/letter",
+        "mail/limit",
+        "mail/outbox",
+        "webhook/outbox",
+        "transfer/backup/last",
+    ],
     handle: &["Tidings", "Caller"],
 };
 

@@ -137,6 +137,10 @@ fn body(name: &str) -> &'static str {
         "change_pw" => {
             r#"{"pw": "correct horse", "new_pw": "correct horse", "new_pw_check": "correct horse"}"#
         }
+        "request_pw_reset" => r#"{"id": "signer"}"#,
+        "set_email" => r#"{"pw": "correct horse", "email": "new{n}@example.org"}"#,
+        "confirm_email" => r#"{"code": "123456"}"#,
+        "test_mail" => r#"{"email": "new{n}@example.org"}"#,
         "reset_pw" => {
             r#"{"code": "0000-0000-0000-0000", "new_pw": "correct horse", "new_pw_check": "correct horse"}"#
         }

@@ -9,7 +9,7 @@ use crate::Tidings;
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::Timestamp;
 use crate::base::config::Config;
-use crate::mail::Kind;
+use crate::mail::outbox::Kind;
 use crate::record::answer;
 use crate::record::error::{Error, Outcome, Problem, Result};
 use crate::record::id::ObjectId;

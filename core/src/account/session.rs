@@ -18,7 +18,7 @@ use super::{Caller, check_new_password, cut_nickname, email, fold, is_too_long, 
 
 use crate::Tidings;
 use crate::base::config;
-use crate::mail::Kind;
+use crate::mail::outbox::Kind;
 use crate::record::error::{Error, Outcome, Result, SIGN_UP_CLOSED};
 use crate::record::id::{MemberKey, ObjectId};
 use crate::store::{Isolation, StoreError, Tx};

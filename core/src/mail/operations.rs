@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::Mails;
 use super::address::{ADDRESS_MAX, Address, RULE};
+use super::letter::{Letter, Text};
+use super::outbox::NO_MAIL;
 use super::smtp::{Outgoing, Smtp, Transport as _};
-use super::templates::{Letter, Templates, Text};
-use super::{Mails, NO_MAIL, outbox};
+use super::templates::Templates;
 use crate::audit::trail::{Action, Entry};
 use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
@@ -30,7 +32,7 @@ impl Operation for List {
         let identity = caller.identify(tidings);
         tidings.store().read(|tx| {
             let admin = identity.admin(tx, Scope::Members)?;
-            Ok(Mails { mails: outbox::list(tx, &admin)? })
+            Ok(Mails { mails: sql::list(tx, &admin)? })
         })
     }
 }
@@ -51,7 +53,7 @@ impl Operation for Retry {
         let (identity, now) = (caller.identify(tidings), tidings.now());
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Members)?;
-            if !outbox::retry(tx, &admin, &self.mail_obi, now)? {
+            if !sql::retry(tx, &admin, &self.mail_obi, now)? {
                 return Err(Error::NotFound);
             }
             Ok(admin.record(tx, Entry::new(Action::MailRetry).on(&self.mail_obi))?)
@@ -103,5 +105,48 @@ impl Operation for Test {
             Outgoing::new(&ObjectId::new(tidings.clock()).to_string(), tidings.now(), &templates, letter);
         let sent = Smtp::new(config)?.send(&outgoing);
         Ok(TestResult { error: sent.err().map(|failed| failed.reason) })
+    }
+}
+
+mod sql {
+    use crate::account::Admin;
+    use crate::base::clock::Timestamp;
+    use crate::mail::{Kind, LIST_MAX, Mail, State};
+    use crate::store::{Row, StoreError, Topic, Tx};
+
+    /// Returns the mail that was not sent.
+    pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Mail>, StoreError> {
+        let sql = "SELECT w.id, w.kind, m.id, w.date, w.dead, w.attempts, w.next_attempt, w.last_error
+                   FROM mail w LEFT JOIN member m ON m.key = w.member ORDER BY w.key DESC LIMIT $1";
+        let mail = |mut row: Row| {
+            // A kind of a newer program is not sent by this one.
+            let Some(kind) = Kind::named(&row.take::<String>(1)?) else { return Ok(None) };
+            let is_dead = row.take::<Option<Timestamp>>(4)?.is_some();
+            let next: Timestamp = row.take(6)?;
+            Ok(Some(Mail {
+                id: row.take(0)?,
+                kind,
+                user_id: row.take(2)?,
+                date: row.take(3)?,
+                state: if is_dead { State::Dead } else { State::Pending },
+                attempts: row.take(5)?,
+                next_attempt: (!is_dead).then_some(next),
+                error: row.take(7)?,
+            }))
+        };
+        tx.rows(sql, &[LIST_MAX.into()])?.into_iter().filter_map(|row| mail(row).transpose()).collect()
+    }
+
+    /// Makes a mail due at once, with all its attempts; returns false if none has this id.
+    pub(super) fn retry(
+        tx: &mut dyn Tx,
+        _: &Admin<'_>,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql = "UPDATE mail SET dead = NULL, attempts = 0, date = $2, next_attempt = $2 WHERE id = $1";
+        let found = tx.run(sql, &[id.into(), now.into()])? > 0;
+        tx.touch(Topic::Mail);
+        Ok(found)
     }
 }

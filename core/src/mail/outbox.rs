@@ -3,13 +3,20 @@
 //! An operation appends to it in the transaction of its change, so that a crash loses no mail and sends none of a change that was
 //! undone.
 
-use super::{Kind, LIST_MAX, Mail, State};
-use crate::account::Admin;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
 use crate::base::clock::{DAY_MS, HOUR_MS, Timestamp};
 use crate::base::config::Config;
+use crate::record::error::{Code, Problem};
 use crate::record::id::{MemberKey, ObjectId};
+use crate::record::schema::{one_of, schemas};
 use crate::store::{Row, StoreError, Topic, Tx};
 
+/// The problem of a request for mail on a service that sends none.
+pub(crate) const NO_MAIL: Problem =
+    Problem::new(Code::NotPossible, "this service sends no mail: ask an administrator for a code");
 /// The maximum number of mails that wait.
 const PENDING_MAX: i64 = 10_000;
 /// The maximum number of mails that were given up, and the time for which they are kept.
@@ -17,6 +24,54 @@ const DEAD_MAX: i64 = 1_000;
 const DEAD_MS: i64 = 30 * DAY_MS;
 /// The time after which nobody waits for a code any more.
 const CODE_MS: i64 = HOUR_MS;
+
+/// What a mail is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A code that confirms an address.
+    Confirm,
+    /// A code for a new password.
+    Reset,
+    /// A note that the password has changed.
+    PasswordChanged,
+    /// A note to an address that it is no longer that of the account.
+    AddressChanged,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 4] =
+        [Self::Confirm, Self::Reset, Self::PasswordChanged, Self::AddressChanged];
+
+    /// Returns its name, which never changes.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Confirm => "confirm",
+            Self::Reset => "reset",
+            Self::PasswordChanged => "password_changed",
+            Self::AddressChanged => "address_changed",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Returns whether it has a code, for which nobody waits for long.
+    const fn has_code(self) -> bool {
+        matches!(self, Self::Confirm | Self::Reset)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+schemas! {
+    Kind = one_of(Kind::ALL.map(Kind::name));
+}
 
 /// The right to send mail. A service without a mail server stores nothing.
 #[derive(Clone, Copy)]
@@ -161,37 +216,6 @@ pub(super) fn failed(
 /// Returns whether nobody waits any more for a mail that was asked for at a time.
 pub(super) fn is_late(kind: Kind, date: Timestamp, at: Timestamp) -> bool {
     kind.has_code() && at - date > CODE_MS
-}
-
-/// Returns the mail that was not sent.
-pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Mail>, StoreError> {
-    let sql = "SELECT w.id, w.kind, m.id, w.date, w.dead, w.attempts, w.next_attempt, w.last_error
-               FROM mail w LEFT JOIN member m ON m.key = w.member ORDER BY w.key DESC LIMIT $1";
-    let mail = |mut row: Row| {
-        // A kind of a newer program is not sent by this one.
-        let Some(kind) = Kind::named(&row.take::<String>(1)?) else { return Ok(None) };
-        let is_dead = row.take::<Option<Timestamp>>(4)?.is_some();
-        let next: Timestamp = row.take(6)?;
-        Ok(Some(Mail {
-            id: row.take(0)?,
-            kind,
-            user_id: row.take(2)?,
-            date: row.take(3)?,
-            state: if is_dead { State::Dead } else { State::Pending },
-            attempts: row.take(5)?,
-            next_attempt: (!is_dead).then_some(next),
-            error: row.take(7)?,
-        }))
-    };
-    tx.rows(sql, &[LIST_MAX.into()])?.into_iter().filter_map(|row| mail(row).transpose()).collect()
-}
-
-/// Makes a mail due at once, with all its attempts; returns false if none has this id.
-pub(super) fn retry(tx: &mut dyn Tx, _: &Admin<'_>, id: &str, now: Timestamp) -> Result<bool, StoreError> {
-    let sql = "UPDATE mail SET dead = NULL, attempts = 0, date = $2, next_attempt = $2 WHERE id = $1";
-    let found = tx.run(sql, &[id.into(), now.into()])? > 0;
-    tx.touch(Topic::Mail);
-    Ok(found)
 }
 
 /// Removes mail that was given up long ago, at most `limit`. Returns whether there may be more.

@@ -11,7 +11,8 @@ use lettre::transport::smtp::{Error as SmtpError, PoolConfig};
 use lettre::{Message, SmtpTransport, Transport as _};
 use percent_encoding::percent_decode_str;
 
-use super::templates::{Letter, Templates, Written};
+use super::letter::Letter;
+use super::templates::{Templates, Written};
 use crate::base::clock::Timestamp;
 use crate::base::config::{Encryption, Invalid, Mail};
 use crate::base::text_file;

@@ -7,37 +7,11 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use pulldown_cmark::{Parser, html};
-use zeroize::Zeroizing;
-
+use super::letter::{Letter, Text};
 use crate::base::config::{Invalid, Language, Mail};
 use crate::base::text_file;
 use crate::record::error::Result;
-
-/// A mail before it is written.
-pub(crate) struct Letter {
-    /// The address of the recipient.
-    pub(crate) to: String,
-    pub(crate) text: Text,
-    /// The id of the member.
-    pub(crate) id: String,
-    pub(crate) code: Option<Zeroizing<String>>,
-    pub(crate) link: Option<String>,
-}
-
-/// The text of a mail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Text {
-    /// A code that confirms an address.
-    Confirm,
-    /// Somebody gave the address, which is that of another account.
-    Taken,
-    /// A code for a new password.
-    Reset,
-    PasswordChanged,
-    AddressChanged,
-    Test,
-}
+use pulldown_cmark::{Parser, html};
 
 /// A text with its file, and its built-in sources in English and in Korean.
 struct BuiltIn(Text, &'static str, [&'static str; 2]);
@@ -212,6 +186,8 @@ fn escaped_html(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use zeroize::Zeroizing;
+
     use super::*;
 
     fn letter(text: Text) -> Letter {

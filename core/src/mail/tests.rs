@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::outbox::NO_MAIL;
 use super::smtp::{Failed, Outgoing, Transport};
 use super::worker::{DELAYS, Worker};
 use super::*;

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use super::Kind;
-use super::outbox::{self, Due};
+use super::letter::{Letter, Text};
+use super::outbox::{self, Due, Kind};
 use super::sender::Counters;
 use super::smtp::{AT_ONCE, Failed, Outgoing, Transport};
-use super::templates::{Letter, Templates, Text};
+use super::templates::Templates;
 use crate::account::{email, reset};
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::base::config::Mail;

@@ -9,7 +9,7 @@ use tidings_tests::{Output, command, run};
 use super::without_database;
 
 /// A value for each setting that has no default.
-const WITHOUT_DEFAULT: [(&str, &str); 20] = [
+const WITHOUT_DEFAULT: [(&str, &str); 27] = [
     ("base-path", "/api"),
     ("cors-origin", "https://app.example.org"),
     ("trust-proxy", "10.0.0.0/8"),
@@ -25,6 +25,13 @@ const WITHOUT_DEFAULT: [(&str, &str); 20] = [
     ("webhook-ca", "ca.pem"),
     ("source-ca", "ca.pem"),
     ("public-url", "https://campus.example/api"),
+    ("smtp-url", "smtps://tidings@mail.example.org"),
+    ("smtp-password-file", "smtp.password"),
+    ("smtp-ca", "ca.pem"),
+    ("mail-from", "Campus <no-reply@campus.example>"),
+    ("mail-templates", "mail"),
+    ("reset-url", "https://app.example/reset"),
+    ("confirm-url", "https://app.example/confirm"),
     ("school-ids", "^s"),
     ("popular-half-life", "2.5"),
     ("timezone", "Asia/Seoul"),
