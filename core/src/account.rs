@@ -23,6 +23,7 @@ use token::Claims;
 mod attempt;
 mod authority;
 mod device;
+pub mod invitation;
 pub mod key;
 pub(crate) mod members;
 mod operations;
@@ -45,6 +46,7 @@ pub use attempt::ForClient;
 pub use authority::Operator;
 pub(crate) use authority::{Admin, AdminReader, Claim, Identity, Member, MemberRecord, find};
 pub use device::{Device, SignInClient};
+pub use invitation::SignUpInvited;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, Members};
 pub use operations::{ChangePassword, SignIn, SignInUp, SignOutAll, SignUp};
 pub use otp::{
@@ -336,6 +338,7 @@ pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(
     // A code that was used after the backup would work again.
     otp::remove_everybodys(tx)?;
     reset::remove_everybodys(tx)?;
+    invitation::remove_all(tx)?;
     sessions::remove_everybodys(tx)
 }
 

@@ -13,6 +13,7 @@
 //! | `session` | `sessions` |
 //! | `sign_in_place` | the number of places from which the member signed in lately; not the keyed hashes |
 //! | `enrolment_code`, `reset_code` | nothing: the hash of a code that is used within an hour |
+//! | `invitation` | nothing: what an administrator has made for others; `audit` has who made and who used which |
 //! | `settled_like`, `recent_like` | `likes` |
 //! | `viewed`, `hidden` | `views`, `hidden_posts` |
 //! | `searched`, `opened` | `searches`, `newsfeeds` |

@@ -16,7 +16,7 @@ use crate::store::{StoreError, Topic, Tx};
 
 /// The tables whose rows go with their `member`: the columns of the primary key, and the order in which an index has the rows
 /// of a member.
-const MEMBER_TABLES: [(&str, &str, &str); 15] = [
+const MEMBER_TABLES: [(&str, &str, &str); 16] = [
     // A few rows, which the removal deletes at once.
     ("audit_identity", "member", "member"),
     ("second_factor", "member", "member"),
@@ -24,6 +24,7 @@ const MEMBER_TABLES: [(&str, &str, &str); 15] = [
     ("session", "id", "member, last_seen"),
     ("enrolment_code", "member", "member"),
     ("reset_code", "member", "member"),
+    ("invitation", "id", "member, id"),
     ("sign_in_place", "member, place", "member, place"),
     // Before the table to which recent likes move.
     ("recent_like", "member, post", "member, post"),

@@ -67,6 +67,14 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         assert.match((await client.signUp(fields)).access_token, TOKEN);
         assert.equal((await client.getUserinfo()).nickname, "김");
     },
+    async signUpInvited() {
+        const client = guest();
+        const { code } = await boss.addInvitation({ scopes: ["notices"] });
+        const fields = { id: "lea", pw: PASSWORD, pw_check: PASSWORD, nickname: "Lea", code };
+        assert.match((await client.signUpInvited(fields)).access_token, TOKEN);
+        assert.deepEqual((await client.getMemberRole({ user_id: "lea" })).scopes, ["notices"]);
+        assert.equal((await attempt(guest().signUpInvited({ ...fields, id: "max" }))).result, "incorrect code");
+    },
     async signIn() {
         const client = guest();
         assert.equal((await client.signIn({ id: "ann", pw: PASSWORD })).access_token, client.token);

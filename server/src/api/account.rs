@@ -1,6 +1,8 @@
 //! Sign-up, sign-in, sign-out and password changes.
 
-use tidings_core::account::{ChangePassword, ForClient, ResetPassword, SignIn, SignInUp, SignUp};
+use tidings_core::account::{
+    ChangePassword, ForClient, ResetPassword, SignIn, SignInUp, SignUp, SignUpInvited,
+};
 use tidings_core::operation::Operation as _;
 
 use crate::filter::reply::Answer;
@@ -10,6 +12,7 @@ use crate::route::Route;
 pub(crate) fn handlers() -> Vec<Route> {
     vec![
         Route::of::<SignUp>().answered_by(sign_up),
+        Route::of::<SignUpInvited>().answered_by(run::<SignUpInvited>),
         Route::of::<SignIn>().answered_by(run::<SignIn>),
         Route::of::<SignInUp>().answered_by(run::<SignInUp>),
         Route::of::<ChangePassword>().answered_by(run::<ChangePassword>),

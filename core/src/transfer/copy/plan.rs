@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 65] = [
+const TABLES: [(&str, Treatment); 66] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -27,6 +27,7 @@ const TABLES: [(&str, Treatment); 65] = [
     // Codes of an hour, which must not work twice.
     ("enrolment_code", Treatment::Empty),
     ("reset_code", Treatment::Empty),
+    ("invitation", Treatment::Rows),
     ("sign_in_place", Treatment::Rows),
     ("audit_identity", Treatment::Rows),
     ("audit", Treatment::Rows),
