@@ -91,7 +91,7 @@ pub struct Invitation {
     #[schema(value_type = Vec<Scope>)]
     pub scopes: Vec<Scope>,
     /// The id of the administrator who made it; null if the operator did.
-    #[schema(examples("boss"))]
+    #[schema(max_length = 1_000_000, examples("boss"))]
     pub made_by: Option<String>,
     /// The date when it was made.
     pub date: Timestamp,
