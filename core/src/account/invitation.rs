@@ -1,9 +1,9 @@
 //! Invitations: codes with which people sign up where the setting `sign_up` keeps others out.
 //!
 //! An administrator gives the code to the people whom they invite. It works a number of times, until it expires or is removed, and
-//! the new members get the role that it names. Making one needs the rights of an administrator, and so does every use: it works only
-//! while the administrator who made it still is one. Each use is counted in the transaction that inserts the member, so that an
-//! invitation is never used more often than its limit, and a sign-up that fails uses nothing.
+//! the new members get the role that it names. It works only while the administrator who made it still is one, because the role comes
+//! from them. Each use is counted in the transaction that inserts the member, so that an invitation is never used more often than its
+//! limit, and a sign-up that fails uses nothing.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
