@@ -8,8 +8,8 @@ use crate::global::{Color, Global, color};
 use crate::profile::login;
 use crate::{
     act, admin, analysis, audit, backup, bench, blacklist, check, complete, demo, describe, feed, feedback,
-    front, help, init, key, mail, member, notice, otp, post, profile, roster, search, settings, source,
-    store, tui, webhook, words,
+    front, help, init, invitation, key, mail, member, notice, otp, post, profile, roster, search, settings,
+    source, store, tui, webhook, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, on SQLite or PostgreSQL.
@@ -74,6 +74,9 @@ pub(crate) enum Command {
     /// Manage members
     #[command(subcommand)]
     Member(member::Member),
+    /// Manage invitations, with whose codes people sign up
+    #[command(subcommand)]
+    Invitation(invitation::Invitation),
     /// Manage your own second factor
     #[command(subcommand)]
     Otp(otp::Otp),

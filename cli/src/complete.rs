@@ -47,6 +47,8 @@ const ARGUMENTS: &[(&str, &str, Kind)] = &[
     ("member export", "id", Kind::Member),
     ("member remove", "id", Kind::Member),
     ("member list", "after", Kind::Member),
+    ("invitation add", "role", Kind::Scope),
+    ("invitation remove", "id", Kind::Invitation),
     ("admin grant", "id", Kind::Member),
     ("admin revoke", "id", Kind::Member),
     ("admin check", "id", Kind::Member),

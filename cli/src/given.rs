@@ -22,7 +22,7 @@ const OTHER_NAMES: [(&str, &[&str]); 16] = [
     ("num", &["limit"]),
     ("post", &["text", "post"]),
     ("prefix", &["id"]),
-    ("scopes", &["scope"]),
+    ("scopes", &["scope", "role"]),
     ("search", &["text"]),
     ("user_id", &["id"]),
     ("visible_from", &["from"]),

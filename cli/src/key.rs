@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn the_help_describes_every_scope() {
         let mut command = Cli::command();
-        for (group, name) in [("key", "add"), ("member", "role")] {
+        for (group, name) in [("key", "add"), ("member", "role"), ("invitation", "add")] {
             let group = command.find_subcommand_mut(group).unwrap();
             let help = group.find_subcommand_mut(name).unwrap().render_long_help().to_string();
             for scope in Scope::ALL {

@@ -34,6 +34,7 @@ mod imported;
 mod init;
 mod input;
 mod interrupt;
+mod invitation;
 mod key;
 mod mail;
 mod member;
@@ -108,6 +109,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
             member::run(&Session::create(global)?, global, &command)
         }
         Command::Member(command) => member::run(&Session::open(global)?, global, &command),
+        Command::Invitation(command) => invitation::run(&Session::open(global)?, &command),
         Command::Otp(command) => otp::run(&Session::open(global)?, &command),
         Command::Admin(command) => admin::run(&Session::open(global)?, &command),
         Command::Blacklist(command) => blacklist::run(&Session::open(global)?, &command),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use tidings_client::shown::number::number;
 use tidings_core::account::key::Scope;
-use tidings_core::account::{ResetPassword, SignIn, SignInUp, SignUp};
+use tidings_core::account::{ResetPassword, SignIn, SignInUp, SignUp, SignUpInvited};
 use tidings_core::member;
 use tidings_core::member_import::ImportMembers;
 
@@ -31,7 +31,9 @@ mod show;
 pub(crate) enum Member {
     /// Sign a member up
     #[command(
-        after_help = "Examples:\n  tidings member sign-up ann --nickname Ann\n  token=$(tidings member sign-up ann --nickname Ann --password-file pw.txt --token)"
+        after_help = "With --code, the code of an invitation is asked for first. With --password-stdin or --password-file it is the\n\
+                      first line, and the password is the second.\n\n\
+                      Examples:\n  tidings member sign-up ann --nickname Ann\n  tidings member sign-up ann --nickname Ann --code --server https://tidings.example.org\n  token=$(tidings member sign-up ann --nickname Ann --password-file pw.txt --token)"
     )]
     SignUp {
         /// The id: letters, digits, _ - and ., a letter or digit first
@@ -42,6 +44,9 @@ pub(crate) enum Member {
         /// An e-mail address, which a mail with a code confirms
         #[arg(long)]
         email: Option<String>,
+        /// Sign up with the code of an invitation
+        #[arg(long)]
+        code: bool,
         /// Print the member's access token
         #[arg(long)]
         token: bool,
@@ -231,18 +236,23 @@ pub(crate) struct Credentials {
 pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     match command {
-        Member::SignUp { id, nickname, email, token: prints_token, password } => {
-            let pw = password::new(password, || service.password_rule())?.to_string();
-            let form = SignUp {
+        Member::SignUp { id, nickname, email, code: has_code, token: prints_token, password } => {
+            let form = |pw: &str| SignUp {
                 id: id.clone(),
-                pw_check: pw.clone(),
-                pw,
+                pw: pw.to_owned(),
+                pw_check: pw.to_owned(),
                 nickname: nickname.clone(),
                 email: email.clone(),
             };
-            // On a database, the operator signs members up, whoever else may.
-            let guest = service.server().map(|_| service.as_guest());
-            let token = guest.as_ref().unwrap_or(service).call(form)?;
+            let token = if *has_code {
+                let [code, pw] = password::change("Code", password, || service.password_rule())?;
+                service.as_guest().call(SignUpInvited { form: form(&pw), code: code.to_string() })?
+            } else {
+                let pw = password::new(password, || service.password_rule())?;
+                // On a database, the operator signs members up, whoever else may.
+                let guest = service.server().map(|_| service.as_guest());
+                guest.as_ref().unwrap_or(service).call(form(&pw))?
+            };
             out.answer(&token, |page| {
                 if *prints_token {
                     page.line(&token.access_token);

@@ -24,6 +24,7 @@ mod attempt;
 mod authority;
 mod device;
 pub(crate) mod email;
+pub mod invitation;
 pub mod key;
 pub(crate) mod members;
 mod operations;
@@ -47,6 +48,7 @@ pub use authority::Operator;
 pub(crate) use authority::{Admin, AdminReader, Claim, Identity, Member, MemberRecord, find};
 pub use device::{Device, SignInClient};
 pub use email::{ConfirmEmail, EmailAddress, GetEmail, SetEmail};
+pub use invitation::SignUpInvited;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, Members};
 pub use operations::{ChangePassword, SignIn, SignInUp, SignOutAll, SignUp};
 pub use otp::{
@@ -338,6 +340,7 @@ pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(
     // A code that was used after the backup would work again.
     otp::remove_everybodys(tx)?;
     reset::remove_everybodys(tx)?;
+    invitation::remove_all(tx)?;
     sessions::remove_everybodys(tx)
 }
 

@@ -15,6 +15,7 @@
 //! | `member_email` | `account`: the addresses; not the hashes of codes, which work for 20 minutes |
 //! | `mail` | nothing: mail that is sent within seconds, and `mail_limit` has keyed hashes of an hour |
 //! | `enrolment_code`, `reset_code` | nothing: the hash of a code that is used within an hour |
+//! | `invitation` | nothing: what an administrator has made for others; `audit` has who made and who used which |
 //! | `settled_like`, `recent_like` | `likes` |
 //! | `viewed`, `hidden` | `views`, `hidden_posts` |
 //! | `searched`, `opened` | `searches`, `newsfeeds` |

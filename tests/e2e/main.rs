@@ -18,6 +18,7 @@ mod feedback;
 mod form;
 mod http;
 mod import;
+mod invitation;
 mod isolation;
 mod login;
 mod mail;

@@ -79,6 +79,7 @@ impl Fixture {
                 sessions.succeeded().text("/sessions/0/_id")
             }
             "key_obi" => self.key(&["front"]).0,
+            "invitation_obi" => self.boss.post("/add_invitation", json!({})).succeeded().text("/_id"),
             "webhook_obi" => self.webhook(),
             "source_obi" => {
                 let url = format!("https://source.invalid/{}", self.number());

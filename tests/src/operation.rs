@@ -132,6 +132,10 @@ fn body(name: &str) -> &'static str {
         "sign_up" => {
             r#"{"id": "new{n}", "pw": "correct horse", "pw_check": "correct horse", "nickname": "New"}"#
         }
+        "sign_up_invited" => {
+            r#"{"id": "invited{n}", "pw": "correct horse", "pw_check": "correct horse", "nickname": "New",
+                "code": "0000-0000-0000-0000"}"#
+        }
         "sign_in" => r#"{"id": "signer", "pw": "correct horse"}"#,
         "sign_in_up" => r#"{"id": "s2026001", "pw": "secret"}"#,
         "change_pw" => {
@@ -155,6 +159,7 @@ fn body(name: &str) -> &'static str {
             r#"{"id": "target", "type": "search", "search": "word {n}", "date": "2026-01-02T03:04:05Z"}"#
         }
         "add_key" => r#"{"name": "key {n}", "scopes": ["posts"], "expires": "2096-01-02T03:04:05Z"}"#,
+        "add_invitation" => r#"{"uses": 2, "days": 3, "scopes": ["posts"], "note": "Team"}"#,
         "add_webhook" => {
             r#"{"name": "webhook {n}", "url": "https://receiver.invalid/", "events": ["feedback.created"]}"#
         }

@@ -10,6 +10,7 @@ use clap_complete::engine::CompletionCandidate;
 use tidings_client::shown::escape;
 use tidings_client::{Result, Service};
 use tidings_core::Tidings;
+use tidings_core::account::invitation;
 use tidings_core::account::key::{self, Scope};
 use tidings_core::lookup::{self, PREFIX_MIN};
 use tidings_core::{mail, member, notice, post, source, webhook};
@@ -30,6 +31,7 @@ pub(super) enum Kind {
     Mail,
     Draft,
     Feedback,
+    Invitation,
     Key,
     Member,
     Notice,
@@ -124,6 +126,10 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
         Kind::Key => {
             let keys = service.call(key::List {})?.keys;
             keys.into_iter().map(|key| (key.name, scope_names(&key.scopes))).collect()
+        }
+        Kind::Invitation => {
+            let found = service.call(invitation::List {})?.invitations.into_iter();
+            found.map(|found| (found.id, found.note.unwrap_or_default())).collect()
         }
         Kind::Source => {
             let sources = service.call(source::List {})?.sources;

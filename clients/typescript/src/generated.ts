@@ -25,6 +25,32 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/sign_up_invited": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Register a member who has an invitation, and sign them in
+         * @description It works whoever else may sign up, and the member gets the role of the invitation.
+         *     `result` is `success`; or `incorrect code` when the code is wrong, used up, expired or removed, `wrong user info` when the id,
+         *     password or nickname is not valid, `check pw` when the passwords differ, `already id` when the id is taken. The first that
+         *     applies is returned, and such a sign-up does not use the invitation. After several wrong codes, further attempts of the client
+         *     are refused for a while with 429.
+         *
+         *     Anyone may call it.
+         */
+        readonly post: operations["sign_up_invited"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/sign_in": {
         readonly parameters: {
             readonly query?: never;
@@ -1049,6 +1075,69 @@ export interface paths {
          * @description For administrators.
          */
         readonly get: operations["sign_out_member_session"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_invitations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the invitations, without their codes
+         * @description For administrators.
+         */
+        readonly get: operations["get_invitations"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/add_invitation": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Invite people: make a code with which they sign up, whoever else may
+         * @description The code is not shown again. It works while the administrator who made it is one. Only administrators invite: no API key and no
+         *     role allows it.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["add_invitation"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/remove_invitation/{invitation_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Remove an invitation: its code no longer works
+         * @description For administrators.
+         */
+        readonly get: operations["remove_invitation"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -4386,6 +4475,29 @@ export interface components {
              */
             readonly field?: string;
         };
+        /** @description The failures of `sign_up_invited` that have status 200. */
+        readonly Failure_sign_up_invited: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "wrong user info" | "check pw" | "already id" | "incorrect code";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "invalid_value" | "passwords_differ" | "id_taken" | "wrong_code";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example a password has 8 to 128 characters
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example pw
+             */
+            readonly field?: string;
+        };
         /** @description The failures of `update_notice` that have status 200. */
         readonly Failure_update_notice: {
             /**
@@ -4817,6 +4929,104 @@ export interface components {
              * @example title
              */
             readonly field?: string;
+        };
+        /** @description An invitation, without its code. */
+        readonly Invitation: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description By what an administrator recognises it; null without a note.
+             * @example the library's team
+             */
+            readonly note?: string | null;
+            /**
+             * Format: int64
+             * @description How many members can still sign up with it.
+             * @example 1
+             */
+            readonly uses: number;
+            /** @description The role of these members: what they may administer. */
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "sources" | "webhooks")[];
+            /**
+             * @description The id of the administrator who made it; null if the operator did.
+             * @example boss
+             */
+            readonly made_by?: string | null;
+            /**
+             * Format: date-time
+             * @description The date when it was made.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * Format: date-time
+             * @description The time at which it expires.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly expires: string;
+            /**
+             * Format: int64
+             * @description 1 if it works now; 0 if it is used up or has expired, or if the one who made it is not an administrator now.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly open: 0 | 1;
+        };
+        readonly InvitationFields: {
+            /**
+             * Format: int64
+             * @description How many members can sign up with the code; 1 by default.
+             * @example 30
+             */
+            readonly uses?: number | null;
+            /**
+             * Format: int64
+             * @description The number of days for which it works; 7 by default.
+             * @example 7
+             */
+            readonly days?: number | null;
+            /** @description The role of these members, what they may administer: names of scopes. Without any they have no role. */
+            readonly scopes?: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "sources" | "webhooks")[] | null;
+            /**
+             * @description By what an administrator recognises the invitation, up to 100 characters on one line.
+             * @example the library's team
+             */
+            readonly note?: string | null;
+        };
+        /** @description The invitations. */
+        readonly Invitations: {
+            /** @description The invitations, the latest first. Those that are used up or have expired are deleted when the next one is made. */
+            readonly invitations: readonly components["schemas"]["Invitation"][];
+        };
+        readonly InvitedSignUpFields: {
+            /**
+             * @description The sign-in identifier: 3 to 30 ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
+             * @example ann
+             */
+            readonly id: string;
+            /**
+             * @description The password, 8 to 128 characters.
+             * @example another long sentence
+             */
+            readonly pw: string;
+            /**
+             * @description The password again.
+             * @example another long sentence
+             */
+            readonly pw_check: string;
+            /**
+             * @description The displayed name, 1 to 30 characters.
+             * @example Ann
+             */
+            readonly nickname: string;
+            /**
+             * @description The code of the invitation.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly code: string;
         };
         /** @description A JSON Feed. */
         readonly JsonFeed: {
@@ -5385,6 +5595,25 @@ export interface components {
             readonly skipped: number;
             /** @description The first 1,000 refused lines, in order; if there are more, a last entry has their number. */
             readonly errors: readonly components["schemas"]["LineError"][];
+        };
+        /** @description A new invitation. */
+        readonly NewInvitation: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The code with which people sign up. It is not shown again.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly code: string;
+            /**
+             * Format: date-time
+             * @description The time at which it expires.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly expires: string;
         };
         /** @description The answer to making a key. */
         readonly NewKey: {
@@ -7345,6 +7574,17 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_Invitations: {
+            /** @description The invitations, the latest first. Those that are used up or have expired are deleted when the next one is made. */
+            readonly invitations: readonly components["schemas"]["Invitation"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_Keys: {
             /** @description The keys by name. */
             readonly keys: readonly components["schemas"]["Key"][];
@@ -7499,6 +7739,31 @@ export interface components {
             readonly skipped: number;
             /** @description The first 1,000 refused lines, in order; if there are more, a last entry has their number. */
             readonly errors: readonly components["schemas"]["LineError"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_NewInvitation: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The code with which people sign up. It is not shown again.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly code: string;
+            /**
+             * Format: date-time
+             * @description The time at which it expires.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly expires: string;
         } & {
             /**
              * @description `success`.
@@ -8835,6 +9100,40 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Success_AccessToken"] | components["schemas"]["Failure_sign_up"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["SignUpFailed"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly sign_up_invited: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["InvitedSignUpFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["InvitedSignUpFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_AccessToken"] | components["schemas"]["Failure_sign_up_invited"];
                 };
             };
             readonly 400: components["responses"]["BadRequest"];
@@ -10395,6 +10694,104 @@ export interface operations {
                 readonly user_id: string;
                 /** @description The id of the session */
                 readonly session_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_invitations: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Invitations"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly add_invitation: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["InvitationFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["InvitationFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_NewInvitation"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly remove_invitation: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the invitation */
+                readonly invitation_obi: string;
             };
             readonly cookie?: never;
         };

@@ -19,6 +19,11 @@ export abstract class Operations {
         return this.call("signUp", input, options);
     }
 
+    /** Register a member who has an invitation, and sign them in. Anyone may call it. `POST /sign_up_invited` */
+    signUpInvited(input: Input<"signUpInvited">, options?: CallOptions): Answer<"signUpInvited"> {
+        return this.call("signUpInvited", input, options);
+    }
+
     /** Sign a member in. Anyone may call it. `POST /sign_in` */
     signIn(input: Input<"signIn">, options?: CallOptions): Answer<"signIn"> {
         return this.call("signIn", input, options);
@@ -252,6 +257,21 @@ export abstract class Operations {
     /** Sign a member out of one session. For administrators. `GET /sign_out_member_session/{user_id}/{session_obi}` */
     signOutMemberSession(input: Input<"signOutMemberSession">, options?: CallOptions): Answer<"signOutMemberSession"> {
         return this.call("signOutMemberSession", input, options);
+    }
+
+    /** List the invitations, without their codes. For administrators. `GET /get_invitations` */
+    getInvitations(options?: CallOptions): Answer<"getInvitations"> {
+        return this.call("getInvitations", undefined, options);
+    }
+
+    /** Invite people: make a code with which they sign up, whoever else may. For administrators. `POST /add_invitation` */
+    addInvitation(input: Input<"addInvitation">, options?: CallOptions): Answer<"addInvitation"> {
+        return this.call("addInvitation", input, options);
+    }
+
+    /** Remove an invitation: its code no longer works. For administrators. `GET /remove_invitation/{invitation_obi}` */
+    removeInvitation(input: Input<"removeInvitation">, options?: CallOptions): Answer<"removeInvitation"> {
+        return this.call("removeInvitation", input, options);
     }
 
     /** List the API keys, without their secrets. For administrators. `GET /get_keys` */

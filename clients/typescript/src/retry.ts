@@ -29,6 +29,7 @@ export const READS: ReadonlySet<Operation> = new Set<Operation>([
     "getEverydayAnalysisDaysAgo",
     "getFeedWeights",
     "getFeedback",
+    "getInvitations",
     "getKeys",
     "getLog",
     "getLogDate",

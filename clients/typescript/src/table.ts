@@ -3,6 +3,7 @@
 /** The operations of the document: for each method its id, how to request it, and what it answers. */
 export const OPERATIONS = {
     signUp: { id: "sign_up", method: "POST", path: "/sign_up", query: [], answers: "result" },
+    signUpInvited: { id: "sign_up_invited", method: "POST", path: "/sign_up_invited", query: [], answers: "result" },
     signIn: { id: "sign_in", method: "POST", path: "/sign_in", query: [], answers: "result" },
     signInUp: { id: "sign_in_up", method: "POST", path: "/sign_in_up", query: [], answers: "result" },
     changePw: { id: "change_pw", method: "POST", path: "/change_pw", query: [], answers: "result" },
@@ -50,6 +51,9 @@ export const OPERATIONS = {
     getMemberSessions: { id: "get_member_sessions", method: "GET", path: "/get_member_sessions/{user_id}", query: [], answers: "result" },
     signOutMember: { id: "sign_out_member", method: "GET", path: "/sign_out_member/{user_id}", query: [], answers: "result" },
     signOutMemberSession: { id: "sign_out_member_session", method: "GET", path: "/sign_out_member_session/{user_id}/{session_obi}", query: [], answers: "result" },
+    getInvitations: { id: "get_invitations", method: "GET", path: "/get_invitations", query: [], answers: "result" },
+    addInvitation: { id: "add_invitation", method: "POST", path: "/add_invitation", query: [], answers: "result" },
+    removeInvitation: { id: "remove_invitation", method: "GET", path: "/remove_invitation/{invitation_obi}", query: [], answers: "result" },
     getKeys: { id: "get_keys", method: "GET", path: "/get_keys", query: [], answers: "result" },
     addKey: { id: "add_key", method: "POST", path: "/add_key", query: [], answers: "result" },
     removeKey: { id: "remove_key", method: "GET", path: "/remove_key/{key_obi}", query: [], answers: "result" },

@@ -53,6 +53,25 @@ export function administration(world: () => World) {
             await boss.resetMemberMeasurement({ user_id: "rosa" });
             assert.deepEqual((await client.getSpecificUserinfo({ type_num: 3 })).search_list, []);
         },
+        async addInvitation() {
+            const { boss, ann } = world();
+            const { _id, expires } = await boss.addInvitation({ uses: 30, days: 2, note: "the library's team" });
+            assert.ok(Date.parse(expires) > Date.now());
+            const { invitations } = await boss.getInvitations();
+            const made = invitations.find((invitation) => invitation._id === _id);
+            assert.deepEqual([made?.uses, made?.note, made?.scopes, made?.open], [30, "the library's team", [], 1]);
+            assert.equal((await attempt(ann.addInvitation({}))).result, "Not admin");
+        },
+        async getInvitations() {
+            const [latest] = (await world().boss.getInvitations()).invitations;
+            assert.equal(latest?.made_by, "boss");
+        },
+        async removeInvitation() {
+            const { boss } = world();
+            const { _id } = await boss.addInvitation({});
+            await boss.removeInvitation({ invitation_obi: _id });
+            assert.ok((await boss.getInvitations()).invitations.every((invitation) => invitation._id !== _id));
+        },
         async getMemberRole() {
             const { boss, ann } = world();
             assert.deepEqual((await boss.getMemberRole({ user_id: "ann" })).scopes, []);

@@ -67,6 +67,14 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         assert.match((await client.signUp(fields)).access_token, TOKEN);
         assert.equal((await client.getUserinfo()).nickname, "김");
     },
+    async signUpInvited() {
+        const client = guest();
+        const { code } = await boss.addInvitation({ scopes: ["notices"] });
+        const fields = { id: "invited", pw: PASSWORD, pw_check: PASSWORD, nickname: "Vera", code };
+        assert.match((await client.signUpInvited(fields)).access_token, TOKEN);
+        assert.deepEqual((await client.getMemberRole({ user_id: "invited" })).scopes, ["notices"]);
+        assert.equal((await attempt(guest().signUpInvited({ ...fields, id: "uninvited" }))).result, "incorrect code");
+    },
     async signIn() {
         const client = guest();
         assert.equal((await client.signIn({ id: "ann", pw: PASSWORD })).access_token, client.token);
@@ -116,10 +124,10 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         assert.equal((await attempt(client.beginOtp({ pw: "another password" }))).result, "incorrect pw");
     },
     async enableOtp() {
-        const client = await server.member("lea");
+        const client = await server.member("iris");
         const { secret } = await client.beginOtp({ pw: PASSWORD });
         assert.equal((await client.enableOtp({ otp: totp(secret) })).recovery_codes.length, 10);
-        const refused = await attempt(guest().signIn({ id: "lea", pw: PASSWORD }));
+        const refused = await attempt(guest().signIn({ id: "iris", pw: PASSWORD }));
         assert.equal(refused.result, "otp required");
     },
     async renewRecoveryCodes() {

@@ -414,6 +414,14 @@ impl<'tx> Admin<'tx> {
         self.actor == Actor::Member(member)
     }
 
+    /// Returns the administrator, also one in whose name the operator acts; `None` for the operator and API keys.
+    pub(super) const fn member(&self) -> Option<MemberKey> {
+        match self.actor {
+            Actor::Member(member) | Actor::OperatorAs(member) => Some(member),
+            Actor::Operator | Actor::Key(_) | Actor::Service => None,
+        }
+    }
+
     /// Returns whether scopes give the right, those of an API key or of a member's role, and not that of an administrator.
     pub(crate) const fn is_delegate(&self) -> bool {
         self.is_delegate

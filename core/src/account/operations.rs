@@ -47,18 +47,18 @@ impl Operation for SignUp {
         .or(&[Failure::SignUp]);
 
     fn documented_refusals(settings: &Config) -> Vec<Error> {
-        let rule = Problem::password("pw", settings.password_length);
-        vec![
-            Outcome::WrongUserInfo.because(rule),
-            Outcome::CheckPw.into(),
-            Outcome::AlreadyId.into(),
-            Outcome::SignUpFail.into(),
-        ]
+        sign_up_refusals(settings).into_iter().chain([Outcome::SignUpFail.into()]).collect()
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
         self.run_for(tidings, caller, SignInClient::default())
     }
+}
+
+/// Returns the failures of a sign-up whose fields are wrong.
+pub(super) fn sign_up_refusals(settings: &Config) -> [Error; 3] {
+    let rule = Problem::password("pw", settings.password_length);
+    [Outcome::WrongUserInfo.because(rule), Outcome::CheckPw.into(), Outcome::AlreadyId.into()]
 }
 
 /// Sign a member in

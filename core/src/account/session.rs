@@ -28,6 +28,7 @@ mod sign_up;
 mod tests;
 
 pub(crate) use sign_up::sign_up_admin;
+pub(super) use sign_up::sign_up_with;
 use sign_up::{New, insert};
 pub(super) use sql::set_password;
 

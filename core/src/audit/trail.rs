@@ -173,6 +173,12 @@ actions! {
     FeedUnpin = "feed.unpin",
     /// The lines of the front page changed.
     FrontUpdate = "front.update",
+    /// An invitation was made.
+    InvitationAdd = "invitation.add",
+    /// An invitation was removed.
+    InvitationRemove = "invitation.remove",
+    /// A member signed up with an invitation.
+    InvitationUse = "invitation.use",
     /// An API key was made.
     KeyAdd = "key.add",
     /// An API key was revoked.

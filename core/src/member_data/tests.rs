@@ -289,6 +289,7 @@ fn every_table_with_rows_of_members_is_decided() {
         "enrolment_code.member",
         "feedback.member",
         "hidden.member",
+        "invitation.member",
         "log.member",
         "log.named_member",
         "mail.member",

@@ -42,7 +42,7 @@ pub enum Outcome {
     OtpRequired,
     /// The code of the second factor is wrong or was used before (`sign_in`, `sign_in_up`, and changes of the factor).
     IncorrectOtp,
-    /// The code for a new password is wrong, was used before or has expired (`reset_pw`).
+    /// The code for a new password or of an invitation is wrong, was used before or has expired (`reset_pw`, `sign_up_invited`).
     IncorrectCode,
     /// There is no such member (`sign_in`, `change_nickname`).
     NoMember,

@@ -1,6 +1,6 @@
 //! The list of all operations, in the order of the documentation.
 
-use crate::account::{self, key};
+use crate::account::{self, invitation, key};
 use crate::record::operation::{Operation, Stream};
 use crate::service::{api, status};
 use crate::transfer::{act, member_import, roster_import};
@@ -21,6 +21,7 @@ pub trait Visitor {
 #[expect(clippy::too_many_lines, reason = "one line for each operation")]
 pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<account::SignUp>();
+    visitor.visit::<account::SignUpInvited>();
     visitor.visit::<account::SignIn>();
     visitor.visit::<account::SignInUp>();
     visitor.visit::<account::ChangePassword>();
@@ -72,6 +73,9 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<member::ListSessions>();
     visitor.visit::<member::SignOut>();
     visitor.visit::<member::SignOutSession>();
+    visitor.visit::<invitation::List>();
+    visitor.visit::<invitation::Add>();
+    visitor.visit::<invitation::Remove>();
     visitor.visit::<key::List>();
     visitor.visit::<key::Add>();
     visitor.visit::<key::Revoke>();

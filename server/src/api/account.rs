@@ -2,6 +2,7 @@
 
 use tidings_core::account::{
     ChangePassword, ConfirmEmail, ForClient, RequestReset, ResetPassword, SetEmail, SignIn, SignInUp, SignUp,
+    SignUpInvited,
 };
 use tidings_core::operation::Operation as _;
 
@@ -12,6 +13,7 @@ use crate::route::Route;
 pub(crate) fn handlers() -> Vec<Route> {
     vec![
         Route::of::<SignUp>().answered_by(sign_up),
+        Route::of::<SignUpInvited>().answered_by(run::<SignUpInvited>),
         Route::of::<SignIn>().answered_by(run::<SignIn>),
         Route::of::<SignInUp>().answered_by(run::<SignInUp>),
         Route::of::<ChangePassword>().answered_by(run::<ChangePassword>),

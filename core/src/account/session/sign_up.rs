@@ -102,18 +102,46 @@ pub(super) struct New {
     pub(super) email: Option<Address>,
 }
 
+/// Signs a member up like [`SignUp`], whoever may sign up. `accept` decides, in the same transaction.
+///
+/// # Errors
+/// Those of [`SignUp`] except that nobody signs up; those of `accept`.
+pub(in crate::account) fn sign_up_with(
+    tidings: &Tidings,
+    form: &SignUp,
+    client: &SignInClient,
+    accept: impl Fn(&mut dyn Tx, MemberKey) -> Result<()> + Send + 'static,
+) -> Result<AccessToken> {
+    register(tidings, form, false, |new| insert_with(tidings, new, client, Isolation::Alone, accept))
+}
+
 /// Inserts a member and signs them in.
 ///
 /// # Errors
 /// `already id`; an error of the store.
 pub(super) fn insert(tidings: &Tidings, new: New, client: &SignInClient) -> Result<AccessToken> {
+    // This adds rows alone. If another transaction adds a member with the same id, it waits for the outcome.
+    insert_with(tidings, new, client, Isolation::Locking, |_, _| Ok(()))
+}
+
+/// Inserts a member and signs them in, if `accept` does not refuse, in one transaction of this isolation.
+///
+/// # Errors
+/// Those of [`insert`]; those of `accept`.
+fn insert_with(
+    tidings: &Tidings,
+    new: New,
+    client: &SignInClient,
+    isolation: Isolation,
+    accept: impl Fn(&mut dyn Tx, MemberKey) -> Result<()> + Send + 'static,
+) -> Result<AccessToken> {
     let (now, generation, id) = (tidings.now(), new_generation(), new.id.clone());
     let session = Arc::new(new_session(tidings, client));
     let begun = Arc::clone(&session);
     let (outbox, mail) = (tidings.outbox(), ObjectId::new(tidings.clock()));
-    // This adds rows. If another transaction adds a member with the same id, it waits for the outcome.
-    let inserted = tidings.store().write(Isolation::Locking, move |tx| {
+    let inserted = tidings.store().write(isolation, move |tx| {
         let key = sql::insert(tx, &new, generation, now)?;
+        accept(tx, key)?;
         if let Some(email) = &new.email {
             email::sign_up(tx, outbox, mail, key, email, now)?;
         }

@@ -74,7 +74,7 @@ codes! {
     OtpRequired = "otp_required",
     /// The code of the second factor is wrong, or was used before.
     WrongOtp = "wrong_otp",
-    /// The code for a new password is wrong, was used before, or has expired.
+    /// The code for a new password or of an invitation is wrong, was used before, or has expired.
     WrongCode = "wrong_code",
     /// Administrators and members with a role need a second factor, and the session of the caller gave no code of one.
     SecondFactorNeeded = "second_factor_needed",

@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 68] = [
+const TABLES: [(&str, Treatment); 69] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -27,6 +27,7 @@ const TABLES: [(&str, Treatment); 68] = [
     // Codes of an hour, which must not work twice.
     ("enrolment_code", Treatment::Empty),
     ("reset_code", Treatment::Empty),
+    ("invitation", Treatment::Rows),
     ("member_email", Treatment::Rows),
     ("mail", Treatment::Rows),
     // Numbers of the last hour.

@@ -1,0 +1,270 @@
+//! Tests of invitations.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Barrier;
+
+use super::*;
+use crate::base::client::Client;
+use crate::base::config::Registration;
+use crate::testing::{NOW, Service, service_with, sign_in};
+use crate::{admin, audit, member};
+
+/// Returns a service where nobody signs up by themselves.
+fn closed() -> Service {
+    service_with(Config { sign_up: Registration::Closed, ..Config::default() })
+}
+
+fn form(id: &str) -> SignUp {
+    let pw = format!("password of {id}");
+    SignUp { id: id.into(), pw_check: pw.clone(), pw, nickname: id.into(), email: None }
+}
+
+/// Creates an administrator.
+fn boss(service: &Service, id: &str) -> Caller {
+    let token = service.call(&Caller::Operator, form(id)).unwrap().access_token;
+    service.call(&Caller::Operator, admin::Grant { user_id: id.into() }).unwrap();
+    Caller::token(token)
+}
+
+/// Makes an invitation, and returns its code.
+fn invite(service: &Service, admin: &Caller, add: Add) -> Result<String> {
+    service.call(admin, add).map(|new| new.code)
+}
+
+fn uses(uses: i64) -> Add {
+    Add { uses: Some(uses), ..Add::default() }
+}
+
+fn sign_up(service: &Service, id: &str, code: &str) -> String {
+    text(service.call(&Caller::Guest, SignUpInvited { form: form(id), code: code.into() }))
+}
+
+fn text<T>(result: Result<T>) -> String {
+    result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
+}
+
+fn list(service: &Service) -> Vec<Invitation> {
+    service.call(&Caller::Operator, List {}).unwrap().invitations
+}
+
+/// Returns the number of uses that are left of each invitation, and whether it works, the latest first.
+fn left(service: &Service) -> Vec<(i64, u8)> {
+    list(service).into_iter().map(|invitation| (invitation.uses, invitation.open)).collect()
+}
+
+fn members(service: &Service) -> usize {
+    service.call(&Caller::Operator, member::List::default()).unwrap().members.len()
+}
+
+#[test]
+fn an_invited_person_signs_up_where_others_may_not_and_gets_the_role() {
+    let service = closed();
+    let boss = boss(&service, "boss");
+    assert_eq!(text(service.call(&Caller::Guest, form("ann"))), "sign_up fail");
+    let add = Add {
+        scopes: Some(vec!["feedback".into(), "notices".into()]),
+        note: Some(" the library's team ".into()),
+        ..Add::default()
+    };
+    let new = service.call(&boss, add).unwrap();
+    assert_eq!(new.expires, NOW + 7 * DAY_MS);
+    let listed = Invitation {
+        id: new.id.to_string(),
+        note: Some("the library's team".into()),
+        uses: 1,
+        scopes: vec![Scope::Notices, Scope::Feedback],
+        made_by: Some("boss".into()),
+        date: NOW,
+        expires: new.expires,
+        open: 1,
+    };
+    assert_eq!(list(&service), [listed]);
+    // As people type it.
+    let typed = format!(" {}\n", new.code.to_uppercase().replace('-', " "));
+    let invited = SignUpInvited { form: form("ann"), code: typed };
+    let ann = Caller::token(service.call(&Caller::Guest, invited).unwrap().access_token);
+    assert_eq!(text(service.call(&ann, crate::feedback::ListAll {})), "success");
+    assert_eq!(text(service.call(&ann, member::List::default())), "Not admin");
+    assert_eq!(sign_up(&service, "ben", &new.code), "incorrect code");
+    assert_eq!(left(&service), [(0, 0)]);
+
+    let second = invite(&service, &Caller::Operator, Add::default()).unwrap();
+    assert_eq!(left(&service), [(1, 1)], "the used one is deleted");
+    assert_eq!(list(&service)[0].made_by, None);
+    assert_eq!(sign_up(&service, "ben", &second), "success");
+    let role = service.call(&boss, member::GetRole { user_id: "ben".into() }).unwrap();
+    assert_eq!(role.scopes, [], "an invitation without scopes");
+
+    let trail = service.call(&boss, audit::List::default()).unwrap().audit.into_iter();
+    let mut shown: Vec<_> = trail
+        .filter(|record| record.action.starts_with("invitation."))
+        .map(|record| [record.action, record.actor, record.subject, record.after])
+        .collect();
+    assert_eq!(shown.len(), 4, "{shown:?}");
+    assert!(!format!("{shown:?}").contains(&new.code));
+    let id = new.id.to_string();
+    let record = |texts: [&str; 4]| texts.map(String::from);
+    assert_eq!(shown.pop().unwrap(), record(["invitation.add", "boss", &id, "notices feedback"]));
+    let used = format!("{id} notices feedback");
+    assert_eq!(shown.pop().unwrap(), record(["invitation.use", "ann", "ann", &used]));
+}
+
+#[test]
+fn an_invitation_works_as_often_as_its_limit_and_a_refused_sign_up_uses_nothing() {
+    let service = closed();
+    let code = invite(&service, &Caller::Operator, uses(2)).unwrap();
+    assert_eq!(sign_up(&service, "ann", &code), "success");
+    assert_eq!(sign_up(&service, "ANN", &code), "already id");
+    assert_eq!(sign_up(&service, "a", &code), "wrong user info");
+    let refused =
+        |form: SignUp| text(service.call(&Caller::Guest, SignUpInvited { form, code: code.clone() }));
+    assert_eq!(refused(SignUp { pw: "short".into(), ..form("ben") }), "wrong user info");
+    assert_eq!(refused(SignUp { nickname: String::new(), ..form("ben") }), "wrong user info");
+    assert_eq!(refused(SignUp { pw_check: "another".into(), ..form("ben") }), "check pw");
+    assert_eq!(left(&service), [(1, 1)]);
+    assert_eq!(sign_up(&service, "ben", &code), "success");
+    assert_eq!(sign_up(&service, "cat", &code), "incorrect code");
+    assert_eq!((left(&service), members(&service)), (vec![(0, 0)], 2));
+    assert_eq!(text(sign_in(&service, "ben", "password of ben", None)), "success");
+}
+
+#[test]
+fn two_people_cannot_both_be_the_last_one() {
+    let service = closed();
+    let code = invite(&service, &Caller::Operator, uses(1)).unwrap();
+    let beside = service.beside();
+    let both = Barrier::new(2);
+    let run = |tidings: &Tidings, id: &str| {
+        let invited = SignUpInvited { form: form(id), code: code.clone() };
+        both.wait();
+        text(tidings.call(&Caller::Guest, invited))
+    };
+    let mut answers = std::thread::scope(|scope| {
+        let one = scope.spawn(|| run(&service, "ann"));
+        let two = scope.spawn(|| run(&beside, "ben"));
+        [one.join().unwrap(), two.join().unwrap()]
+    });
+    answers.sort_unstable();
+    assert_eq!(answers, ["incorrect code", "success"]);
+    assert_eq!((left(&service), members(&service)), (vec![(0, 0)], 1));
+}
+
+#[test]
+fn an_invitation_ends_when_it_expires_or_is_removed() {
+    let service = closed();
+    let boss = boss(&service, "boss");
+    let code = invite(&service, &boss, Add { days: Some(2), ..uses(5) }).unwrap();
+    service.clock().advance(2 * DAY_MS - 1);
+    assert_eq!(sign_up(&service, "ann", &code), "success");
+    service.clock().advance(1);
+    assert_eq!(sign_up(&service, "ben", &code), "incorrect code");
+    assert_eq!(left(&service), [(4, 0)]);
+
+    let new = service.call(&Caller::Operator, Add::default()).unwrap();
+    assert_eq!(left(&service), [(1, 1)], "the expired one is deleted");
+    let remove = Remove { invitation_obi: new.id.to_string() };
+    assert_eq!(text(service.call(&boss, remove)), "success");
+    assert_eq!(sign_up(&service, "ben", &new.code), "incorrect code");
+    assert_eq!((left(&service), members(&service)), (vec![], 2));
+}
+
+#[test]
+fn an_invitation_works_only_while_the_one_who_made_it_is_an_administrator() {
+    let service = closed();
+    let (boss, _) = (boss(&service, "boss"), boss(&service, "other"));
+    let code = invite(&service, &boss, Add { scopes: Some(vec!["members".into()]), ..uses(9) }).unwrap();
+    let operators = invite(&service, &Caller::Operator, uses(9)).unwrap();
+    service.call(&Caller::Operator, admin::Revoke { user_id: "boss".into() }).unwrap();
+    assert_eq!(sign_up(&service, "ann", &code), "incorrect code");
+    assert_eq!(left(&service), [(9, 1), (9, 0)]);
+    service.call(&Caller::Operator, admin::Grant { user_id: "boss".into() }).unwrap();
+    assert_eq!(sign_up(&service, "ann", &code), "success");
+    service.call(&Caller::Operator, admin::PushBlacklist { user_id: "boss".into() }).unwrap();
+    assert_eq!(sign_up(&service, "ben", &code), "incorrect code");
+    service.call(&Caller::Operator, member::Remove { user_id: "boss".into() }).unwrap();
+    assert_eq!(sign_up(&service, "ben", &code), "incorrect code");
+    assert_eq!(left(&service), [(9, 1)], "it is deleted with its administrator");
+    assert_eq!(sign_up(&service, "ben", &operators), "success");
+}
+
+#[test]
+fn only_administrators_invite_and_see_and_remove_invitations() {
+    let service = closed();
+    let boss = boss(&service, "boss");
+    let all = Scope::ALL.iter().map(ToString::to_string).collect();
+    let code = invite(&service, &boss, Add { scopes: Some(all), ..Add::default() }).unwrap();
+    let invited = SignUpInvited { form: form("ann"), code };
+    let ann = Caller::token(service.call(&Caller::Guest, invited).unwrap().access_token);
+    let key = service.key(Scope::Members);
+    let id = service.call(&boss, Add::default()).unwrap().id.to_string();
+    for (caller, refused) in [(&ann, "Not admin"), (&key, "Not admin"), (&Caller::Guest, "bad token")] {
+        assert_eq!(text(service.call(caller, Add { uses: Some(0), ..Add::default() })), refused);
+        assert_eq!(text(service.call(caller, List {})), refused);
+        for id in [&id, "nothing"] {
+            assert_eq!(text(service.call(caller, Remove { invitation_obi: id.into() })), refused);
+        }
+    }
+    let remove = |id: &str| text(service.call(&boss, Remove { invitation_obi: id.into() }));
+    assert_eq!([remove("nothing"), remove(&id), remove(&id)], ["Not found", "success", "Not found"]);
+    assert_eq!(left(&service), []);
+}
+
+#[test]
+fn the_fields_of_an_invitation_keep_their_bounds() {
+    let service = closed();
+    let refused = |add: Add| service.call(&Caller::Operator, add).err().map(|error| error.problem().field);
+    let add = Add::default;
+    for wrong in [i64::MIN, -1, 0, 1_001, i64::MAX] {
+        assert_eq!(refused(uses(wrong)), Some(Some("uses")), "{wrong}");
+    }
+    for wrong in [i64::MIN, 0, 91, i64::MAX] {
+        assert_eq!(refused(Add { days: Some(wrong), ..add() }), Some(Some("days")), "{wrong}");
+    }
+    for wrong in ["a\nb".to_owned(), "\u{200b}".to_owned(), "n".repeat(101)] {
+        assert_eq!(refused(Add { note: Some(wrong.clone()), ..add() }), Some(Some("note")), "{wrong}");
+    }
+    assert_eq!(refused(Add { scopes: Some(vec!["admin".into()]), ..add() }), Some(Some("scopes")));
+    assert_eq!(left(&service), []);
+    let note = Some("n".repeat(100));
+    assert_eq!(refused(Add { uses: Some(1_000), days: Some(90), scopes: Some(Vec::new()), note }), None);
+    assert_eq!(refused(Add { note: Some("  ".into()), ..add() }), None);
+    assert_eq!(list(&service)[0].note, None);
+}
+
+#[test]
+fn there_are_a_thousand_invitations_at_most() {
+    let service = closed();
+    service.call(&Caller::Operator, Add { days: Some(1), ..Add::default() }).unwrap();
+    service
+        .store()
+        .write(Isolation::Alone, |tx| {
+            for n in 1..INVITATIONS_MAX {
+                let sql = "INSERT INTO invitation (id, hash, uses, date, expires) VALUES ($1, $1, 1, 0, $2)";
+                tx.run(sql, &[(&n.to_string()).into(), (NOW + 9 * DAY_MS).into()])?;
+            }
+            Ok::<_, Error>(())
+        })
+        .unwrap();
+    let refused = service.call(&Caller::Operator, Add::default()).err().unwrap();
+    assert_eq!((refused.result(), refused.problem().code), ("bad request", Code::NotPossible));
+    service.clock().advance(DAY_MS);
+    assert_eq!(text(service.call(&Caller::Operator, Add::default())), "success");
+    assert_eq!(list(&service).len(), INVITATIONS_MAX);
+}
+
+#[test]
+fn a_client_that_guesses_codes_is_slowed() {
+    let service = closed();
+    let code = invite(&service, &Caller::Operator, Add::default()).unwrap();
+    let client = |last| Some(Client::from(IpAddr::V4(Ipv4Addr::new(192, last, 2, 7))));
+    let guess = |code: &str, client: Option<Client>| {
+        let invited = SignUpInvited { form: form("ann"), code: code.into() };
+        text(invited.run_for(&service, &Caller::Guest, client.into()))
+    };
+    let refused = (0..1_000)
+        .map(|n| guess(&format!("0000-0000-0000-{n:04}"), client(0)))
+        .find(|text| text != "incorrect code");
+    assert_eq!(refused.as_deref(), Some("too many requests"));
+    assert_eq!(guess(&code, client(0)), "too many requests");
+    assert_eq!(guess(&code, client(1)), "success");
+}
