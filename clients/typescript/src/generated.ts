@@ -182,6 +182,30 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/request_pw_reset": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Ask for a mail with a code, with which a member who has forgotten their password chooses a new one
+         * @description The mail goes to the confirmed address of the member, if there is one. The answer is the same, after the same time, whether or not
+         *     there is such a member. The code works once and for 20 minutes, and replaces an earlier one. After several requests of a client in
+         *     an hour, further ones are refused with 429; after several about one id or address, no further mail is sent.
+         *
+         *     Anyone may call it.
+         */
+        readonly post: operations["request_pw_reset"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/reset_pw": {
         readonly parameters: {
             readonly query?: never;
@@ -192,7 +216,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Choose a new password with a code that an administrator has issued, and sign out everywhere
+         * Choose a new password with a code of a mail or of an administrator, and sign out everywhere
          * @description The member signs in with it afterwards, and with their second factor if they have enabled one.
          *     `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `wrong user info` when the new
          *     password is not valid, `check pw` when its two copies differ. After several wrong codes, further attempts of the client are
@@ -201,6 +225,72 @@ export interface paths {
          *     Anyone may call it.
          */
         readonly post: operations["reset_pw"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_email": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get the e-mail address of the member
+         * @description For members.
+         */
+        readonly get: operations["get_email"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/set_email": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Give the member an e-mail address, which a mail with a code confirms, or another one, or none
+         * @description Until then, an earlier address stays. The answer is the same whether or not another member has the address: that is told to the
+         *     address alone. `result` is `success`; or `incorrect pw`. After several requests in an hour, further ones are refused with 429.
+         *
+         *     For members.
+         */
+        readonly post: operations["set_email"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/confirm_email": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Confirm the address that waits for it, with the code of a mail
+         * @description The six digits need the member's token; the code of the link does not. `result` is `success`; or `incorrect code` when the code is
+         *     wrong, was used before or has expired. The digits do not work any more after five wrong ones: ask for another mail.
+         *
+         *     Anyone may call it; a token that fails is as none.
+         */
+        readonly post: operations["confirm_email"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1344,6 +1434,68 @@ export interface paths {
         readonly get: operations["retry_webhook_delivery"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_mails": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the mail that waits or was given up, latest first
+         * @description For administrators.
+         */
+        readonly get: operations["get_mails"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/retry_mail/{mail_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Send a mail again that waits or was given up
+         * @description For administrators.
+         */
+        readonly get: operations["retry_mail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/test_mail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send a test to an address, and say what the mail server answered
+         * @description Only administrators do this: no API key and no role allows it.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["test_mail"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -3158,6 +3310,16 @@ export interface components {
              */
             readonly major: string;
             /**
+             * @description The confirmed e-mail address; null without one.
+             * @example ann@example.org
+             */
+            readonly email?: string | null;
+            /**
+             * @description An e-mail address that waits for its confirmation; null without one.
+             * @example ann.lee@example.org
+             */
+            readonly pending_email?: string | null;
+            /**
              * Format: date-time
              * @description The date of the sign-up.
              * @example 2026-11-20T08:36:00.000Z
@@ -3610,6 +3772,13 @@ export interface components {
              */
             readonly sources: number;
         };
+        readonly ConfirmEmailFields: {
+            /**
+             * @description The code.
+             * @example 287082
+             */
+            readonly code: string;
+        };
         /** @description The report of one day. */
         readonly Day: {
             /**
@@ -3902,6 +4071,19 @@ export interface components {
             /** @description The drafts of all administrators, the one that was saved last first. */
             readonly drafts: readonly components["schemas"]["SavedDraft"][];
         };
+        /** @description The address of the member. */
+        readonly EmailAddress: {
+            /**
+             * @description The confirmed address; null if there is none.
+             * @example ann@example.org
+             */
+            readonly email?: string | null;
+            /**
+             * @description An address that waits for its confirmation; null if there is none.
+             * @example ann.lee@example.org
+             */
+            readonly pending_email?: string | null;
+        };
         readonly EnableOtpFields: {
             /**
              * @description The code that the authenticator shows.
@@ -4058,6 +4240,29 @@ export interface components {
             /**
              * @description The field or the parameter at fault, if there is one.
              * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `confirm_email` that have status 200. */
+        readonly Failure_confirm_email: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "incorrect code";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "wrong_code";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example the code is wrong, was used before, has expired, or a later one was issued: ask for another one
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example code
              */
             readonly field?: string;
         };
@@ -4380,6 +4585,29 @@ export interface components {
             /**
              * @description The field or the parameter at fault, if there is one.
              * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `set_email` that have status 200. */
+        readonly Failure_set_email: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "incorrect pw";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "wrong_password";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example this is not the member's password
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example pw
              */
             readonly field?: string;
         };
@@ -5023,6 +5251,11 @@ export interface components {
              */
             readonly nickname: string;
             /**
+             * @description An e-mail address, which a mail with a code confirms. Some services need one.
+             * @example ann@example.org
+             */
+            readonly email?: string | null;
+            /**
              * @description The code of the invitation.
              * @example 8k2m-0qwz-7hn4-c9xe
              */
@@ -5414,6 +5647,59 @@ export interface components {
              */
             readonly looked_to?: string | null;
         };
+        /** @description A mail that was not sent. Its address is not shown. */
+        readonly Mail: {
+            /**
+             * @description Its id, which is part of its `Message-ID`.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description What it is for.
+             * @example confirm
+             * @enum {string}
+             */
+            readonly kind: "confirm" | "reset" | "password_changed" | "address_changed";
+            /**
+             * @description The id of the member; null before it is known whether there is one.
+             * @example ann
+             */
+            readonly user_id?: string | null;
+            /**
+             * Format: date-time
+             * @description The date when it was asked for.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * @description `pending`, or `dead` if it was given up.
+             * @example pending
+             * @enum {string}
+             */
+            readonly state: "pending" | "dead";
+            /**
+             * Format: int64
+             * @description The number of failed attempts.
+             * @example 7
+             */
+            readonly attempts: number;
+            /**
+             * Format: date-time
+             * @description The date of the next attempt; null if it was given up.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly next_attempt?: string | null;
+            /**
+             * @description Why the latest attempt failed; null before the first one.
+             * @example the mail server answered 421
+             */
+            readonly error?: string | null;
+        };
+        /** @description The mail that was not sent. */
+        readonly Mails: {
+            /** @description At most 1,000, latest first. */
+            readonly mails: readonly components["schemas"]["Mail"][];
+        };
         /** @description The two lines; each is `""` until an administrator has written it. */
         readonly MainInfo: {
             /** @description The first and the second line. */
@@ -5533,6 +5819,11 @@ export interface components {
              * @example Physics
              */
             readonly major?: string | null;
+            /**
+             * @description The e-mail address, which the other system has confirmed. It is left out if another member has it.
+             * @example ann@example.org
+             */
+            readonly email?: string | null;
             /**
              * @description The date of the sign-up, RFC 3339; the current time by default.
              * @example 2026-11-20T08:36:00Z
@@ -6492,6 +6783,13 @@ export interface components {
             /** @description Ten codes. Each replaces a code of the authenticator once. */
             readonly recovery_codes: readonly string[];
         };
+        readonly RequestResetFields: {
+            /**
+             * @description The id of the member, or their address.
+             * @example ann@example.org
+             */
+            readonly id: string;
+        };
         /** @description A code with which a member chooses a new password once. */
         readonly ResetCode: {
             /**
@@ -6713,6 +7011,18 @@ export interface components {
             /** @description At most 1,000 sessions, the one that was used last first. */
             readonly sessions: readonly components["schemas"]["Session"][];
         };
+        readonly SetEmailFields: {
+            /**
+             * @description The current password.
+             * @example a long sentence
+             */
+            readonly pw: string;
+            /**
+             * @description The address; empty removes the one that the member has.
+             * @example ann@example.org
+             */
+            readonly email: string;
+        };
         readonly SignInFields: {
             /**
              * @description The sign-in identifier.
@@ -6774,6 +7084,11 @@ export interface components {
              * @example Ann
              */
             readonly nickname: string;
+            /**
+             * @description An e-mail address, which a mail with a code confirms. Some services need one.
+             * @example ann@example.org
+             */
+            readonly email?: string | null;
         };
         /**
          * @description The share of each signal in the score of a post, from 0 to 1 with three digits. The shares sum to 1, or are all 0 if the
@@ -7328,6 +7643,25 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_EmailAddress: {
+            /**
+             * @description The confirmed address; null if there is none.
+             * @example ann@example.org
+             */
+            readonly email?: string | null;
+            /**
+             * @description An address that waits for its confirmation; null if there is none.
+             * @example ann.lee@example.org
+             */
+            readonly pending_email?: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_EnrolmentCode: {
             /**
              * @description The code, which is not shown again.
@@ -7654,6 +7988,17 @@ export interface components {
              * @example 2026-11-20T08:36:00.000Z
              */
             readonly looked_to?: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Mails: {
+            /** @description At most 1,000, latest first. */
+            readonly mails: readonly components["schemas"]["Mail"][];
         } & {
             /**
              * @description `success`.
@@ -8241,6 +8586,20 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_TestResult: {
+            /**
+             * @description Why the mail was not sent; null if the mail server has taken it.
+             * @example the mail server answered 535
+             */
+            readonly error?: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_UserInfo: {
             /**
              * @description The id as registered.
@@ -8410,6 +8769,21 @@ export interface components {
              * @example 7
              */
             readonly count: number;
+        };
+        readonly TestMailFields: {
+            /**
+             * @description The address.
+             * @example ann@example.org
+             */
+            readonly email: string;
+        };
+        /** @description The end of a test. */
+        readonly TestResult: {
+            /**
+             * @description Why the mail was not sent; null if the mail server has taken it.
+             * @example the mail server answered 535
+             */
+            readonly error?: string | null;
         };
         /** @description The counts of today that all callers may see. The names of its fields are those of the daily report. */
         readonly TodayCounts: {
@@ -9338,6 +9712,40 @@ export interface operations {
             readonly 503: components["responses"]["Overloaded"];
         };
     };
+    readonly request_pw_reset: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RequestResetFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["RequestResetFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
     readonly reset_pw: {
         readonly parameters: {
             readonly query?: never;
@@ -9359,6 +9767,103 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_reset_pw"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_email: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_EmailAddress"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly set_email: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetEmailFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["SetEmailFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_set_email"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly confirm_email: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ConfirmEmailFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["ConfirmEmailFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_confirm_email"];
                 };
             };
             readonly 400: components["responses"]["BadRequest"];
@@ -11136,6 +11641,104 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_mails: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Mails"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly retry_mail: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the mail */
+                readonly mail_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly test_mail: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["TestMailFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["TestMailFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_TestResult"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];

@@ -54,9 +54,29 @@ export abstract class Operations {
         return this.call("signOutSession", input, options);
     }
 
-    /** Choose a new password with a code that an administrator has issued, and sign out everywhere. Anyone may call it. `POST /reset_pw` */
+    /** Ask for a mail with a code, with which a member who has forgotten their password chooses a new one. Anyone may call it. `POST /request_pw_reset` */
+    requestPwReset(input: Input<"requestPwReset">, options?: CallOptions): Answer<"requestPwReset"> {
+        return this.call("requestPwReset", input, options);
+    }
+
+    /** Choose a new password with a code of a mail or of an administrator, and sign out everywhere. Anyone may call it. `POST /reset_pw` */
     resetPw(input: Input<"resetPw">, options?: CallOptions): Answer<"resetPw"> {
         return this.call("resetPw", input, options);
+    }
+
+    /** Get the e-mail address of the member. For members. `GET /get_email` */
+    getEmail(options?: CallOptions): Answer<"getEmail"> {
+        return this.call("getEmail", undefined, options);
+    }
+
+    /** Give the member an e-mail address, which a mail with a code confirms, or another one, or none. For members. `POST /set_email` */
+    setEmail(input: Input<"setEmail">, options?: CallOptions): Answer<"setEmail"> {
+        return this.call("setEmail", input, options);
+    }
+
+    /** Confirm the address that waits for it, with the code of a mail. Anyone may call it; a token that fails is as none. `POST /confirm_email` */
+    confirmEmail(input: Input<"confirmEmail">, options?: CallOptions): Answer<"confirmEmail"> {
+        return this.call("confirmEmail", input, options);
     }
 
     /** See whether the member has enabled the second factor. For members. `GET /get_otp` */
@@ -322,6 +342,21 @@ export abstract class Operations {
     /** Send a delivery of a webhook again that waits or was given up. For administrators. `GET /retry_webhook_delivery/{delivery_obi}` */
     retryWebhookDelivery(input: Input<"retryWebhookDelivery">, options?: CallOptions): Answer<"retryWebhookDelivery"> {
         return this.call("retryWebhookDelivery", input, options);
+    }
+
+    /** List the mail that waits or was given up, latest first. For administrators. `GET /get_mails` */
+    getMails(options?: CallOptions): Answer<"getMails"> {
+        return this.call("getMails", undefined, options);
+    }
+
+    /** Send a mail again that waits or was given up. For administrators. `GET /retry_mail/{mail_obi}` */
+    retryMail(input: Input<"retryMail">, options?: CallOptions): Answer<"retryMail"> {
+        return this.call("retryMail", input, options);
+    }
+
+    /** Send a test to an address, and say what the mail server answered. For administrators. `POST /test_mail` */
+    testMail(input: Input<"testMail">, options?: CallOptions): Answer<"testMail"> {
+        return this.call("testMail", input, options);
     }
 
     /** List the sources: the feeds that the service reads by itself. For administrators. `GET /get_sources` */

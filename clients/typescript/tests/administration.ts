@@ -107,6 +107,22 @@ export function administration(world: () => World) {
             assert.equal((await attempt(client.resetPw(change))).result, "incorrect code");
             await client.signIn({ id: "olaf", pw: "battery staple" });
         },
+        async getMails() {
+            const { server, boss } = world();
+            await (await server.member("lena")).setEmail({ pw: PASSWORD, email: "lena@example.org" });
+            const mail = (await boss.getMails()).mails.find((mail) => mail.user_id === "lena");
+            assert.deepEqual([mail?.kind, mail?.state], ["confirm", "pending"]);
+        },
+        async retryMail() {
+            const { boss } = world();
+            const { mails } = await boss.getMails();
+            await boss.retryMail({ mail_obi: mails[0]?._id ?? "" });
+            assert.equal((await attempt(boss.retryMail({ mail_obi: "none" }))).result, "Not found");
+        },
+        async testMail() {
+            const { error } = await world().boss.testMail({ email: "ann@example.org" });
+            assert.equal(error, "the mail server could not be reached");
+        },
         async issueMemberOtp() {
             const { enrolment_code } = await world().boss.issueMemberOtp({ user_id: "paul" });
             assert.match(enrolment_code, /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/);

@@ -18,7 +18,8 @@ let ann: Tidings;
 const guest = () => server.client();
 
 before(async () => {
-    server = await Server.start();
+    // Mail waits, because nothing takes it.
+    server = await Server.start("--smtp-url", "smtp+plain://127.0.0.1:9", "--mail-from", "no-reply@campus.example");
     boss = await server.admin();
     ann = await server.member("ann");
 });
@@ -114,6 +115,21 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         const [session] = (await client.getSessions()).sessions;
         await client.signOutSession({ session_obi: session?._id ?? "" });
         assert.equal((await attempt(client.getSessions())).result, "bad token");
+    },
+    async requestPwReset() {
+        await guest().requestPwReset({ id: "nobody@example.org" });
+    },
+    async setEmail() {
+        const client = await server.member("mona");
+        await client.setEmail({ pw: PASSWORD, email: "mona@example.org" });
+        assert.equal((await client.getEmail()).pending_email, "mona@example.org");
+        assert.equal((await attempt(client.setEmail({ pw: "wrong", email: "" }))).result, "incorrect pw");
+    },
+    async getEmail() {
+        assert.deepEqual((await ann.getEmail()).email, null);
+    },
+    async confirmEmail() {
+        assert.equal((await attempt(ann.confirmEmail({ code: "123456" }))).result, "incorrect code");
     },
     async getOtp() {
         assert.deepEqual((await ann.getOtp()).enabled, 0);

@@ -295,8 +295,8 @@ impl Call {
 
 /// Returns whether an error means that the caller failed to authenticate.
 fn is_auth_failure(error: &Error) -> bool {
-    use Outcome::{IncorrectOtp, IncorrectPw, NoMember, NotSchool, PwIncorrect};
-    let wrong = [NoMember, IncorrectPw, IncorrectOtp, NotSchool, PwIncorrect];
+    use Outcome::{IncorrectCode, IncorrectOtp, IncorrectPw, NoMember, NotSchool, PwIncorrect};
+    let wrong = [NoMember, IncorrectPw, IncorrectOtp, IncorrectCode, NotSchool, PwIncorrect];
     match error {
         Error::Documented(_, problem) if problem.code == Code::SignUpClosed => false,
         Error::Documented(outcome, _) => wrong.contains(outcome),
