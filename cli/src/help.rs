@@ -10,7 +10,7 @@ use crate::raw_args;
 const GROUPS: [(&str, &[&str]); 8] = [
     ("Start", &["init", "serve", "tui", "demo"]),
     ("Content", &["notice", "front", "feedback", "post", "source", "feed", "search", "words"]),
-    ("People", &["member", "invitation", "otp", "admin", "blacklist", "roster", "act"]),
+    ("People", &["member", "invitation", "mail", "otp", "admin", "blacklist", "roster", "act"]),
     ("Figures", &["analysis", "audit", "bench"]),
     ("Programs", &["key", "webhook"]),
     ("Servers", &["ready", "login", "logout", "profile"]),

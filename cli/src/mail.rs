@@ -49,7 +49,7 @@ pub(crate) fn run(session: &Session, command: &Mail) -> Result<ExitCode, Failure
                     page.line(format!("The mail server has taken a mail to {address}."));
                 }),
                 Some(error) => out.answer_with_result("fail", &result, |page| {
-                    page.line(format!("No mail was sent: {error}."))
+                    page.line(format!("No mail was sent: {error}."));
                 }),
             }
         }

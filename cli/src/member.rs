@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use tidings_client::shown::number::number;
 use tidings_core::account::key::Scope;
-use tidings_core::account::{ResetPassword, SignIn, SignInUp, SignUp, SignUpInvited};
+use tidings_core::account::{ResetPassword, SignIn, SignInUp};
 use tidings_core::member;
 use tidings_core::member_import::ImportMembers;
 
@@ -26,6 +26,7 @@ mod list;
 mod role;
 mod sessions;
 mod show;
+mod sign_up;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Member {
@@ -35,24 +36,7 @@ pub(crate) enum Member {
                       first line, and the password is the second.\n\n\
                       Examples:\n  tidings member sign-up ann --nickname Ann\n  tidings member sign-up ann --nickname Ann --code --server https://tidings.example.org\n  token=$(tidings member sign-up ann --nickname Ann --password-file pw.txt --token)"
     )]
-    SignUp {
-        /// The id: letters, digits, _ - and ., a letter or digit first
-        id: String,
-        /// The displayed name
-        #[arg(long, value_name = "N", allow_hyphen_values = true)]
-        nickname: String,
-        /// An e-mail address, which a mail with a code confirms
-        #[arg(long)]
-        email: Option<String>,
-        /// Sign up with the code of an invitation
-        #[arg(long)]
-        code: bool,
-        /// Print the member's access token
-        #[arg(long)]
-        token: bool,
-        #[command(flatten)]
-        password: Password,
-    },
+    SignUp(sign_up::Options),
     /// Sign a member in and print an access token
     #[command(after_help = "Example: tidings member sign-in ann --password-file pw.txt")]
     SignIn(SignInArgs),
@@ -236,31 +220,7 @@ pub(crate) struct Credentials {
 pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     match command {
-        Member::SignUp { id, nickname, email, code: has_code, token: prints_token, password } => {
-            let form = |pw: &str| SignUp {
-                id: id.clone(),
-                pw: pw.to_owned(),
-                pw_check: pw.to_owned(),
-                nickname: nickname.clone(),
-                email: email.clone(),
-            };
-            let token = if *has_code {
-                let [code, pw] = password::change("Code", password, || service.password_rule())?;
-                service.as_guest().call(SignUpInvited { form: form(&pw), code: code.to_string() })?
-            } else {
-                let pw = password::new(password, || service.password_rule())?;
-                // On a database, the operator signs members up, whoever else may.
-                let guest = service.server().map(|_| service.as_guest());
-                guest.as_ref().unwrap_or(service).call(form(&pw))?
-            };
-            out.answer(&token, |page| {
-                if *prints_token {
-                    page.line(&token.access_token);
-                } else {
-                    page.line(format!("{id} is signed up."));
-                }
-            })
-        }
+        Member::SignUp(options) => sign_up::run(session, options),
         Member::SignIn(args) => {
             let token = service.as_guest().call(args.form()?)?;
             out.answer(&token, |page| page.line(&token.access_token))

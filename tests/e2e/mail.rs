@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tidings_tests::{Authority, Caller, Server, wait_until};
+use tidings_tests::{Authority, Caller, Output, Server, run, wait_until};
 
 use crate::programs::has_python_module;
 
@@ -93,6 +93,13 @@ impl MailServer {
         })
     }
 
+    /// Runs a command with these settings on the database of a server.
+    fn cli(&self, server: &Server, args: &[&str], input: &str) -> Output {
+        let mut command = server.command();
+        command.envs(self.settings()).args(args);
+        run(command, input)
+    }
+
     fn mails(&self) -> Vec<Value> {
         self.mails.lock().unwrap().clone()
     }
@@ -154,17 +161,16 @@ fn an_address_is_confirmed_and_a_forgotten_password_chosen_with_the_codes_of_mai
     assert_eq!(ann.get("/get_email").status, 401, "signed out everywhere");
 
     // The command line does the same.
-    assert_eq!(server.cli(["member", "forgotten", "ann"]).succeeded().status, 0);
+    let cli = |args: &[&str], input: &str| mail_server.cli(&server, args, input).succeeded().stdout;
+    let _ = cli(&["member", "forgotten", "ann"], "");
     let lines = format!("{}\nanother battery\n", code(&mail_server.mail(3)));
-    let _ =
-        server.cli_with_input(["member", "new-password", "--password-stdin"], lines.as_bytes()).succeeded();
+    let _ = cli(&["member", "new-password", "--password-stdin"], &lines);
     let _ = mail_server.mail(4);
     let set = ["--as", "ann", "member", "set-email", "ann@new.example", "--password-stdin"];
-    let _ = server.cli_with_input(set, b"another battery\n").succeeded();
-    let confirm = ["--as", "ann", "member", "confirm-email", "--password-stdin"];
-    let _ = server.cli_with_input(confirm, code(&mail_server.mail(5)).as_bytes()).succeeded();
+    let _ = cli(&set, "another battery\n");
+    let _ = cli(&["--as", "ann", "member", "confirm-email", "--password-stdin"], &code(&mail_server.mail(5)));
     assert_eq!(mail_server.mail(6)["to"], json!(["Ann@example.org"]), "the old address is told");
-    assert_eq!(server.cli(["--as", "ann", "member", "email"]).succeeded().stdout, "ann@new.example\n");
+    assert_eq!(cli(&["--as", "ann", "member", "email"], ""), "ann@new.example\n");
     wait_until("nothing waits", || server.cli(["mail", "list", "--json"]).stdout.contains(r#""mails":[]"#));
     let log = server.log();
     assert!(!log.contains("example.org") && !log.contains("new.example"), "{log}");
@@ -175,10 +181,8 @@ fn a_test_and_a_check_say_what_the_mail_server_answers() {
     let Some(mail_server) = MailServer::start(Encryption::Implicit, 0) else { return };
     let server = mail_server.service();
     let run = |args: &[&str]| {
-        let mut command = server.command();
-        command.envs(mail_server.settings()).args(args);
-        let done = command.output().unwrap();
-        (done.status.code().unwrap(), String::from_utf8(done.stdout).unwrap())
+        let done = mail_server.cli(&server, args, "");
+        (done.status, done.stdout)
     };
     assert_eq!(
         run(&["mail", "test", "ann@example.org"]),
