@@ -38,6 +38,7 @@ const ARGUMENTS: &[(&str, &str, Kind)] = &[
     ("member auto-login", "id", Kind::Member),
     ("member password", "id", Kind::Member),
     ("member reset-password", "id", Kind::Member),
+    ("member forgotten", "id", Kind::Member),
     ("member sessions", "id", Kind::Member),
     ("member sign-out", "id", Kind::Member),
     ("member reset-otp", "id", Kind::Member),

@@ -6,7 +6,8 @@ mod shell;
 mod tour;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tidings_tests::{command, only_on_sqlite, run};
@@ -130,6 +131,45 @@ fn links_and_paths_in_the_documents_exist() {
         }
     }
     assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn the_tests_that_answer_a_security_standard_exist() {
+    let page = Page::named("docs/security.md");
+    let (_, section) = page.text.split_once("\n## OWASP ASVS 5\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let named: BTreeSet<String> = table_rows(section)
+        .into_iter()
+        .skip(1)
+        .filter_map(|cells| cells[2].strip_prefix('`')?.strip_suffix('`').map(str::to_owned))
+        .collect();
+    assert!(named.len() > 20, "{named:?}");
+    let mut found = BTreeSet::new();
+    for file in sources(&root()) {
+        let text = fs::read_to_string(file).unwrap();
+        let tests = text.lines().filter_map(|line| line.trim().strip_prefix("fn ")?.strip_suffix("() {"));
+        found.extend(tests.map(str::to_owned));
+    }
+    let missing: Vec<_> = named.difference(&found).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// Returns the files with tests.
+fn sources(root: &Path) -> Vec<PathBuf> {
+    let mut directories: Vec<PathBuf> =
+        ["core/src", "server/src", "tests/e2e"].map(|name| root.join(name)).into();
+    let mut files = Vec::new();
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files
 }
 
 #[test]

@@ -225,6 +225,27 @@ fn a_mail_that_no_mailbox_takes_is_given_up_and_listed_without_its_address() {
     assert!(!server.log().contains("missing.example"));
 }
 
+#[test]
+fn the_pages_for_codes_hide_passwords_and_load_nothing_from_elsewhere() {
+    let server = Server::start();
+    let page = |path: &str| {
+        let answer = server.anyone().get(path);
+        (String::from_utf8(answer.bytes.clone()).unwrap(), answer)
+    };
+    let (text, password) = page("/account/password");
+    assert_eq!(password.status, 200);
+    assert_eq!(text.matches("type=\"password\" required autocomplete=\"new-password\"").count(), 2, "{text}");
+    assert!(password.header("content-security-policy").starts_with("default-src 'none'; script-src 'self'"));
+    for (path, has) in [
+        ("/account/email", "action=\"../confirm_email\""),
+        ("/account/page.js", "location.hash"),
+        ("/account/page.css", "color-scheme"),
+    ] {
+        assert!(page(path).0.contains(has), "{path}");
+    }
+    assert_eq!(page("/account/nothing").1.status, 404);
+}
+
 /// The number of kills, which a variable raises.
 fn rounds() -> usize {
     std::env::var("TIDINGS_TEST_MAIL_ROUNDS").map_or(5, |rounds| rounds.parse().unwrap())
