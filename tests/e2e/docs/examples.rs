@@ -48,13 +48,15 @@ fn blocks_that_are_parts_of_files_are_in_them() {
 }
 
 #[test]
-fn the_page_on_the_client_shows_all_of_the_board_which_has_40_lines() {
-    let file = "clients/typescript/examples/board.html";
-    let board = fs::read_to_string(root().join(file)).unwrap();
+fn the_page_on_the_client_shows_all_of_its_examples_which_are_short() {
     let page = Page::named("docs/client.md");
-    let shown = page.parts_of_files().into_iter().find(|(name, _)| *name == file).unwrap().1;
-    assert_eq!(format!("{shown}\n"), board);
-    assert_eq!(board.lines().count(), 40);
+    for (file, lines) in [("board", 40), ("account", 60)] {
+        let file = format!("clients/typescript/examples/{file}.html");
+        let example = fs::read_to_string(root().join(&file)).unwrap();
+        let shown = page.parts_of_files().into_iter().find(|(name, _)| *name == file).unwrap().1;
+        assert_eq!(format!("{shown}\n"), example);
+        assert!(example.lines().count() <= lines, "{file}");
+    }
 }
 
 #[test]
