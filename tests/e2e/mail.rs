@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tidings_tests::{Authority, Caller, Output, Server, run, wait_until};
+use tidings_tests::{Authority, Caller, Engine, Output, Server, run, wait_until};
 
 use crate::programs::has_python_module;
 
@@ -244,6 +244,31 @@ fn the_pages_for_codes_hide_passwords_and_load_nothing_from_elsewhere() {
         assert!(page(path).0.contains(has), "{path}");
     }
     assert_eq!(page("/account/nothing").1.status, 404);
+}
+
+#[test]
+fn two_servers_send_each_mail_once() {
+    const MEMBERS: usize = 12;
+    // A file has one server.
+    if Engine::chosen() == Engine::Sqlite {
+        return;
+    }
+    let Some(mail_server) = MailServer::start(Encryption::None, 20) else { return };
+    let one = mail_server.service();
+    let settings = mail_server.settings();
+    let two = Server::at(one.database(), move |serve| {
+        serve.envs(settings.clone());
+    });
+    for n in 0..MEMBERS {
+        let _ = sign_up([&one, &two][n % 2], &format!("member{n}"), &format!("member{n}@example.org"));
+    }
+    let boss = one.admin();
+    wait_until("nothing waits", || boss.get("/get_mails").succeeded().list("mails").is_empty());
+    let mut to: Vec<_> = mail_server.mails().iter().map(|mail| mail["to"][0].to_string()).collect();
+    to.sort_unstable();
+    let mut expected: Vec<_> = (0..MEMBERS).map(|n| format!("\"member{n}@example.org\"")).collect();
+    expected.sort_unstable();
+    assert_eq!(to, expected);
 }
 
 /// The number of kills, which a variable raises.
