@@ -14,7 +14,7 @@ use crate::filter::security::PAGE_ISOLATION;
 use crate::route::Route;
 
 /// The path of the pages and of their files.
-const FILES: &str = "/account/{file}";
+pub(crate) const FILES: &str = "/account/{file}";
 /// Nothing comes from other hosts, and nothing is sent to them. Browsers read the texts of a page, which are data, as no script.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; form-action 'self'; \
