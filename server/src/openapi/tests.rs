@@ -8,6 +8,7 @@ use tidings_core::{notice, post, webhook};
 
 use super::page::{PAGE, PAGE_FILES};
 use super::*;
+use crate::api::account_page;
 use crate::testing::{header, request, service};
 
 #[test]
