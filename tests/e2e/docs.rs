@@ -145,7 +145,7 @@ fn the_tests_that_answer_a_security_standard_exist() {
         .collect();
     assert!(named.len() > 20, "{named:?}");
     let mut found = BTreeSet::new();
-    for file in sources(&root()) {
+    for file in sources(root()) {
         let text = fs::read_to_string(file).unwrap();
         let tests = text.lines().filter_map(|line| line.trim().strip_prefix("fn ")?.strip_suffix("() {"));
         found.extend(tests.map(str::to_owned));
