@@ -283,8 +283,8 @@ fn a_server_that_is_killed_after_sending_loses_no_mail_and_sends_each_once_more_
     let mut server = mail_server.service();
     let (boss, rounds, mut again) = (server.admin(), rounds(), 0);
     for round in 0..rounds {
-        let _ = sign_up(&server, &format!("member{round}"), &format!("member{round}@example.org"));
         let before = mail_server.mails().len();
+        let _ = sign_up(&server, &format!("member{round}"), &format!("member{round}@example.org"));
         wait_until("the mail server has it", || mail_server.mails().len() > before);
         std::thread::sleep(std::time::Duration::from_millis(u64::try_from(round % 10).unwrap() * 12));
         server.kill();
