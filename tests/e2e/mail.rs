@@ -189,8 +189,9 @@ fn a_test_and_a_check_say_what_the_mail_server_answers() {
         (0, "The mail server has taken a mail to ann@example.org.\n".into())
     );
     assert_eq!(mail_server.mail(0)["subject"], "A test from Campus");
-    let (status, shown) = run(&["check"]);
-    assert!(status == 0 && shown.contains("the mail server answers, and accepts the sign-in"), "{shown}");
+    // Other checks may fail: a test's server of PostgreSQL is not durable.
+    let (_, shown) = run(&["check"]);
+    assert!(shown.contains("✓ ok     mail") && shown.contains("answers, and accepts the sign-in"), "{shown}");
     let boss = server.admin();
     let tested = boss.post("/test_mail", json!({ "email": "eve@missing.example" })).succeeded();
     assert_eq!(tested.body["error"], "the mail server answered 550");
