@@ -225,6 +225,21 @@ fn what_was_sent_but_not_recorded_is_sent_once_more_with_the_same_id_and_the_lat
 }
 
 #[test]
+fn mail_of_a_later_program_is_given_up_and_does_not_stay_due() {
+    let mut mailing = Mailing::new(config());
+    let now = mailing.service.now();
+    let store = mailing.service.store();
+    let insert = move |tx: &mut dyn crate::store::Tx| {
+        let sql = "INSERT INTO mail (id, kind, date, next_attempt) VALUES ('6560c1a2ffeeddccbbaa0001', 'later', $1, $1)";
+        tx.run(sql, &[now.into()])
+    };
+    store.write::<_, crate::store::StoreError>(crate::store::Isolation::Alone, insert).unwrap();
+    assert!(mailing.arrived().is_empty());
+    let next = mailing.service.store().read(outbox::next_attempt).unwrap();
+    assert_eq!(next, None);
+}
+
+#[test]
 fn without_a_mail_server_no_mail_is_asked_for_and_none_is_stored() {
     let service = service_with(Config::default());
     let ann = service.member("ann");

@@ -100,14 +100,14 @@ impl Worker {
     pub(super) fn pass(&mut self, stop: &Stop) -> Result<Duration> {
         self.record()?;
         let now = self.clock.now();
-        let (next, totals) =
-            self.store.read(|tx| Ok::<_, StoreError>((outbox::next_attempt(tx)?, outbox::totals(tx)?)))?;
-        self.counters.count(totals);
+        let next = self.store.read(outbox::next_attempt)?;
         let until = next.map(|next| Duration::from_millis(u64::try_from(next - now).unwrap_or_default()));
         match until {
             Some(Duration::ZERO) if self.lease.hold()? => {}
             Some(Duration::ZERO) => return Ok(SHORT_INTERVAL),
             until => {
+                // Only now, because counting reads all mail.
+                self.counters.count(self.store.read(outbox::totals)?);
                 self.lease.release()?;
                 return Ok(until.unwrap_or(INTERVAL).min(INTERVAL));
             }
@@ -145,7 +145,12 @@ impl Worker {
         loop {
             match outcomes.recv_timeout(SHORT_INTERVAL) {
                 Ok(outcome) => all.push(outcome),
-                Err(RecvTimeoutError::Timeout) if !stop.is_set() => drop(self.lease.hold()?),
+                // What was sent is recorded in any case.
+                Err(RecvTimeoutError::Timeout) if !stop.is_set() => {
+                    if let Err(error) = self.lease.hold() {
+                        tracing::debug!(%error, "the lease of sending mail could not be renewed");
+                    }
+                }
                 Err(_) => return Ok(all),
             }
         }
@@ -187,7 +192,11 @@ impl Worker {
 fn prepare(tx: &mut dyn Tx, config: &Mail, now: Timestamp) -> Result<Vec<(Outcome, Letter)>, StoreError> {
     let mut letters = Vec::new();
     for due in outbox::due(tx, now, AT_ONCE.into())? {
-        let Some(kind) = due.kind else { continue };
+        let Some(kind) = due.kind else {
+            // A later program has stored it. It would stay due.
+            outbox::failed(tx, &due.id, None, "this version does not know such mail", now)?;
+            continue;
+        };
         match letter(tx, config, kind, &due, now)? {
             Some(letter) => {
                 let Due { id, date, attempts, .. } = due;
