@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use tidings_core::Location;
 use tidings_core::config::setting::{About, EXPERIMENTAL, Form, Group, Value};
 use tidings_core::config::{Config, Invalid, SETTINGS, Secret};
+use tidings_core::location::masked;
 
 use crate::failure::Failure;
 
@@ -235,7 +236,7 @@ impl Settings {
         let place = self.place(about.name).unwrap_or_default();
         match given.value {
             Value::Secret(_) => Failure::usage(format!("{place}: {rule}")),
-            _ => Failure::invalid(&about.form.text(&given.value), place, rule),
+            _ => Failure::invalid(&masked(&about.form.text(&given.value)), place, rule),
         }
     }
 
@@ -287,6 +288,18 @@ mod tests {
         assert_eq!(
             settings.core().unwrap_err().message(),
             "invalid value '7' for TIDINGS_PW_MAX: must be at most pw-max, which is 7"
+        );
+    }
+
+    #[test]
+    fn a_password_in_the_address_of_a_mail_server_is_not_shown() {
+        let value = Value::Text("smtp://ann:secret@mail.example.org".into());
+        let given = [("smtp-url", Given { value, source: Source::Environment })].into();
+        let settings = Settings { given, ..Settings::default() };
+        assert_eq!(
+            settings.core().unwrap_err().message(),
+            "invalid value 'smtp://ann:***@mail.example.org' for TIDINGS_SMTP_URL: must not have the password: \
+             name a file with it in smtp-password-file"
         );
     }
 }

@@ -180,7 +180,10 @@ impl fmt::Debug for PostgresUrl {
     }
 }
 
-/// Masks the passwords of the PostgreSQL URLs in a text, such as a line of a settings file. When it is unclear where a
+/// The schemes of the URLs of mail servers, which may be given with a password by mistake.
+const MAIL_SCHEMES: [&str; 3] = ["smtp://", "smtps://", "smtp+plain://"];
+
+/// Masks the passwords of the URLs of PostgreSQL and of mail servers in a text, such as a line of a settings file. When it is unclear where a
 /// password ends, for example because the URL is malformed, more than the password is masked.
 ///
 /// ```
@@ -188,6 +191,7 @@ impl fmt::Debug for PostgresUrl {
 ///
 /// assert_eq!(masked(r#"db = "postgres://ann:pw@host/a""#), r#"db = "postgres://ann:***@host/a""#);
 /// assert_eq!(masked("postgres://host/a?password=pw&user=ann"), "postgres://host/a?password=***");
+/// assert_eq!(masked("smtps://ann:pw@mail.example.org"), "smtps://ann:***@mail.example.org");
 /// ```
 pub fn masked(text: &str) -> String {
     text.split_inclusive('\n').map(masked_line).collect()
@@ -195,7 +199,8 @@ pub fn masked(text: &str) -> String {
 
 fn masked_line(line: &str) -> String {
     let start = line.char_indices().find_map(|(at, _)| {
-        let scheme = SCHEMES.iter().find(|scheme| begins_with(&line[at..], scheme))?;
+        let mut schemes = SCHEMES.iter().chain(&MAIL_SCHEMES);
+        let scheme = schemes.find(|scheme| begins_with(&line[at..], scheme))?;
         Some(at + scheme.len())
     });
     let Some(start) = start else { return line.to_owned() };
