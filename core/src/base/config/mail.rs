@@ -60,15 +60,20 @@ impl Mail {
             };
         };
         if self.from.is_none() {
-            let rule = "must be set with smtp-url: the address that sends mail";
-            return Err(Invalid::new(&["mail-from", "smtp-url"], rule));
+            let rule = "mail needs a sender: set mail-from, such as Campus <no-reply@campus.example>";
+            return Err(Invalid::new(&["smtp-url"], rule));
         }
         let has_user = !server.0.username().is_empty();
-        if has_user != self.password_file.is_some() {
-            let rule = "must be set if smtp-url has a user, and only then";
-            return Err(Invalid::new(&["smtp-password-file", "smtp-url"], rule));
+        match (has_user, self.password_file.is_some()) {
+            (true, false) => {
+                Err(Invalid::new(&["smtp-url"], "its user needs a password: set smtp-password-file"))
+            }
+            (false, true) => Err(Invalid::new(
+                &["smtp-password-file", "smtp-url"],
+                "whose password it is must be in smtp-url, such as smtps://user@mail.example.org",
+            )),
+            (true, true) | (false, false) => Ok(()),
         }
-        Ok(())
     }
 }
 
