@@ -30,7 +30,7 @@ mod sql;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use sql::{addresses, confirmed, id, import};
+pub(crate) use sql::{addresses, confirmed, id, import, reachable};
 
 const GROUP: &str = "account";
 
@@ -120,9 +120,14 @@ impl ForClient for SetEmail {
         tidings.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             let Some(address) = &address else {
-                return remove(tx, outbox, mail, member.key, now, |tx| {
-                    Ok(identity.record_by_code(tx, member.key, Entry::new(Action::MemberEmail))?)
-                });
+                let had = sql::confirmed(tx, member.key)?;
+                sql::remove(tx, member.key)?;
+                if let Some(had) = had {
+                    let to = To::Address(member.key, &had);
+                    outbox.append(tx, mail, Kind::AddressChanged, to, now)?;
+                    identity.record_own(tx, &member, Entry::new(Action::MemberEmail))?;
+                }
+                return Ok(());
             };
             let is_within = limit::take(tx, &format!("member {}", member.key.as_i64()), MAILS_MAX, now)?
                 && limit::take(tx, &subject(address), MAILS_MAX, now)?;
@@ -135,24 +140,6 @@ impl ForClient for SetEmail {
         succeeded(attempt);
         Ok(())
     }
-}
-
-/// Removes the address of a member, which is told so.
-fn remove(
-    tx: &mut dyn Tx,
-    outbox: Outbox,
-    mail: ObjectId,
-    member: MemberKey,
-    now: Timestamp,
-    record: impl FnOnce(&mut dyn Tx) -> Result<()>,
-) -> Result<()> {
-    let had = sql::addresses(tx, member)?.email;
-    sql::remove(tx, member)?;
-    if let Some(had) = had {
-        outbox.append(tx, mail, Kind::AddressChanged, To::Address(member, &had), now)?;
-        record(tx)?;
-    }
-    Ok(())
 }
 
 /// Confirm the address that waits for it, with the code of a mail
@@ -289,11 +276,6 @@ fn subject(address: &Address) -> String {
 /// Returns what a guest may have typed to name a member: an id or an address, folded. A text that is neither is empty.
 pub(super) fn asked(text: &str) -> String {
     if text.len() > ADDRESS_MAX { String::new() } else { fold(text.trim()) }
-}
-
-/// Returns the member with this folded id, or with this address, if their address is confirmed and they are not blacklisted.
-pub(crate) fn asked_for(tx: &mut dyn Tx, asked: &str) -> Result<Option<MemberKey>, StoreError> {
-    sql::reachable(tx, asked)
 }
 
 /// Returns the mail that asks a member to confirm their address, with new codes.

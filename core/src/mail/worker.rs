@@ -226,7 +226,7 @@ fn letter(
         (Kind::Reset, known) => {
             let found = match (known, &due.asked) {
                 (Some(member), _) => Some(member),
-                (None, Some(asked)) => email::asked_for(tx, asked)?,
+                (None, Some(asked)) => email::reachable(tx, asked)?,
                 (None, None) => None,
             };
             let Some(member) = found else { return Ok(None) };

@@ -40,7 +40,7 @@ pub(super) fn owner(tx: &mut dyn Tx, folded: &str) -> Result<Option<MemberKey>, 
 }
 
 /// Returns the member with this folded id or address who has a confirmed address and may sign in. An id comes first.
-pub(super) fn reachable(tx: &mut dyn Tx, asked: &str) -> Result<Option<MemberKey>, StoreError> {
+pub(crate) fn reachable(tx: &mut dyn Tx, asked: &str) -> Result<Option<MemberKey>, StoreError> {
     let sql = "SELECT m.key FROM member m JOIN member_email e ON e.member = m.key
                WHERE (m.folded = $1 OR e.folded = $1) AND e.address IS NOT NULL AND m.blacklisted IS NULL
                ORDER BY m.folded = $1 DESC LIMIT 1";

@@ -62,9 +62,17 @@ fn an_address_counts_once_the_digits_or_the_link_of_its_mail_have_confirmed_it()
     assert_eq!(confirm(&mailing, &Caller::Guest, &mail.linked()), "success");
     let note = mailing.only();
     assert_eq!((&*note.to, &*note.subject), ("Ann@example.org", "Your address for Campus has changed"));
-    mailing.call(&ann, set("ann", " ")).unwrap();
+    mailing.call(&Caller::Member("ann".into()), set("ann", " ")).unwrap();
     assert_eq!(mailing.only().to, "ann@other.example");
     assert_eq!(addresses(&mailing, &ann), (None, None));
+    let trail = mailing.call(&Caller::Operator, audit::List::default()).unwrap().audit;
+    let shown: Vec<_> =
+        trail.iter().map(|entry| (&*entry.action, &*entry.actor_kind, &*entry.actor)).collect();
+    assert_eq!(
+        shown[..2],
+        [("member.email", "operator", "as ann"), ("member.email", "member", "ann")],
+        "{trail:?}"
+    );
 }
 
 #[test]
