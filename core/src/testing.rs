@@ -16,7 +16,7 @@ use crate::record::error::Result;
 use crate::record::id::PostKey;
 use crate::record::scope::Scope;
 use crate::search::{Find, FindInCategory, PostPage, SearchResult};
-use crate::store::{Dialect, Isolation, StoreError};
+use crate::store::{Dialect, Isolation, Store, StoreError};
 use crate::transfer::roster_import::ImportRoster;
 
 /// The time in tests: 2026-11-20T08:36:00Z.
@@ -109,7 +109,7 @@ pub(crate) fn service_with(config: Config) -> Service {
 
 /// Returns a new service at the time `now` with these settings.
 pub(crate) fn service_at(now: Timestamp, config: Config) -> Service {
-    let database = Scratch::new();
+    let database = Scratch::with_tables(|url| drop(Store::open(&url.into()).unwrap()));
     let builder = Tidings::builder(database.location()).config(in_utc(config)).clock(Clock::fixed(now));
     Service { tidings: builder.open().unwrap(), database }
 }

@@ -31,7 +31,7 @@ const FAST: [(&str, &str); 7] = [
     ("wal_level", "minimal"),
     ("max_wal_senders", "0"),
     ("checkpoint_timeout", "1h"),
-    ("max_wal_size", "8GB"),
+    ("max_wal_size", "1GB"),
 ];
 
 /// Settings of all servers. Segments in files are removed with the folder, also after a crash. Autovacuum would wake up
@@ -211,9 +211,14 @@ impl Cluster {
     /// # Panics
     /// When the server is not running.
     pub fn database(&self) -> Database {
+        self.copy_of("template0")
+    }
+
+    /// Creates a database as a copy of another one, to which nobody is connected.
+    pub(crate) fn copy_of(&self, template: &str) -> Database {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed) + 1);
         let url = self.url(&name);
-        Database::create(name, url, self.url(MAINTENANCE))
+        Database::create(name, url, self.url(MAINTENANCE), template)
     }
 
     /// Opens a connection to the database `postgres`.

@@ -13,10 +13,9 @@ pub struct Database {
 }
 
 impl Database {
-    /// Creates a database without tables.
-    pub(crate) fn create(name: String, url: String, maintenance: String) -> Self {
-        // The template that nobody connects to: another connection to it would refuse the copy.
-        let sql = format!("CREATE DATABASE {name} TEMPLATE template0");
+    /// Creates a database as a copy of `template`, to which nobody is connected: a connection to it would refuse the copy.
+    pub(crate) fn create(name: String, url: String, maintenance: String, template: &str) -> Self {
+        let sql = format!("CREATE DATABASE {name} TEMPLATE {template}");
         Connection::open(&maintenance).unwrap().query(&sql, &[]);
         Self { url, name, maintenance }
     }

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
 use tempfile::TempDir;
 
@@ -28,11 +28,32 @@ impl Scratch {
     /// When PostgreSQL is asked for and not installed.
     #[expect(clippy::new_without_default, reason = "it creates files")]
     pub fn new() -> Self {
+        Self::on(Cluster::database)
+    }
+
+    /// Does the same with a database that has the tables already, where making them takes a third of a second: on
+    /// PostgreSQL, a copy of the one in which `make_tables` has made them for the first call in this process.
+    ///
+    /// # Panics
+    /// When PostgreSQL is asked for and not installed.
+    pub fn with_tables(make_tables: impl FnOnce(&str)) -> Self {
+        static TEMPLATE: OnceLock<Database> = OnceLock::new();
+        Self::on(|cluster| {
+            let template = TEMPLATE.get_or_init(|| {
+                let template = cluster.database();
+                make_tables(template.url());
+                template
+            });
+            cluster.copy_of(template.name())
+        })
+    }
+
+    fn on(database: impl FnOnce(&Cluster) -> Database) -> Self {
         let postgres = (Engine::chosen() == Engine::Postgres).then(|| {
             static MOVED: Once = Once::new();
             let cluster = Cluster::shared().expect("the choice of the engine has started it");
             MOVED.call_once(|| env::set_current_dir(cluster.working_folder()).unwrap());
-            cluster.database()
+            database(cluster)
         });
         Self { postgres, folder: tempfile::tempdir().unwrap() }
     }
