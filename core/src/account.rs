@@ -27,6 +27,7 @@ pub(crate) mod email;
 pub mod invitation;
 pub mod key;
 pub(crate) mod members;
+pub mod oidc;
 mod operations;
 pub(crate) mod otp;
 pub(crate) mod password;
@@ -50,6 +51,7 @@ pub use device::{Device, SignInClient};
 pub use email::{ConfirmEmail, EmailAddress, GetEmail, SetEmail};
 pub use invitation::SignUpInvited;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, Members};
+pub use oidc::{LinkOidc, SignInOidc};
 pub use operations::{ChangePassword, SignIn, SignInUp, SignOutAll, SignUp};
 pub use otp::{
     BeginOtp, DisableOtp, EnableOtp, EnrolmentCode, GetOtp, OtpSecret, OtpStatus, RecoveryCodes,

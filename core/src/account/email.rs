@@ -31,6 +31,7 @@ mod sql;
 mod tests;
 
 pub(crate) use sql::{addresses, confirmed, id, import, reachable};
+pub(super) use sql::{owner, password};
 
 const GROUP: &str = "account";
 

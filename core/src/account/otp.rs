@@ -31,7 +31,7 @@ mod enrolment;
 mod operations;
 mod sql;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use enrolment::EnrolmentCode;
 pub use enrolment::IssueOtp;

@@ -27,10 +27,10 @@ mod sign_up;
 #[cfg(test)]
 mod tests;
 
+use sign_up::insert;
 pub(crate) use sign_up::sign_up_admin;
-pub(super) use sign_up::sign_up_with;
-use sign_up::{New, insert};
-pub(super) use sql::set_password;
+pub(super) use sign_up::{New, insert_member, sign_up_with};
+pub(super) use sql::{set_password, set_verified};
 
 /// The answer of the operations that sign a member in.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -104,14 +104,14 @@ fn finish(
     otp: Option<&str>,
     client: &SignInClient,
     isolation: Isolation,
-    change: impl Fn(&mut dyn Tx) -> Result<i64, StoreError> + Send + 'static,
+    change: impl Fn(&mut dyn Tx) -> Result<i64> + Send + 'static,
 ) -> Result<AccessToken> {
     let session = Arc::new(new_session(tidings, client));
     let (key, now, new) = (stored.key, tidings.now(), Arc::clone(&session));
     let otp = otp.map(otp::typed).filter(|otp| !otp.is_empty());
     let code_attempt =
         if stored.has_factor && otp.is_some() { begin_code(tidings, key, client.client)? } else { None };
-    let written = tidings.store().write::<_, StoreError>(isolation, move |tx| {
+    let written = tidings.store().write::<_, Error>(isolation, move |tx| {
         let factor = otp::verify(tx, key, otp.as_ref().map(|otp| otp.as_str()), now)?;
         if matches!(factor, Factor::Missing | Factor::Wrong) {
             return Ok((factor, 0));
@@ -133,6 +133,32 @@ fn finish(
             issue(tidings, &stored.id, generation, &session)
         }
     }
+}
+
+/// Signs in a member whom something else than a password has identified, which `take` uses up.
+///
+/// # Errors
+/// `blacklist user`, `otp required`, `incorrect otp`; those of `take`.
+pub(super) fn sign_in_identified(
+    tidings: &Tidings,
+    member: MemberKey,
+    attempt: Option<Attempt<'_>>,
+    otp: Option<&str>,
+    client: &SignInClient,
+    take: impl Fn(&mut dyn Tx) -> Result<()> + Send + 'static,
+) -> Result<AccessToken> {
+    let stored = tidings.store().read(|tx| {
+        let id = email::id(tx, member)?.ok_or(Outcome::IncorrectCode)?;
+        sql::credentials(tx, &fold(&id))?.ok_or(Error::from(Outcome::IncorrectCode))
+    })?;
+    if stored.blacklisted {
+        return Err(blacklisted(&stored, attempt));
+    }
+    let generation = stored.generation;
+    finish(tidings, &stored, attempt, otp, client, Isolation::Alone, move |tx| {
+        take(tx)?;
+        Ok(generation)
+    })
 }
 
 /// Signs in a member whom the university verifies.
@@ -186,7 +212,7 @@ impl ForClient for SignInUp {
                 sql::set_password(tx, key, generation, password)?;
             }
             sql::set_verified(tx, key, &name, &major)?;
-            if changed { revoke_tokens(tx, key) } else { Ok(generation) }
+            if changed { Ok(revoke_tokens(tx, key)?) } else { Ok(generation) }
         };
         finish(tidings, &stored, attempt, otp.as_deref(), &client, Isolation::Alone, change)
     }
@@ -303,7 +329,7 @@ mod sql {
         tx.run(sql, &[key.into(), generation.into(), password.into()])
     }
 
-    pub(super) fn set_verified(
+    pub(in crate::account) fn set_verified(
         tx: &mut dyn Tx,
         key: MemberKey,
         name: &str,

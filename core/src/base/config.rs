@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 mod feeds;
 mod mail;
+mod oidc;
 pub mod setting;
 mod table;
 #[cfg(test)]
@@ -22,6 +23,7 @@ pub use crate::base::zone::{UnknownZone, Zone};
 pub use feeds::{Feed, Interest, SIMILAR_MAX, WordModel};
 pub(crate) use mail::Encryption;
 pub use mail::{CONFIRM_PAGE, Language, Mail, MailServer, PageUrl, RESET_PAGE, Sender};
+pub use oidc::{Issuer, Oidc};
 pub use setting::Invalid;
 use setting::{FieldType, Value, parse};
 pub use table::SETTINGS;
@@ -75,6 +77,8 @@ pub struct Config {
     pub public_url: Option<Url>,
     /// The settings of mail.
     pub mail: Mail,
+    /// The settings of single sign-on.
+    pub oidc: Oidc,
     /// The settings of sources.
     pub source: Source,
     /// The bounds of feedback.
@@ -111,6 +115,7 @@ impl Default for Config {
             webhook_ca: None,
             public_url: None,
             mail: Mail::default(),
+            oidc: Oidc::default(),
             source: Source::default(),
             feedback: Feedback::default(),
             feed: Feed::default(),
@@ -127,6 +132,10 @@ impl Config {
     /// The first setting that breaks a rule.
     pub fn check(&self) -> Result<(), Invalid> {
         setting::check(SETTINGS, self)?;
+        for (name, key) in [("token-key", &self.token_key), ("token-key-previous", &self.token_key_previous)]
+        {
+            key.as_ref().map_or(Ok(()), Secret::check).map_err(|rule| Invalid::new(&[name], rule))?;
+        }
         for (bounds, names) in [
             (self.id_length, ["id-min", "id-max"]),
             (self.password_length, ["pw-min", "pw-max"]),
@@ -145,6 +154,7 @@ impl Config {
             return Err(Invalid::new(&names, why));
         }
         self.mail.check()?;
+        self.oidc.check(self.public_url.as_ref())?;
         if self.verifier == Verifier::Http { self.http_verifier.check() } else { Ok(()) }
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::account::key::KnownKeys;
+use crate::account::oidc;
 use crate::account::password::Hasher;
 use crate::account::sessions::SeenSessions;
 use crate::account::throttle::Throttle;
@@ -55,6 +56,7 @@ pub(crate) struct Inner {
     pub(super) posts_changed: store::Latest,
     pub(super) recent_likes: profile::likes::RecentLikes,
     pub(super) verifier: Box<dyn Verifier>,
+    pub(super) issuer: Option<oidc::Issuer>,
     pub(super) config: Config,
     pub(super) clock: Clock,
     pub(super) location: Location,
@@ -233,6 +235,11 @@ impl Tidings {
 
     pub(crate) fn verifier(&self) -> &dyn Verifier {
         &*self.0.verifier
+    }
+
+    /// Returns the issuer of single sign-on, if there is one.
+    pub(crate) fn issuer(&self) -> Option<&oidc::Issuer> {
+        self.0.issuer.as_ref()
     }
 
     pub(crate) fn other_views(&self) -> &notice::OtherViews {

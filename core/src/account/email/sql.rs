@@ -11,12 +11,12 @@ pub(crate) fn id(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<String>, S
 }
 
 /// The hash of a member's password, with their id.
-pub(super) struct Stored {
-    pub(super) id: String,
-    pub(super) password: String,
+pub(in crate::account) struct Stored {
+    pub(in crate::account) id: String,
+    pub(in crate::account) password: String,
 }
 
-pub(super) fn password(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Stored>, StoreError> {
+pub(in crate::account) fn password(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Stored>, StoreError> {
     let row = tx.row("SELECT id, password FROM member WHERE key = $1", &[member.into()])?;
     row.map(|mut row| Ok(Stored { id: row.take(0)?, password: row.take(1)? })).transpose()
 }
@@ -34,7 +34,7 @@ pub(crate) fn confirmed(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Str
 }
 
 /// Returns the member whose confirmed address it is.
-pub(super) fn owner(tx: &mut dyn Tx, folded: &str) -> Result<Option<MemberKey>, StoreError> {
+pub(in crate::account) fn owner(tx: &mut dyn Tx, folded: &str) -> Result<Option<MemberKey>, StoreError> {
     let row = tx.row("SELECT member FROM member_email WHERE folded = $1", &[folded.into()])?;
     row.map(|mut row| row.take(0)).transpose()
 }

@@ -21,7 +21,7 @@ fn refusal<T>(result: Result<T>) -> String {
 }
 
 /// An authenticator.
-struct Phone(Vec<u8>);
+pub(in crate::account) struct Phone(Vec<u8>);
 
 impl Phone {
     fn code(&self, service: &Service) -> String {
@@ -36,7 +36,7 @@ fn begun(service: &Service, caller: &Caller, pw: &str, code: Option<&str>) -> Re
 }
 
 /// Enables the second factor of a member, with an enrolment code where one is needed.
-fn enable(service: &Service, caller: &Caller, id: &str) -> (Phone, Vec<String>) {
+pub(in crate::account) fn enable(service: &Service, caller: &Caller, id: &str) -> (Phone, Vec<String>) {
     let code = service
         .call(&Caller::Operator, crate::member::IssueOtp { user_id: id.into() })
         .unwrap()

@@ -7,6 +7,7 @@ use crate::Tidings;
 use crate::account::attempt::ForClient;
 use crate::account::device::SignInClient;
 use crate::account::{Caller, SignUp, check_new_password, email, find, is_id, new_generation, nickname};
+use crate::base::clock::Timestamp;
 use crate::base::config;
 use crate::mail::address::{Address, RULE};
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
@@ -92,14 +93,24 @@ fn register<T>(
 }
 
 /// A member who signs up.
-pub(super) struct New {
-    pub(super) id: String,
-    pub(super) nickname: String,
-    pub(super) password: String,
+pub(in crate::account) struct New {
+    pub(in crate::account) id: String,
+    pub(in crate::account) nickname: String,
+    /// The hash of the password.
+    pub(in crate::account) password: String,
     /// The name and the major that the university knows.
-    pub(super) verified: Option<(String, String)>,
+    pub(in crate::account) verified: Option<(String, String)>,
     /// An address that is to be confirmed.
-    pub(super) email: Option<Address>,
+    pub(in crate::account) email: Option<Address>,
+}
+
+/// Inserts a member, and begins no session.
+pub(in crate::account) fn insert_member(
+    tx: &mut dyn Tx,
+    new: &New,
+    now: Timestamp,
+) -> Result<MemberKey, StoreError> {
+    sql::insert(tx, new, new_generation(), now)
 }
 
 /// Signs a member up like [`SignUp`], whoever may sign up. `accept` decides, in the same transaction.

@@ -66,6 +66,8 @@ actions! {
     MemberExport = "member.export",
     /// Members were imported.
     MemberImport = "member.import",
+    /// A member linked their account to a person of single sign-on.
+    MemberLink = "member.link",
     /// Many members were listed.
     MemberList = "member.list",
     /// A member got another nickname from an administrator.

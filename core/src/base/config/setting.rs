@@ -227,7 +227,6 @@ impl Form {
             (Self::WholeOrOff(max) | Self::WholeOr(max, _), Value::Whole(n)) => n <= max,
             (Self::Number(min, max), Value::Number(x)) => (min..=max).contains(&x),
             (Self::Choice(words), Value::Text(word)) => words.contains(&&**word),
-            (Self::Secret, Value::Secret(secret)) => return secret.check(),
             _ => true,
         };
         if within { Ok(()) } else { Err(format!("must be {}", self.bounds())) }
@@ -376,6 +375,18 @@ impl FieldType for String {
 
     fn from_value(value: &Value) -> Result<Self, String> {
         parse(value)
+    }
+}
+
+impl FieldType for Vec<String> {
+    fn to_value(&self) -> Option<Value> {
+        (!self.is_empty()).then(|| Value::List(self.clone()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        let Value::List(texts) = value else { return another_form() };
+        let texts = texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty());
+        Ok(texts.map(str::to_owned).collect())
     }
 }
 

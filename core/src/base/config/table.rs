@@ -9,6 +9,7 @@ use crate::base::text_file;
 
 mod feeds;
 mod mail;
+mod oidc;
 
 /// The maximum of a setting without a specific upper bound.
 const ANY: u64 = u32::MAX as u64;
@@ -25,6 +26,7 @@ pub static SETTINGS: &[Group<Config>] = &[
     Group { heading: "", settings: GENERAL },
     Group { heading: "Accounts", settings: ACCOUNTS },
     Group { heading: "Mail", settings: mail::SETTINGS },
+    Group { heading: "Single sign-on", settings: oidc::SETTINGS },
     Group { heading: "Feeds", settings: feeds::SETTINGS },
     Group { heading: "Analytics", settings: ANALYTICS },
     Group { heading: "Words", settings: WORDS },

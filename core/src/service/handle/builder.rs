@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::account::key::KnownKeys;
+use crate::account::oidc;
 use crate::account::password::Hasher;
 use crate::account::sessions::SeenSessions;
 use crate::account::throttle::Throttle;
@@ -133,6 +134,7 @@ impl Builder {
             throttle,
             recent_likes: profile::likes::RecentLikes::default(),
             verifier: verifier.map_or_else(|| verify::from_config(&config), Ok)?,
+            issuer: oidc::Issuer::from_config(&config, &clock)?,
             config,
             clock,
             location,

@@ -1,0 +1,301 @@
+//! Single sign-on with OpenID Connect: people sign in at an issuer, such as their university, and this service gets no password.
+//!
+//! The browser goes to [`PATH`], which sends it to the issuer. The issuer sends it back to [`RETURN_PATH`] with a code of its own,
+//! which this service exchanges for what the issuer asserts. The browser then goes to the page of the app, with a code that the app
+//! exchanges for an access token ([`SignInOidc`]), so that no token is in the address of a page.
+//!
+//! The issuer's identifier of a person decides whose account it is. A person without an account gets a new one, unless there is one
+//! with the same id or address: whoever knows its password links it ([`LinkOidc`]), so that nobody gets it by a name alone.
+//!
+//! The flow is the authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636, RFC 9207, and the practice
+//! of RFC 9700).
+
+use url::{Url, form_urlencoded};
+
+use super::email;
+use super::otp;
+use super::session::{self, New};
+use super::{cut_nickname, find};
+use crate::Tidings;
+use crate::audit::trail::hex;
+use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::base::config::{Config, Registration};
+use crate::base::random::random;
+use crate::record::error::{Code, Error, Problem, Result};
+use crate::record::id::MemberKey;
+use crate::store::{Isolation, StoreError, Tx};
+
+mod flow;
+mod issuer;
+mod operations;
+mod person;
+mod sql;
+#[cfg(test)]
+mod tests;
+
+use flow::Flow;
+pub(crate) use issuer::Issuer;
+pub use operations::{LinkOidc, SignInOidc};
+use person::Person;
+
+/// The path at which a browser begins to sign in.
+pub const PATH: &str = "/sign_in_oidc";
+/// The path to which the issuer sends it back.
+pub const RETURN_PATH: &str = "/sign_in_oidc/return";
+
+/// The time for which the code of an app works, in milliseconds: long enough for an app, and for somebody who types a password.
+const CODE_MS: i64 = 2 * 60 * SECOND_MS;
+const LINK_MS: i64 = 10 * 60 * SECOND_MS;
+/// The maximum length of what an app wants to get back, in bytes: it is in a cookie.
+const STATE_MAX: usize = 500;
+
+/// The names of claims that have a meaning of their own.
+const SUBJECT: &str = "sub";
+const EMAIL: &str = "email";
+
+/// The errors that the page of an app gets, those of RFC 6749 section 4.1.2.1.
+const ACCESS_DENIED: &str = "access_denied";
+const INVALID: &str = "invalid_request";
+const SERVER_ERROR: &str = "server_error";
+
+const UNAVAILABLE: Denied = Denied {
+    error: "temporarily_unavailable",
+    description: "the issuer does not answer: try again later, or sign in with a password",
+};
+
+const OFF: Problem =
+    Problem::new(Code::NotPossible, "there is no single sign-on here: the setting oidc-issuer turns it on");
+const FOREIGN_PAGE: Problem =
+    Problem::new(Code::InvalidValue, "must be one of the pages in the setting oidc-pages, exactly")
+        .of("page");
+const LONG_STATE: Problem = Problem::new(Code::InvalidValue, "must have at most 500 bytes").of("state");
+const UNKNOWN_FLOW: Problem = Problem::new(
+    Code::InvalidValue,
+    "this browser has not begun to sign in, or more than ten minutes ago: begin again on the page of the app",
+)
+.of("state");
+
+/// Where a browser goes next, and the cookie that it keeps until it comes back.
+#[derive(Debug)]
+pub struct Redirect {
+    /// The address.
+    pub location: String,
+    /// The value of the header `Set-Cookie`.
+    pub cookie: String,
+}
+
+/// Why a person cannot sign in, for the page of the app.
+#[derive(Debug, PartialEq, Eq)]
+struct Denied {
+    error: &'static str,
+    description: &'static str,
+}
+
+impl Denied {
+    const fn new(error: &'static str, description: &'static str) -> Self {
+        Self { error, description }
+    }
+}
+
+/// Begins to sign in: the query may have a `page` and a `state`, which the page gets back.
+///
+/// # Errors
+/// `bad request` when the page is not one of the setting `oidc-pages`, or there is no single sign-on.
+pub fn begin(tidings: &Tidings, query: &str) -> Result<Redirect> {
+    begin_at(tidings.issuer().ok_or(Error::BadRequest(OFF))?, tidings, query)
+}
+
+fn begin_at(issuer: &Issuer, tidings: &Tidings, query: &str) -> Result<Redirect> {
+    let pages = &tidings.config().oidc.pages;
+    let page = match parameter(query, "page") {
+        None => pages.first(),
+        Some(page) => pages.iter().find(|one| **one == page),
+    };
+    let page = page.ok_or(Error::BadRequest(FOREIGN_PAGE))?;
+    let app_state = parameter(query, "state");
+    if app_state.as_ref().is_some_and(|state| state.len() > STATE_MAX) {
+        return Err(Error::BadRequest(LONG_STATE));
+    }
+    let flow = Flow::new(page.clone(), app_state, tidings.now());
+    let location = match issuer.sign_in(&flow) {
+        Ok(at) => at.into(),
+        Err(denied) => back(&flow, Err(&denied)),
+    };
+    let (name, value) = flow.cookie(tidings);
+    Ok(Redirect { location, cookie: cookie(tidings.config(), &name, &value, flow::LASTS_MS / SECOND_MS) })
+}
+
+/// Ends what [`begin`] has begun, with the query that the issuer has given the browser and the `Cookie` headers of the browser.
+///
+/// # Errors
+/// `bad request` when this browser has not begun; an error of the store.
+pub fn finish(tidings: &Tidings, query: &str, cookies: &[&str]) -> Result<Redirect> {
+    finish_at(tidings.issuer().ok_or(Error::BadRequest(OFF))?, tidings, query, cookies)
+}
+
+fn finish_at(issuer: &Issuer, tidings: &Tidings, query: &str, cookies: &[&str]) -> Result<Redirect> {
+    let state = parameter(query, "state").unwrap_or_default();
+    let flow = Flow::of_cookies(tidings, cookies, &state).ok_or(Error::BadRequest(UNKNOWN_FLOW))?;
+    let code = match identified(tidings, issuer, &flow, query) {
+        Ok(person) => admit(tidings, &flow, &person)?,
+        Err(denied) => Err(denied),
+    };
+    let location = back(&flow, code.as_deref());
+    Ok(Redirect { location, cookie: cookie(tidings.config(), &flow::cookie_name(&state), "", 0) })
+}
+
+/// Returns the person whom the issuer has identified.
+fn identified(tidings: &Tidings, issuer: &Issuer, flow: &Flow, query: &str) -> Result<Person, Denied> {
+    issuer.check_sender(parameter(query, "iss").as_deref())?;
+    if let Some(error) = parameter(query, "error") {
+        return Err(match error.as_str() {
+            "temporarily_unavailable" => UNAVAILABLE,
+            _ => Denied::new(ACCESS_DENIED, "the issuer did not sign the person in"),
+        });
+    }
+    let code = parameter(query, "code").ok_or(Denied::new(INVALID, "the issuer gave no code"))?;
+    Person::new(&tidings.config().oidc, &issuer.claims(flow, code)?)
+}
+
+/// Returns the code for the app, with which the person signs in or links an account.
+fn admit(tidings: &Tidings, flow: &Flow, person: &Person) -> Result<Result<String, Denied>> {
+    let (now, code) = (tidings.now(), otp::random_code());
+    let issuer = tidings.config().oidc.issuer.as_ref().map(|issuer| issuer.0.as_str()).unwrap_or_default();
+    let has_account = tidings.store().read::<_, Error>(|tx| {
+        Ok(sql::member(tx, &identity(issuer, person))?.is_some() || is_taken(tx, person)?)
+    })?;
+    let new = if has_account {
+        None
+    } else {
+        match new_member(tidings, person)? {
+            Ok(new) => Some(new),
+            Err(denied) => return Ok(Err(denied)),
+        }
+    };
+    let (state, hash, kept) = (flow.state(), otp::hash(&code), flow.expires);
+    let admitted = tidings.store().write(Isolation::Alone, {
+        let (issuer, person) = (issuer.to_owned(), person.clone());
+        move |tx| {
+            sql::forget(tx, now)?;
+            if sql::has_returned(tx, &state)? {
+                return Ok(Err(Denied::new(INVALID, "this sign-in has ended already: begin again")));
+            }
+            let person_at = identity(&issuer, &person);
+            let member = match (sql::member(tx, &person_at)?, &new) {
+                (Some(member), _) => {
+                    session::set_verified(tx, member, &person.name, &person.major)?;
+                    Some(member)
+                }
+                (None, _) if is_taken(tx, &person)? => None,
+                (None, Some(new)) => Some(join(tx, new, &person_at, &person, now)?),
+                // The member with the same id or address was removed a moment ago.
+                (None, None) => return Ok(Err(UNAVAILABLE)),
+            };
+            if member.is_none() && person.email.is_none() {
+                let why = "there is an account with this id, and the issuer has not verified an address of this person";
+                return Ok(Err(Denied::new(ACCESS_DENIED, why)));
+            }
+            let expires = now + if member.is_some() { CODE_MS } else { LINK_MS };
+            let returned =
+                sql::Returned { state: &state, code: &hash, person: person_at, member, expires, kept: kept.max(expires) };
+            sql::insert(tx, &returned)?;
+            Ok::<_, Error>(Ok(()))
+        }
+    })?;
+    Ok(admitted.map(|()| code))
+}
+
+fn identity<'a>(issuer: &'a str, person: &'a Person) -> sql::Identity<'a> {
+    sql::Identity { issuer, subject: &person.subject }
+}
+
+/// Returns whether another member has the id or the address of a person.
+fn is_taken(tx: &mut dyn Tx, person: &Person) -> Result<bool, StoreError> {
+    if let Some(id) = &person.id
+        && find(tx, id)?.is_some()
+    {
+        return Ok(true);
+    }
+    match &person.email {
+        Some(email) => Ok(email::owner(tx, &email.folded())?.is_some()),
+        None => Ok(false),
+    }
+}
+
+/// Returns the member that a person becomes. Nobody knows the password: with an address, the member may choose one.
+fn new_member(tidings: &Tidings, person: &Person) -> Result<Result<New, Denied>> {
+    let config = tidings.config();
+    if config.sign_up == Registration::Closed {
+        return Ok(Err(Denied::new(
+            ACCESS_DENIED,
+            "nobody can sign up here: ask an administrator for an account",
+        )));
+    }
+    let Some(id) = person.id.clone() else {
+        return Ok(Err(Denied::new(
+            ACCESS_DENIED,
+            "the issuer has no id for this person that can be one here",
+        )));
+    };
+    // Whoever it belongs to signs up with sign_in_up.
+    if tidings.verifier().reserves(tidings, &id)? {
+        return Ok(Err(Denied::new(ACCESS_DENIED, "the university's roster reserves the id of this person")));
+    }
+    let nickname = cut_nickname(config, &person.name, &id);
+    let password = tidings.hasher().hash(&hex(&random::<32>()))?;
+    Ok(Ok(New {
+        id,
+        nickname,
+        password,
+        verified: Some((person.name.clone(), person.major.clone())),
+        email: None,
+    }))
+}
+
+/// Inserts the member that a person becomes.
+fn join(
+    tx: &mut dyn Tx,
+    new: &New,
+    identity: &sql::Identity<'_>,
+    person: &Person,
+    now: Timestamp,
+) -> Result<MemberKey, StoreError> {
+    let member = session::insert_member(tx, new, now)?;
+    sql::link(tx, member, identity, now)?;
+    if let Some(email) = &person.email {
+        email::import(tx, member, email, now)?;
+    }
+    Ok(member)
+}
+
+/// Returns the page of the app with what it gets.
+fn back(flow: &Flow, code: Result<&str, &Denied>) -> String {
+    // The settings have checked it, and the cookie is signed.
+    let mut page = Url::parse(&flow.page).expect("the pages of the settings are addresses");
+    let mut query = page.query_pairs_mut();
+    match code {
+        Ok(code) => query.append_pair("code", code),
+        Err(denied) => {
+            query.append_pair("error", denied.error).append_pair("error_description", denied.description)
+        }
+    };
+    if let Some(state) = &flow.app_state {
+        query.append_pair("state", state);
+    }
+    drop(query);
+    page.into()
+}
+
+/// Returns the header of a cookie that browsers show no script, and send only to the way back from the issuer.
+fn cookie(config: &Config, name: &str, value: &str, seconds: i64) -> String {
+    let url = config.public_url.as_ref();
+    let path = url.map_or("", |url| url.path().trim_end_matches('/'));
+    let secure = if url.is_some_and(|url| url.scheme() == "https") { "; Secure" } else { "" };
+    format!("{name}={value}; Path={path}{RETURN_PATH}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+}
+
+/// Returns the first value of a parameter of a query.
+fn parameter(query: &str, name: &str) -> Option<String> {
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.into_owned())
+}

@@ -1,0 +1,98 @@
+//! A sign-in on its way to the issuer and back.
+//!
+//! All that is secret about it derives from random bytes in a cookie of the browser, so that the database has nothing of it, a
+//! guest who begins one writes nothing, and any server ends it. The cookie is signed: what it says was checked when it was made.
+
+use data_encoding::BASE64URL_NOPAD;
+use hmac::Mac as _;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
+
+use crate::Tidings;
+use crate::audit::trail::hex;
+use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::base::random::random;
+
+/// The time that a person has to sign in at the issuer, in milliseconds.
+pub(super) const LASTS_MS: i64 = 10 * 60 * SECOND_MS;
+/// The beginning of the names of cookies: each flow has one of its own, so that a person may begin several.
+const COOKIE: &str = "tidings_oidc_";
+/// The characters of the state in the name of a cookie.
+const NAME: usize = 16;
+const DOMAIN: &str = "tidings single sign-on 1\0";
+
+/// A sign-in on its way.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Flow {
+    secret: Zeroizing<String>,
+    /// The time at which it expires.
+    pub(super) expires: Timestamp,
+    /// The page of the app to which the person returns.
+    pub(super) page: String,
+    /// What the app wants to get back.
+    pub(super) app_state: Option<String>,
+}
+
+impl Flow {
+    /// Begins a flow.
+    pub(super) fn new(page: String, app_state: Option<String>, now: Timestamp) -> Self {
+        let secret = Zeroizing::new(hex(&random::<32>()));
+        Self { secret, expires: now + LASTS_MS, page, app_state }
+    }
+
+    /// Returns what ties the way back to the browser.
+    pub(super) fn state(&self) -> String {
+        self.derived("state")
+    }
+
+    /// Returns what ties the ID token to the flow.
+    pub(super) fn nonce(&self) -> String {
+        self.derived("nonce")
+    }
+
+    /// Returns what ties the code of the issuer to the flow (RFC 7636).
+    pub(super) fn verifier(&self) -> String {
+        self.derived("verifier")
+    }
+
+    fn derived(&self, what: &str) -> String {
+        hex(&Sha256::new_with_prefix(DOMAIN).chain_update(what).chain_update(&*self.secret).finalize())
+    }
+
+    /// Returns the name and the value of its cookie.
+    pub(super) fn cookie(&self, tidings: &Tidings) -> (String, String) {
+        let json = serde_json::to_vec(self).expect("texts and numbers become JSON");
+        let payload = BASE64URL_NOPAD.encode(&Zeroizing::new(json));
+        let [key, _] = tidings.keys().hashers();
+        let signature = hex(&key.chain_update(DOMAIN).chain_update(&payload).finalize().into_bytes());
+        (cookie_name(&self.state()), format!("{payload}.{signature}"))
+    }
+
+    /// Returns the flow with this state whose cookie is among those of a browser, unless it has expired.
+    pub(super) fn of_cookies(tidings: &Tidings, cookies: &[&str], state: &str) -> Option<Self> {
+        let name = cookie_name(state.get(..NAME)?);
+        let pairs = cookies
+            .iter()
+            .flat_map(|header| header.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='));
+        let flows = pairs.filter(|(key, _)| *key == name).filter_map(|(_, value)| {
+            let (payload, signature) = value.split_once('.')?;
+            let signature = data_encoding::HEXLOWER.decode(signature.as_bytes()).ok()?;
+            let is_ours =
+                tidings.keys().hashers().into_iter().any(|key| {
+                    key.chain_update(DOMAIN).chain_update(payload).verify_slice(&signature).is_ok()
+                });
+            let json = Zeroizing::new(BASE64URL_NOPAD.decode(payload.as_bytes()).ok().filter(|_| is_ours)?);
+            serde_json::from_slice::<Self>(&json).ok()
+        });
+        let now = tidings.now();
+        let mut flows = flows.filter(|flow| flow.expires > now && flow.state() == state);
+        flows.next()
+    }
+}
+
+/// Returns the name of the cookie of the flow with this state.
+pub(super) fn cookie_name(state: &str) -> String {
+    format!("{COOKIE}{}", state.get(..NAME).unwrap_or_default())
+}

@@ -1,0 +1,131 @@
+//! The operations of apps to which people have come back from the issuer.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::sql;
+use crate::Tidings;
+use crate::account::attempt::{ForClient, begin, failed, succeeded};
+use crate::account::password::Check;
+use crate::account::session::{AccessToken, sign_in_identified};
+use crate::account::{Caller, SignInClient, email, otp};
+use crate::audit::trail::{Action, Entry};
+use crate::base::config::Config;
+use crate::record::error::{Code, Error, Outcome, Problem, Result};
+use crate::record::operation::{Access, Operation, Rate, Spec, Work};
+use crate::store::Isolation;
+
+const GROUP: &str = "account";
+
+const NOT_LINKED: Problem = Problem::new(
+    Code::IdTaken,
+    "there is an account with this id or address, which is not linked: sign in with its password, and send the code to link_oidc",
+);
+
+/// Exchange the code of a single sign-on for an access token
+///
+/// The browser was at `/sign_in_oidc`, and came back to the page of the app with the code, which works once and for two minutes.
+/// `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `already id` when there is an
+/// account with the same id or address: its member signs in with their password and links it with the code, which then works for
+/// ten minutes; or `blacklist user`. Only for a member who has enabled the second factor, it is `otp required` without a code of it and
+/// `incorrect otp` with a wrong one; the code of the sign-on stays valid.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = SignInOidcFields)]
+pub struct SignInOidc {
+    /// The code that the page got.
+    #[schema(max_length = 1_000, examples("8k2m-0qwz-7hn4-c9xe"))]
+    pub code: String,
+    /// The code of the authenticator, or a recovery code, of a member who has enabled the second factor.
+    #[schema(max_length = 1_000, examples("287082"))]
+    pub otp: Option<String>,
+}
+
+impl Operation for SignInOidc {
+    type Answer = AccessToken;
+    const SPEC: Spec = Spec::post(GROUP, super::PATH, Access::Open).works(Work::Store).limited(Rate::General);
+
+    fn documented_refusals(_: &Config) -> Vec<Error> {
+        use Outcome::{BlacklistUser, IncorrectCode, IncorrectOtp, OtpRequired};
+        let all = [IncorrectCode, BlacklistUser, OtpRequired, IncorrectOtp].map(Error::from);
+        all.into_iter().chain([Outcome::AlreadyId.because(NOT_LINKED)]).collect()
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
+        self.run_for(tidings, caller, SignInClient::default())
+    }
+}
+
+impl ForClient for SignInOidc {
+    fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<AccessToken> {
+        let (now, hash) = (tidings.now(), otp::hash(&self.code));
+        let attempt = begin(tidings, None, client.client)?;
+        let Some(pending) = tidings.store().read(|tx| sql::pending(tx, &hash, now))? else {
+            return Err(failed(attempt, Outcome::IncorrectCode));
+        };
+        let Some(member) = pending.member else { return Err(Outcome::AlreadyId.because(NOT_LINKED)) };
+        sign_in_identified(tidings, member, attempt, self.otp.as_deref(), &client, move |tx| {
+            if sql::take(tx, &hash, now)? { Ok(()) } else { Err(Outcome::IncorrectCode.into()) }
+        })
+    }
+}
+
+/// Link the account of the member to the person of a single sign-on, who then signs in to it
+///
+/// An account is linked to one person at most; another link replaces it. `result` is `success`; or `incorrect pw`; or `incorrect code`
+/// when the code is wrong, was used before or has expired, or the person has an account already.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = LinkOidcFields)]
+pub struct LinkOidc {
+    /// The code that the page got.
+    #[schema(max_length = 1_000, examples("8k2m-0qwz-7hn4-c9xe"))]
+    pub code: String,
+    /// The current password.
+    #[schema(max_length = 1_000_000, examples("a long sentence"))]
+    pub pw: String,
+}
+
+impl Operation for LinkOidc {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::post(GROUP, "/link_oidc", Access::Members).works(Work::Password).limited(Rate::General);
+
+    fn documented_refusals(_: &Config) -> Vec<Error> {
+        vec![Outcome::IncorrectPw.into(), Outcome::IncorrectCode.into()]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        self.run_for(tidings, caller, SignInClient::default())
+    }
+}
+
+impl ForClient for LinkOidc {
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
+        let (identity, now, hash) = (caller.identify(tidings), tidings.now(), otp::hash(&self.code));
+        let stored = tidings.store().read(|tx| {
+            let member = identity.member(tx)?;
+            email::password(tx, member.key)?.ok_or(Error::BadToken)
+        })?;
+        let attempt = begin(tidings, Some(&stored.id), client.client)?;
+        if tidings.hasher().check(&self.pw, Some(&stored.password))? == Check::Wrong {
+            return Err(failed(attempt, Outcome::IncorrectPw));
+        }
+        let is_linked = tidings.store().write(Isolation::Alone, move |tx| {
+            let member = identity.member(tx)?;
+            let pending = sql::pending(tx, &hash, now)?.filter(|pending| pending.member.is_none());
+            let Some(pending) = pending else { return Ok(false) };
+            let person = sql::Identity { issuer: &pending.issuer, subject: &pending.subject };
+            sql::take(tx, &hash, now)?;
+            if sql::member(tx, &person)?.is_some() {
+                return Ok(false);
+            }
+            sql::link(tx, member.key, &person, now)?;
+            identity.record_own(tx, &member, Entry::new(Action::MemberLink))?;
+            Ok::<_, Error>(true)
+        })?;
+        if !is_linked {
+            return Err(failed(attempt, Outcome::IncorrectCode));
+        }
+        succeeded(attempt);
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! A person of the issuer: what its claims say, and whether they may sign in here.
+
+use serde_json::Value;
+
+use super::issuer::Claims;
+use super::{ACCESS_DENIED, Denied, EMAIL, SERVER_ERROR, SUBJECT};
+use crate::account::verify::{university_id, university_name};
+use crate::base::config::Oidc;
+use crate::mail::address::Address;
+
+/// The maximum length of the identifier of a person at an issuer, in characters (OpenID Connect Core 1.0 section 2).
+const SUBJECT_MAX: usize = 255;
+
+/// A person whom the issuer has identified.
+#[derive(Clone, Debug)]
+pub(super) struct Person {
+    /// The issuer's identifier, which never becomes that of somebody else.
+    pub(super) subject: String,
+    /// The id of a new member; `None` if the issuer has none that can be one.
+    pub(super) id: Option<String>,
+    pub(super) name: String,
+    pub(super) major: String,
+    /// The address, if the issuer has verified that it is theirs.
+    pub(super) email: Option<Address>,
+}
+
+impl Person {
+    /// Reads the claims of a person who may sign in.
+    ///
+    /// # Errors
+    /// When the person may not.
+    pub(super) fn new(oidc: &Oidc, claims: &Claims) -> Result<Self, Denied> {
+        let text = |claim: &str| claims.get(claim).and_then(Value::as_str).unwrap_or_default();
+        // Some issuers write it as a text.
+        let is_verified = matches!(claims.get("email_verified"), Some(Value::Bool(true)))
+            || text("email_verified") == "true";
+        let email = if is_verified { Address::parse(text(EMAIL)) } else { None };
+        let subject = text(SUBJECT);
+        if subject.is_empty() || subject.chars().count() > SUBJECT_MAX {
+            return Err(Denied::new(SERVER_ERROR, "the issuer does not say who this is"));
+        }
+        if !is_of_domains(&oidc.domains, email.as_ref()) {
+            return Err(Denied::new(
+                ACCESS_DENIED,
+                "only people with a verified address of certain domains sign in here",
+            ));
+        }
+        if !is_of_groups(&oidc.groups, claims.get(&oidc.groups_claim)) {
+            return Err(Denied::new(ACCESS_DENIED, "only people of certain groups sign in here"));
+        }
+        Ok(Self {
+            subject: subject.to_owned(),
+            id: university_id(text(&oidc.id_claim)).map(std::borrow::Cow::into_owned),
+            name: university_name(text(&oidc.name_claim)),
+            major: oidc.major_claim.as_deref().map(|claim| university_name(text(claim))).unwrap_or_default(),
+            email,
+        })
+    }
+}
+
+fn is_of_domains(domains: &[String], email: Option<&Address>) -> bool {
+    let folded = email.map(Address::folded).unwrap_or_default();
+    let domain = folded.rsplit_once('@').map_or("", |(_, domain)| domain);
+    domains.is_empty() || domains.iter().any(|one| one.trim_start_matches('@').eq_ignore_ascii_case(domain))
+}
+
+/// Returns whether a person is in one of the groups: the claim is a list of names, or one name.
+fn is_of_groups(groups: &[String], claim: Option<&Value>) -> bool {
+    let is_permitted =
+        |group: &Value| group.as_str().is_some_and(|name| groups.iter().any(|one| one == name));
+    groups.is_empty()
+        || match claim {
+            Some(Value::Array(of)) => of.iter().any(is_permitted),
+            Some(one) => is_permitted(one),
+            None => false,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn person(oidc: &Oidc, more: &Value) -> Result<Person, Denied> {
+        let mut claims = json!({ "sub": "7f3", "preferred_username": "ann", "name": "Ann  Lee\n" });
+        claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Person::new(oidc, claims.as_object().unwrap())
+    }
+
+    #[test]
+    fn the_settings_say_which_claims_are_the_id_the_name_and_the_major() {
+        let found = person(&Oidc::default(), &json!({ "dept": "Music" })).unwrap();
+        assert_eq!((found.subject.as_str(), found.id.as_deref()), ("7f3", Some("ann")));
+        assert_eq!((found.name.as_str(), found.major.as_str()), ("Ann  Lee", ""));
+        let oidc = Oidc {
+            id_claim: "student".into(),
+            name_claim: "dept".into(),
+            major_claim: Some("dept".into()),
+            ..Oidc::default()
+        };
+        let found = person(&oidc, &json!({ "dept": "Music", "student": 2_026 })).unwrap();
+        assert_eq!((found.id, found.name.as_str(), found.major.as_str()), (None, "Music", "Music"));
+        for id in ["guest", "", " ann", "a\u{200b}nn"] {
+            assert_eq!(
+                person(&Oidc::default(), &json!({ "preferred_username": id })).unwrap().id,
+                None,
+                "{id:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_a_verified_address_counts() {
+        let email = |verified: Value| {
+            let claims = json!({ "email": "Ann@Example.org", "email_verified": verified });
+            person(&Oidc::default(), &claims).unwrap().email.map(|email| email.folded())
+        };
+        for verified in [json!(true), json!("true")] {
+            assert_eq!(email(verified).as_deref(), Some("ann@example.org"));
+        }
+        for verified in [json!(false), json!(null), json!(1), json!("yes"), json!([true])] {
+            assert_eq!(email(verified.clone()), None, "{verified}");
+        }
+    }
+
+    #[test]
+    fn domains_and_groups_decide_who_may_sign_in() {
+        let domains =
+            Oidc { domains: vec!["example.org".into(), "@campus.example".into()], ..Oidc::default() };
+        let of = |email: &str, verified| {
+            person(&domains, &json!({ "email": email, "email_verified": verified })).is_ok()
+        };
+        assert!(of("ann@example.org", true) && of("ann@CAMPUS.example", true));
+        for (email, verified) in [
+            ("ann@example.org", false),
+            ("ann@evil-example.org", true),
+            ("ann@sub.example.org", true),
+            ("example.org", true),
+            ("", true),
+        ] {
+            assert!(!of(email, verified), "{email}");
+        }
+        let groups = Oidc { groups: vec!["staff".into(), "students".into()], ..Oidc::default() };
+        for (claim, may) in [
+            (json!(["guests", "staff"]), true),
+            (json!("students"), true),
+            (json!(["Staff"]), false),
+            (json!("staff,guests"), false),
+            (json!({ "staff": true }), false),
+            (json!(null), false),
+        ] {
+            assert_eq!(person(&groups, &json!({ "groups": claim })).is_ok(), may, "{claim}");
+        }
+        assert!(person(&groups, &json!({})).is_err());
+    }
+
+    #[test]
+    fn a_person_without_an_identifier_is_refused() {
+        for subject in [json!(""), json!(7), json!(null), json!("s".repeat(256))] {
+            assert!(person(&Oidc::default(), &json!({ "sub": subject })).is_err());
+        }
+    }
+}

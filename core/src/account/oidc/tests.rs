@@ -1,0 +1,436 @@
+//! Tests of single sign-on with an issuer in memory, whose answers are also those of attackers.
+
+use serde_json::json;
+
+use self::issuer::{CLIENT, Fake, SECRET, URL};
+use super::*;
+use crate::account::Caller;
+use crate::account::email::GetEmail;
+use crate::account::members::{self, MemberEntry};
+use crate::audit;
+use crate::base::config::{Issuer as IssuerUrl, Oidc, Secret};
+use crate::testing::{Service, service_with, sign_in};
+
+mod issuer;
+
+const PAGE: &str = "https://app.example/signed-in?from=campus";
+const OTHER_PAGE: &str = "campus-app://signed-in";
+
+struct World {
+    service: Service,
+    issuer: Issuer,
+    fake: Fake,
+}
+
+fn world() -> World {
+    world_with(|_| {})
+}
+
+fn world_with(change: impl FnOnce(&mut Config)) -> World {
+    let mut config = Config {
+        public_url: Some(Url::parse("https://campus.example/api").unwrap()),
+        oidc: Oidc {
+            issuer: Some(IssuerUrl(URL.into())),
+            client_id: Some(CLIENT.into()),
+            client_secret: Some(Secret(SECRET.as_bytes().to_vec().into())),
+            pages: vec![PAGE.into(), OTHER_PAGE.into()],
+            ..Oidc::default()
+        },
+        ..Config::default()
+    };
+    change(&mut config);
+    config.check().unwrap();
+    let service = service_with(config);
+    let fake = Fake::new(service.clock());
+    let issuer = Issuer::new(service.config(), service.clock(), Box::new(fake.clone())).unwrap().unwrap();
+    World { service, issuer, fake }
+}
+
+/// A browser that has begun, with the cookie that it keeps.
+struct Browser {
+    cookie: String,
+    location: String,
+}
+
+impl World {
+    fn begin(&self, query: &str) -> Browser {
+        let Redirect { location, cookie } = begin_at(&self.issuer, &self.service, query).unwrap();
+        Browser { cookie: cookie.split(';').next().unwrap().to_owned(), location }
+    }
+
+    /// Ends what a browser has begun, and returns what the page of the app gets, or the error.
+    fn finish(&self, browser: &Browser, query: &str) -> std::result::Result<Vec<(String, String)>, String> {
+        let cookies = ["theme=dark", browser.cookie.as_str()];
+        let ended =
+            finish_at(&self.issuer, &self.service, query, &cookies).map_err(|error| error.to_string())?;
+        assert!(ended.cookie.contains("=; ") && ended.cookie.contains("Max-Age=0"), "{}", ended.cookie);
+        let page = Url::parse(&ended.location).unwrap();
+        Ok(page.query_pairs().map(|(key, value)| (key.into_owned(), value.into_owned())).collect())
+    }
+
+    /// Signs a person in at the issuer, and returns the code or the error that the page gets.
+    fn person(&self) -> String {
+        let browser = self.begin("");
+        let got = self.finish(&browser, &self.fake.sign_in(&browser.location)).unwrap();
+        let (key, value) = &got[1];
+        if key == "code" { value.clone() } else { format!("{key}: {value}") }
+    }
+
+    fn exchange(&self, code: &str) -> String {
+        text(self.service.call(&Caller::Guest, SignInOidc { code: code.into(), otp: None }))
+    }
+
+    fn link(&self, caller: &Caller, code: &str, pw: &str) -> String {
+        text(self.service.call(caller, LinkOidc { code: code.into(), pw: pw.into() }))
+    }
+}
+
+fn text<T>(result: Result<T>) -> String {
+    result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
+}
+
+impl World {
+    /// Signs the person of the issuer in.
+    fn signed_in(&self) -> Caller {
+        let form = SignInOidc { code: self.person(), otp: None };
+        Caller::token(self.service.call(&Caller::Guest, form).unwrap().access_token)
+    }
+
+    fn members(&self) -> Vec<MemberEntry> {
+        self.service.call(&Caller::Operator, members::List::default()).unwrap().members
+    }
+
+    fn address(&self, caller: &Caller) -> Option<String> {
+        self.service.call(caller, GetEmail {}).unwrap().email
+    }
+}
+
+#[test]
+fn a_person_becomes_a_member_whom_the_identifier_of_the_issuer_finds_again() {
+    let world = world();
+    let ann = world.signed_in();
+    assert_eq!(world.address(&ann).as_deref(), Some("ann@example.org"));
+    world.fake.state().claims =
+        json!({ "preferred_username": "anna", "name": "Anna Lee", "email": "anna@example.org" });
+    let again = world.signed_in();
+    assert_eq!(world.address(&again).as_deref(), Some("ann@example.org"), "the member keeps their address");
+    let members = world.members();
+    let [member] = &members[..] else { panic!("{members:?}") };
+    assert_eq!((&*member.user_id, &*member.nickname, &*member.user_name), ("ann", "Ann Lee", "Anna Lee"));
+    // Somebody else, who now has the name that the first one had.
+    world.fake.state().claims = json!({ "sub": "8a1", "email": "other@example.org" });
+    let code = world.person();
+    assert_eq!(world.exchange(&code), "already id");
+}
+
+#[test]
+fn a_code_works_once_and_for_two_minutes() {
+    let world = world();
+    let code = world.person();
+    assert_eq!(world.exchange("0000-0000-0000-0000"), "incorrect code");
+    assert_eq!(world.exchange(&code), "success");
+    assert_eq!(world.exchange(&code), "incorrect code");
+    let late = world.person();
+    world.service.clock().advance(CODE_MS);
+    assert_eq!(world.exchange(&late), "incorrect code");
+}
+
+#[test]
+fn an_account_with_the_same_id_is_linked_with_its_password_only() {
+    let world = world();
+    let (ann, ben) = (world.service.member("ann"), world.service.member("ben"));
+    let code = world.person();
+    assert_eq!(world.exchange(&code), "already id");
+    assert_eq!(world.link(&Caller::Guest, &code, "password of ann"), "not found");
+    assert_eq!(world.link(&ann, &code, "another password"), "incorrect pw");
+    assert_eq!(world.link(&ann, "0000-0000-0000-0000", "password of ann"), "incorrect code");
+    assert_eq!(world.link(&ann, &code, "password of ann"), "success");
+    assert_eq!(world.link(&ben, &code, "password of ben"), "incorrect code", "it works once");
+    let trail = world.service.call(&Caller::Operator, audit::List::default()).unwrap().audit;
+    assert_eq!((&*trail[0].action, &*trail[0].actor), ("member.link", "ann"));
+    // Now the person is the member, whatever the id, and the password still works.
+    world.fake.state().claims = json!({ "preferred_username": "someone" });
+    world.signed_in();
+    assert!(sign_in(&world.service, "ann", "password of ann", None).is_ok());
+    assert_eq!(world.members().len(), 2);
+    // A code of a sign-in links nothing.
+    let code = world.person();
+    assert_eq!(world.link(&ben, &code, "password of ben"), "incorrect code");
+}
+
+#[test]
+fn another_person_replaces_the_link_of_an_account() {
+    let world = world();
+    let ann = world.service.member("ann");
+    for sub in ["7f3", "8a1"] {
+        world.fake.state().claims = json!({ "sub": sub });
+        assert_eq!(world.link(&ann, &world.person(), "password of ann"), "success");
+    }
+    world.signed_in();
+    world.fake.state().claims = json!({});
+    assert_eq!(world.exchange(&world.person()), "already id", "the first person is no member any more");
+}
+
+#[test]
+fn an_account_is_not_linked_without_a_verified_address() {
+    let world = world();
+    world.service.member("ann");
+    world.fake.state().claims = json!({ "email_verified": false });
+    assert!(world.person().starts_with("error: access_denied"));
+}
+
+#[test]
+fn an_account_with_the_same_address_is_not_taken_over() {
+    let world = world();
+    world.signed_in();
+    world.fake.state().claims = json!({ "sub": "8a1", "preferred_username": "other" });
+    assert_eq!(world.exchange(&world.person()), "already id");
+    // One that the issuer has not verified gives no right to anything.
+    world.fake.state().claims =
+        json!({ "sub": "8a1", "preferred_username": "other", "email_verified": false });
+    let other = world.signed_in();
+    assert_eq!(world.address(&other), None);
+}
+
+#[test]
+fn a_second_factor_is_asked_for_and_a_blacklisted_member_refused() {
+    let world = world();
+    let ann = world.service.member("ann");
+    assert_eq!(world.link(&ann, &world.person(), "password of ann"), "success");
+    let (_, recovery) = otp::tests::enable(&world.service, &ann, "ann");
+    let code = world.person();
+    let exchange = |otp: Option<String>| {
+        text(world.service.call(&Caller::Guest, SignInOidc { code: code.clone(), otp }))
+    };
+    assert_eq!(exchange(None), "otp required");
+    assert_eq!(exchange(Some("000000".into())), "incorrect otp");
+    assert_eq!(exchange(Some(recovery[0].clone())), "success");
+    assert_eq!(exchange(None), "incorrect code");
+    let blacklist = crate::admin::PushBlacklist { user_id: "ann".into() };
+    world.service.call(&Caller::Operator, blacklist).unwrap();
+    assert_eq!(world.exchange(&world.person()), "blacklist user");
+}
+
+#[test]
+fn nobody_becomes_a_member_where_sign_up_is_closed_or_the_id_is_not_free() {
+    let closed = world_with(|config| config.sign_up = Registration::Closed);
+    assert!(closed.person().starts_with("error: access_denied"));
+    let roster = world();
+    crate::testing::import_roster(&roster.service, "id,pw,name,major\nann,secret of ann,Ann,Art\n");
+    assert!(roster.person().starts_with("error: access_denied"), "it would be somebody else's");
+    let nameless = world();
+    nameless.fake.state().claims = json!({ "preferred_username": "guest" });
+    assert!(nameless.person().starts_with("error: access_denied"));
+    for world in [closed, roster, nameless] {
+        assert!(world.members().is_empty());
+    }
+}
+
+#[test]
+fn a_browser_returns_to_permitted_pages_only_with_what_the_app_gave() {
+    let world = world();
+    for page in [
+        "https://app.example/signed-in",
+        "https://app.example/signed-in?from=campus&x=1",
+        "https://app.example.evil.example/signed-in?from=campus",
+        "https://APP.example/signed-in?from=campus",
+        "//evil.example",
+        "javascript:alert(1)",
+    ] {
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair("page", page).finish();
+        assert_eq!(text(begin_at(&world.issuer, &world.service, &query)), "bad request", "{page}");
+    }
+    let long = format!("state={}", "x".repeat(STATE_MAX + 1));
+    assert_eq!(text(begin_at(&world.issuer, &world.service, &long)), "bad request");
+    let query = form_urlencoded::Serializer::new(String::new())
+        .append_pair("page", OTHER_PAGE)
+        .append_pair("state", "a b&c=d")
+        .finish();
+    let browser = world.begin(&query);
+    let ended =
+        finish_at(&world.issuer, &world.service, &world.fake.sign_in(&browser.location), &[&browser.cookie]);
+    let location = ended.unwrap().location;
+    assert!(
+        location.starts_with("campus-app://signed-in?code=") && location.ends_with("&state=a+b%26c%3Dd"),
+        "{location}"
+    );
+    let cookie = begin_at(&world.issuer, &world.service, "").unwrap().cookie;
+    let end = "; Path=/api/sign_in_oidc/return; Max-Age=600; HttpOnly; SameSite=Lax; Secure";
+    assert!(cookie.starts_with("tidings_oidc_") && cookie.ends_with(end), "{cookie}");
+}
+
+#[test]
+fn a_flow_ends_in_its_browser_once_and_within_ten_minutes() {
+    let world = world();
+    let (ann, eve) = (world.begin(""), world.begin(""));
+    let query = world.fake.sign_in(&ann.location);
+    let refused = Err("bad request".to_owned());
+    assert_eq!(world.finish(&eve, &query), refused, "of another browser");
+    let without = Browser { cookie: String::new(), location: String::new() };
+    assert_eq!(world.finish(&without, &query), refused, "of a browser that has begun nothing");
+    let (name, value) = ann.cookie.split_once('=').unwrap();
+    let forged = Browser { cookie: format!("{name}=x{value}"), location: String::new() };
+    assert_eq!(world.finish(&forged, &query), refused, "a forged cookie");
+    assert_eq!(world.finish(&ann, "code=code-1"), refused, "without a state");
+    assert_eq!(world.finish(&ann, &query).unwrap()[1].0, "code");
+    // The browser has thrown the cookie away; somebody has kept it.
+    assert_eq!(
+        world.finish(&ann, &query).unwrap()[1],
+        pair("error", "access_denied"),
+        "the issuer knows its code"
+    );
+    let again = world.fake.sign_in(&ann.location);
+    assert_eq!(
+        world.finish(&ann, &again).unwrap()[1],
+        pair("error", "invalid_request"),
+        "another code, the same state"
+    );
+    world.service.clock().advance(flow::LASTS_MS);
+    assert_eq!(world.finish(&ann, &again), refused, "late");
+}
+
+fn pair(key: &str, value: &str) -> (String, String) {
+    (key.to_owned(), value.to_owned())
+}
+
+#[test]
+fn tokens_that_are_not_for_this_flow_are_refused() {
+    let world = world();
+    let at = |offset_ms: i64| (world.service.clock().now() + offset_ms).as_millis() / 1_000;
+    for (what, claims) in [
+        ("another nonce", json!({ "nonce": "another" })),
+        ("no nonce", json!({ "nonce": null })),
+        ("another issuer", json!({ "iss": "https://evil.example" })),
+        ("another client", json!({ "aud": "another" })),
+        ("another client too", json!({ "aud": [CLIENT, "another"] })),
+        ("expired", json!({ "exp": at(-61_000) })),
+        ("of the future", json!({ "iat": at(62_000) })),
+        ("of nobody", json!({ "sub": "" })),
+    ] {
+        world.fake.state().claims = claims;
+        assert!(world.person().starts_with("error: server_error"), "{what}");
+    }
+    // The clocks differ by less than a minute.
+    for claims in [json!({ "exp": at(-58_000) }), json!({ "iat": at(58_000) })] {
+        world.fake.state().claims = claims;
+        assert_eq!(world.exchange(&world.person()), "success");
+    }
+}
+
+#[test]
+fn tokens_without_a_signature_of_the_issuer_are_refused() {
+    let world = world();
+    for algorithm in ["none", "HS256", "RS256"] {
+        world.fake.state().algorithm = algorithm;
+        assert!(world.person().starts_with("error: server_error"), "{algorithm}");
+    }
+    assert!(world.members().is_empty());
+}
+
+#[test]
+fn keys_are_asked_for_again_when_they_were_replaced() {
+    let world = world();
+    world.signed_in();
+    let asked = |path: &str| world.fake.state().asked.iter().filter(|asked| **asked == path).count();
+    world.signed_in();
+    assert_eq!(asked("/keys"), 1, "they are kept");
+    world.fake.state().key = 2;
+    world.service.clock().advance(issuer_again());
+    world.signed_in();
+    assert_eq!(asked("/keys"), 2);
+    // Whoever sends tokens with unknown keys does not make the service ask each time.
+    world.fake.state().key = 3;
+    for _ in 0..3 {
+        assert!(world.person().starts_with("error: server_error"));
+    }
+    assert_eq!(asked("/keys"), 2);
+    world.service.clock().advance(issuer_again());
+    world.signed_in();
+    assert_eq!(asked("/keys"), 3);
+}
+
+/// The time after which the issuer is asked again.
+fn issuer_again() -> i64 {
+    10 * SECOND_MS
+}
+
+#[test]
+fn while_the_issuer_is_down_the_page_gets_an_error_and_passwords_work() {
+    let world = world();
+    world.service.member("ben");
+    world.fake.state().is_down = true;
+    for _ in 0..3 {
+        let Redirect { location, .. } = begin_at(&world.issuer, &world.service, "state=7").unwrap();
+        assert!(
+            location.starts_with("https://app.example/signed-in?from=campus&error=temporarily_unavailable")
+        );
+        assert!(location.ends_with("&state=7"));
+    }
+    assert_eq!(world.fake.state().asked.len(), 1, "it is not asked for each browser");
+    assert!(sign_in(&world.service, "ben", "password of ben", None).is_ok());
+    world.fake.state().is_down = false;
+    world.service.clock().advance(issuer_again());
+    let browser = world.begin("");
+    let query = world.fake.sign_in(&browser.location);
+    world.fake.state().is_down = true;
+    assert_eq!(world.finish(&browser, &query).unwrap()[1], pair("error", "temporarily_unavailable"));
+}
+
+#[test]
+fn an_answer_of_another_issuer_is_refused() {
+    let world = world();
+    let browser = world.begin("");
+    let query = world.fake.sign_in(&browser.location);
+    let mixed = query.replace("login.example", "evil.example");
+    assert_eq!(world.finish(&browser, &mixed).unwrap()[1], pair("error", "invalid_request"));
+    let silent = query.split("&iss=").next().unwrap();
+    assert_eq!(world.finish(&browser, silent).unwrap()[1], pair("error", "invalid_request"));
+    let error = format!(
+        "{}&error=access_denied&error_description=%3Cscript%3E",
+        &query[query.find("state=").unwrap()..]
+    );
+    let got = world.finish(&browser, &error).unwrap();
+    assert_eq!(
+        (&got[1], &*got[2].1),
+        (&pair("error", "access_denied"), "the issuer did not sign the person in")
+    );
+    assert!(world.fake.state().asked.iter().all(|path| path != "/token"));
+    // Many issuers do not name themselves.
+    let quiet = self::world();
+    quiet.fake.state().names_itself = false;
+    quiet.signed_in();
+}
+
+#[test]
+fn claims_that_the_token_lacks_are_asked_for_about_the_same_person() {
+    let world = world();
+    world.fake.state().claims = json!({ "preferred_username": null, "name": null, "email": null });
+    let claims = json!({ "sub": "7f3", "preferred_username": "ben", "name": "Ben", "nonce": "x" });
+    world.fake.state().user_info = claims;
+    // Null is no claim.
+    assert!(world.person().starts_with("error: access_denied"));
+    let strip = json!({ "sub": "7f3" });
+    world.fake.state().claims = strip;
+    world.fake.state().leaves_out = true;
+    world.signed_in();
+    assert_eq!(world.members()[0].user_id, "ben");
+    world.fake.state().user_info = json!({ "sub": "8a1", "preferred_username": "eve" });
+    assert!(world.person().starts_with("error: server_error"));
+}
+
+#[test]
+fn there_is_no_single_sign_on_unless_it_is_set_up() {
+    let service = crate::testing::service();
+    assert_eq!(text(begin(&service, "")), "bad request");
+    assert_eq!(text(finish(&service, "", &[])), "bad request");
+}
+
+#[test]
+fn a_removed_member_leaves_no_link() {
+    let world = world();
+    world.signed_in();
+    world.service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
+    let links = |tx: &mut dyn Tx| tx.one("SELECT count(*) FROM oidc_identity", &[])?.take::<i64>(0);
+    assert_eq!(world.service.store().read(links).unwrap(), 0);
+    world.signed_in();
+}
