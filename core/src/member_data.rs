@@ -13,6 +13,8 @@
 //! | `session` | `sessions` |
 //! | `sign_in_place` | the number of places from which the member signed in lately; not the keyed hashes |
 //! | `member_email` | `account`: the addresses; not the hashes of codes, which work for 20 minutes |
+//! | `oidc_identity` | `account`: the issuer and its identifier of the person |
+//! | `oidc_sign_in` | nothing: a sign-in of some minutes |
 //! | `mail` | nothing: mail that is sent within seconds, and `mail_limit` has keyed hashes of an hour |
 //! | `enrolment_code`, `reset_code` | nothing: the hash of a code that is used within an hour |
 //! | `invitation` | nothing: what an administrator has made for others; `audit` has who made and who used which |
@@ -37,6 +39,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Tidings;
+use crate::account::oidc::LinkedPerson;
 use crate::account::sessions::Session;
 use crate::account::{Caller, Identity, Member, find};
 use crate::analysis::LogEntry;
@@ -144,6 +147,8 @@ pub struct AccountData {
     /// An e-mail address that waits for its confirmation; null without one.
     #[schema(max_length = 254, examples("ann.lee@example.org"))]
     pub pending_email: Option<String>,
+    /// The person of single sign-on who signs in to the account; null if it is not linked.
+    pub single_sign_on: Option<LinkedPerson>,
     /// The date of the sign-up.
     pub date: Timestamp,
     /// Whether the app signs the member in automatically: 0 or 1.

@@ -10,6 +10,7 @@ pub(crate) mod home;
 pub(crate) mod import;
 pub(crate) mod newsfeed;
 pub(crate) mod notice;
+pub(crate) mod oidc;
 pub(crate) mod otp;
 pub(crate) mod post;
 pub(crate) mod profile;

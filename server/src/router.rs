@@ -19,8 +19,8 @@ use tidings_core::operations::{self, Visitor};
 use tower::Service;
 
 use crate::api::{
-    account, account_page, analysis, audit, data, health, home, import, newsfeed, notice, otp, post, profile,
-    report, search, websub, weights,
+    account, account_page, analysis, audit, data, health, home, import, newsfeed, notice, oidc, otp, post,
+    profile, report, search, websub, weights,
 };
 use crate::config::Config;
 use crate::connection::per_connection::PerConnection;
@@ -262,6 +262,7 @@ pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Ve
         profile::handlers(),
         data::handlers(),
         otp::handlers(),
+        oidc::handlers(),
         import::handlers(),
         audit::handlers(),
         notice::handlers(),

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use tidings_core::account::{Account, Client};
+use tidings_core::config::Verifier;
 use tidings_core::{Surface, Tidings};
 
 use crate::config::Config;
@@ -52,7 +53,7 @@ impl App {
                 config.operations,
                 config.operation_queue,
                 tidings.config().hash_queue,
-                tidings.config().verifier,
+                tidings.config().verifier == Verifier::Http || tidings.config().oidc.is_on(),
                 tidings.is_on_server().then_some(tidings.config().postgres_read_connections),
             ),
             compressor: Compressor::new(),

@@ -176,7 +176,9 @@ fn every_operation_with_a_body_takes_it_as_a_form_too() {
             // Codes of an authenticator cannot be written into the table.
             let expected = match operation.path {
                 "/enable_otp" => "200 incorrect otp",
-                "/reset_pw" | "/confirm_email" | "/sign_up_invited" => "200 incorrect code",
+                "/reset_pw" | "/confirm_email" | "/sign_up_invited" | "/sign_in_oidc" | "/link_oidc" => {
+                    "200 incorrect code"
+                }
                 "/disable_otp" | "/renew_recovery_codes" => "400 bad request",
                 _ => "200 success",
             };

@@ -42,6 +42,7 @@ mod proxies;
 mod remote_administration;
 mod role;
 mod search;
+mod single_sign_on;
 mod source;
 mod structure;
 mod supervisor;

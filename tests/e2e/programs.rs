@@ -77,7 +77,7 @@ pub(crate) fn is_privileged() -> bool {
 }
 
 /// Says why a test is left out.
-fn leave_out(why: &str) {
+pub(crate) fn leave_out(why: &str) {
     // Unlike `eprintln!`, this is not captured. Nothing can be done if standard error is closed.
     let _ = writeln!(io::stderr(), "left out: {why}");
 }

@@ -143,6 +143,8 @@ fn body(name: &str) -> &'static str {
         }
         "request_pw_reset" => r#"{"id": "signer"}"#,
         "set_email" => r#"{"pw": "correct horse", "email": "new{n}@example.org"}"#,
+        "sign_in_oidc" => r#"{"code": "0000-0000-0000-0000"}"#,
+        "link_oidc" => r#"{"code": "0000-0000-0000-0000", "pw": "correct horse"}"#,
         "confirm_email" => r#"{"code": "123456"}"#,
         "test_mail" => r#"{"email": "new{n}@example.org"}"#,
         "reset_pw" => {

@@ -10,7 +10,9 @@
 //! The flow is the authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636, RFC 9207, and the practice
 //! of RFC 9700).
 
+use serde::{Deserialize, Serialize};
 use url::{Url, form_urlencoded};
+use utoipa::ToSchema;
 
 use super::email;
 use super::otp;
@@ -37,6 +39,7 @@ use flow::Flow;
 pub(crate) use issuer::Issuer;
 pub use operations::{LinkOidc, SignInOidc};
 use person::Person;
+pub(crate) use sql::linked;
 
 /// The path at which a browser begins to sign in.
 pub const PATH: &str = "/sign_in_oidc";
@@ -82,6 +85,19 @@ pub struct Redirect {
     pub location: String,
     /// The value of the header `Set-Cookie`.
     pub cookie: String,
+}
+
+/// The person of single sign-on who signs in to an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LinkedPerson {
+    /// The address of the issuer.
+    #[schema(max_length = 1_000, examples("https://login.campus.example"))]
+    pub issuer: String,
+    /// The issuer's identifier of the person.
+    #[schema(max_length = 255, examples("248289761001"))]
+    pub subject: String,
+    /// The date of the link.
+    pub date: Timestamp,
 }
 
 /// Why a person cannot sign in, for the page of the app.

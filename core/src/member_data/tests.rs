@@ -129,7 +129,7 @@ fn the_object_has_every_row_of_the_member_once_and_none_of_another() {
     assert_eq!(kinds, ["other", "view", "like"]);
     assert_eq!(data["log"][0]["path"], "/annmark1");
     let account = serde_json::json!({
-        "_id": "Ann", "nickname": "Ann", "name": "", "major": "", "email": null, "pending_email": null, "date": NOW, "auto_login": 0, "admin": null,
+        "_id": "Ann", "nickname": "Ann", "name": "", "major": "", "email": null, "pending_email": null, "single_sign_on": null, "date": NOW, "auto_login": 0, "admin": null,
         "scopes": [], "blacklisted": null, "measured_since": null, "second_factor": null, "recovery_codes": 0,
         "sign_in_places": 0,
     });
@@ -169,12 +169,15 @@ fn the_account_has_names_and_dates_and_no_secret() {
         tx.run("INSERT INTO second_factor (member, secret, enabled, last_step) SELECT key, 'SECRETSECRET', 7, 9 FROM member", &[])?;
         tx.run("INSERT INTO recovery_code (member, hash) SELECT key, 'hashofacode' FROM member", &[])?;
         let sql = "INSERT INTO member_email (member, address, folded, link) SELECT key, 'ann@example.org', 'ann@example.org', 'hashofacode' FROM member";
-        tx.run(sql, &[])
+        tx.run(sql, &[])?;
+        let sql = "INSERT INTO oidc_identity (member, issuer, subject, date) SELECT key, 'https://login.example', '7f3', $1 FROM member";
+        tx.run(sql, &[NOW.into()])
     };
     service.store().write::<_, StoreError>(Isolation::Alone, set).unwrap();
     let data = own(&service, &ann);
     let account = serde_json::json!({
-        "_id": "ann", "nickname": "ann", "name": "한 앤", "major": "Physics", "email": "ann@example.org", "pending_email": null, "date": NOW, "auto_login": 0, "admin": NOW,
+        "_id": "ann", "nickname": "ann", "name": "한 앤", "major": "Physics", "email": "ann@example.org", "pending_email": null,
+        "single_sign_on": { "issuer": "https://login.example", "subject": "7f3", "date": NOW }, "date": NOW, "auto_login": 0, "admin": NOW,
         "scopes": ["notices"], "blacklisted": null, "measured_since": NOW + 6, "second_factor": "1970-01-01T00:00:00.007Z", "recovery_codes": 1,
         "sign_in_places": 0,
     });
@@ -299,6 +302,8 @@ fn every_table_with_rows_of_members_is_decided() {
         "member_email.member",
         "moved_act.member",
         "notice.members_only",
+        "oidc_identity.member",
+        "oidc_sign_in.member",
         "opened.member",
         "recent_like.member",
         "recovery_code.member",

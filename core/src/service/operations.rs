@@ -33,6 +33,8 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<account::GetEmail>();
     visitor.visit::<account::SetEmail>();
     visitor.visit::<account::ConfirmEmail>();
+    visitor.visit::<account::SignInOidc>();
+    visitor.visit::<account::LinkOidc>();
     visitor.visit::<account::GetOtp>();
     visitor.visit::<account::BeginOtp>();
     visitor.visit::<account::EnableOtp>();

@@ -9,7 +9,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tidings_core::account::Client;
-use tidings_core::config::Verifier;
 use tidings_core::operation::Work;
 use tidings_core::{Error, Result};
 use tokio::sync::{Semaphore, oneshot};
@@ -87,7 +86,7 @@ pub(crate) struct Lanes {
 
 impl Lanes {
     /// Returns lanes for `operations` concurrent operations on the database and `queue` waiting ones, for
-    /// `hash_queue` passwords that wait to be hashed, and for sign-ins of university members that `verifier` checks.
+    /// `hash_queue` passwords that wait to be hashed, and for sign-ins, which may wait for another system (`asks`).
     ///
     /// `connections` is the number of connections for reads to a database on a server, half of which are for long ones: then
     /// operations wait for the network and use no core meanwhile.
@@ -95,7 +94,7 @@ impl Lanes {
         operations: usize,
         queue: usize,
         hash_queue: usize,
-        verifier: Verifier,
+        asks: bool,
         connections: Option<usize>,
     ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -106,11 +105,8 @@ impl Lanes {
         // The service hashes one password per CPU core at a time. The same number of jobs can read or write before or
         // after hashing.
         let passwords = Arc::new(FairPool::new(2 * cores, hash_queue, || {}));
-        let university = match verifier {
-            // These jobs wait for another system and use no core.
-            Verifier::Http => UNIVERSITY,
-            Verifier::None | Verifier::Roster => 2 * cores,
-        };
+        // Jobs that wait for another system use no core.
+        let university = if asks { UNIVERSITY } else { 2 * cores };
         Self {
             read: Lane::short(reads, queue),
             pace: Pace::default(),

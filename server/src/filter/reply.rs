@@ -119,6 +119,12 @@ impl Reply {
             .with(LOCATION, location)
     }
 
+    /// Returns a redirect of a browser to another page.
+    pub(crate) fn see_other(location: HeaderValue) -> Self {
+        Self::Content(response(StatusCode::SEE_OTHER, security::headers(), Body::default()))
+            .with(LOCATION, location)
+    }
+
     /// Adds the tag of the content, if it has one.
     pub(crate) fn tagged(self, tag: Option<HeaderValue>) -> Self {
         match tag {

@@ -1,5 +1,6 @@
 //! The people of the issuer who are members, and the codes for apps, in the database.
 
+use super::LinkedPerson;
 use crate::base::clock::Timestamp;
 use crate::record::id::MemberKey;
 use crate::store::{StoreError, Tx};
@@ -26,6 +27,14 @@ pub(super) fn link(
     let sql = "INSERT INTO oidc_identity (member, issuer, subject, date) VALUES ($1, $2, $3, $4)
                ON CONFLICT (member) DO UPDATE SET issuer = excluded.issuer, subject = excluded.subject, date = excluded.date";
     tx.run(sql, &[member.into(), to.issuer.into(), to.subject.into(), now.into()]).map(drop)
+}
+
+/// Returns the person who signs in to the account of a member.
+pub(crate) fn linked(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<LinkedPerson>, StoreError> {
+    let row =
+        tx.row("SELECT issuer, subject, date FROM oidc_identity WHERE member = $1", &[member.into()])?;
+    row.map(|mut row| Ok(LinkedPerson { issuer: row.take(0)?, subject: row.take(1)?, date: row.take(2)? }))
+        .transpose()
 }
 
 /// Removes flows that came back and cannot come back again.

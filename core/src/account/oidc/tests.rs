@@ -141,7 +141,7 @@ fn an_account_with_the_same_id_is_linked_with_its_password_only() {
     let (ann, ben) = (world.service.member("ann"), world.service.member("ben"));
     let code = world.person();
     assert_eq!(world.exchange(&code), "already id");
-    assert_eq!(world.link(&Caller::Guest, &code, "password of ann"), "not found");
+    assert_eq!(world.link(&Caller::Guest, &code, "password of ann"), "bad token");
     assert_eq!(world.link(&ann, &code, "another password"), "incorrect pw");
     assert_eq!(world.link(&ann, "0000-0000-0000-0000", "password of ann"), "incorrect code");
     assert_eq!(world.link(&ann, &code, "password of ann"), "success");
@@ -216,7 +216,7 @@ fn nobody_becomes_a_member_where_sign_up_is_closed_or_the_id_is_not_free() {
     let closed = world_with(|config| config.sign_up = Registration::Closed);
     assert!(closed.person().starts_with("error: access_denied"));
     let roster = world();
-    crate::testing::import_roster(&roster.service, "id,pw,name,major\nann,secret of ann,Ann,Art\n");
+    crate::testing::import_roster(&roster.service, "id,name,major,password\nann,Ann,Art,secret of ann\n");
     assert!(roster.person().starts_with("error: access_denied"), "it would be somebody else's");
     let nameless = world();
     nameless.fake.state().claims = json!({ "preferred_username": "guest" });
