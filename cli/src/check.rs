@@ -40,11 +40,18 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         "smtp-password-file",
         "smtp-ca",
         "mail-from",
+        "public-url",
+        "oidc-issuer",
+        "oidc-client-id",
+        "oidc-client-secret",
+        "oidc-client-secret-file",
+        "oidc-ca",
+        "oidc-pages",
     ])?;
     let context = Context {
         key: config.token_key_file.as_deref(),
         like_weight: config.feed.like_weight,
-        mail: config.mail.is_on().then_some(&config.mail),
+        others: Some(&config),
         ..Context::default()
     };
     let check = |stop: &CancelFlag| run_checks(operator, &database, &context, stop);

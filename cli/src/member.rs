@@ -23,6 +23,7 @@ use crate::session::{Session, unknown};
 mod change_password;
 mod email;
 mod list;
+mod oidc;
 mod role;
 mod sessions;
 mod show;
@@ -124,6 +125,16 @@ pub(crate) enum Member {
     #[command(after_help = "With --password-stdin or --password-file the code is read from there.\n\n\
                       Example: tidings --as ann member confirm-email")]
     ConfirmEmail(Password),
+    /// Print an access token for the code that the page of an app got after a single sign-on
+    #[command(after_help = "With --password-stdin or --password-file the code is read from there.\n\n\
+                      Example: tidings member sign-in-oidc --server https://tidings.example.org")]
+    SignInOidc(oidc::Options),
+    /// Link the account of the member who is acting to the person of a single sign-on, with such a code
+    #[command(
+        after_help = "With --password-stdin or --password-file the code is the first line, and the password is the second.\n\n\
+                      Example: tidings --as ann member link-oidc"
+    )]
+    LinkOidc(Password),
     /// Show where a member is signed in, the device that was used last first
     #[command(after_help = "Example: tidings member sessions ann")]
     Sessions {
@@ -272,6 +283,8 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
         Member::Email => email::show(session),
         Member::SetEmail(options) => email::set(session, options),
         Member::ConfirmEmail(code) => email::confirm(session, code),
+        Member::SignInOidc(options) => oidc::sign_in(session, options),
+        Member::LinkOidc(source) => oidc::link(session, source),
         Member::Sessions { id } => sessions::list(session, id),
         Member::SignOut { id, session: of } => sessions::sign_out(session, id, of.as_deref()),
         Member::ResetOtp { id } => {

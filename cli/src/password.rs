@@ -38,6 +38,16 @@ pub(crate) fn code(args: &Password) -> Result<Zeroizing<String>, Failure> {
     given(args)?.map_or_else(|| prompt("Code: "), Ok)
 }
 
+/// Reads a code and the current password: the first two lines of standard input, or of the file in `args`; or asks for them.
+pub(crate) fn code_and_present(args: &Password) -> Result<[Zeroizing<String>; 2], Failure> {
+    match read(args.password_stdin, args.password_file.as_deref(), "the passwords", lines)? {
+        Some(lines) => lines.ok_or_else(|| {
+            Failure::usage("write the code on the first line, and the password on the second")
+        }),
+        None => Ok([prompt("Code: ")?, prompt("Password: ")?]),
+    }
+}
+
 /// Reads an API key from standard input or from a file, or asks for it.
 pub(crate) fn key(file: Option<&Path>) -> Result<Zeroizing<String>, Failure> {
     read(file.is_none(), file, "the API key", first_line)?.map_or_else(|| prompt("API key: "), Ok)

@@ -297,6 +297,55 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/sign_in_oidc": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Exchange the code of a single sign-on for an access token
+         * @description The browser was at `/sign_in_oidc`, and came back to the page of the app with the code, which works once and for two minutes.
+         *     `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `already id` when there is an
+         *     account with the same id or address: its member signs in with their password and links it with the code, which then works for
+         *     ten minutes; or `blacklist user`. Only for a member who has enabled the second factor, it is `otp required` without a code of it and
+         *     `incorrect otp` with a wrong one; the code of the sign-on stays valid.
+         *
+         *     Anyone may call it.
+         */
+        readonly post: operations["sign_in_oidc"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/link_oidc": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Link the account of the member to the person of a single sign-on, who then signs in to it
+         * @description An account is linked to one person at most; another link replaces it. `result` is `success`; or `incorrect pw`; or `incorrect code`
+         *     when the code is wrong, was used before or has expired, or the person has an account already.
+         *
+         *     For members.
+         */
+        readonly post: operations["link_oidc"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/get_otp": {
         readonly parameters: {
             readonly query?: never;
@@ -3319,6 +3368,7 @@ export interface components {
              * @example ann.lee@example.org
              */
             readonly pending_email?: string | null;
+            readonly single_sign_on?: components["schemas"]["LinkedPerson"] | null;
             /**
              * Format: date-time
              * @description The date of the sign-up.
@@ -4381,6 +4431,29 @@ export interface components {
              */
             readonly field?: string;
         };
+        /** @description The failures of `link_oidc` that have status 200. */
+        readonly Failure_link_oidc: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "incorrect pw" | "incorrect code";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "wrong_password" | "wrong_code";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example this is not the member's password
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example pw
+             */
+            readonly field?: string;
+        };
         /** @description The failures of `notice_feedback` that have status 200. */
         readonly Failure_notice_feedback: {
             /**
@@ -4654,6 +4727,29 @@ export interface components {
             /**
              * @description The field or the parameter at fault, if there is one.
              * @example id
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `sign_in_oidc` that have status 200. */
+        readonly Failure_sign_in_oidc: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "incorrect code" | "blacklist user" | "otp required" | "incorrect otp" | "already id";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "wrong_code" | "blacklisted" | "otp_required" | "wrong_otp" | "id_taken";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example the code is wrong, was used before, has expired, or a later one was issued: ask for another one
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example code
              */
             readonly field?: string;
         };
@@ -5519,6 +5615,37 @@ export interface components {
              * @example url is missing
              */
             readonly reason: string;
+        };
+        readonly LinkOidcFields: {
+            /**
+             * @description The code that the page got.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly code: string;
+            /**
+             * @description The current password.
+             * @example a long sentence
+             */
+            readonly pw: string;
+        };
+        /** @description The person of single sign-on who signs in to an account. */
+        readonly LinkedPerson: {
+            /**
+             * @description The address of the issuer.
+             * @example https://login.campus.example
+             */
+            readonly issuer: string;
+            /**
+             * @description The issuer's identifier of the person.
+             * @example 248289761001
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description The date of the link.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
         };
         /** @description The requested lists of a member. */
         readonly Lists: {
@@ -7034,6 +7161,18 @@ export interface components {
              * @example a long sentence
              */
             readonly pw: string;
+            /**
+             * @description The code of the authenticator, or a recovery code, of a member who has enabled the second factor.
+             * @example 287082
+             */
+            readonly otp?: string | null;
+        };
+        readonly SignInOidcFields: {
+            /**
+             * @description The code that the page got.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly code: string;
             /**
              * @description The code of the authenticator, or a recovery code, of a member who has enabled the second factor.
              * @example 287082
@@ -9867,6 +10006,75 @@ export interface operations {
                 };
             };
             readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly sign_in_oidc: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SignInOidcFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["SignInOidcFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_AccessToken"] | components["schemas"]["Failure_sign_in_oidc"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly link_oidc: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["LinkOidcFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["LinkOidcFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_link_oidc"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 414: components["responses"]["UriTooLong"];

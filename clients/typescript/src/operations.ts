@@ -79,6 +79,16 @@ export abstract class Operations {
         return this.call("confirmEmail", input, options);
     }
 
+    /** Exchange the code of a single sign-on for an access token. Anyone may call it. `POST /sign_in_oidc` */
+    signInOidc(input: Input<"signInOidc">, options?: CallOptions): Answer<"signInOidc"> {
+        return this.call("signInOidc", input, options);
+    }
+
+    /** Link the account of the member to the person of a single sign-on, who then signs in to it. For members. `POST /link_oidc` */
+    linkOidc(input: Input<"linkOidc">, options?: CallOptions): Answer<"linkOidc"> {
+        return this.call("linkOidc", input, options);
+    }
+
     /** See whether the member has enabled the second factor. For members. `GET /get_otp` */
     getOtp(options?: CallOptions): Answer<"getOtp"> {
         return this.call("getOtp", undefined, options);

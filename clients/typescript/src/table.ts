@@ -15,6 +15,8 @@ export const OPERATIONS = {
     getEmail: { id: "get_email", method: "GET", path: "/get_email", query: [], answers: "result" },
     setEmail: { id: "set_email", method: "POST", path: "/set_email", query: [], answers: "result" },
     confirmEmail: { id: "confirm_email", method: "POST", path: "/confirm_email", query: [], answers: "result" },
+    signInOidc: { id: "sign_in_oidc", method: "POST", path: "/sign_in_oidc", query: [], answers: "result" },
+    linkOidc: { id: "link_oidc", method: "POST", path: "/link_oidc", query: [], answers: "result" },
     getOtp: { id: "get_otp", method: "GET", path: "/get_otp", query: [], answers: "result" },
     beginOtp: { id: "begin_otp", method: "POST", path: "/begin_otp", query: [], answers: "result" },
     enableOtp: { id: "enable_otp", method: "POST", path: "/enable_otp", query: [], answers: "result" },

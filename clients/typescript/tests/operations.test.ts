@@ -131,6 +131,14 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
     async confirmEmail() {
         assert.equal((await attempt(ann.confirmEmail({ code: "123456" }))).result, "incorrect code");
     },
+    async signInOidc() {
+        assert.equal((await attempt(guest().signInOidc({ code: "0000-0000-0000-0000" }))).result, "incorrect code");
+    },
+    async linkOidc() {
+        const code = "0000-0000-0000-0000";
+        assert.equal((await attempt(ann.linkOidc({ code, pw: PASSWORD }))).result, "incorrect code");
+        assert.equal((await attempt(ann.linkOidc({ code, pw: "wrong" }))).result, "incorrect pw");
+    },
     async getOtp() {
         assert.deepEqual((await ann.getOtp()).enabled, 0);
     },

@@ -36,7 +36,7 @@ mod sql;
 mod tests;
 
 use flow::Flow;
-pub(crate) use issuer::Issuer;
+pub(crate) use issuer::{Issuer, check};
 pub use operations::{LinkOidc, SignInOidc};
 use person::Person;
 pub(crate) use sql::linked;

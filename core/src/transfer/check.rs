@@ -17,7 +17,6 @@ pub use crate::base::cancel::CancelFlag;
 use crate::base::clock::Clock;
 use crate::base::config;
 use crate::base::location::Location;
-use crate::mail;
 use crate::post::{recount as posts, reindex};
 use crate::record::error::{Error, Result};
 use crate::removal;
@@ -31,6 +30,7 @@ use crate::store::inspect::{Inspected, InspectedFile};
 
 mod file;
 mod orphans;
+mod others;
 mod place;
 mod schema;
 #[cfg(feature = "postgres")]
@@ -104,15 +104,14 @@ const INTEGRITY: &str = "integrity";
 const FOREIGN_KEYS: &str = "foreign_keys";
 const AUDIT: &str = "audit";
 const SOURCES: &str = "sources";
-const MAIL: &str = "mail";
 
 /// The inputs of a check besides the database.
 #[derive(Clone, Debug)]
 pub struct Context<'a> {
     /// The file with the key that signs tokens, unless it is next to the database.
     pub key: Option<&'a Path>,
-    /// The settings of mail, if the service sends any.
-    pub mail: Option<&'a config::Mail>,
+    /// The settings, if the other systems that the service uses are to be asked too: those of mail and single sign-on.
+    pub others: Option<&'a config::Config>,
     /// The weight of a like in views: [`Feed::like_weight`](crate::base::config::Feed::like_weight).
     pub like_weight: f64,
     /// The current time.
@@ -123,7 +122,7 @@ impl Default for Context<'_> {
     fn default() -> Self {
         Self {
             key: None,
-            mail: None,
+            others: None,
             like_weight: config::Feed::default().like_weight,
             clock: Clock::system(),
         }
@@ -238,12 +237,8 @@ pub fn check(
         Location::Postgres(_) => return Err(StoreError::from(ServerError::NotBuilt).into()),
     }
     run.checks.extend(place::last_backup(&location, &context.clock));
-    if let Some(config) = context.mail {
-        run.begin(MAIL);
-        run.add(match mail::check(config) {
-            Ok(()) => Check::new(MAIL, true, "the mail server answers, and accepts the sign-in"),
-            Err(why) => Check::new(MAIL, false, format!("{why}; correct smtp-url and the settings after it")),
-        });
+    if let Some(config) = context.others {
+        others::check(&mut run, config);
     }
     Ok(Checks { checks: run.checks })
 }

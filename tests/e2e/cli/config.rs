@@ -9,7 +9,7 @@ use tidings_tests::{Output, command, run};
 use super::without_database;
 
 /// A value for each setting that has no default.
-const WITHOUT_DEFAULT: [(&str, &str); 27] = [
+const WITHOUT_DEFAULT: [(&str, &str); 35] = [
     ("base-path", "/api"),
     ("cors-origin", "https://app.example.org"),
     ("trust-proxy", "10.0.0.0/8"),
@@ -32,6 +32,14 @@ const WITHOUT_DEFAULT: [(&str, &str); 27] = [
     ("mail-templates", "mail"),
     ("reset-url", "https://app.example/reset"),
     ("confirm-url", "https://app.example/confirm"),
+    ("oidc-issuer", "https://login.campus.example"),
+    ("oidc-client-id", "campus"),
+    ("oidc-client-secret-file", "oidc.secret"),
+    ("oidc-ca", "ca.pem"),
+    ("oidc-pages", "https://app.example/signed-in"),
+    ("oidc-major-claim", "department"),
+    ("oidc-groups", "students"),
+    ("oidc-domains", "campus.example"),
     ("school-ids", "^s"),
     ("popular-half-life", "2.5"),
     ("timezone", "Asia/Seoul"),
@@ -40,7 +48,7 @@ const WITHOUT_DEFAULT: [(&str, &str); 27] = [
 ];
 
 /// Settings that are not flags of `serve`.
-const OTHERS: [&str; 4] = ["config", "db", "token-key", "token-key-previous"];
+const OTHERS: [&str; 5] = ["config", "db", "oidc-client-secret", "token-key", "token-key-previous"];
 
 type Settings = BTreeMap<String, (Value, String)>;
 
@@ -61,7 +69,9 @@ fn values(directory: &Path) -> BTreeMap<String, String> {
         .filter(|(name, _)| !OTHERS.contains(&&**name))
         .map(|(name, (value, source))| {
             assert_eq!(source, "default", "{name}");
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let list = value.as_array().map(|texts| texts.iter().map(text).collect::<Vec<_>>().join(","));
+            let value = list.unwrap_or_else(|| text(&value));
             let given = WITHOUT_DEFAULT.iter().find(|(other, _)| *other == name);
             (name, given.map_or(value, |(_, value)| (*value).to_owned()))
         })
@@ -87,10 +97,10 @@ fn every_setting_means_the_same_as_flag_variable_and_file_entry() {
         number if number.parse::<f64>().is_ok() => number.to_owned(),
         text => format!("{text:?}"),
     };
-    let lists = ["cors-origin", "trust-proxy"];
+    let lists = ["cors-origin", "trust-proxy", "oidc-pages", "oidc-scopes", "oidc-groups", "oidc-domains"];
     let lines = values.iter().map(|(name, value)| {
-        let value = toml(value);
-        let value = if lists.contains(&&**name) { format!("[{value}]") } else { value };
+        let list = || value.split(',').map(toml).collect::<Vec<_>>().join(", ");
+        let value = if lists.contains(&&**name) { format!("[{}]", list()) } else { toml(value) };
         format!("{name} = {value}\n")
     });
     std::fs::write(directory.path().join("all.toml"), lines.collect::<String>()).unwrap();
@@ -147,13 +157,14 @@ fn the_settings_in_force_are_a_table_for_people() {
     let directory = directory();
     std::fs::write(directory.path().join("tidings.toml"), "pw-min = 12\ndb = \"campus.db\"\n").unwrap();
     let printed = without_database(directory.path(), &["config", "--listen", "0.0.0.0:80"]).succeeded();
-    let first: Vec<&str> = printed.stdout.lines().take(6).map(str::trim_end).collect();
+    let first: Vec<&str> = printed.stdout.lines().take(7).map(str::trim_end).collect();
     insta::assert_snapshot!(first.join("\n"), @r"
     Setting                      Value                                                  From
     config                       tidings.toml                                           default
     db                           campus.db                                              file
     token-key                    the key in the key file                                default
     token-key-previous           the key in its file                                    default
+    oidc-client-secret           the secret in its file                                 default
     listen                       0.0.0.0:80                                             flag
     ");
     let line = printed.stdout.lines().find(|line| line.starts_with("pw-min ")).unwrap();

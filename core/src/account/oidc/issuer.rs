@@ -14,9 +14,9 @@ use openidconnect::core::{
 };
 use openidconnect::{
     AdditionalProviderMetadata, AuthType, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret,
-    CsrfToken, EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IssuerUrl, Nonce,
-    OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, ProviderMetadata, RedirectUrl,
-    RequestTokenError, Scope, SignatureVerificationError, TokenResponse as _,
+    CsrfToken, DiscoveryError, EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse,
+    IssuerUrl, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, ProviderMetadata,
+    RedirectUrl, RequestTokenError, Scope, SignatureVerificationError, TokenResponse as _,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -175,6 +175,17 @@ impl Issuer {
         }))
     }
 
+    /// Asks the issuer what it offers.
+    ///
+    /// # Errors
+    /// Why it did not answer.
+    fn ask(&self) -> Result<Metadata, String> {
+        Metadata::discover(&self.url, &|request| self.transport.send(request)).map_err(|error| match error {
+            DiscoveryError::Request(failure) => failure.to_string(),
+            error => error.to_string(),
+        })
+    }
+
     /// Returns the address at which a person signs in.
     ///
     /// # Errors
@@ -312,7 +323,7 @@ impl Issuer {
         }
         if since(known.asked) >= AGAIN_MS {
             known.asked = Some(now);
-            match Metadata::discover(&self.url, &|request| self.transport.send(request)) {
+            match self.ask() {
                 Ok(metadata) => (known.metadata, known.answered) = (Some(Arc::new(metadata)), Some(now)),
                 Err(error) => {
                     tracing::warn!(%error, issuer = self.url.as_str(), "the issuer did not say what it offers")
@@ -320,6 +331,18 @@ impl Issuer {
             }
         }
         known.metadata.clone().ok_or(UNAVAILABLE)
+    }
+}
+
+/// Checks that the issuer of these settings answers.
+///
+/// # Errors
+/// Why it does not.
+pub(crate) fn check(config: &Config) -> Result<(), String> {
+    match Issuer::from_config(config, &Clock::system()) {
+        Ok(Some(issuer)) => issuer.ask().map(drop),
+        Ok(None) => Ok(()),
+        Err(error) => Err(error.message().into_owned()),
     }
 }
 

@@ -48,17 +48,17 @@ pub(super) const SETTINGS: &[Setting<Config>] = &[
         "oidc-pages",
         Form::List,
         field!(Config, oidc.pages),
-        "The pages of apps to which people may return, compared exactly; the first is the default",
+        "A page of an app to which people may return, compared exactly; may be repeated, and the first is the default",
     )
-    .takes("URL,…")
+    .takes("URL")
     .unset("none"),
     Setting::new(
         "oidc-scopes",
         Form::List,
         field!(Config, oidc.scopes),
-        "What the issuer is asked for besides openid",
+        "What the issuer is asked for besides openid; may be repeated",
     )
-    .takes("SCOPE,…"),
+    .takes("SCOPE"),
     Setting::new(
         "oidc-id-claim",
         Form::Text,
@@ -92,16 +92,16 @@ pub(super) const SETTINGS: &[Setting<Config>] = &[
         "oidc-groups",
         Form::List,
         field!(Config, oidc.groups),
-        "The groups whose people may sign in with the issuer",
+        "Only people of this group may sign in with the issuer; may be repeated",
     )
-    .takes("GROUP,…")
+    .takes("GROUP")
     .unset("everyone"),
     Setting::new(
         "oidc-domains",
         Form::List,
         field!(Config, oidc.domains),
-        "The domains of verified e-mail addresses whose people may sign in with the issuer",
+        "Only people whose verified e-mail address is of this domain may sign in with the issuer; may be repeated",
     )
-    .takes("DOMAIN,…")
+    .takes("DOMAIN")
     .unset("everyone"),
 ];
