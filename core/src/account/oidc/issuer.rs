@@ -326,7 +326,7 @@ impl Issuer {
             match self.ask() {
                 Ok(metadata) => (known.metadata, known.answered) = (Some(Arc::new(metadata)), Some(now)),
                 Err(error) => {
-                    tracing::warn!(%error, issuer = self.url.as_str(), "the issuer did not say what it offers")
+                    tracing::warn!(%error, issuer = self.url.as_str(), "the issuer did not say what it offers");
                 }
             }
         }
