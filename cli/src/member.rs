@@ -24,6 +24,7 @@ mod change_password;
 mod email;
 mod list;
 mod oidc;
+mod passkeys;
 mod role;
 mod sessions;
 mod show;
@@ -135,6 +136,15 @@ pub(crate) enum Member {
                       Example: tidings --as ann member link-oidc"
     )]
     LinkOidc(Password),
+    /// List the passkeys of the member who is acting
+    #[command(after_help = "Example: tidings --as ann member passkeys")]
+    Passkeys,
+    /// Remove a passkey of the member who is acting
+    #[command(after_help = "Example: tidings --as ann member remove-passkey 6560c1a2ffeeddccbbaa0001")]
+    RemovePasskey {
+        /// The passkey: see tidings member passkeys
+        id: String,
+    },
     /// Show where a member is signed in, the device that was used last first
     #[command(after_help = "Example: tidings member sessions ann")]
     Sessions {
@@ -285,6 +295,8 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
         Member::ConfirmEmail(code) => email::confirm(session, code),
         Member::SignInOidc(options) => oidc::sign_in(session, options),
         Member::LinkOidc(source) => oidc::link(session, source),
+        Member::Passkeys => passkeys::list(session),
+        Member::RemovePasskey { id } => passkeys::remove(session, id),
         Member::Sessions { id } => sessions::list(session, id),
         Member::SignOut { id, session: of } => sessions::sign_out(session, id, of.as_deref()),
         Member::ResetOtp { id } => {

@@ -30,6 +30,7 @@ pub(crate) mod members;
 pub mod oidc;
 mod operations;
 pub(crate) mod otp;
+pub mod passkey;
 pub(crate) mod password;
 pub(crate) mod places;
 pub(crate) mod reset;
@@ -37,6 +38,7 @@ mod right;
 pub(crate) mod role;
 pub(crate) mod roster;
 mod scopes;
+mod sealed;
 mod session;
 pub(crate) mod sessions;
 pub(crate) mod throttle;
@@ -57,6 +59,7 @@ pub use otp::{
     BeginOtp, DisableOtp, EnableOtp, EnrolmentCode, GetOtp, OtpSecret, OtpStatus, RecoveryCodes,
     RenewRecoveryCodes,
 };
+pub use passkey::{AddPasskey, BeginPasskey, BeginPasskeySignIn, GetPasskeys, RemovePasskey, SignInPasskey};
 pub use reset::{RequestReset, ResetCode, ResetPassword};
 pub use right::{Account, check_right};
 pub use role::Role;

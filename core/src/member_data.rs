@@ -13,6 +13,7 @@
 //! | `session` | `sessions` |
 //! | `sign_in_place` | the number of places from which the member signed in lately; not the keyed hashes |
 //! | `member_email` | `account`: the addresses; not the hashes of codes, which work for 20 minutes |
+//! | `passkey` | `account`: the names and dates; not the keys of devices |
 //! | `oidc_identity` | `account`: the issuer and its identifier of the person |
 //! | `oidc_sign_in` | nothing: a sign-in of some minutes |
 //! | `mail` | nothing: mail that is sent within seconds, and `mail_limit` has keyed hashes of an hour |
@@ -40,6 +41,7 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::oidc::LinkedPerson;
+use crate::account::passkey::Passkey;
 use crate::account::sessions::Session;
 use crate::account::{Caller, Identity, Member, find};
 use crate::analysis::LogEntry;
@@ -149,6 +151,9 @@ pub struct AccountData {
     pub pending_email: Option<String>,
     /// The person of single sign-on who signs in to the account; null if it is not linked.
     pub single_sign_on: Option<LinkedPerson>,
+    /// The passkeys.
+    #[schema(max_items = 20)]
+    pub passkeys: Vec<Passkey>,
     /// The date of the sign-up.
     pub date: Timestamp,
     /// Whether the app signs the member in automatically: 0 or 1.

@@ -16,7 +16,7 @@ use crate::store::{StoreError, Topic, Tx};
 
 /// The tables whose rows go with their `member`: the columns of the primary key, and the order in which an index has the rows
 /// of a member.
-const MEMBER_TABLES: [(&str, &str, &str); 20] = [
+const MEMBER_TABLES: [(&str, &str, &str); 21] = [
     // A few rows, which the removal deletes at once.
     ("audit_identity", "member", "member"),
     ("second_factor", "member", "member"),
@@ -26,6 +26,7 @@ const MEMBER_TABLES: [(&str, &str, &str); 20] = [
     ("reset_code", "member", "member"),
     ("member_email", "member", "member"),
     ("mail", "key", "member"),
+    ("passkey", "credential", "member, id"),
     ("oidc_identity", "member", "member"),
     ("oidc_sign_in", "state", "member"),
     ("invitation", "id", "member, id"),

@@ -54,8 +54,9 @@ fn the_table_of_routes_has_every_route_and_who_may_call_it() {
         }
     }
     let mut documented = BTreeMap::new();
-    let pages = ["api", "administration", "mail", "notices", "reports", "single-sign-on", "sources"]
-        .map(|name| Page::named(&format!("docs/{name}.md")));
+    let pages =
+        ["api", "administration", "mail", "notices", "passkeys", "reports", "single-sign-on", "sources"]
+            .map(|name| Page::named(&format!("docs/{name}.md")));
     for cells in pages.iter().flat_map(|page| table_rows(&page.text)) {
         let route = cells[0].trim_matches('`').to_owned();
         if route.starts_with("GET /") || route.starts_with("POST /") {

@@ -153,6 +153,7 @@ fn every_operation_with_a_body_takes_it_as_a_form_too() {
     let server = Server::with(|serve| {
         serve.args(["--sign-in-slowing", "off"]);
         serve.args(["--smtp-url", "smtp+plain://127.0.0.1:9", "--mail-from", "no-reply@campus.example"]);
+        serve.args(["--passkey-domain", "app.example"]);
     });
     let admin = server.admin();
     let _ = server.member("signer");
@@ -179,9 +180,8 @@ fn every_operation_with_a_body_takes_it_as_a_form_too() {
             // Codes of an authenticator cannot be written into the table.
             let expected = match operation.path {
                 "/enable_otp" => "200 incorrect otp",
-                "/reset_pw" | "/confirm_email" | "/sign_up_invited" | "/sign_in_oidc" | "/link_oidc" => {
-                    "200 incorrect code"
-                }
+                "/reset_pw" | "/confirm_email" | "/sign_up_invited" | "/sign_in_oidc" | "/link_oidc"
+                | "/add_passkey" | "/sign_in_passkey" => "200 incorrect code",
                 "/disable_otp" | "/renew_recovery_codes" => "400 bad request",
                 _ => "200 success",
             };

@@ -30,6 +30,7 @@ impl Fixture {
             serve.args(["--sign-in-slowing", "off"]);
             // Mail waits, because nothing takes it.
             serve.args(["--smtp-url", "smtp+plain://127.0.0.1:9", "--mail-from", "no-reply@campus.example"]);
+            serve.args(["--passkey-domain", "app.example"]);
         });
         let boss = server.admin();
         let _ = server.member("signer");
@@ -91,6 +92,14 @@ impl Fixture {
             "delivery_obi" => {
                 let test = format!("/test_webhook/{}", self.webhook());
                 self.boss.get(&test).succeeded().text("/_id")
+            }
+            // One of an administrator, which no browser has made.
+            "passkey_obi" => {
+                let id = format!("6560c1a2ffeeddcc{:08x}", self.number());
+                let sql = "INSERT INTO passkey (credential, id, member, handle, name, public_key, state, gave_code, date)
+                           SELECT $1, $1, key, '', 'Phone', '', '', 0, 1 FROM member WHERE id = 'admin'";
+                self.server.sql().execute(sql, &[id.as_str().into()]);
+                id
             }
             // Its time has not come, so the server does not try to send it meanwhile.
             "mail_obi" => {

@@ -145,6 +145,9 @@ fn body(name: &str) -> &'static str {
         "set_email" => r#"{"pw": "correct horse", "email": "new{n}@example.org"}"#,
         "sign_in_oidc" => r#"{"code": "0000-0000-0000-0000"}"#,
         "link_oidc" => r#"{"code": "0000-0000-0000-0000", "pw": "correct horse"}"#,
+        "begin_passkey" => r#"{"pw": "correct horse"}"#,
+        "add_passkey" => r#"{"ceremony": "x.0", "credential": "{}", "name": "Phone"}"#,
+        "sign_in_passkey" => r#"{"ceremony": "x.0", "credential": "{}"}"#,
         "confirm_email" => r#"{"code": "123456"}"#,
         "test_mail" => r#"{"email": "new{n}@example.org"}"#,
         "reset_pw" => {

@@ -346,6 +346,141 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/begin_passkey": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Begin to add a passkey to the account of the member
+         * @description The app gives the options to the browser (`PublicKeyCredential.parseCreationOptionsFromJSON` and `navigator.credentials.create`)
+         *     and sends its answer to `add_passkey` within five minutes. `result` is `success`; or `incorrect pw`. Only for a member who has
+         *     enabled the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
+         *
+         *     For members.
+         */
+        readonly post: operations["begin_passkey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/add_passkey": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Add the passkey that the browser has made to the account of the member
+         * @description `result` is `success`; or `incorrect code` when the answer of the browser is not one to these options, or comes too late.
+         *
+         *     For members.
+         */
+        readonly post: operations["add_passkey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_passkeys": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the passkeys of the member
+         * @description For members.
+         */
+        readonly get: operations["get_passkeys"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/remove_passkey/{passkey_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Remove a passkey of the member
+         * @description Nobody signs in with it any more. Sessions that have begun with it go on.
+         *
+         *     For members.
+         */
+        readonly get: operations["remove_passkey"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/begin_passkey_sign_in": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Begin to sign in with a passkey
+         * @description The app gives the options to the browser (`PublicKeyCredential.parseRequestOptionsFromJSON` and `navigator.credentials.get`) and
+         *     sends its answer to `sign_in_passkey` within five minutes. Who signs in is known only then.
+         *
+         *     Anyone may call it.
+         */
+        readonly get: operations["begin_passkey_sign_in"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/sign_in_passkey": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Sign a member in with a passkey
+         * @description `result` is `success`; or `incorrect code` when the answer of the browser is not one to these options, comes too late or is that of
+         *     an unknown passkey; or `blacklist user`. Only for a member who has enabled the second factor after adding the passkey, it is `otp
+         *     required` without a code of it and `incorrect otp` with a wrong one.
+         *
+         *     Anyone may call it.
+         */
+        readonly post: operations["sign_in_passkey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/get_otp": {
         readonly parameters: {
             readonly query?: never;
@@ -3369,6 +3504,8 @@ export interface components {
              */
             readonly pending_email?: string | null;
             readonly single_sign_on?: components["schemas"]["LinkedPerson"] | null;
+            /** @description The passkeys. */
+            readonly passkeys: readonly components["schemas"]["Passkey"][];
             /**
              * Format: date-time
              * @description The date of the sign-up.
@@ -3454,6 +3591,31 @@ export interface components {
              * @example 2026-11-20T08:36:00Z
              */
             readonly date: string;
+        };
+        readonly AddPasskeyFields: {
+            /**
+             * @description What `begin_passkey` has given.
+             * @example eyJzdGF0ZSI6IiJ9.5f1d
+             */
+            readonly ceremony: string;
+            /**
+             * @description The answer of the browser (`credential.toJSON()`), as JSON.
+             * @example {"id":"AAECAwQFBgcICQoLDA0ODw","type":"public-key"}
+             */
+            readonly credential: string;
+            /**
+             * @description A name by which the member knows the device.
+             * @example My phone
+             */
+            readonly name: string;
+        };
+        /** @description The id of a new passkey. */
+        readonly AddedPasskey: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
         };
         /** @description An administrator. */
         readonly Administrator: {
@@ -3700,6 +3862,18 @@ export interface components {
              */
             readonly enrolment_code?: string | null;
         };
+        readonly BeginPasskeyFields: {
+            /**
+             * @description The current password.
+             * @example a long sentence
+             */
+            readonly pw: string;
+            /**
+             * @description The code of the authenticator, or a recovery code, of a member who has enabled the second factor.
+             * @example 287082
+             */
+            readonly otp?: string | null;
+        };
         /** @description The blacklisted members. */
         readonly Blacklist: {
             /** @description The members by the date of the blacklisting, the latest first, then by id. */
@@ -3765,6 +3939,19 @@ export interface components {
              * @example 7
              */
             readonly posts: number;
+        };
+        /** @description What a browser needs to make or to use a passkey. */
+        readonly Ceremony: {
+            /**
+             * @description What the app sends back with the answer of the browser.
+             * @example eyJzdGF0ZSI6IiJ9.5f1d
+             */
+            readonly ceremony: string;
+            /**
+             * @description The options for `navigator.credentials`, as JSON.
+             * @example {"challenge":"AAECAwQFBgcICQoLDA0ODw","rpId":"app.example"}
+             */
+            readonly options: string;
         };
         /**
          * @description For each part of the data, a number that grows whenever the part changes.
@@ -4155,6 +4342,29 @@ export interface components {
              */
             readonly expires: string;
         };
+        /** @description The failures of `add_passkey` that have status 200. */
+        readonly Failure_add_passkey: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "incorrect code";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "wrong_code";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example the passkey is not known, was made elsewhere, or the attempt has ended: begin again
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example credential
+             */
+            readonly field?: string;
+        };
         /** @description The failures of `admin_remove_user` that have status 200. */
         readonly Failure_admin_remove_user: {
             /**
@@ -4180,6 +4390,29 @@ export interface components {
         };
         /** @description The failures of `begin_otp` that have status 200. */
         readonly Failure_begin_otp: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "incorrect pw" | "otp required" | "incorrect otp";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "wrong_password" | "otp_required" | "wrong_otp";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example this is not the member's password
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example pw
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `begin_passkey` that have status 200. */
+        readonly Failure_begin_passkey: {
             /**
              * @description What went wrong, as clients compare it.
              * @enum {string}
@@ -4750,6 +4983,29 @@ export interface components {
             /**
              * @description The field or the parameter at fault, if there is one.
              * @example code
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `sign_in_passkey` that have status 200. */
+        readonly Failure_sign_in_passkey: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "incorrect code" | "blacklist user" | "otp required" | "incorrect otp";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "wrong_code" | "blacklisted" | "otp_required" | "wrong_otp";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example the passkey is not known, was made elsewhere, or the attempt has ended: begin again
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example credential
              */
             readonly field?: string;
         };
@@ -5957,6 +6213,11 @@ export interface components {
              */
             readonly date?: string | null;
         };
+        /** @description The passkeys of the member. */
+        readonly MemberPasskeys: {
+            /** @description The passkeys, latest first. */
+            readonly passkeys: readonly components["schemas"]["Passkey"][];
+        };
         readonly MemberPasswordFields: {
             /**
              * @description The new password, 8 to 128 characters.
@@ -6500,6 +6761,31 @@ export interface components {
              * @example title
              */
             readonly field?: string;
+        };
+        /** @description A passkey of the member. */
+        readonly Passkey: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The name that the member has given it.
+             * @example My phone
+             */
+            readonly name: string;
+            /**
+             * Format: date-time
+             * @description The date when it was added.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * Format: date-time
+             * @description The date of the latest sign-in with it; null before the first one.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly last_used?: string | null;
         };
         /** @description The figures of a period of days. */
         readonly Period: {
@@ -7179,6 +7465,23 @@ export interface components {
              */
             readonly otp?: string | null;
         };
+        readonly SignInPasskeyFields: {
+            /**
+             * @description What `begin_passkey_sign_in` has given.
+             * @example ImV5SnpkR0YwWlNJNklpSjkifQ.5f1d
+             */
+            readonly ceremony: string;
+            /**
+             * @description The answer of the browser (`credential.toJSON()`), as JSON.
+             * @example {"id":"AAECAwQFBgcICQoLDA0ODw","type":"public-key"}
+             */
+            readonly credential: string;
+            /**
+             * @description The code of the authenticator, or a recovery code, of a member whose passkey does not replace the second factor.
+             * @example 287082
+             */
+            readonly otp?: string | null;
+        };
         /** @description The service failed, and nobody was signed up. */
         readonly SignUpFailed: {
             /**
@@ -7629,6 +7932,20 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_AddedPasskey: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_Admins: {
             /** @description The administrators by the date of the grant, the earliest first, then by id. */
             readonly admins: readonly components["schemas"]["Administrator"][];
@@ -7682,6 +7999,25 @@ export interface components {
         readonly Success_Categories: {
             /** @description The categories with posts, ordered by the number of posts, greatest first, then by name. */
             readonly categories: readonly components["schemas"]["Category"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Ceremony: {
+            /**
+             * @description What the app sends back with the answer of the browser.
+             * @example eyJzdGF0ZSI6IiJ9.5f1d
+             */
+            readonly ceremony: string;
+            /**
+             * @description The options for `navigator.credentials`, as JSON.
+             * @example {"challenge":"AAECAwQFBgcICQoLDA0ODw","rpId":"app.example"}
+             */
+            readonly options: string;
         } & {
             /**
              * @description `success`.
@@ -8184,6 +8520,17 @@ export interface components {
             readonly log: readonly components["schemas"]["LogEntry"][];
             /** @description The records of the audit trail that are about the member, or about what the member did as an administrator. */
             readonly audit: readonly components["schemas"]["AuditRecord"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_MemberPasskeys: {
+            /** @description The passkeys, latest first. */
+            readonly passkeys: readonly components["schemas"]["Passkey"][];
         } & {
             /**
              * @description `success`.
@@ -10075,6 +10422,197 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly begin_passkey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["BeginPasskeyFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["BeginPasskeyFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Ceremony"] | components["schemas"]["Failure_begin_passkey"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly add_passkey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["AddPasskeyFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["AddPasskeyFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_AddedPasskey"] | components["schemas"]["Failure_add_passkey"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_passkeys: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_MemberPasskeys"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly remove_passkey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the passkey */
+                readonly passkey_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly begin_passkey_sign_in: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Ceremony"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly sign_in_passkey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SignInPasskeyFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["SignInPasskeyFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_AccessToken"] | components["schemas"]["Failure_sign_in_passkey"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 414: components["responses"]["UriTooLong"];

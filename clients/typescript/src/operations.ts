@@ -89,6 +89,36 @@ export abstract class Operations {
         return this.call("linkOidc", input, options);
     }
 
+    /** Begin to add a passkey to the account of the member. For members. `POST /begin_passkey` */
+    beginPasskey(input: Input<"beginPasskey">, options?: CallOptions): Answer<"beginPasskey"> {
+        return this.call("beginPasskey", input, options);
+    }
+
+    /** Add the passkey that the browser has made to the account of the member. For members. `POST /add_passkey` */
+    addPasskey(input: Input<"addPasskey">, options?: CallOptions): Answer<"addPasskey"> {
+        return this.call("addPasskey", input, options);
+    }
+
+    /** List the passkeys of the member. For members. `GET /get_passkeys` */
+    getPasskeys(options?: CallOptions): Answer<"getPasskeys"> {
+        return this.call("getPasskeys", undefined, options);
+    }
+
+    /** Remove a passkey of the member. For members. `GET /remove_passkey/{passkey_obi}` */
+    removePasskey(input: Input<"removePasskey">, options?: CallOptions): Answer<"removePasskey"> {
+        return this.call("removePasskey", input, options);
+    }
+
+    /** Begin to sign in with a passkey. Anyone may call it. `GET /begin_passkey_sign_in` */
+    beginPasskeySignIn(options?: CallOptions): Answer<"beginPasskeySignIn"> {
+        return this.call("beginPasskeySignIn", undefined, options);
+    }
+
+    /** Sign a member in with a passkey. Anyone may call it. `POST /sign_in_passkey` */
+    signInPasskey(input: Input<"signInPasskey">, options?: CallOptions): Answer<"signInPasskey"> {
+        return this.call("signInPasskey", input, options);
+    }
+
     /** See whether the member has enabled the second factor. For members. `GET /get_otp` */
     getOtp(options?: CallOptions): Answer<"getOtp"> {
         return this.call("getOtp", undefined, options);

@@ -8,6 +8,7 @@ import type { Operation } from "./types.js";
  * the exception.
  */
 export const READS: ReadonlySet<Operation> = new Set<Operation>([
+    "beginPasskeySignIn",
     "categorySearch",
     "checkAdmin",
     "docs",
@@ -50,6 +51,7 @@ export const READS: ReadonlySet<Operation> = new Set<Operation>([
     "getNoticeReads",
     "getNotices",
     "getOtp",
+    "getPasskeys",
     "getPopularityNewsfeed",
     "getPost",
     "getPosts",

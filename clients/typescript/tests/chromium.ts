@@ -68,6 +68,14 @@ export class Page {
         return (result as Message)["value"];
     }
 
+    /** Gives the browser a device that makes passkeys, and whose user is always there. */
+    async addDevice(): Promise<void> {
+        const device = { protocol: "ctap2", transport: "internal", hasResidentKey: true };
+        const user = { hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true };
+        await this.#call("WebAuthn.enable", {});
+        await this.#call("WebAuthn.addVirtualAuthenticator", { options: { ...device, ...user } });
+    }
+
     /** Closes the browser. */
     async close(): Promise<void> {
         this.#browser.kill("SIGKILL");

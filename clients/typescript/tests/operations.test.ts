@@ -19,7 +19,8 @@ const guest = () => server.client();
 
 before(async () => {
     // Mail waits, because nothing takes it.
-    server = await Server.start("--smtp-url", "smtp+plain://127.0.0.1:9", "--mail-from", "no-reply@campus.example");
+    const mail = ["--smtp-url", "smtp+plain://127.0.0.1:9", "--mail-from", "no-reply@campus.example"];
+    server = await Server.start(...mail, "--passkey-domain", "app.example");
     boss = await server.admin();
     ann = await server.member("ann");
 });
@@ -138,6 +139,29 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         const code = "0000-0000-0000-0000";
         assert.equal((await attempt(ann.linkOidc({ code, pw: PASSWORD }))).result, "incorrect code");
         assert.equal((await attempt(ann.linkOidc({ code, pw: "wrong" }))).result, "incorrect pw");
+    },
+    // A browser does the rest, in passkey.test.ts.
+    async beginPasskey() {
+        const { options } = await ann.beginPasskey({ pw: PASSWORD });
+        assert.equal(JSON.parse(options).rp.id, "app.example");
+        assert.equal((await attempt(ann.beginPasskey({ pw: "wrong" }))).result, "incorrect pw");
+    },
+    async addPasskey() {
+        const { ceremony } = await ann.beginPasskey({ pw: PASSWORD });
+        assert.equal((await attempt(ann.addPasskey({ ceremony, credential: "{}", name: "Phone" }))).result, "incorrect code");
+    },
+    async getPasskeys() {
+        assert.deepEqual((await ann.getPasskeys()).passkeys, []);
+    },
+    async removePasskey() {
+        assert.equal((await attempt(ann.removePasskey({ passkey_obi: "6560c1a2ffeeddccbbaa0001" }))).result, "Not found");
+    },
+    async beginPasskeySignIn() {
+        assert.equal(JSON.parse((await guest().beginPasskeySignIn()).options).rpId, "app.example");
+    },
+    async signInPasskey() {
+        const { ceremony } = await guest().beginPasskeySignIn();
+        assert.equal((await attempt(guest().signInPasskey({ ceremony, credential: "{}" }))).result, "incorrect code");
     },
     async getOtp() {
         assert.deepEqual((await ann.getOtp()).enabled, 0);

@@ -11,9 +11,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::attempt::{ForClient, begin, begin_code, failed, succeeded};
-use super::password::Check;
-use super::throttle::Attempt;
+use super::attempt::{ForClient, begin};
 use super::{Caller, Identity, Member, SignInClient, find, sessions};
 
 use crate::Tidings;
@@ -29,6 +27,7 @@ use crate::store::{Isolation, StoreError, Tx};
 mod code;
 mod enrolment;
 mod operations;
+mod proof;
 mod sql;
 #[cfg(test)]
 pub(super) mod tests;
@@ -37,6 +36,8 @@ pub use enrolment::EnrolmentCode;
 pub use enrolment::IssueOtp;
 pub(super) use enrolment::sql::remove_everybodys;
 pub use operations::{BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes};
+use proof::{Confirmed, confirm};
+pub(super) use proof::{Proven, prove};
 
 /// The number of recovery codes of a member.
 const RECOVERY_CODES: usize = 10;
@@ -208,59 +209,6 @@ impl Operation for ResetOtp {
             sessions::end_others(tx, member.key, identity.session(), None, now)?;
             Ok(admin.record(tx, Entry::new(Action::MemberOtpReset).on_member(member.key))?)
         })
-    }
-}
-
-/// A member whose password was right.
-struct Confirmed<'t> {
-    key: MemberKey,
-    /// Whether the second factor was enabled.
-    is_enabled: bool,
-    attempt: Option<Attempt<'t>>,
-}
-
-/// Checks the caller's password, as a sign-in does.
-fn confirm<'t>(
-    tidings: &'t Tidings,
-    identity: &Identity,
-    pw: &str,
-    client: &SignInClient,
-) -> Result<Confirmed<'t>> {
-    let (key, id, password, is_enabled) = tidings.store().read(|tx| {
-        let member = identity.member(tx)?;
-        let (password, factor) = (sql::password(tx, &member)?, sql::factor(tx, member.key)?);
-        let is_enabled = factor.is_some_and(|factor| factor.is_enabled);
-        Ok::<_, Error>((member.key, member.id.clone(), password, is_enabled))
-    })?;
-    let attempt = begin(tidings, Some(&id), client.client)?;
-    if tidings.hasher().check(pw, Some(&password))? == Check::Wrong {
-        return Err(failed(attempt, Outcome::IncorrectPw));
-    }
-    Ok(Confirmed { key, is_enabled, attempt })
-}
-
-impl Confirmed<'_> {
-    /// Calls `change`, which checks a code if `checks_code`, in one write. A wrong code counts as a failure of the client and of
-    /// the account. Only a right code counts as a success: a right password does not excuse wrong codes.
-    fn check<T: Send + 'static>(
-        self,
-        tidings: &Tidings,
-        client: &SignInClient,
-        checks_code: bool,
-        change: impl Fn(&mut dyn Tx) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let code_attempt = if checks_code { begin_code(tidings, self.key, client.client)? } else { None };
-        match tidings.store().write(Isolation::Alone, change) {
-            Err(error @ Error::Documented(Outcome::IncorrectOtp, _)) => {
-                Err(failed(self.attempt, failed(code_attempt, error)))
-            }
-            Ok(done) if checks_code => {
-                succeeded(code_attempt);
-                succeeded(self.attempt);
-                Ok(done)
-            }
-            done => done,
-        }
     }
 }
 

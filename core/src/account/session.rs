@@ -72,7 +72,15 @@ impl ForClient for SignIn {
             }
             Ok(generation)
         };
-        match finish(tidings, &stored, attempt, otp.as_deref(), &client, Isolation::Locking, change) {
+        match finish(
+            tidings,
+            &stored,
+            attempt,
+            Proof::Code(otp.as_deref()),
+            &client,
+            Isolation::Locking,
+            change,
+        ) {
             // Members can still sign in while the disk is full. Such a token ends with all others of the member.
             Err(Error::Store(cause)) if !stored.has_factor => {
                 tracing::warn!(%cause, "a session could not be stored: its member cannot see it");
@@ -92,6 +100,14 @@ fn blacklisted(stored: &Credentials, attempt: Option<Attempt<'_>>) -> Error {
     Outcome::BlacklistUser.into()
 }
 
+/// What a sign-in gives of the second factor.
+enum Proof<'a> {
+    /// A code, if any.
+    Code(Option<&'a str>),
+    /// Nothing else is needed.
+    Both,
+}
+
 /// Ends a sign-in whose password was right: checks the second factor, makes the `change`, which returns the generation of the
 /// member's tokens, and begins a session, all in one write.
 ///
@@ -101,18 +117,25 @@ fn finish(
     tidings: &Tidings,
     stored: &Credentials,
     attempt: Option<Attempt<'_>>,
-    otp: Option<&str>,
+    proof: Proof<'_>,
     client: &SignInClient,
     isolation: Isolation,
     change: impl Fn(&mut dyn Tx) -> Result<i64> + Send + 'static,
 ) -> Result<AccessToken> {
     let session = Arc::new(new_session(tidings, client));
     let (key, now, new) = (stored.key, tidings.now(), Arc::clone(&session));
-    let otp = otp.map(otp::typed).filter(|otp| !otp.is_empty());
+    let (otp, is_both_factors) = match proof {
+        Proof::Code(otp) => (otp.map(otp::typed).filter(|otp| !otp.is_empty()), false),
+        Proof::Both => (None, true),
+    };
     let code_attempt =
         if stored.has_factor && otp.is_some() { begin_code(tidings, key, client.client)? } else { None };
     let written = tidings.store().write::<_, Error>(isolation, move |tx| {
-        let factor = otp::verify(tx, key, otp.as_ref().map(|otp| otp.as_str()), now)?;
+        let factor = if is_both_factors {
+            Factor::Right
+        } else {
+            otp::verify(tx, key, otp.as_ref().map(|otp| otp.as_str()), now)?
+        };
         if matches!(factor, Factor::Missing | Factor::Wrong) {
             return Ok((factor, 0));
         }
@@ -135,13 +158,20 @@ fn finish(
     }
 }
 
-/// Signs in a member whom something else than a password has identified, which `take` uses up.
+/// A member whom something else than a password has identified.
+pub(super) struct Identified {
+    pub(super) member: MemberKey,
+    /// Whether that replaces the second factor too.
+    pub(super) is_both_factors: bool,
+}
+
+/// Signs in such a member, and uses up what has identified them with `take`.
 ///
 /// # Errors
 /// `blacklist user`, `otp required`, `incorrect otp`; those of `take`.
 pub(super) fn sign_in_identified(
     tidings: &Tidings,
-    member: MemberKey,
+    Identified { member, is_both_factors }: Identified,
     attempt: Option<Attempt<'_>>,
     otp: Option<&str>,
     client: &SignInClient,
@@ -155,7 +185,8 @@ pub(super) fn sign_in_identified(
         return Err(blacklisted(&stored, attempt));
     }
     let generation = stored.generation;
-    finish(tidings, &stored, attempt, otp, client, Isolation::Alone, move |tx| {
+    let proof = if is_both_factors { Proof::Both } else { Proof::Code(otp) };
+    finish(tidings, &stored, attempt, proof, client, Isolation::Alone, move |tx| {
         take(tx)?;
         Ok(generation)
     })
@@ -214,7 +245,7 @@ impl ForClient for SignInUp {
             sql::set_verified(tx, key, &name, &major)?;
             if changed { Ok(revoke_tokens(tx, key)?) } else { Ok(generation) }
         };
-        finish(tidings, &stored, attempt, otp.as_deref(), &client, Isolation::Alone, change)
+        finish(tidings, &stored, attempt, Proof::Code(otp.as_deref()), &client, Isolation::Alone, change)
     }
 }
 

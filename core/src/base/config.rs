@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 mod feeds;
 mod mail;
 mod oidc;
+mod passkey;
 pub mod setting;
 mod table;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use feeds::{Feed, Interest, SIMILAR_MAX, WordModel};
 pub(crate) use mail::Encryption;
 pub use mail::{CONFIRM_PAGE, Language, Mail, MailServer, PageUrl, RESET_PAGE, Sender};
 pub use oidc::{Issuer, Oidc};
+pub use passkey::Passkeys;
 pub use setting::Invalid;
 use setting::{FieldType, Value, parse};
 pub use table::SETTINGS;
@@ -79,6 +81,8 @@ pub struct Config {
     pub mail: Mail,
     /// The settings of single sign-on.
     pub oidc: Oidc,
+    /// The settings of passkeys.
+    pub passkeys: Passkeys,
     /// The settings of sources.
     pub source: Source,
     /// The bounds of feedback.
@@ -116,6 +120,7 @@ impl Default for Config {
             public_url: None,
             mail: Mail::default(),
             oidc: Oidc::default(),
+            passkeys: Passkeys::default(),
             source: Source::default(),
             feedback: Feedback::default(),
             feed: Feed::default(),
@@ -155,6 +160,7 @@ impl Config {
         }
         self.mail.check()?;
         self.oidc.check(self.public_url.as_ref())?;
+        self.passkeys.check()?;
         if self.verifier == Verifier::Http { self.http_verifier.check() } else { Ok(()) }
     }
 

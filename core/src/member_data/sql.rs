@@ -7,7 +7,7 @@ use super::{
     VisitDay,
 };
 use crate::account::sessions::sql as session;
-use crate::account::{EmailAddress, email, oidc};
+use crate::account::{EmailAddress, email, oidc, passkey};
 use crate::analysis::local_time::date_text;
 use crate::analysis::log;
 use crate::profile::{JsonList, NewsfeedAccess, SearchRecord, TokenList};
@@ -42,6 +42,7 @@ pub(super) fn account(tx: &mut dyn Tx, member: &Member<'_>) -> Result<AccountDat
         email,
         pending_email,
         single_sign_on: oidc::linked(tx, member.key)?,
+        passkeys: passkey::list(tx, member.key)?,
         date: row.take(3)?,
         auto_login: row.take(4)?,
         admin: row.take(5)?,

@@ -129,7 +129,7 @@ fn the_object_has_every_row_of_the_member_once_and_none_of_another() {
     assert_eq!(kinds, ["other", "view", "like"]);
     assert_eq!(data["log"][0]["path"], "/annmark1");
     let account = serde_json::json!({
-        "_id": "Ann", "nickname": "Ann", "name": "", "major": "", "email": null, "pending_email": null, "single_sign_on": null, "date": NOW, "auto_login": 0, "admin": null,
+        "_id": "Ann", "nickname": "Ann", "name": "", "major": "", "email": null, "pending_email": null, "single_sign_on": null, "passkeys": [], "date": NOW, "auto_login": 0, "admin": null,
         "scopes": [], "blacklisted": null, "measured_since": null, "second_factor": null, "recovery_codes": 0,
         "sign_in_places": 0,
     });
@@ -177,7 +177,7 @@ fn the_account_has_names_and_dates_and_no_secret() {
     let data = own(&service, &ann);
     let account = serde_json::json!({
         "_id": "ann", "nickname": "ann", "name": "한 앤", "major": "Physics", "email": "ann@example.org", "pending_email": null,
-        "single_sign_on": { "issuer": "https://login.example", "subject": "7f3", "date": NOW }, "date": NOW, "auto_login": 0, "admin": NOW,
+        "single_sign_on": { "issuer": "https://login.example", "subject": "7f3", "date": NOW }, "passkeys": [], "date": NOW, "auto_login": 0, "admin": NOW,
         "scopes": ["notices"], "blacklisted": null, "measured_since": NOW + 6, "second_factor": "1970-01-01T00:00:00.007Z", "recovery_codes": 1,
         "sign_in_places": 0,
     });
@@ -305,6 +305,7 @@ fn every_table_with_rows_of_members_is_decided() {
         "oidc_identity.member",
         "oidc_sign_in.member",
         "opened.member",
+        "passkey.member",
         "recent_like.member",
         "recovery_code.member",
         "request.named_member",

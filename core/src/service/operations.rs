@@ -35,6 +35,12 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<account::ConfirmEmail>();
     visitor.visit::<account::SignInOidc>();
     visitor.visit::<account::LinkOidc>();
+    visitor.visit::<account::BeginPasskey>();
+    visitor.visit::<account::AddPasskey>();
+    visitor.visit::<account::GetPasskeys>();
+    visitor.visit::<account::RemovePasskey>();
+    visitor.visit::<account::BeginPasskeySignIn>();
+    visitor.visit::<account::SignInPasskey>();
     visitor.visit::<account::GetOtp>();
     visitor.visit::<account::BeginOtp>();
     visitor.visit::<account::EnableOtp>();

@@ -1,8 +1,8 @@
 //! Sign-up, sign-in, sign-out and password changes.
 
 use tidings_core::account::{
-    ChangePassword, ConfirmEmail, ForClient, RequestReset, ResetPassword, SetEmail, SignIn, SignInUp, SignUp,
-    SignUpInvited,
+    BeginPasskey, ChangePassword, ConfirmEmail, ForClient, RequestReset, ResetPassword, SetEmail, SignIn,
+    SignInPasskey, SignInUp, SignUp, SignUpInvited,
 };
 use tidings_core::operation::Operation as _;
 
@@ -21,6 +21,8 @@ pub(crate) fn handlers() -> Vec<Route> {
         Route::of::<ResetPassword>().answered_by(run::<ResetPassword>),
         Route::of::<SetEmail>().answered_by(run::<SetEmail>),
         Route::of::<ConfirmEmail>().answered_by(run::<ConfirmEmail>),
+        Route::of::<BeginPasskey>().answered_by(run::<BeginPasskey>),
+        Route::of::<SignInPasskey>().answered_by(run::<SignInPasskey>),
     ]
 }
 

@@ -9,7 +9,7 @@ use tidings_tests::{Output, command, run};
 use super::without_database;
 
 /// A value for each setting that has no default.
-const WITHOUT_DEFAULT: [(&str, &str); 35] = [
+const WITHOUT_DEFAULT: [(&str, &str); 37] = [
     ("base-path", "/api"),
     ("cors-origin", "https://app.example.org"),
     ("trust-proxy", "10.0.0.0/8"),
@@ -40,6 +40,8 @@ const WITHOUT_DEFAULT: [(&str, &str); 35] = [
     ("oidc-major-claim", "department"),
     ("oidc-groups", "students"),
     ("oidc-domains", "campus.example"),
+    ("passkey-domain", "app.example"),
+    ("passkey-origins", "https://app.example"),
     ("school-ids", "^s"),
     ("popular-half-life", "2.5"),
     ("timezone", "Asia/Seoul"),
@@ -97,7 +99,15 @@ fn every_setting_means_the_same_as_flag_variable_and_file_entry() {
         number if number.parse::<f64>().is_ok() => number.to_owned(),
         text => format!("{text:?}"),
     };
-    let lists = ["cors-origin", "trust-proxy", "oidc-pages", "oidc-scopes", "oidc-groups", "oidc-domains"];
+    let lists = [
+        "cors-origin",
+        "trust-proxy",
+        "oidc-pages",
+        "oidc-scopes",
+        "oidc-groups",
+        "oidc-domains",
+        "passkey-origins",
+    ];
     let lines = values.iter().map(|(name, value)| {
         let list = || value.split(',').map(toml).collect::<Vec<_>>().join(", ");
         let value = if lists.contains(&&**name) { format!("[{}]", list()) } else { toml(value) };

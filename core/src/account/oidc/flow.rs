@@ -3,13 +3,12 @@
 //! All that is secret about it derives from random bytes in a cookie of the browser, so that the database has nothing of it, a
 //! guest who begins one writes nothing, and any server ends it. The cookie is signed: what it says was checked when it was made.
 
-use data_encoding::BASE64URL_NOPAD;
-use hmac::Mac as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use crate::Tidings;
+use crate::account::sealed;
 use crate::audit::trail::hex;
 use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::base::random::random;
@@ -62,11 +61,7 @@ impl Flow {
 
     /// Returns the name and the value of its cookie.
     pub(super) fn cookie(&self, tidings: &Tidings) -> (String, String) {
-        let json = serde_json::to_vec(self).expect("texts and numbers become JSON");
-        let payload = BASE64URL_NOPAD.encode(&Zeroizing::new(json));
-        let [key, _] = tidings.keys().hashers();
-        let signature = hex(&key.chain_update(DOMAIN).chain_update(&payload).finalize().into_bytes());
-        (cookie_name(&self.state()), format!("{payload}.{signature}"))
+        (cookie_name(&self.state()), sealed::seal(tidings, DOMAIN, self))
     }
 
     /// Returns the flow with this state whose cookie is among those of a browser, unless it has expired.
@@ -76,19 +71,10 @@ impl Flow {
             .iter()
             .flat_map(|header| header.split(';'))
             .filter_map(|pair| pair.trim().split_once('='));
-        let flows = pairs.filter(|(key, _)| *key == name).filter_map(|(_, value)| {
-            let (payload, signature) = value.split_once('.')?;
-            let signature = data_encoding::HEXLOWER.decode(signature.as_bytes()).ok()?;
-            let is_ours =
-                tidings.keys().hashers().into_iter().any(|key| {
-                    key.chain_update(DOMAIN).chain_update(payload).verify_slice(&signature).is_ok()
-                });
-            let json = Zeroizing::new(BASE64URL_NOPAD.decode(payload.as_bytes()).ok().filter(|_| is_ours)?);
-            serde_json::from_slice::<Self>(&json).ok()
-        });
+        let values = pairs.filter(|(key, _)| *key == name).map(|(_, value)| value);
         let now = tidings.now();
-        let mut flows = flows.filter(|flow| flow.expires > now && flow.state() == state);
-        flows.next()
+        let mut flows = values.filter_map(|value| sealed::open::<Self>(tidings, DOMAIN, value));
+        flows.find(|flow| flow.expires > now && flow.state() == state)
     }
 }
 

@@ -7,7 +7,7 @@ use super::sql;
 use crate::Tidings;
 use crate::account::attempt::{ForClient, begin, failed, succeeded};
 use crate::account::password::Check;
-use crate::account::session::{AccessToken, sign_in_identified};
+use crate::account::session::{AccessToken, Identified, sign_in_identified};
 use crate::account::{Caller, SignInClient, email, otp};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
@@ -63,7 +63,8 @@ impl ForClient for SignInOidc {
             return Err(failed(attempt, Outcome::IncorrectCode));
         };
         let Some(member) = pending.member else { return Err(Outcome::AlreadyId.because(NOT_LINKED)) };
-        sign_in_identified(tidings, member, attempt, self.otp.as_deref(), &client, move |tx| {
+        let identified = Identified { member, is_both_factors: false };
+        sign_in_identified(tidings, identified, attempt, self.otp.as_deref(), &client, move |tx| {
             if sql::take(tx, &hash, now)? { Ok(()) } else { Err(Outcome::IncorrectCode.into()) }
         })
     }

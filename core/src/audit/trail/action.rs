@@ -82,6 +82,10 @@ actions! {
     MemberOtpRenew = "member.otp_renew",
     /// The second factor of a member was disabled, who had lost it.
     MemberOtpReset = "member.otp_reset",
+    /// A member added a passkey.
+    MemberPasskeyAdd = "member.passkey_add",
+    /// A member removed a passkey.
+    MemberPasskeyRemove = "member.passkey_remove",
     /// A member got another password from an administrator.
     MemberPassword = "member.password",
     /// A member was removed.

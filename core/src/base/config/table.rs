@@ -10,6 +10,7 @@ use crate::base::text_file;
 mod feeds;
 mod mail;
 mod oidc;
+mod passkey;
 
 /// The maximum of a setting without a specific upper bound.
 const ANY: u64 = u32::MAX as u64;
@@ -27,6 +28,7 @@ pub static SETTINGS: &[Group<Config>] = &[
     Group { heading: "Accounts", settings: ACCOUNTS },
     Group { heading: "Mail", settings: mail::SETTINGS },
     Group { heading: "Single sign-on", settings: oidc::SETTINGS },
+    Group { heading: "Passkeys", settings: passkey::SETTINGS },
     Group { heading: "Feeds", settings: feeds::SETTINGS },
     Group { heading: "Analytics", settings: ANALYTICS },
     Group { heading: "Words", settings: WORDS },

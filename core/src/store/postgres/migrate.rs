@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 33] = [
+const STEPS: [Step; 34] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -66,6 +66,7 @@ const STEPS: [Step; 33] = [
     Step::new(include_str!("0031_invitations.sql"), 26),
     Step::new(include_str!("0032_mail.sql"), 26),
     Step::new(include_str!("0033_oidc.sql"), 26),
+    Step::new(include_str!("0034_passkeys.sql"), 26),
 ];
 
 /// The schema version of this program: the number of its steps.

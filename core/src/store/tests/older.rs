@@ -18,7 +18,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 29] = [
+const VERSIONS: [(&str, &str); 30] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -94,6 +94,7 @@ const VERSIONS: [(&str, &str); 29] = [
     (include_str!("../sqlite/0027_roles.sql"), ""),
     (include_str!("../sqlite/0028_invitations.sql"), ""),
     (include_str!("../sqlite/0029_mail.sql"), ""),
+    (include_str!("../sqlite/0030_oidc.sql"), ""),
 ];
 
 /// Creates a database with this version of the schema.

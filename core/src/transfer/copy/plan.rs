@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 71] = [
+const TABLES: [(&str, Treatment); 73] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -30,6 +30,9 @@ const TABLES: [(&str, Treatment); 71] = [
     ("invitation", Treatment::Rows),
     ("member_email", Treatment::Rows),
     ("mail", Treatment::Rows),
+    ("passkey", Treatment::Rows),
+    // Ceremonies of minutes.
+    ("passkey_challenge", Treatment::Empty),
     ("oidc_identity", Treatment::Rows),
     // Codes of minutes, which must not work twice.
     ("oidc_sign_in", Treatment::Empty),

@@ -1,0 +1,98 @@
+//! Proofs of who a member is, before a change of what a sign-in needs.
+
+use super::{Factor, sql, typed, verify};
+use crate::Tidings;
+use crate::account::attempt::{begin, begin_code, failed, succeeded};
+use crate::account::password::Check;
+use crate::account::throttle::Attempt;
+use crate::account::{Caller, Identity, SignInClient};
+use crate::record::error::{Error, Outcome, Result};
+use crate::record::id::MemberKey;
+use crate::store::{Isolation, Tx};
+
+/// A member whose password was right.
+pub(super) struct Confirmed<'t> {
+    pub(super) key: MemberKey,
+    /// Whether the second factor was enabled.
+    pub(super) is_enabled: bool,
+    pub(super) attempt: Option<Attempt<'t>>,
+}
+
+/// Checks the caller's password, as a sign-in does.
+pub(super) fn confirm<'t>(
+    tidings: &'t Tidings,
+    identity: &Identity,
+    pw: &str,
+    client: &SignInClient,
+) -> Result<Confirmed<'t>> {
+    let (key, id, password, is_enabled) = tidings.store().read(|tx| {
+        let member = identity.member(tx)?;
+        let (password, factor) = (sql::password(tx, &member)?, sql::factor(tx, member.key)?);
+        let is_enabled = factor.is_some_and(|factor| factor.is_enabled);
+        Ok::<_, Error>((member.key, member.id.clone(), password, is_enabled))
+    })?;
+    let attempt = begin(tidings, Some(&id), client.client)?;
+    if tidings.hasher().check(pw, Some(&password))? == Check::Wrong {
+        return Err(failed(attempt, Outcome::IncorrectPw));
+    }
+    Ok(Confirmed { key, is_enabled, attempt })
+}
+
+impl Confirmed<'_> {
+    /// Calls `change`, which checks a code if `checks_code`, in one write. A wrong code counts as a failure of the client and of
+    /// the account. Only a right code counts as a success: a right password does not excuse wrong codes.
+    pub(super) fn check<T: Send + 'static>(
+        self,
+        tidings: &Tidings,
+        client: &SignInClient,
+        checks_code: bool,
+        change: impl Fn(&mut dyn Tx) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let code_attempt = if checks_code { begin_code(tidings, self.key, client.client)? } else { None };
+        match tidings.store().write(Isolation::Alone, change) {
+            Err(error @ Error::Documented(Outcome::IncorrectOtp, _)) => {
+                Err(failed(self.attempt, failed(code_attempt, error)))
+            }
+            Ok(done) if checks_code => {
+                succeeded(code_attempt);
+                succeeded(self.attempt);
+                Ok(done)
+            }
+            done => done,
+        }
+    }
+}
+
+/// A member who has given their password, and a code if they have enabled the second factor.
+pub(in crate::account) struct Proven {
+    pub(in crate::account) member: MemberKey,
+    pub(in crate::account) id: String,
+    /// Whether they have given a code.
+    pub(in crate::account) gave_code: bool,
+}
+
+/// Checks the caller's password, and a code if the second factor is enabled.
+///
+/// # Errors
+/// `incorrect pw`, `otp required`, `incorrect otp`.
+pub(in crate::account) fn prove(
+    tidings: &Tidings,
+    caller: &Caller,
+    pw: &str,
+    otp: Option<&str>,
+    client: &SignInClient,
+) -> Result<Proven> {
+    let (identity, now) = (caller.identify(tidings), tidings.now());
+    let confirmed = confirm(tidings, &identity, pw, client)?;
+    let (is_enabled, otp) = (confirmed.is_enabled, otp.map(typed));
+    confirmed.check(tidings, client, is_enabled && otp.is_some(), move |tx| {
+        let member = identity.member(tx)?;
+        let gave_code = match verify(tx, member.key, otp.as_ref().map(|otp| otp.as_str()), now)? {
+            Factor::None => false,
+            Factor::Right => true,
+            Factor::Missing => return Err(Outcome::OtpRequired.into()),
+            Factor::Wrong => return Err(Outcome::IncorrectOtp.into()),
+        };
+        Ok(Proven { member: member.key, id: member.id.clone(), gave_code })
+    })
+}

@@ -1,0 +1,160 @@
+//! Passkeys: keys on a member's devices, with which a browser app signs the member in without a password.
+//!
+//! A device unlocks a passkey with a fingerprint, a face or a PIN, so a sign-in with one is both factors at once. It works on the
+//! pages of the app alone, so nobody can be led to use it elsewhere. A passkey replaces the second factor of a member who has enabled
+//! one only if it was added with a code of it.
+//!
+//! What an app keeps between the two steps of a ceremony is signed and returned by it, so a guest who begins one writes nothing.
+//!
+//! The ceremonies are those of Web Authentication Level 3, sections 7.1 and 7.2.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use webauthn_rp::bin::Encode as _;
+
+use super::Caller;
+use crate::Tidings;
+use crate::audit::trail::{Action, Entry};
+use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::base::config::Passkeys;
+use crate::record::error::{Code, Error, Outcome, Problem, Result};
+use crate::record::id::ObjectId;
+use crate::record::operation::{Access, Failure, Operation, Spec};
+use crate::store::{Isolation, Tx};
+
+mod register;
+mod sign_in;
+mod sql;
+#[cfg(test)]
+mod tests;
+
+pub use register::{AddPasskey, AddedPasskey, BeginPasskey};
+pub use sign_in::{BeginPasskeySignIn, SignInPasskey};
+pub(crate) use sql::list;
+
+const GROUP: &str = "account";
+
+/// The maximum number of passkeys of a member.
+const PASSKEYS_MAX: i64 = 20;
+/// The maximum number of characters of a name.
+const NAME_MAX: usize = 100;
+/// The time for which a ceremony is remembered, longer than the five minutes in which it ends, in milliseconds.
+const KEPT_MS: i64 = 10 * 60 * SECOND_MS;
+
+const OFF: Problem =
+    Problem::new(Code::NotPossible, "there are no passkeys here: the setting passkey-domain turns them on");
+const WRONG: Problem = Problem::new(
+    Code::WrongCode,
+    "the passkey is not known, was made elsewhere, or the attempt has ended: begin again",
+)
+.of("credential");
+
+/// What a browser needs to make or to use a passkey.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Ceremony {
+    /// What the app sends back with the answer of the browser.
+    #[schema(max_length = 10_000, examples("eyJzdGF0ZSI6IiJ9.5f1d"))]
+    pub ceremony: String,
+    /// The options for `navigator.credentials`, as JSON.
+    #[schema(
+        max_length = 100_000,
+        examples("{\"challenge\":\"AAECAwQFBgcICQoLDA0ODw\",\"rpId\":\"app.example\"}")
+    )]
+    pub options: String,
+}
+
+/// A passkey of the member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Passkey {
+    /// Its id.
+    #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
+    pub id: String,
+    /// The name that the member has given it.
+    #[schema(max_length = 100, examples("My phone"))]
+    pub name: String,
+    /// The date when it was added.
+    pub date: Timestamp,
+    /// The date of the latest sign-in with it; null before the first one.
+    pub last_used: Option<Timestamp>,
+}
+
+/// The passkeys of the member.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct MemberPasskeys {
+    /// The passkeys, latest first.
+    #[schema(max_items = 20)]
+    pub passkeys: Vec<Passkey>,
+}
+
+/// List the passkeys of the member
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct GetPasskeys {}
+
+impl Operation for GetPasskeys {
+    type Answer = MemberPasskeys;
+    const SPEC: Spec = Spec::get(GROUP, "/get_passkeys", Access::Members);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<MemberPasskeys> {
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let member = identity.member(tx)?;
+            Ok(MemberPasskeys { passkeys: sql::list(tx, member.key)? })
+        })
+    }
+}
+
+/// Remove a passkey of the member
+///
+/// Nobody signs in with it any more. Sessions that have begun with it go on.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RemovePasskey {
+    /// The id of the passkey
+    #[schema(value_type = ObjectId)]
+    pub passkey_obi: String,
+}
+
+impl Operation for RemovePasskey {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::get(GROUP, "/remove_passkey/{passkey_obi}", Access::Members).writes().or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let identity = caller.identify(tidings);
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let member = identity.member(tx)?;
+            if !sql::remove(tx, member.key, &self.passkey_obi)? {
+                return Err(Error::NotFound);
+            }
+            Ok(identity.record_own(tx, &member, Entry::new(Action::MemberPasskeyRemove))?)
+        })
+    }
+}
+
+/// Returns the settings of passkeys.
+///
+/// # Errors
+/// `bad request` if there are none.
+fn settings(tidings: &Tidings) -> Result<(&Passkeys, webauthn_rp::request::RpId)> {
+    let settings = &tidings.config().passkeys;
+    let relying_party = settings.relying_party().ok_or(Error::BadRequest(OFF))?;
+    Ok((settings, relying_party))
+}
+
+/// Returns the refusal of an answer of a browser.
+fn wrong() -> Error {
+    Outcome::IncorrectCode.because(WRONG)
+}
+
+/// Returns what names a ceremony.
+fn name_of(challenge: webauthn_rp::response::SentChallenge) -> String {
+    challenge.encode().unwrap_or_else(|never| match never {}).to_string()
+}
+
+/// Records that a ceremony has ended.
+///
+/// # Errors
+/// [`wrong`] when it has ended before; an error of the store.
+fn end(tx: &mut dyn Tx, challenge: &str, now: Timestamp) -> Result<()> {
+    if sql::end(tx, challenge, now, now + KEPT_MS)? { Ok(()) } else { Err(wrong()) }
+}

@@ -1,0 +1,196 @@
+//! A new passkey.
+
+use data_encoding::BASE64URL_NOPAD;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use webauthn_rp::bin::{Decode as _, Encode as _};
+use webauthn_rp::request::PublicKeyCredentialDescriptor;
+use webauthn_rp::request::register::{
+    CredProtect, Nickname, PublicKeyCredentialUserEntity, RegistrationVerificationOptions, UserHandle64,
+    Username,
+};
+use webauthn_rp::response::{AuthTransports, CredentialId};
+use webauthn_rp::{PublicKeyCredentialCreationOptions, Registration, RegistrationServerState};
+
+use super::{Ceremony, GROUP, NAME_MAX, PASSKEYS_MAX, end, name_of, settings, sql, wrong};
+use crate::Tidings;
+use crate::account::attempt::ForClient;
+use crate::account::otp::{Proven, prove};
+use crate::account::verify::university_name;
+use crate::account::{Caller, SignInClient, sealed};
+use crate::audit::trail::{Action, Entry};
+use crate::base::config::Config;
+use crate::record::error::{Code, Error, Outcome, Problem, Result};
+use crate::record::id::ObjectId;
+use crate::record::operation::{Access, Operation, Rate, Spec, Work};
+use crate::store::Isolation;
+
+const PURPOSE: &str = "tidings new passkey 1\0";
+
+const TOO_MANY: Problem =
+    Problem::new(Code::NotPossible, "the member has 20 passkeys already: remove one of them first");
+
+/// What an app keeps until the browser has made a passkey.
+#[derive(Serialize, Deserialize)]
+struct Begun {
+    member: i64,
+    /// The state of the library, in base 64.
+    state: String,
+    /// The identifier of the member for the device, in base 64.
+    handle: String,
+    /// Whether the member has given a code of their second factor.
+    gave_code: bool,
+}
+
+/// Begin to add a passkey to the account of the member
+///
+/// The app gives the options to the browser (`PublicKeyCredential.parseCreationOptionsFromJSON` and `navigator.credentials.create`)
+/// and sends its answer to `add_passkey` within five minutes. `result` is `success`; or `incorrect pw`. Only for a member who has
+/// enabled the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = BeginPasskeyFields)]
+pub struct BeginPasskey {
+    /// The current password.
+    #[schema(max_length = 1_000_000, examples("a long sentence"))]
+    pub pw: String,
+    /// The code of the authenticator, or a recovery code, of a member who has enabled the second factor.
+    #[schema(max_length = 1_000, examples("287082"))]
+    pub otp: Option<String>,
+}
+
+impl Operation for BeginPasskey {
+    type Answer = Ceremony;
+    const SPEC: Spec =
+        Spec::post(GROUP, "/begin_passkey", Access::Members).works(Work::Password).limited(Rate::General);
+
+    fn documented_refusals(_: &Config) -> Vec<Error> {
+        [Outcome::IncorrectPw, Outcome::OtpRequired, Outcome::IncorrectOtp].map(Error::from).into()
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ceremony> {
+        self.run_for(tidings, caller, SignInClient::default())
+    }
+}
+
+impl ForClient for BeginPasskey {
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<Ceremony> {
+        let (_, relying_party) = settings(tidings)?;
+        let Proven { member, id, gave_code } =
+            prove(tidings, caller, &self.pw, self.otp.as_deref(), &client)?;
+        let known = tidings.store().read(|tx| sql::credentials(tx, member))?;
+        if known.len() >= usize::try_from(PASSKEYS_MAX).unwrap_or_default() {
+            return Err(Error::BadRequest(TOO_MANY));
+        }
+        let handle = known.first().and_then(|known| super::sign_in::handle(&known.handle));
+        let handle = handle.unwrap_or_else(UserHandle64::new);
+        let credentials = known.iter().filter_map(|known| {
+            let id =
+                CredentialId::<Vec<u8>>::decode(BASE64URL_NOPAD.decode(known.credential.as_bytes()).ok()?);
+            Some(PublicKeyCredentialDescriptor { id: id.ok()?, transports: AuthTransports::decode(0).ok()? })
+        });
+        let name = Username::try_from(id.as_str()).or_else(|_| Username::try_from("member"));
+        let user = PublicKeyCredentialUserEntity {
+            name: name.map_err(|error| Error::Internal(error.into()))?,
+            id: &handle,
+            display_name: Nickname::try_from(id.as_str()).ok(),
+        };
+        let mut options =
+            PublicKeyCredentialCreationOptions::passkey(&relying_party, user, credentials.collect());
+        // The devices of many phones and computers do not know it, and browsers would refuse them.
+        options.extensions.cred_protect = CredProtect::None;
+        let (server, browser) = options.start_ceremony().map_err(|error| Error::Internal(error.into()))?;
+        let begun = Begun {
+            member: member.as_i64(),
+            state: BASE64URL_NOPAD.encode(&server.encode().map_err(|error| Error::Internal(error.into()))?),
+            handle: BASE64URL_NOPAD.encode(&handle.encode().unwrap_or_else(|never| match never {})),
+            gave_code,
+        };
+        let options = serde_json::to_string(&browser).map_err(|error| Error::Internal(error.into()))?;
+        Ok(Ceremony { ceremony: sealed::seal(tidings, PURPOSE, &begun), options })
+    }
+}
+
+/// The id of a new passkey.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct AddedPasskey {
+    /// Its id.
+    #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
+    pub id: String,
+}
+
+/// Add the passkey that the browser has made to the account of the member
+///
+/// `result` is `success`; or `incorrect code` when the answer of the browser is not one to these options, or comes too late.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = AddPasskeyFields)]
+pub struct AddPasskey {
+    /// What `begin_passkey` has given.
+    #[schema(max_length = 10_000, examples("eyJzdGF0ZSI6IiJ9.5f1d"))]
+    pub ceremony: String,
+    /// The answer of the browser (`credential.toJSON()`), as JSON.
+    #[schema(max_length = 100_000, examples("{\"id\":\"AAECAwQFBgcICQoLDA0ODw\",\"type\":\"public-key\"}"))]
+    pub credential: String,
+    /// A name by which the member knows the device.
+    #[schema(max_length = 100, examples("My phone"))]
+    pub name: String,
+}
+
+impl Operation for AddPasskey {
+    type Answer = AddedPasskey;
+    const SPEC: Spec = Spec::post(GROUP, "/add_passkey", Access::Members).works(Work::Store);
+
+    fn documented_refusals(_: &Config) -> Vec<Error> {
+        vec![wrong()]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AddedPasskey> {
+        let (identity, now) = (caller.identify(tidings), tidings.now());
+        let (settings, relying_party) = settings(tidings)?;
+        let key = tidings.store().read(|tx| Ok::<_, Error>(identity.member(tx)?.key))?;
+        let begun: Begun = sealed::open(tidings, PURPOSE, &self.ceremony).ok_or_else(wrong)?;
+        if begun.member != key.as_i64() {
+            return Err(wrong());
+        }
+        let state = BASE64URL_NOPAD.decode(begun.state.as_bytes()).map_err(|_| wrong())?;
+        let state = RegistrationServerState::<64>::decode(&state).map_err(|_| wrong())?;
+        let answer = Registration::from_json_relaxed(self.credential.as_bytes()).map_err(|_| wrong())?;
+        let challenge = name_of(answer.challenge_relaxed().map_err(|_| wrong())?);
+        let allowed = settings.allowed();
+        let options = RegistrationVerificationOptions::<_, &str> {
+            allowed_origins: &allowed,
+            // Browsers may say what an app has not asked for.
+            error_on_unsolicited_extensions: false,
+            ..RegistrationVerificationOptions::default()
+        };
+        let passkey = state.verify(&relying_party, &answer, &options).map_err(|error| {
+            tracing::debug!(%error, "a new passkey was refused");
+            wrong()
+        })?;
+        let name = university_name(&self.name).chars().take(NAME_MAX).collect();
+        let new = sql::New {
+            id: ObjectId::new(tidings.clock()).to_string(),
+            credential: BASE64URL_NOPAD.encode(passkey.id().as_ref()),
+            handle: begun.handle,
+            name,
+            key: BASE64URL_NOPAD
+                .encode(&passkey.static_state().encode().unwrap_or_else(|never| match never {})),
+            state: sql::state(passkey.dynamic_state()),
+            gave_code: begun.gave_code,
+            at: now,
+        };
+        let id = new.id.clone();
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let member = identity.member(tx)?;
+            end(tx, &challenge, now)?;
+            if sql::count(tx, member.key)? >= PASSKEYS_MAX {
+                return Err(Error::BadRequest(TOO_MANY));
+            }
+            if !sql::insert(tx, member.key, &new)? {
+                return Err(wrong());
+            }
+            Ok(identity.record_own(tx, &member, Entry::new(Action::MemberPasskeyAdd))?)
+        })?;
+        Ok(AddedPasskey { id })
+    }
+}

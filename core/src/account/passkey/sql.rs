@@ -1,0 +1,125 @@
+//! The passkeys in the database.
+
+use data_encoding::BASE64URL_NOPAD;
+use webauthn_rp::bin::Encode as _;
+use webauthn_rp::response::register::DynamicState;
+
+use super::Passkey;
+use crate::base::clock::Timestamp;
+use crate::record::id::MemberKey;
+use crate::store::{Arg, StoreError, Tx};
+
+/// A passkey to be stored. Texts of the library are in base 64.
+pub(super) struct New {
+    pub(super) id: String,
+    pub(super) credential: String,
+    pub(super) handle: String,
+    pub(super) name: String,
+    pub(super) key: String,
+    pub(super) state: String,
+    pub(super) gave_code: bool,
+    pub(super) at: Timestamp,
+}
+
+/// Returns the state of a device as it is stored.
+pub(super) fn state(state: DynamicState) -> String {
+    BASE64URL_NOPAD.encode(&state.encode().unwrap_or_else(|never| match never {}))
+}
+
+/// Stores a passkey; returns whether it is a new one.
+pub(super) fn insert(tx: &mut dyn Tx, member: MemberKey, new: &New) -> Result<bool, StoreError> {
+    let sql = "INSERT INTO passkey (credential, id, member, handle, name, public_key, state, gave_code, date)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (credential) DO NOTHING";
+    let args: [Arg<'_>; 9] = [
+        (&new.credential).into(),
+        (&new.id).into(),
+        member.into(),
+        (&new.handle).into(),
+        (&new.name).into(),
+        (&new.key).into(),
+        (&new.state).into(),
+        i64::from(new.gave_code).into(),
+        new.at.into(),
+    ];
+    Ok(tx.run(sql, &args)? > 0)
+}
+
+/// The public part of a passkey that a member has.
+pub(super) struct Known {
+    pub(super) credential: String,
+    pub(super) handle: String,
+}
+
+/// Returns the passkeys of a member.
+pub(super) fn credentials(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<Known>, StoreError> {
+    let sql = "SELECT credential, handle FROM passkey WHERE member = $1 ORDER BY id";
+    let rows = tx.rows(sql, &[member.into()])?.into_iter();
+    rows.map(|mut row| Ok(Known { credential: row.take(0)?, handle: row.take(1)? })).collect()
+}
+
+pub(super) fn count(tx: &mut dyn Tx, member: MemberKey) -> Result<i64, StoreError> {
+    tx.one("SELECT count(*) FROM passkey WHERE member = $1", &[member.into()])?.take(0)
+}
+
+/// Returns the passkeys of a member for lists, latest first.
+pub(crate) fn list(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<Passkey>, StoreError> {
+    let sql = "SELECT id, name, date, used FROM passkey WHERE member = $1 ORDER BY id DESC";
+    let rows = tx.rows(sql, &[member.into()])?.into_iter();
+    rows.map(|mut row| {
+        Ok(Passkey { id: row.take(0)?, name: row.take(1)?, date: row.take(2)?, last_used: row.take(3)? })
+    })
+    .collect()
+}
+
+/// Removes a passkey of a member; returns whether there was one.
+pub(super) fn remove(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<bool, StoreError> {
+    Ok(tx.run("DELETE FROM passkey WHERE member = $1 AND id = $2", &[member.into(), id.into()])? > 0)
+}
+
+/// A passkey with which somebody signs in.
+pub(super) struct Stored {
+    pub(super) credential: String,
+    pub(super) member: MemberKey,
+    pub(super) handle: String,
+    pub(super) key: String,
+    pub(super) state: String,
+    /// Whether it was added with a code of the second factor.
+    pub(super) gave_code: bool,
+}
+
+pub(super) fn find(tx: &mut dyn Tx, credential: &str) -> Result<Option<Stored>, StoreError> {
+    let sql = "SELECT member, handle, public_key, state, gave_code FROM passkey WHERE credential = $1";
+    let Some(mut row) = tx.row(sql, &[credential.into()])? else { return Ok(None) };
+    Ok(Some(Stored {
+        credential: credential.to_owned(),
+        member: row.take(0)?,
+        handle: row.take(1)?,
+        key: row.take(2)?,
+        state: row.take(3)?,
+        gave_code: row.take::<i64>(4)? != 0,
+    }))
+}
+
+/// Records a sign-in with a passkey; returns whether it is still there.
+pub(super) fn used(
+    tx: &mut dyn Tx,
+    credential: &str,
+    state: &str,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let sql = "UPDATE passkey SET state = $2, used = $3 WHERE credential = $1";
+    Ok(tx.run(sql, &[credential.into(), state.into(), now.into()])? > 0)
+}
+
+/// Records that a ceremony has ended; returns whether it is the first time.
+pub(super) fn end(
+    tx: &mut dyn Tx,
+    challenge: &str,
+    now: Timestamp,
+    kept: Timestamp,
+) -> Result<bool, StoreError> {
+    tx.run("DELETE FROM passkey_challenge WHERE kept <= $1", &[now.into()])?;
+    let sql =
+        "INSERT INTO passkey_challenge (challenge, kept) VALUES ($1, $2) ON CONFLICT (challenge) DO NOTHING";
+    Ok(tx.run(sql, &[challenge.into(), kept.into()])? > 0)
+}
