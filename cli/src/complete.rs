@@ -43,6 +43,7 @@ const ARGUMENTS: &[(&str, &str, Kind)] = &[
     ("member sign-out", "id", Kind::Member),
     ("member reset-otp", "id", Kind::Member),
     ("member otp", "id", Kind::Member),
+    ("member remove-passkey", "id", Kind::Passkey),
     ("member role", "id", Kind::Member),
     ("member role", "scopes", Kind::Scope),
     ("member export", "id", Kind::Member),

@@ -35,6 +35,9 @@ pub(crate) enum Invitation {
         /// By what you recognise the invitation
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         note: Option<String>,
+        /// Mail the code to this address, and do not print it
+        #[arg(long, value_name = "ADDRESS")]
+        email: Option<String>,
     },
     /// List the invitations, the latest first
     #[command(after_help = "Example: tidings invitation list")]
@@ -50,21 +53,25 @@ pub(crate) enum Invitation {
 pub(crate) fn run(session: &Session, command: &Invitation) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     match command {
-        Invitation::Add { uses, days, role, note } => {
+        Invitation::Add { uses, days, role, note, email } => {
             let new = service.call(Add {
                 uses: Some(*uses),
                 days: Some(*days),
                 scopes: Some(role.iter().map(ToString::to_string).collect()),
                 note: note.clone(),
+                email: email.clone(),
             })?;
             out.answer(&new, |page| {
-                page.line(&new.code);
-                page.note(&format!(
-                    "Until {}, {}, {} can sign up with the code: tidings member sign-up --code. It is not shown again.",
-                    local(new.expires),
-                    zone(),
-                    count(*uses, "member")
-                ));
+                let (until, members) = (format!("Until {}, {}", local(new.expires), zone()), count(*uses, "member"));
+                if let Some(code) = &new.code {
+                    page.line(code);
+                    page.note(&format!(
+                        "{until}, {members} can sign up with the code: tidings member sign-up --code. It is not shown again."
+                    ));
+                } else {
+                    page.line(new.id.to_string());
+                    page.note(&format!("{until}, {members} can sign up with the code that is mailed."));
+                }
             })
         }
         Invitation::List => list(session),

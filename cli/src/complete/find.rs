@@ -10,8 +10,8 @@ use clap_complete::engine::CompletionCandidate;
 use tidings_client::shown::escape;
 use tidings_client::{Result, Service};
 use tidings_core::Tidings;
-use tidings_core::account::invitation;
 use tidings_core::account::key::{self, Scope};
+use tidings_core::account::{GetPasskeys, invitation};
 use tidings_core::lookup::{self, PREFIX_MIN};
 use tidings_core::{mail, member, notice, post, source, webhook};
 
@@ -35,6 +35,7 @@ pub(super) enum Kind {
     Key,
     Member,
     Notice,
+    Passkey,
     Post,
     Profile,
     Scope,
@@ -130,6 +131,10 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
         Kind::Invitation => {
             let found = service.call(invitation::List {})?.invitations.into_iter();
             found.map(|found| (found.id, found.note.unwrap_or_default())).collect()
+        }
+        Kind::Passkey => {
+            let passkeys = service.call(GetPasskeys {})?.passkeys;
+            passkeys.into_iter().map(|passkey| (passkey.id, passkey.name)).collect()
         }
         Kind::Source => {
             let sources = service.call(source::List {})?.sources;

@@ -5575,6 +5575,11 @@ export interface components {
              * @example the library's team
              */
             readonly note?: string | null;
+            /**
+             * @description An e-mail address to which the code is mailed, on a service that sends mail. Then it is not shown.
+             * @example ann@example.org
+             */
+            readonly email?: string | null;
         };
         /** @description The invitations. */
         readonly Invitations: {
@@ -6042,7 +6047,7 @@ export interface components {
              * @example confirm
              * @enum {string}
              */
-            readonly kind: "confirm" | "reset" | "password_changed" | "address_changed";
+            readonly kind: "confirm" | "reset" | "password_changed" | "address_changed" | "sign_in_changed" | "invite";
             /**
              * @description The id of the member; null before it is known whether there is one.
              * @example ann
@@ -6283,10 +6288,10 @@ export interface components {
              */
             readonly _id: string;
             /**
-             * @description The code with which people sign up. It is not shown again.
+             * @description The code with which people sign up, which is not shown again; null if it is mailed.
              * @example 8k2m-0qwz-7hn4-c9xe
              */
-            readonly code: string;
+            readonly code?: string | null;
             /**
              * Format: date-time
              * @description The time at which it expires.
@@ -8585,10 +8590,10 @@ export interface components {
              */
             readonly _id: string;
             /**
-             * @description The code with which people sign up. It is not shown again.
+             * @description The code with which people sign up, which is not shown again; null if it is mailed.
              * @example 8k2m-0qwz-7hn4-c9xe
              */
-            readonly code: string;
+            readonly code?: string | null;
             /**
              * Format: date-time
              * @description The time at which it expires.

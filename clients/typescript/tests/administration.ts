@@ -61,6 +61,7 @@ export function administration(world: () => World) {
             const made = invitations.find((invitation) => invitation._id === _id);
             assert.deepEqual([made?.uses, made?.note, made?.scopes, made?.open], [30, "the library's team", [], 1]);
             assert.equal((await attempt(ann.addInvitation({}))).result, "Not admin");
+            assert.equal((await boss.addInvitation({ email: "vera@example.org" })).code, null);
         },
         async getInvitations() {
             const [latest] = (await world().boss.getInvitations()).invitations;

@@ -72,7 +72,7 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
     async signUpInvited() {
         const client = guest();
         const { code } = await boss.addInvitation({ scopes: ["notices"] });
-        const fields = { id: "invited", pw: PASSWORD, pw_check: PASSWORD, nickname: "Vera", code };
+        const fields = { id: "invited", pw: PASSWORD, pw_check: PASSWORD, nickname: "Vera", code: code ?? "" };
         assert.match((await client.signUpInvited(fields)).access_token, TOKEN);
         assert.deepEqual((await client.getMemberRole({ user_id: "invited" })).scopes, ["notices"]);
         assert.equal((await attempt(guest().signUpInvited({ ...fields, id: "uninvited" }))).result, "incorrect code");

@@ -254,18 +254,29 @@ pub(super) fn sign_up(
     Ok(())
 }
 
-/// Sends a note to the address of a member, if there is one.
-pub(crate) fn inform(
-    tx: &mut dyn Tx,
+/// A note to the address of a member, which the transaction of a change sends.
+#[derive(Clone, Copy)]
+pub(crate) struct Note {
     outbox: Outbox,
     mail: ObjectId,
     kind: Kind,
-    member: MemberKey,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    match sql::confirmed(tx, member)? {
-        Some(address) => outbox.append(tx, mail, kind, To::Address(member, &address), now),
-        None => Ok(()),
+    /// The time of the change.
+    pub(crate) at: Timestamp,
+}
+
+impl Note {
+    pub(crate) fn new(tidings: &Tidings, kind: Kind) -> Self {
+        Self { outbox: tidings.outbox(), mail: ObjectId::new(tidings.clock()), kind, at: tidings.now() }
+    }
+
+    /// Sends it, if the member has an address.
+    pub(crate) fn send(self, tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
+        match sql::confirmed(tx, member)? {
+            Some(address) => {
+                self.outbox.append(tx, self.mail, self.kind, To::Address(member, &address), self.at)
+            }
+            None => Ok(()),
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use zeroize::Zeroizing;
 
 use super::attempt::{ForClient, begin, failed};
 use super::operations::sign_up_refusals;
@@ -15,14 +16,17 @@ use super::{AccessToken, Caller, Scopes, SignInClient, SignUp, otp, role, sessio
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{DAY_MS, Timestamp};
-use crate::base::config::{Bounds, Config};
+use crate::base::config::{Bounds, Config, Mail};
 use crate::base::text;
+use crate::mail::address::{Address, RULE};
+use crate::mail::letter::{Letter, Text};
+use crate::mail::outbox::{Kind, NO_MAIL, Outbox, To};
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Rate, Spec, Work};
 use crate::record::schema::Switch;
 use crate::record::scope::Scope;
-use crate::store::Isolation;
+use crate::store::{Isolation, StoreError, Tx};
 
 mod sql;
 #[cfg(test)]
@@ -60,9 +64,9 @@ pub struct NewInvitation {
     /// Its id.
     #[serde(rename = "_id")]
     pub id: ObjectId,
-    /// The code with which people sign up. It is not shown again.
+    /// The code with which people sign up, which is not shown again; null if it is mailed.
     #[schema(max_length = 1_000, examples("8k2m-0qwz-7hn4-c9xe"))]
-    pub code: String,
+    pub code: Option<String>,
     /// The time at which it expires.
     pub expires: Timestamp,
 }
@@ -138,6 +142,9 @@ pub struct Add {
     /// By what an administrator recognises the invitation, up to 100 characters on one line.
     #[schema(max_length = 100, examples("the library's team"))]
     pub note: Option<String>,
+    /// An e-mail address to which the code is mailed, on a service that sends mail. Then it is not shown.
+    #[schema(max_length = 254, examples("ann@example.org"))]
+    pub email: Option<String>,
 }
 
 /// The fields of an invitation that keep the rules.
@@ -145,6 +152,7 @@ struct Draft {
     uses: i64,
     scopes: Scopes,
     note: Option<String>,
+    email: Option<Address>,
     expires: Timestamp,
 }
 
@@ -153,7 +161,7 @@ impl Add {
     ///
     /// # Errors
     /// The rule that the first wrong one breaks.
-    fn parse(&self, now: Timestamp) -> Result<Draft, Problem> {
+    fn parse(&self, outbox: Outbox, now: Timestamp) -> Result<Draft, Problem> {
         let within = |value: Option<i64>, default: i64, max: i64, rule: Problem| {
             Some(value.unwrap_or(default)).filter(|value| (1..=max).contains(value)).ok_or(rule)
         };
@@ -162,7 +170,12 @@ impl Add {
         let scopes = Scopes::parse(self.scopes.as_deref().unwrap_or_default())?;
         let note = self.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
         let note = note.map(|note| text::name(note, NOTE).ok_or(NOTE_RULE)).transpose()?;
-        Ok(Draft { uses, scopes, note, expires: now + days * DAY_MS })
+        let email = self.email.as_deref().map(str::trim).filter(|email| !email.is_empty());
+        let email = email.map(|email| Address::parse(email).ok_or(RULE)).transpose()?;
+        if email.is_some() && !outbox.is_on() {
+            return Err(NO_MAIL);
+        }
+        Ok(Draft { uses, scopes, note, email, expires: now + days * DAY_MS })
     }
 }
 
@@ -172,7 +185,11 @@ impl Operation for Add {
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<NewInvitation> {
         let (identity, now) = (caller.identify(tidings), tidings.now());
-        let draft = self.parse(now);
+        let outbox = tidings.outbox();
+        let draft = self.parse(outbox, now);
+        let is_mailed = draft.as_ref().is_ok_and(|draft| draft.email.is_some());
+        let mail = ObjectId::new(tidings.clock());
+        // Nobody learns this code if another one is mailed.
         let (id, code) = (ObjectId::new(tidings.clock()), otp::random_code());
         let hash = otp::hash(&code);
         let expires = tidings.store().write(Isolation::Alone, move |tx| {
@@ -186,10 +203,29 @@ impl Operation for Add {
             let (id, scopes) = (id.to_string(), draft.scopes.stored());
             sql::insert(tx, &admin, &id, &hash, draft, now)?;
             admin.record(tx, Entry::new(Action::InvitationAdd).on(&id).change(None, scopes.as_deref()))?;
+            if let Some(email) = &draft.email {
+                outbox.append(tx, mail, Kind::Invite, To::Invited(email.as_str(), &id), now)?;
+            }
             Ok(draft.expires)
         })?;
-        Ok(NewInvitation { id, code, expires })
+        Ok(NewInvitation { id, code: (!is_mailed).then_some(code), expires })
     }
+}
+
+/// Returns the mail with a new code of an invitation, in place of an earlier one; `None` if the invitation does not work any more.
+pub(crate) fn letter(
+    tx: &mut dyn Tx,
+    config: &Mail,
+    id: &str,
+    to: &str,
+    now: Timestamp,
+) -> Result<Option<Letter>, StoreError> {
+    let code = Zeroizing::new(otp::random_code());
+    if !sql::set_hash(tx, id, &otp::hash(&code), now)? {
+        return Ok(None);
+    }
+    let link = config.invite_url.as_ref().map(|page| page.with_code(&code));
+    Ok(Some(Letter { to: to.to_owned(), text: Text::Invite, id: String::new(), code: Some(code), link }))
 }
 
 /// Remove an invitation: its code no longer works

@@ -12,7 +12,6 @@ use crate::base::config::Config;
 use crate::mail::outbox::Kind;
 use crate::record::answer;
 use crate::record::error::{Error, Outcome, Problem, Result};
-use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::schema::{Switch, one_of, schemas};
 use crate::record::scope::Scope;
@@ -213,14 +212,14 @@ impl Operation for SetPassword {
         })?;
         check_new_password(tidings.config(), "new_pw", &self.new_pw, member.admin)?;
         let password = tidings.hasher().hash(&self.new_pw)?;
-        let (outbox, mail, now) = (tidings.outbox(), ObjectId::new(tidings.clock()), tidings.now());
+        let note = email::Note::new(tidings, Kind::PasswordChanged);
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.administrator(tx)?;
             if !sql::set_password(tx, &admin, member.key, &password)? {
                 return Err(Error::NotFound);
             }
             revoke_tokens(tx, member.key)?;
-            email::inform(tx, outbox, mail, Kind::PasswordChanged, member.key, now)?;
+            note.send(tx, member.key)?;
             Ok(admin.record(tx, Entry::new(Action::MemberPassword).on_member(member.key))?)
         })
     }

@@ -12,12 +12,13 @@ use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use super::attempt::{ForClient, begin};
-use super::{Caller, Identity, Member, SignInClient, find, sessions};
+use super::{Caller, Identity, Member, SignInClient, email, find, sessions};
 
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry, hex};
 use crate::base::clock::Timestamp;
 use crate::base::random::random;
+use crate::mail::outbox::Kind;
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
 use crate::record::id::MemberKey;
 use crate::record::operation::{Access, Failure, Operation, Spec};
@@ -137,7 +138,8 @@ impl ForClient for EnableOtp {
         })?;
         let attempt = begin(tidings, Some(&id), client.client)?;
         let confirmed = Confirmed { key, is_enabled: false, attempt };
-        let (otp, codes) = (typed(&self.otp), generate());
+        let (otp, codes, note) =
+            (typed(&self.otp), generate(), email::Note::new(tidings, Kind::SignInChanged));
         let hashes: Vec<_> = codes.recovery_codes.iter().map(|code| hash(code)).collect();
         confirmed.check(tidings, &client, true, move |tx| {
             let member = identity.member(tx)?;
@@ -154,7 +156,7 @@ impl ForClient for EnableOtp {
             sql::enable(tx, &member, now, step)?;
             sql::replace_recovery_codes(tx, member.key, &hashes)?;
             enrolment::sql::remove(tx, member.key)?;
-            changed(tx, &identity, &member, Action::MemberOtpEnable, now)
+            changed(tx, &identity, &member, Action::MemberOtpEnable, note)
         })?;
         Ok(codes)
     }
@@ -199,6 +201,7 @@ impl Operation for ResetOtp {
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
         let (identity, now) = (caller.identify(tidings), tidings.now());
+        let note = email::Note::new(tidings, Kind::SignInChanged);
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.administrator(tx)?;
             let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
@@ -207,6 +210,7 @@ impl Operation for ResetOtp {
             }
             sql::disable(tx, member.key)?;
             sessions::end_others(tx, member.key, identity.session(), None, now)?;
+            note.send(tx, member.key)?;
             Ok(admin.record(tx, Entry::new(Action::MemberOtpReset).on_member(member.key))?)
         })
     }
@@ -223,7 +227,7 @@ fn with_both(
 ) -> Result<()> {
     let (identity, now, otp) = (caller.identify(tidings), tidings.now(), typed(otp));
     let confirmed = confirm(tidings, &identity, pw, client)?;
-    let is_enabled = confirmed.is_enabled;
+    let (is_enabled, note) = (confirmed.is_enabled, email::Note::new(tidings, Kind::SignInChanged));
     confirmed.check(tidings, client, is_enabled, move |tx| {
         let member: Member<'_> = identity.member(tx)?;
         match verify(tx, member.key, Some(&otp), now)? {
@@ -232,7 +236,7 @@ fn with_both(
             Factor::Missing | Factor::Wrong => return Err(Outcome::IncorrectOtp.into()),
         }
         change(tx, member.key)?;
-        changed(tx, &identity, &member, action, now)
+        changed(tx, &identity, &member, action, note)
     })
 }
 
@@ -243,10 +247,11 @@ fn changed(
     identity: &Identity,
     member: &Member<'_>,
     action: Action,
-    now: Timestamp,
+    note: email::Note,
 ) -> Result<()> {
-    let gave_code = (!matches!(action, Action::MemberOtpDisable)).then_some(now);
-    sessions::end_others(tx, member.key, identity.session(), gave_code, now)?;
+    let gave_code = (!matches!(action, Action::MemberOtpDisable)).then_some(note.at);
+    sessions::end_others(tx, member.key, identity.session(), gave_code, note.at)?;
+    note.send(tx, member.key)?;
     Ok(identity.record_own(tx, member, Entry::new(action))?)
 }
 

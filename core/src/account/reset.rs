@@ -197,7 +197,7 @@ impl Operation for ResetPassword {
 impl ForClient for ResetPassword {
     fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
         let (identity, now, hash) = (caller.identify(tidings), tidings.now(), otp::hash(&self.code));
-        let (outbox, mail) = (tidings.outbox(), ObjectId::new(tidings.clock()));
+        let note = email::Note::new(tidings, Kind::PasswordChanged);
         let attempt = begin(tidings, None, client.client)?;
         let Some(holder) = tidings.store().read(|tx| sql::holder(tx, &hash, now))? else {
             return Err(failed(attempt, Outcome::IncorrectCode));
@@ -213,7 +213,7 @@ impl ForClient for ResetPassword {
             let holder = sql::holder(tx, &hash, now)?.ok_or(Outcome::IncorrectCode)?;
             session::set_password(tx, holder.key, holder.generation, &password)?;
             revoke_tokens(tx, holder.key)?;
-            email::inform(tx, outbox, mail, Kind::PasswordChanged, holder.key, now)?;
+            note.send(tx, holder.key)?;
             Ok(identity.record_by_code(tx, holder.key, Entry::new(Action::MemberResetPassword))?)
         })
     }

@@ -268,7 +268,7 @@ impl ForClient for ChangePassword {
         let password = tidings.hasher().hash(&self.new_pw)?;
         let session = Arc::new(new_session(tidings, &client));
         let (new, generation) = (Arc::clone(&session), stored.generation);
-        let (outbox, mail) = (tidings.outbox(), ObjectId::new(tidings.clock()));
+        let note = email::Note::new(tidings, Kind::PasswordChanged);
         let generation = tidings.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             if sql::set_password(tx, member.key, generation, &password)? == 0 {
@@ -276,7 +276,7 @@ impl ForClient for ChangePassword {
             }
             let generation = revoke_tokens(tx, member.key)?;
             new.insert(tx, member.key, generation, member.gave_code)?;
-            email::inform(tx, outbox, mail, Kind::PasswordChanged, member.key, new.at)?;
+            note.send(tx, member.key)?;
             Ok(generation)
         })?;
         // The right password alone excuses nothing: with an invalid new one it could be given again and again, and it says

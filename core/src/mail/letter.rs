@@ -7,7 +7,7 @@ pub(crate) struct Letter {
     /// The address of the recipient.
     pub(crate) to: String,
     pub(crate) text: Text,
-    /// The id of the member.
+    /// The id of the member; empty if nobody is one yet.
     pub(crate) id: String,
     pub(crate) code: Option<Zeroizing<String>>,
     pub(crate) link: Option<String>,
@@ -24,5 +24,8 @@ pub(crate) enum Text {
     Reset,
     PasswordChanged,
     AddressChanged,
+    SignInChanged,
+    /// A code with which somebody signs up.
+    Invite,
     Test,
 }

@@ -37,11 +37,21 @@ pub enum Kind {
     PasswordChanged,
     /// A note to an address that it is no longer that of the account.
     AddressChanged,
+    /// A note that what a sign-in needs has changed: the second factor, a passkey or a single sign-on.
+    SignInChanged,
+    /// The code of an invitation.
+    Invite,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 4] =
-        [Self::Confirm, Self::Reset, Self::PasswordChanged, Self::AddressChanged];
+    pub(super) const ALL: [Self; 6] = [
+        Self::Confirm,
+        Self::Reset,
+        Self::PasswordChanged,
+        Self::AddressChanged,
+        Self::SignInChanged,
+        Self::Invite,
+    ];
 
     /// Returns its name, which never changes.
     pub(super) const fn name(self) -> &'static str {
@@ -50,6 +60,8 @@ impl Kind {
             Self::Reset => "reset",
             Self::PasswordChanged => "password_changed",
             Self::AddressChanged => "address_changed",
+            Self::SignInChanged => "sign_in_changed",
+            Self::Invite => "invite",
         }
     }
 
@@ -57,7 +69,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns whether it has a code, for which nobody waits for long.
+    /// Returns whether it has a code for which nobody waits for long.
     const fn has_code(self) -> bool {
         matches!(self, Self::Confirm | Self::Reset)
     }
@@ -88,6 +100,8 @@ pub(crate) enum To<'a> {
     Address(MemberKey, &'a str),
     /// The member with this id or address, if there is one.
     Asked(&'a str),
+    /// Somebody with this address, who gets the invitation with this id.
+    Invited(&'a str, &'a str),
 }
 
 impl Outbox {
@@ -116,6 +130,7 @@ impl Outbox {
             To::Member(member) => (Some(member), None, None),
             To::Address(member, address) => (Some(member), Some(address), None),
             To::Asked(asked) => (None, None, Some(asked)),
+            To::Invited(address, invitation) => (None, Some(address), Some(invitation)),
         };
         let sql = "INSERT INTO mail (id, kind, member, address, asked, date, next_attempt)
                    SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS bigint), CAST($4 AS text), CAST($5 AS text),

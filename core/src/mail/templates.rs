@@ -29,12 +29,14 @@ macro_rules! built_in {
     };
 }
 
-const TEXTS: [BuiltIn; 6] = [
+const TEXTS: [BuiltIn; 8] = [
     built_in!(Confirm, "confirm"),
     built_in!(Taken, "taken"),
     built_in!(Reset, "reset"),
     built_in!(PasswordChanged, "password-changed"),
     built_in!(AddressChanged, "address-changed"),
+    built_in!(SignInChanged, "sign-in-changed"),
+    built_in!(Invite, "invite"),
     built_in!(Test, "test"),
 ];
 const LAYOUT: &str = include_str!("templates/layout.html");

@@ -13,7 +13,7 @@ use super::outbox::{self, Due, Kind};
 use super::sender::Counters;
 use super::smtp::{AT_ONCE, Failed, Outgoing, Transport};
 use super::templates::Templates;
-use crate::account::{email, reset};
+use crate::account::{email, invitation, reset};
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::base::config::Mail;
 use crate::record::background::{Stop, log_failure};
@@ -237,6 +237,11 @@ fn letter(
         }
         (Kind::PasswordChanged, _) => note(tx, Text::PasswordChanged),
         (Kind::AddressChanged, _) => note(tx, Text::AddressChanged),
+        (Kind::SignInChanged, _) => note(tx, Text::SignInChanged),
+        (Kind::Invite, _) => {
+            let (Some(address), Some(id)) = (&due.address, &due.asked) else { return Ok(None) };
+            invitation::letter(tx, config, id, address, now)
+        }
     }
 }
 

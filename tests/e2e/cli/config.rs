@@ -9,7 +9,7 @@ use tidings_tests::{Output, command, run};
 use super::without_database;
 
 /// A value for each setting that has no default.
-const WITHOUT_DEFAULT: [(&str, &str); 37] = [
+const WITHOUT_DEFAULT: [(&str, &str); 38] = [
     ("base-path", "/api"),
     ("cors-origin", "https://app.example.org"),
     ("trust-proxy", "10.0.0.0/8"),
@@ -31,6 +31,7 @@ const WITHOUT_DEFAULT: [(&str, &str); 37] = [
     ("mail-from", "Campus <no-reply@campus.example>"),
     ("mail-templates", "mail"),
     ("reset-url", "https://app.example/reset"),
+    ("invite-url", "https://app.example/join"),
     ("confirm-url", "https://app.example/confirm"),
     ("oidc-issuer", "https://login.campus.example"),
     ("oidc-client-id", "campus"),

@@ -87,6 +87,12 @@ pub(super) fn count_use(
     Ok(Some((row.take(0)?, Scopes::of_stored(scopes.as_deref()))))
 }
 
+/// Replaces the code of an invitation that works; returns whether there is one.
+pub(super) fn set_hash(tx: &mut dyn Tx, id: &str, hash: &str, now: Timestamp) -> Result<bool, StoreError> {
+    let sql = format!("UPDATE invitation SET hash = $3 WHERE id = $2 AND {IS_OPEN}");
+    Ok(tx.run(&sql, &[now.into(), id.into(), hash.into()])? > 0)
+}
+
 /// Removes the invitation with this id. Returns false if there is none.
 pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, id: &str) -> Result<bool, StoreError> {
     Ok(tx.run("DELETE FROM invitation WHERE id = $1", &[id.into()])? > 0)

@@ -6,6 +6,7 @@ use std::sync::Barrier;
 use super::*;
 use crate::base::client::Client;
 use crate::base::config::Registration;
+use crate::mail::tests::{Mailing, config};
 use crate::testing::{NOW, Service, service_with, sign_in};
 use crate::{admin, audit, member};
 
@@ -28,7 +29,7 @@ fn boss(service: &Service, id: &str) -> Caller {
 
 /// Makes an invitation, and returns its code.
 fn invite(service: &Service, admin: &Caller, add: Add) -> Result<String> {
-    service.call(admin, add).map(|new| new.code)
+    service.call(admin, add).map(|new| new.code.unwrap())
 }
 
 fn uses(uses: i64) -> Add {
@@ -79,13 +80,14 @@ fn an_invited_person_signs_up_where_others_may_not_and_gets_the_role() {
         open: 1,
     };
     assert_eq!(list(&service), [listed]);
+    let code = new.code.unwrap();
     // As people type it.
-    let typed = format!(" {}\n", new.code.to_uppercase().replace('-', " "));
+    let typed = format!(" {}\n", code.to_uppercase().replace('-', " "));
     let invited = SignUpInvited { form: form("ann"), code: typed };
     let ann = Caller::token(service.call(&Caller::Guest, invited).unwrap().access_token);
     assert_eq!(text(service.call(&ann, crate::feedback::ListAll {})), "success");
     assert_eq!(text(service.call(&ann, member::List::default())), "Not admin");
-    assert_eq!(sign_up(&service, "ben", &new.code), "incorrect code");
+    assert_eq!(sign_up(&service, "ben", &code), "incorrect code");
     assert_eq!(left(&service), [(0, 0)]);
 
     let second = invite(&service, &Caller::Operator, Add::default()).unwrap();
@@ -101,7 +103,7 @@ fn an_invited_person_signs_up_where_others_may_not_and_gets_the_role() {
         .map(|record| [record.action, record.actor, record.subject, record.after])
         .collect();
     assert_eq!(shown.len(), 4, "{shown:?}");
-    assert!(!format!("{shown:?}").contains(&new.code));
+    assert!(!format!("{shown:?}").contains(&code));
     let id = new.id.to_string();
     let record = |texts: [&str; 4]| texts.map(String::from);
     assert_eq!(shown.pop().unwrap(), record(["invitation.add", "boss", &id, "notices feedback"]));
@@ -164,7 +166,7 @@ fn an_invitation_ends_when_it_expires_or_is_removed() {
     assert_eq!(left(&service), [(1, 1)], "the expired one is deleted");
     let remove = Remove { invitation_obi: new.id.to_string() };
     assert_eq!(text(service.call(&boss, remove)), "success");
-    assert_eq!(sign_up(&service, "ben", &new.code), "incorrect code");
+    assert_eq!(sign_up(&service, "ben", &new.code.unwrap()), "incorrect code");
     assert_eq!((left(&service), members(&service)), (vec![], 2));
 }
 
@@ -226,7 +228,10 @@ fn the_fields_of_an_invitation_keep_their_bounds() {
     assert_eq!(refused(Add { scopes: Some(vec!["admin".into()]), ..add() }), Some(Some("scopes")));
     assert_eq!(left(&service), []);
     let note = Some("n".repeat(100));
-    assert_eq!(refused(Add { uses: Some(1_000), days: Some(90), scopes: Some(Vec::new()), note }), None);
+    assert_eq!(
+        refused(Add { uses: Some(1_000), days: Some(90), scopes: Some(Vec::new()), note, ..add() }),
+        None
+    );
     assert_eq!(refused(Add { note: Some("  ".into()), ..add() }), None);
     assert_eq!(list(&service)[0].note, None);
 }
@@ -267,4 +272,29 @@ fn a_client_that_guesses_codes_is_slowed() {
     assert_eq!(refused.as_deref(), Some("too many requests"));
     assert_eq!(guess(&code, client(0)), "too many requests");
     assert_eq!(guess(&code, client(1)), "success");
+}
+
+#[test]
+fn a_mailed_code_is_shown_to_nobody_else_and_the_latest_mail_counts() {
+    let mut mailing = Mailing::new(Config { sign_up: Registration::Closed, ..config() });
+    let email = Some("ann@example.org".to_owned());
+    let add = || Add { email: email.clone(), ..Add::default() };
+    let new = mailing.call(&Caller::Operator, add()).unwrap();
+    assert_eq!(new.code, None);
+    let mail = mailing.only();
+    assert_eq!(&*mail.to, "ann@example.org");
+    let sign_up = |mailing: &Mailing, id: &str, code: &str| {
+        text(mailing.call(&Caller::Guest, SignUpInvited { form: form(id), code: code.into() }))
+    };
+    assert_eq!(sign_up(&mailing, "ann", &mail.code()), "success");
+    assert_eq!(sign_up(&mailing, "ben", &mail.code()), "incorrect code");
+    // An invitation that was removed before is not mailed.
+    let removed = mailing.call(&Caller::Operator, add()).unwrap();
+    mailing.call(&Caller::Operator, Remove { invitation_obi: removed.id.to_string() }).unwrap();
+    assert!(mailing.arrived().is_empty());
+    for wrong in ["ann", "ann@", "a\nb@example.org"] {
+        let refused = mailing.call(&Caller::Operator, Add { email: Some(wrong.into()), ..Add::default() });
+        assert_eq!(refused.err().map(|error| error.problem().field), Some(Some("email")), "{wrong}");
+    }
+    assert_eq!(text(closed().call(&Caller::Operator, add())), "bad request", "this service sends no mail");
 }

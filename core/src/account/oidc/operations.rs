@@ -11,6 +11,7 @@ use crate::account::session::{AccessToken, Identified, sign_in_identified};
 use crate::account::{Caller, SignInClient, email, otp};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
+use crate::mail::outbox::Kind;
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
 use crate::record::operation::{Access, Operation, Rate, Spec, Work};
 use crate::store::Isolation;
@@ -110,6 +111,7 @@ impl ForClient for LinkOidc {
         if tidings.hasher().check(&self.pw, Some(&stored.password))? == Check::Wrong {
             return Err(failed(attempt, Outcome::IncorrectPw));
         }
+        let note = email::Note::new(tidings, Kind::SignInChanged);
         let is_linked = tidings.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             let pending = sql::pending(tx, &hash, now)?.filter(|pending| pending.member.is_none());
@@ -121,6 +123,7 @@ impl ForClient for LinkOidc {
             }
             sql::link(tx, member.key, &person, now)?;
             identity.record_own(tx, &member, Entry::new(Action::MemberLink))?;
+            note.send(tx, member.key)?;
             Ok::<_, Error>(true)
         })?;
         if !is_linked {

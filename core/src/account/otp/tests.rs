@@ -8,6 +8,7 @@ use crate::admin;
 use crate::base::client::Client;
 use crate::base::clock::{DAY_MS, SECOND_MS};
 use crate::base::config::Config;
+use crate::mail::tests::{Mailing, config};
 use crate::record::scope::Scope;
 use crate::testing::{Service, service, service_with, sign_in};
 
@@ -255,4 +256,17 @@ fn a_second_factor_goes_with_its_member() {
         service.store().read(|tx| tx.one(&sql, &[])?.take::<i64>(0)).unwrap()
     };
     assert_eq!((count("second_factor"), count("recovery_code")), (0, 0));
+}
+
+#[test]
+fn a_mail_tells_the_member_about_each_change_of_what_a_sign_in_needs() {
+    let mut mailing = Mailing::new(config());
+    let ann = mailing.member_at("ann", "ann@example.org");
+    let told = |mailing: &mut Mailing| mailing.only().subject == "How you sign in to Campus has changed";
+    let (_, codes) = enable(&mailing.service, &ann, "ann");
+    assert!(told(&mut mailing));
+    let ann = Caller::token(crate::testing::sign_in_with(&mailing.service, "ann", &codes[0]));
+    let form = DisableOtp { pw: "password of ann".into(), otp: codes[1].clone() };
+    mailing.call(&ann, form).unwrap();
+    assert!(told(&mut mailing));
 }

@@ -17,9 +17,10 @@ use crate::Tidings;
 use crate::account::attempt::ForClient;
 use crate::account::otp::{Proven, prove};
 use crate::account::verify::university_name;
-use crate::account::{Caller, SignInClient, sealed};
+use crate::account::{Caller, SignInClient, email, sealed};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
+use crate::mail::outbox::Kind;
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Operation, Rate, Spec, Work};
@@ -179,7 +180,7 @@ impl Operation for AddPasskey {
             gave_code: begun.gave_code,
             at: now,
         };
-        let id = new.id.clone();
+        let (id, note) = (new.id.clone(), email::Note::new(tidings, Kind::SignInChanged));
         tidings.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             end(tx, &challenge, now)?;
@@ -189,6 +190,7 @@ impl Operation for AddPasskey {
             if !sql::insert(tx, member.key, &new)? {
                 return Err(wrong());
             }
+            note.send(tx, member.key)?;
             Ok(identity.record_own(tx, &member, Entry::new(Action::MemberPasskeyAdd))?)
         })?;
         Ok(AddedPasskey { id })

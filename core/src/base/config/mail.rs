@@ -32,6 +32,8 @@ pub struct Mail {
     pub reset_url: Option<PageUrl>,
     /// The page on which members confirm their address.
     pub confirm_url: Option<PageUrl>,
+    /// The page on which people sign up with the code of an invitation.
+    pub invite_url: Option<PageUrl>,
     /// Whether a sign-up needs an address.
     pub required: bool,
 }

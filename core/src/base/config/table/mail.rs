@@ -68,6 +68,14 @@ pub(super) const SETTINGS: &[Setting<Config>] = &[
     .takes("URL")
     .unset("a page of the server, with public-url"),
     Setting::new(
+        "invite-url",
+        Form::Text,
+        field!(Config, mail.invite_url),
+        "The page of an app on which people sign up with an invitation; {code} is where the code goes, or else after #",
+    )
+    .takes("URL")
+    .unset("none, and mail has the code alone"),
+    Setting::new(
         "require-email",
         Form::Flag,
         field!(Config, mail.required),
