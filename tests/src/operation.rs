@@ -145,7 +145,6 @@ fn body(name: &str) -> &'static str {
         "set_email" => r#"{"pw": "correct horse", "email": "new{n}@example.org"}"#,
         "sign_in_oidc" => r#"{"code": "0000-0000-0000-0000"}"#,
         "link_oidc" => r#"{"code": "0000-0000-0000-0000", "pw": "correct horse"}"#,
-        "begin_passkey" => r#"{"pw": "correct horse"}"#,
         "add_passkey" => r#"{"ceremony": "x.0", "credential": "{}", "name": "Phone"}"#,
         "sign_in_passkey" => r#"{"ceremony": "x.0", "credential": "{}"}"#,
         "confirm_email" => r#"{"code": "123456"}"#,
@@ -153,7 +152,7 @@ fn body(name: &str) -> &'static str {
         "reset_pw" => {
             r#"{"code": "0000-0000-0000-0000", "new_pw": "correct horse", "new_pw_check": "correct horse"}"#
         }
-        "begin_otp" => r#"{"pw": "correct horse"}"#,
+        "begin_otp" | "begin_passkey" => r#"{"pw": "correct horse"}"#,
         "enable_otp" => r#"{"otp": "12345"}"#,
         "disable_otp" | "renew_recovery_codes" => r#"{"pw": "correct horse", "otp": "12345"}"#,
         "change_nickname" | "change_member_nickname" => r#"{"new_nickname": "Nick"}"#,

@@ -101,6 +101,7 @@ fn blacklisted(stored: &Credentials, attempt: Option<Attempt<'_>>) -> Error {
 }
 
 /// What a sign-in gives of the second factor.
+#[derive(Clone, Copy)]
 enum Proof<'a> {
     /// A code, if any.
     Code(Option<&'a str>),
