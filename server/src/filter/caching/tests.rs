@@ -240,7 +240,16 @@ async fn head_is_refused_where_get_changes_something() {
             || path.starts_with("/find_ids/")
             || (path.starts_with("/get_") && !leaves);
         let reads = reads
-            || ["/", "/events", "/healthz", "/readyz", "/openapi.json", "/verify_audit"].contains(&&*path)
+            || [
+                "/",
+                "/events",
+                "/healthz",
+                "/readyz",
+                "/openapi.json",
+                "/verify_audit",
+                "/begin_passkey_sign_in",
+            ]
+            .contains(&&*path)
             || path.starts_with("/docs")
             || path.starts_with("/account/")
             || path.starts_with("/reports");
