@@ -44,6 +44,7 @@ const ARGUMENTS: &[(&str, &str, Kind)] = &[
     ("member reset-otp", "id", Kind::Member),
     ("member otp", "id", Kind::Member),
     ("member remove-passkey", "id", Kind::Passkey),
+    ("member reset-sign-ins", "id", Kind::Member),
     ("member role", "id", Kind::Member),
     ("member role", "scopes", Kind::Scope),
     ("member export", "id", Kind::Member),

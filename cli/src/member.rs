@@ -136,6 +136,9 @@ pub(crate) enum Member {
                       Example: tidings --as ann member link-oidc"
     )]
     LinkOidc(Password),
+    /// Remove the link of the account of the member who is acting to a single sign-on
+    #[command(after_help = "Example: tidings --as ann member unlink-oidc")]
+    UnlinkOidc(Password),
     /// List the passkeys of the member who is acting
     #[command(after_help = "Example: tidings --as ann member passkeys")]
     Passkeys,
@@ -163,6 +166,12 @@ pub(crate) enum Member {
     /// Disable the second factor of a member who has lost it
     #[command(after_help = "Example: tidings member reset-otp ann")]
     ResetOtp {
+        /// The member
+        id: String,
+    },
+    /// Remove the passkeys and the single sign-on of a member, and sign the member out everywhere
+    #[command(after_help = "Example: tidings member reset-sign-ins ann")]
+    ResetSignIns {
         /// The member
         id: String,
     },
@@ -295,6 +304,7 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
         Member::ConfirmEmail(code) => email::confirm(session, code),
         Member::SignInOidc(options) => oidc::sign_in(session, options),
         Member::LinkOidc(source) => oidc::link(session, source),
+        Member::UnlinkOidc(password) => oidc::unlink(session, password),
         Member::Passkeys => passkeys::list(session),
         Member::RemovePasskey { id } => passkeys::remove(session, id),
         Member::Sessions { id } => sessions::list(session, id),
@@ -303,6 +313,11 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
             let reset = member::ResetOtp { user_id: id.clone() };
             service.call(reset).map_err(|error| unknown(error, "member", id))?;
             out.answer(&(), |page| page.line(format!("{id} signs in with the password alone.")))
+        }
+        Member::ResetSignIns { id } => {
+            let reset = member::ResetSignIns { user_id: id.clone() };
+            service.call(reset).map_err(|error| unknown(error, "member", id))?;
+            out.answer(&(), |page| page.line(format!("{id} has no passkey and no single sign-on any more.")))
         }
         Member::Otp { id } => {
             let issue = member::IssueOtp { user_id: id.clone() };

@@ -53,7 +53,7 @@ pub use device::{Device, SignInClient};
 pub use email::{ConfirmEmail, EmailAddress, GetEmail, SetEmail};
 pub use invitation::SignUpInvited;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, Members};
-pub use oidc::{LinkOidc, SignInOidc};
+pub use oidc::{LinkOidc, SignInOidc, UnlinkOidc};
 pub use operations::{ChangePassword, SignIn, SignInUp, SignOutAll, SignUp};
 pub use otp::{
     BeginOtp, DisableOtp, EnableOtp, EnrolmentCode, GetOtp, OtpSecret, OtpStatus, RecoveryCodes,

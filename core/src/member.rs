@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use crate::account::members::{List, SetPassword};
+pub use crate::account::members::{List, ResetSignIns, SetPassword};
 pub use crate::account::otp::{IssueOtp, ResetOtp};
 pub use crate::account::reset::IssueReset;
 pub use crate::account::role::{GetRole, SetRole};

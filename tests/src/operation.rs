@@ -152,7 +152,7 @@ fn body(name: &str) -> &'static str {
         "reset_pw" => {
             r#"{"code": "0000-0000-0000-0000", "new_pw": "correct horse", "new_pw_check": "correct horse"}"#
         }
-        "begin_otp" | "begin_passkey" => r#"{"pw": "correct horse"}"#,
+        "begin_otp" | "begin_passkey" | "unlink_oidc" => r#"{"pw": "correct horse"}"#,
         "enable_otp" => r#"{"otp": "12345"}"#,
         "disable_otp" | "renew_recovery_codes" => r#"{"pw": "correct horse", "otp": "12345"}"#,
         "change_nickname" | "change_member_nickname" => r#"{"new_nickname": "Nick"}"#,

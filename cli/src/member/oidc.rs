@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_core::account::{LinkOidc, SignInOidc};
+use tidings_core::account::{LinkOidc, SignInOidc, UnlinkOidc};
 
 use crate::failure::Failure;
 use crate::password::{self, Password};
@@ -29,4 +29,10 @@ pub(crate) fn link(session: &Session, source: &Password) -> Result<ExitCode, Fai
     let [code, pw] = password::code_and_present(source)?.map(|text| text.as_str().to_owned());
     session.service.call(LinkOidc { code, pw })?;
     session.out.answer(&(), |page| page.line("The account is linked."))
+}
+
+pub(crate) fn unlink(session: &Session, source: &Password) -> Result<ExitCode, Failure> {
+    let pw = password::present(source)?.to_string();
+    session.service.call(UnlinkOidc { pw })?;
+    session.out.answer(&(), |page| page.line("The account is not linked any more."))
 }

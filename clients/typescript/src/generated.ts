@@ -334,12 +334,35 @@ export interface paths {
         readonly put?: never;
         /**
          * Link the account of the member to the person of a single sign-on, who then signs in to it
-         * @description An account is linked to one person at most; another link replaces it. `result` is `success`; or `incorrect pw`; or `incorrect code`
-         *     when the code is wrong, was used before or has expired, or the person has an account already.
+         * @description The account must be the one with the person's address or id. It is linked to one person at most; another link replaces it.
+         *     `result` is `success`; or `incorrect pw`; or `incorrect code` when the code is wrong, was used before or has expired, is about
+         *     another account, or the person has an account already.
          *
          *     For members.
          */
         readonly post: operations["link_oidc"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/unlink_oidc": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Remove the link of the member's account to the person of a single sign-on
+         * @description The person does not sign in to the account any more. `result` is `success`; or `incorrect pw`.
+         *
+         *     For members.
+         */
+        readonly post: operations["unlink_oidc"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1086,6 +1109,29 @@ export interface paths {
          *     For administrators.
          */
         readonly get: operations["reset_member_otp"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/reset_member_sign_ins/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Remove the passkeys and the single sign-on of a member, and sign the member out everywhere
+         * @description For an account of which somebody else may have got hold: a new password alone leaves these. The member signs in with the password,
+         *     and adds them again. Only administrators do this: no API key and no role allows it.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["reset_member_sign_ins"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -5070,6 +5116,29 @@ export interface components {
             /**
              * @description What was wrong, or what to do, for people.
              * @example a password has 8 to 128 characters
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example pw
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `unlink_oidc` that have status 200. */
+        readonly Failure_unlink_oidc: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "incorrect pw";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "wrong_password";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example this is not the member's password
              */
             readonly message: string;
             /**
@@ -9408,6 +9477,13 @@ export interface components {
              */
             readonly error: number;
         };
+        readonly UnlinkOidcFields: {
+            /**
+             * @description The current password.
+             * @example a long sentence
+             */
+            readonly pw: string;
+        };
         /** @description The body has another content type. */
         readonly UnsupportedMediaType: {
             /**
@@ -10423,6 +10499,41 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_link_oidc"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly unlink_oidc: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["UnlinkOidcFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["UnlinkOidcFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_unlink_oidc"];
                 };
             };
             readonly 400: components["responses"]["BadRequest"];
@@ -11544,6 +11655,39 @@ export interface operations {
         };
     };
     readonly reset_member_otp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly reset_member_sign_ins: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;

@@ -89,6 +89,11 @@ export abstract class Operations {
         return this.call("linkOidc", input, options);
     }
 
+    /** Remove the link of the member's account to the person of a single sign-on. For members. `POST /unlink_oidc` */
+    unlinkOidc(input: Input<"unlinkOidc">, options?: CallOptions): Answer<"unlinkOidc"> {
+        return this.call("unlinkOidc", input, options);
+    }
+
     /** Begin to add a passkey to the account of the member. For members. `POST /begin_passkey` */
     beginPasskey(input: Input<"beginPasskey">, options?: CallOptions): Answer<"beginPasskey"> {
         return this.call("beginPasskey", input, options);
@@ -257,6 +262,11 @@ export abstract class Operations {
     /** Disable the second factor of a member who has lost it. For administrators. `GET /reset_member_otp/{user_id}` */
     resetMemberOtp(input: Input<"resetMemberOtp">, options?: CallOptions): Answer<"resetMemberOtp"> {
         return this.call("resetMemberOtp", input, options);
+    }
+
+    /** Remove the passkeys and the single sign-on of a member, and sign the member out everywhere. For administrators. `GET /reset_member_sign_ins/{user_id}` */
+    resetMemberSignIns(input: Input<"resetMemberSignIns">, options?: CallOptions): Answer<"resetMemberSignIns"> {
+        return this.call("resetMemberSignIns", input, options);
     }
 
     /** Issue a code with which a member sets up a second factor where administrators need one. For administrators. `GET /issue_member_otp/{user_id}` */

@@ -73,6 +73,13 @@ export function administration(world: () => World) {
             await boss.removeInvitation({ invitation_obi: _id });
             assert.ok((await boss.getInvitations()).invitations.every((invitation) => invitation._id !== _id));
         },
+        async resetMemberSignIns() {
+            const { server, boss, ann } = world();
+            const client = await server.member("rita");
+            await boss.resetMemberSignIns({ user_id: "rita" });
+            assert.equal((await attempt(client.getEmail())).result, "bad token");
+            assert.equal((await attempt(ann.resetMemberSignIns({ user_id: "rita" }))).result, "Not admin");
+        },
         async getMemberRole() {
             const { boss, ann } = world();
             assert.deepEqual((await boss.getMemberRole({ user_id: "ann" })).scopes, []);

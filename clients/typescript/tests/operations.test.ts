@@ -140,6 +140,10 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         assert.equal((await attempt(ann.linkOidc({ code, pw: PASSWORD }))).result, "incorrect code");
         assert.equal((await attempt(ann.linkOidc({ code, pw: "wrong" }))).result, "incorrect pw");
     },
+    async unlinkOidc() {
+        await ann.unlinkOidc({ pw: PASSWORD });
+        assert.equal((await attempt(ann.unlinkOidc({ pw: "wrong" }))).result, "incorrect pw");
+    },
     // A browser does the rest, in passkey.test.ts.
     async beginPasskey() {
         const { options } = await ann.beginPasskey({ pw: PASSWORD });

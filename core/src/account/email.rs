@@ -30,8 +30,8 @@ mod sql;
 #[cfg(test)]
 mod tests;
 
+pub(super) use sql::owner;
 pub(crate) use sql::{addresses, confirmed, id, import, reachable};
-pub(super) use sql::{owner, password};
 
 const GROUP: &str = "account";
 
@@ -136,7 +136,8 @@ impl ForClient for SetEmail {
                 return Err(Error::TooManyRequests { retry_after_s: 3_600 });
             }
             sql::propose(tx, member.key, address.as_str())?;
-            Ok(outbox.append(tx, mail, Kind::Confirm, To::Member(member.key), now)?)
+            outbox.append(tx, mail, Kind::Confirm, To::Member(member.key), now)?;
+            Ok(())
         })?;
         succeeded(attempt);
         Ok(())
@@ -273,7 +274,8 @@ impl Note {
     pub(crate) fn send(self, tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
         match sql::confirmed(tx, member)? {
             Some(address) => {
-                self.outbox.append(tx, self.mail, self.kind, To::Address(member, &address), self.at)
+                let to = To::Address(member, &address);
+                self.outbox.append(tx, self.mail, self.kind, to, self.at).map(drop)
             }
             None => Ok(()),
         }

@@ -203,8 +203,10 @@ impl Operation for Add {
             let (id, scopes) = (id.to_string(), draft.scopes.stored());
             sql::insert(tx, &admin, &id, &hash, draft, now)?;
             admin.record(tx, Entry::new(Action::InvitationAdd).on(&id).change(None, scopes.as_deref()))?;
-            if let Some(email) = &draft.email {
-                outbox.append(tx, mail, Kind::Invite, To::Invited(email.as_str(), &id), now)?;
+            if let Some(email) = &draft.email
+                && !outbox.append(tx, mail, Kind::Invite, To::Invited(email.as_str(), &id), now)?
+            {
+                return Err(Error::Overloaded);
             }
             Ok(draft.expires)
         })?;

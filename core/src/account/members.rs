@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Caller, check_new_password, email, find, fold, revoke_tokens};
+use super::{Caller, check_new_password, email, find, fold, oidc, passkey, revoke_tokens};
 
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry};
@@ -173,6 +173,37 @@ impl Operation for List {
             let mut members = sql::list(tx, &admin, self.search.as_deref(), only, &after, limit + 1)?;
             let next = answer::cut(&mut members, limit).map(|member| member.user_id.clone());
             Ok(Members { members, next })
+        })
+    }
+}
+
+/// Remove the passkeys and the single sign-on of a member, and sign the member out everywhere
+///
+/// For an account of which somebody else may have got hold: a new password alone leaves these. The member signs in with the password,
+/// and adds them again. Only administrators do this: no API key and no role allows it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ResetSignIns {
+    /// The id of the member
+    #[schema(min_length = 1, examples("ann"))]
+    pub user_id: String,
+}
+
+impl Operation for ResetSignIns {
+    type Answer = ();
+    const SPEC: Spec = Spec::get("admin", "/reset_member_sign_ins/{user_id}", Access::Persons)
+        .writes()
+        .or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let (identity, note) = (caller.identify(tidings), email::Note::new(tidings, Kind::SignInChanged));
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.administrator(tx)?;
+            let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+            passkey::remove_all(tx, member.key)?;
+            oidc::unlink(tx, member.key)?;
+            revoke_tokens(tx, member.key)?;
+            note.send(tx, member.key)?;
+            Ok(admin.record(tx, Entry::new(Action::MemberSignInsReset).on_member(member.key))?)
         })
     }
 }

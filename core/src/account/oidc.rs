@@ -37,9 +37,10 @@ mod tests;
 
 use flow::Flow;
 pub(crate) use issuer::{Issuer, check};
-pub use operations::{LinkOidc, SignInOidc};
+pub use operations::{LinkOidc, SignInOidc, UnlinkOidc};
 use person::Person;
 pub(crate) use sql::linked;
+pub(super) use sql::unlink;
 
 /// The path at which a browser begins to sign in.
 pub const PATH: &str = "/sign_in_oidc";
@@ -55,6 +56,7 @@ const STATE_MAX: usize = 500;
 /// The names of claims that have a meaning of their own.
 const SUBJECT: &str = "sub";
 const EMAIL: &str = "email";
+const EMAIL_VERIFIED: &str = "email_verified";
 
 /// The errors that the page of an app gets, those of RFC 6749 section 4.1.2.1.
 const ACCESS_DENIED: &str = "access_denied";
@@ -64,6 +66,11 @@ const SERVER_ERROR: &str = "server_error";
 const UNAVAILABLE: Denied = Denied {
     error: "temporarily_unavailable",
     description: "the issuer does not answer: try again later, or sign in with a password",
+};
+
+const UNVERIFIED: Denied = Denied {
+    error: ACCESS_DENIED,
+    description: "there is an account with this id, and the issuer has not verified an address of this person",
 };
 
 const OFF: Problem =
@@ -178,7 +185,7 @@ fn admit(tidings: &Tidings, flow: &Flow, person: &Person) -> Result<Result<Strin
     let (now, code) = (tidings.now(), otp::random_code());
     let issuer = tidings.config().oidc.issuer.as_ref().map(|issuer| issuer.0.as_str()).unwrap_or_default();
     let has_account = tidings.store().read::<_, Error>(|tx| {
-        Ok(sql::member(tx, &identity(issuer, person))?.is_some() || is_taken(tx, person)?)
+        Ok(sql::member(tx, &identity(issuer, person))?.is_some() || taken(tx, person)?.is_some())
     })?;
     let new = if has_account {
         None
@@ -197,23 +204,21 @@ fn admit(tidings: &Tidings, flow: &Flow, person: &Person) -> Result<Result<Strin
                 return Ok(Err(Denied::new(INVALID, "this sign-in has ended already: begin again")));
             }
             let person_at = identity(&issuer, &person);
-            let member = match (sql::member(tx, &person_at)?, &new) {
-                (Some(member), _) => {
-                    session::set_verified(tx, member, &person.name, &person.major)?;
-                    Some(member)
-                }
-                (None, _) if is_taken(tx, &person)? => None,
-                (None, Some(new)) => Some(join(tx, new, &person_at, &person, now)?),
+            let (member, is_linked) = match (sql::member(tx, &person_at)?, taken(tx, &person)?, &new) {
+                (Some(member), ..) => (member, true),
+                (None, Some(_), _) if person.email.is_none() => return Ok(Err(UNVERIFIED)),
+                (None, Some(member), _) => (member, false),
+                (None, None, Some(new)) => (join(tx, new, &person_at, &person, now)?, true),
                 // The member with the same id or address was removed a moment ago.
-                (None, None) => return Ok(Err(UNAVAILABLE)),
+                (None, None, None) => return Ok(Err(UNAVAILABLE)),
             };
-            if member.is_none() && person.email.is_none() {
-                let why = "there is an account with this id, and the issuer has not verified an address of this person";
-                return Ok(Err(Denied::new(ACCESS_DENIED, why)));
+            if is_linked {
+                sql::name(tx, member, &person.name, &person.major)?;
             }
-            let expires = now + if member.is_some() { CODE_MS } else { LINK_MS };
-            let returned =
-                sql::Returned { state: &state, code: &hash, person: person_at, member, expires, kept: kept.max(expires) };
+            let expires = now + if is_linked { CODE_MS } else { LINK_MS };
+            let kept = kept.max(expires);
+            let (state, code) = (&state, &hash);
+            let returned = sql::Returned { state, code, person: person_at, member, is_linked, expires, kept };
             sql::insert(tx, &returned)?;
             Ok::<_, Error>(Ok(()))
         }
@@ -225,17 +230,14 @@ fn identity<'a>(issuer: &'a str, person: &'a Person) -> sql::Identity<'a> {
     sql::Identity { issuer, subject: &person.subject }
 }
 
-/// Returns whether another member has the id or the address of a person.
-fn is_taken(tx: &mut dyn Tx, person: &Person) -> Result<bool, StoreError> {
-    if let Some(id) = &person.id
-        && find(tx, id)?.is_some()
-    {
-        return Ok(true);
+/// Returns the member who has the address or the id of a person.
+fn taken(tx: &mut dyn Tx, person: &Person) -> Result<Option<MemberKey>, StoreError> {
+    let owner = person.email.as_ref().map(|email| email::owner(tx, &email.folded())).transpose()?.flatten();
+    if owner.is_some() {
+        return Ok(owner);
     }
-    match &person.email {
-        Some(email) => Ok(email::owner(tx, &email.folded())?.is_some()),
-        None => Ok(false),
-    }
+    let found = person.id.as_ref().map(|id| find(tx, id)).transpose()?.flatten();
+    Ok(found.map(|member| member.key))
 }
 
 /// Returns the member that a person becomes. Nobody knows the password: with an address, the member may choose one.
@@ -259,13 +261,7 @@ fn new_member(tidings: &Tidings, person: &Person) -> Result<Result<New, Denied>>
     }
     let nickname = cut_nickname(config, &person.name, &id);
     let password = tidings.hasher().hash(&hex(&random::<32>()))?;
-    Ok(Ok(New {
-        id,
-        nickname,
-        password,
-        verified: Some((person.name.clone(), person.major.clone())),
-        email: None,
-    }))
+    Ok(Ok(New { id, nickname, password, verified: None, email: None }))
 }
 
 /// Inserts the member that a person becomes.

@@ -37,8 +37,8 @@ pub use enrolment::EnrolmentCode;
 pub use enrolment::IssueOtp;
 pub(super) use enrolment::sql::remove_everybodys;
 pub use operations::{BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes};
-use proof::{Confirmed, confirm};
-pub(super) use proof::{Proven, prove};
+use proof::Confirmed;
+pub(super) use proof::{Proven, confirm, prove};
 
 /// The number of recovery codes of a member.
 const RECOVERY_CODES: usize = 10;

@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use webauthn_rp::bin::Encode as _;
 
-use super::Caller;
+use super::{Caller, email};
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::base::config::Passkeys;
+use crate::mail::outbox::Kind;
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec};
@@ -31,6 +32,7 @@ mod tests;
 pub use register::{AddPasskey, AddedPasskey, BeginPasskey};
 pub use sign_in::{BeginPasskeySignIn, SignInPasskey};
 pub(crate) use sql::list;
+pub(super) use sql::remove_all;
 
 const GROUP: &str = "account";
 
@@ -120,12 +122,13 @@ impl Operation for RemovePasskey {
         Spec::get(GROUP, "/remove_passkey/{passkey_obi}", Access::Members).writes().or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
+        let (identity, note) = (caller.identify(tidings), email::Note::new(tidings, Kind::SignInChanged));
         tidings.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             if !sql::remove(tx, member.key, &self.passkey_obi)? {
                 return Err(Error::NotFound);
             }
+            note.send(tx, member.key)?;
             Ok(identity.record_own(tx, &member, Entry::new(Action::MemberPasskeyRemove))?)
         })
     }

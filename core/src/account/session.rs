@@ -30,7 +30,7 @@ mod tests;
 use sign_up::insert;
 pub(crate) use sign_up::sign_up_admin;
 pub(super) use sign_up::{New, insert_member, sign_up_with};
-pub(super) use sql::{set_password, set_verified};
+pub(super) use sql::set_password;
 
 /// The answer of the operations that sign a member in.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -322,6 +322,7 @@ struct Credentials {
     password: String,
     generation: i64,
     blacklisted: bool,
+    /// Whether the university has verified the member.
     verified: bool,
     admin: bool,
     /// Whether the member has enabled the second factor.
@@ -333,7 +334,8 @@ mod sql {
     use crate::store::Topic;
 
     pub(super) fn credentials(tx: &mut dyn Tx, folded: &str) -> Result<Option<Credentials>, StoreError> {
-        let sql = "SELECT key, id, password, generation, blacklisted IS NOT NULL, name IS NOT NULL,
+        let sql = "SELECT key, id, password, generation, blacklisted IS NOT NULL,
+                   name IS NOT NULL AND NOT EXISTS (SELECT 1 FROM oidc_identity WHERE member = key AND names = 1),
                    admin IS NOT NULL,
                    EXISTS (SELECT 1 FROM second_factor WHERE member = key AND enabled IS NOT NULL)
                    FROM member WHERE folded = $1";
@@ -361,7 +363,7 @@ mod sql {
         tx.run(sql, &[key.into(), generation.into(), password.into()])
     }
 
-    pub(in crate::account) fn set_verified(
+    pub(super) fn set_verified(
         tx: &mut dyn Tx,
         key: MemberKey,
         name: &str,
@@ -369,6 +371,8 @@ mod sql {
     ) -> Result<(), StoreError> {
         let sql = "UPDATE member SET name = $2, major = $3 WHERE key = $1";
         tx.run(sql, &[key.into(), name.into(), major.into()])?;
+        // From now on the university names the member, and no issuer does.
+        tx.run("UPDATE oidc_identity SET names = 0 WHERE member = $1", &[key.into()])?;
         tx.touch(Topic::Members);
         Ok(())
     }

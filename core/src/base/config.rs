@@ -170,11 +170,14 @@ impl Config {
         let of_http = &self.http_verifier;
         let because = |setting, because| WithoutEffect { setting, because };
         [
-            (sign_up == Registration::Roster && verifier == Verifier::None).then(|| {
-                because("sign-up", "it is roster, and the verifier is none: nobody can become a member")
-            }),
-            (sign_up != Registration::Open && verifier == Verifier::Http && of_http.school_ids.is_some())
-                .then(|| because("school-ids", "nobody may choose an id, because sign-up is not open")),
+            (sign_up == Registration::Roster && verifier == Verifier::None && !self.oidc.is_on()).then(
+                || because("sign-up", "it is roster, and the verifier is none: nobody can become a member"),
+            ),
+            (sign_up != Registration::Open
+                && verifier == Verifier::Http
+                && of_http.school_ids.is_some()
+                && !self.oidc.is_on())
+            .then(|| because("school-ids", "nobody may choose an id, because sign-up is not open")),
         ]
         .into_iter()
         .flatten()
@@ -194,10 +197,10 @@ pub struct WithoutEffect {
 /// Who becomes a member without an administrator. The operator, administrators and imports always make members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Registration {
-    /// Everyone, by `sign_up`, and members of the university, by `sign_in_up`.
+    /// Everyone, by `sign_up`, members of the university, by `sign_in_up`, and people of the issuer of single sign-on.
     #[default]
     Open,
-    /// Only members of the university, by `sign_in_up`.
+    /// Only members of the university, by `sign_in_up`, and people of the issuer of single sign-on.
     Roster,
     /// Nobody.
     Closed,

@@ -114,7 +114,7 @@ impl Outbox {
         self.is_on
     }
 
-    /// Appends a mail, unless the same one waits already, or too many do.
+    /// Appends a mail, unless the same one waits already, or too many do; returns whether it was appended.
     pub(crate) fn append(
         self,
         tx: &mut dyn Tx,
@@ -122,9 +122,9 @@ impl Outbox {
         kind: Kind,
         to: To<'_>,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         if !self.is_on {
-            return Ok(());
+            return Ok(false);
         }
         let (member, address, asked) = match to {
             To::Member(member) => (Some(member), None, None),
@@ -150,9 +150,9 @@ impl Outbox {
             now.into(),
             PENDING_MAX.into(),
         ];
-        tx.run(sql, &args)?;
+        let is_appended = tx.run(sql, &args)? > 0;
         tx.touch(Topic::Mail);
-        Ok(())
+        Ok(is_appended)
     }
 }
 

@@ -170,7 +170,7 @@ fn the_account_has_names_and_dates_and_no_secret() {
         tx.run("INSERT INTO recovery_code (member, hash) SELECT key, 'hashofacode' FROM member", &[])?;
         let sql = "INSERT INTO member_email (member, address, folded, link) SELECT key, 'ann@example.org', 'ann@example.org', 'hashofacode' FROM member";
         tx.run(sql, &[])?;
-        let sql = "INSERT INTO oidc_identity (member, issuer, subject, date) SELECT key, 'https://login.example', '7f3', $1 FROM member";
+        let sql = "INSERT INTO oidc_identity (member, issuer, subject, date, names) SELECT key, 'https://login.example', '7f3', $1, 0 FROM member";
         tx.run(sql, &[NOW.into()])
     };
     service.store().write::<_, StoreError>(Isolation::Alone, set).unwrap();

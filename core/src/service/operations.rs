@@ -35,6 +35,7 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<account::ConfirmEmail>();
     visitor.visit::<account::SignInOidc>();
     visitor.visit::<account::LinkOidc>();
+    visitor.visit::<account::UnlinkOidc>();
     visitor.visit::<account::BeginPasskey>();
     visitor.visit::<account::AddPasskey>();
     visitor.visit::<account::GetPasskeys>();
@@ -69,6 +70,7 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<member::GetRole>();
     visitor.visit::<member::SetRole>();
     visitor.visit::<member::ResetOtp>();
+    visitor.visit::<member::ResetSignIns>();
     visitor.visit::<member::IssueOtp>();
     visitor.visit::<member::ListRoster>();
     visitor.stream::<member_import::ImportMembers>();

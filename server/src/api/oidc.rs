@@ -3,7 +3,7 @@
 use http::header::{COOKIE, SET_COOKIE};
 use http::{HeaderValue, Method};
 use tidings_core::account::oidc::{self, PATH, RETURN_PATH, Redirect};
-use tidings_core::account::{LinkOidc, SignInOidc};
+use tidings_core::account::{LinkOidc, SignInOidc, UnlinkOidc};
 use tidings_core::error::Error;
 
 use super::account::run;
@@ -17,6 +17,7 @@ pub(crate) fn handlers() -> Vec<Route> {
         Route::raw(Method::GET, RETURN_PATH, finish).unrecorded(),
         Route::of::<SignInOidc>().answered_by(run::<SignInOidc>),
         Route::of::<LinkOidc>().answered_by(run::<LinkOidc>),
+        Route::of::<UnlinkOidc>().answered_by(run::<UnlinkOidc>),
     ]
 }
 

@@ -11,12 +11,12 @@ pub(crate) fn id(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<String>, S
 }
 
 /// The hash of a member's password, with their id.
-pub(in crate::account) struct Stored {
-    pub(in crate::account) id: String,
-    pub(in crate::account) password: String,
+pub(super) struct Stored {
+    pub(super) id: String,
+    pub(super) password: String,
 }
 
-pub(in crate::account) fn password(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Stored>, StoreError> {
+pub(super) fn password(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Stored>, StoreError> {
     let row = tx.row("SELECT id, password FROM member WHERE key = $1", &[member.into()])?;
     row.map(|mut row| Ok(Stored { id: row.take(0)?, password: row.take(1)? })).transpose()
 }

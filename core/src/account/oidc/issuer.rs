@@ -1,7 +1,7 @@
 //! The issuer: what it says about itself, and its answers about a person.
 
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -24,7 +24,9 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::flow::Flow;
-use super::{ACCESS_DENIED, Denied, EMAIL, INVALID, RETURN_PATH, SERVER_ERROR, SUBJECT, UNAVAILABLE};
+use super::{
+    ACCESS_DENIED, Denied, EMAIL, EMAIL_VERIFIED, INVALID, RETURN_PATH, SERVER_ERROR, SUBJECT, UNAVAILABLE,
+};
 use crate::base::clock::{Clock, HOUR_MS, SECOND_MS, Timestamp};
 use crate::base::config::{Config, Invalid, Oidc};
 use crate::base::text_file;
@@ -32,8 +34,8 @@ use crate::record::error::{Error, Result};
 use crate::record::outgoing;
 
 /// The time limit of a request to the issuer, and of its parts.
-const WHOLE: Duration = Duration::from_secs(10);
-const STEP: Duration = Duration::from_secs(5);
+const WHOLE: Duration = Duration::from_secs(5);
+const STEP: Duration = Duration::from_secs(3);
 /// The maximum number of bytes that are read from an answer.
 const ANSWER_MAX: u64 = 1 << 20;
 /// The time for which what the issuer says about itself is kept.
@@ -119,6 +121,8 @@ pub(crate) struct Issuer {
     clock: Clock,
     transport: Box<dyn Transport>,
     known: Mutex<Known>,
+    /// Held while the issuer is asked what it offers.
+    turn: Mutex<()>,
 }
 
 /// What is known about an issuer.
@@ -143,6 +147,8 @@ impl Issuer {
             .timeout_global(Some(WHOLE))
             .timeout_connect(Some(STEP))
             .timeout_recv_response(Some(STEP))
+            // An issuer on this machine may be without encryption; whatever it names elsewhere may not.
+            .https_only(config.oidc.issuer.as_ref().is_some_and(|issuer| issuer.0.starts_with("https://")))
             .user_agent(outgoing::USER_AGENT);
         let agent = outgoing::agent(agent, true, config.oidc.ca.as_deref(), "oidc-ca")?;
         Self::new(config, clock, Box::new(Http(agent)))
@@ -168,10 +174,11 @@ impl Issuer {
             secret: secret(oidc)?,
             returns,
             scopes: oidc.scopes.iter().cloned().map(Scope::new).collect(),
-            wanted: wanted.chain([EMAIL.to_owned()]).collect(),
+            wanted: wanted.chain([EMAIL, EMAIL_VERIFIED].map(str::to_owned)).collect(),
             clock: clock.clone(),
             transport,
             known: Mutex::default(),
+            turn: Mutex::default(),
         }))
     }
 
@@ -257,6 +264,11 @@ impl Issuer {
             if more.get(SUBJECT) != claims.get(SUBJECT) {
                 return Err(wrong("its further claims are about somebody else"));
             }
+            // An address and whether it is verified belong together.
+            if [EMAIL, EMAIL_VERIFIED].iter().any(|claim| !claims.contains_key(*claim)) {
+                claims.remove(EMAIL);
+                claims.remove(EMAIL_VERIFIED);
+            }
             for (claim, value) in more {
                 claims.entry(claim).or_insert(value);
             }
@@ -310,27 +322,47 @@ impl Issuer {
     /// # Errors
     /// When nothing is known, and the issuer does not answer.
     fn metadata(&self, outdated: Option<&Arc<Metadata>>) -> Result<Arc<Metadata>, Denied> {
-        // What it protects is replaced at once, so it is valid after a panic.
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = self.clock.now();
-        let since = |at: Option<Timestamp>| at.map_or(i64::MAX, |at| (now - at).abs());
         let is_fit =
             |metadata: &Arc<Metadata>| outdated.is_none_or(|outdated| !Arc::ptr_eq(outdated, metadata));
-        if let Some(metadata) = known.metadata.as_ref().filter(|metadata| is_fit(metadata))
-            && since(known.answered) < KEPT_MS
-        {
-            return Ok(Arc::clone(metadata));
+        let since = |at: Option<Timestamp>| at.map_or(i64::MAX, |at| (self.clock.now() - at).abs());
+        let fresh = |known: &Known| {
+            known.metadata.clone().filter(|metadata| is_fit(metadata) && since(known.answered) < KEPT_MS)
+        };
+        if let Some(metadata) = fresh(&self.known()) {
+            return Ok(metadata);
         }
-        if since(known.asked) >= AGAIN_MS {
-            known.asked = Some(now);
-            match self.ask() {
-                Ok(metadata) => (known.metadata, known.answered) = (Some(Arc::new(metadata)), Some(now)),
+        // One asks; the others go on with what is known, and wait only if that is nothing.
+        let known = self.known().metadata.clone().filter(is_fit);
+        let turn = match (self.turn.try_lock(), known) {
+            (Ok(turn), _) => turn,
+            (Err(_), Some(known)) => return Ok(known),
+            (Err(_), None) => self.turn.lock().unwrap_or_else(PoisonError::into_inner),
+        };
+        // Another one may have asked meanwhile.
+        let known = self.known();
+        let (found, is_due) = (fresh(&known), since(known.asked) >= AGAIN_MS);
+        drop(known);
+        if let Some(metadata) = found {
+            return Ok(metadata);
+        }
+        if is_due {
+            let answer = self.ask();
+            let mut known = self.known();
+            known.asked = Some(self.clock.now());
+            match answer {
+                Ok(metadata) => (known.metadata, known.answered) = (Some(Arc::new(metadata)), known.asked),
                 Err(error) => {
                     tracing::warn!(%error, issuer = self.url.as_str(), "the issuer did not say what it offers");
                 }
             }
         }
-        known.metadata.clone().ok_or(UNAVAILABLE)
+        drop(turn);
+        self.known().metadata.clone().ok_or(UNAVAILABLE)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // What it protects is replaced at once, so it is valid after a panic.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

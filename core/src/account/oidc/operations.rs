@@ -6,7 +6,6 @@ use utoipa::ToSchema;
 use super::sql;
 use crate::Tidings;
 use crate::account::attempt::{ForClient, begin, failed, succeeded};
-use crate::account::password::Check;
 use crate::account::session::{AccessToken, Identified, sign_in_identified};
 use crate::account::{Caller, SignInClient, email, otp};
 use crate::audit::trail::{Action, Entry};
@@ -63,8 +62,10 @@ impl ForClient for SignInOidc {
         let Some(pending) = tidings.store().read(|tx| sql::pending(tx, &hash, now))? else {
             return Err(failed(attempt, Outcome::IncorrectCode));
         };
-        let Some(member) = pending.member else { return Err(Outcome::AlreadyId.because(NOT_LINKED)) };
-        let identified = Identified { member, is_both_factors: false };
+        if !pending.is_linked {
+            return Err(Outcome::AlreadyId.because(NOT_LINKED));
+        }
+        let identified = Identified { member: pending.member, is_both_factors: false };
         sign_in_identified(tidings, identified, attempt, self.otp.as_deref(), &client, move |tx| {
             if sql::take(tx, &hash, now)? { Ok(()) } else { Err(Outcome::IncorrectCode.into()) }
         })
@@ -73,8 +74,9 @@ impl ForClient for SignInOidc {
 
 /// Link the account of the member to the person of a single sign-on, who then signs in to it
 ///
-/// An account is linked to one person at most; another link replaces it. `result` is `success`; or `incorrect pw`; or `incorrect code`
-/// when the code is wrong, was used before or has expired, or the person has an account already.
+/// The account must be the one with the person's address or id. It is linked to one person at most; another link replaces it.
+/// `result` is `success`; or `incorrect pw`; or `incorrect code` when the code is wrong, was used before or has expired, is about
+/// another account, or the person has an account already.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = LinkOidcFields)]
 pub struct LinkOidc {
@@ -103,18 +105,12 @@ impl Operation for LinkOidc {
 impl ForClient for LinkOidc {
     fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
         let (identity, now, hash) = (caller.identify(tidings), tidings.now(), otp::hash(&self.code));
-        let stored = tidings.store().read(|tx| {
-            let member = identity.member(tx)?;
-            email::password(tx, member.key)?.ok_or(Error::BadToken)
-        })?;
-        let attempt = begin(tidings, Some(&stored.id), client.client)?;
-        if tidings.hasher().check(&self.pw, Some(&stored.password))? == Check::Wrong {
-            return Err(failed(attempt, Outcome::IncorrectPw));
-        }
+        let confirmed = otp::confirm(tidings, &identity, &self.pw, &client)?;
         let note = email::Note::new(tidings, Kind::SignInChanged);
         let is_linked = tidings.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
-            let pending = sql::pending(tx, &hash, now)?.filter(|pending| pending.member.is_none());
+            let is_theirs = |pending: &sql::Pending| !pending.is_linked && pending.member == member.key;
+            let pending = sql::pending(tx, &hash, now)?.filter(is_theirs);
             let Some(pending) = pending else { return Ok(false) };
             let person = sql::Identity { issuer: &pending.issuer, subject: &pending.subject };
             sql::take(tx, &hash, now)?;
@@ -127,9 +123,52 @@ impl ForClient for LinkOidc {
             Ok::<_, Error>(true)
         })?;
         if !is_linked {
-            return Err(failed(attempt, Outcome::IncorrectCode));
+            return Err(failed(confirmed.attempt, Outcome::IncorrectCode));
         }
-        succeeded(attempt);
+        succeeded(confirmed.attempt);
+        Ok(())
+    }
+}
+
+/// Remove the link of the member's account to the person of a single sign-on
+///
+/// The person does not sign in to the account any more. `result` is `success`; or `incorrect pw`.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = UnlinkOidcFields)]
+pub struct UnlinkOidc {
+    /// The current password.
+    #[schema(max_length = 1_000_000, examples("a long sentence"))]
+    pub pw: String,
+}
+
+impl Operation for UnlinkOidc {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::post(GROUP, "/unlink_oidc", Access::Members).works(Work::Password).limited(Rate::General);
+
+    fn documented_refusals(_: &Config) -> Vec<Error> {
+        vec![Outcome::IncorrectPw.into()]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        self.run_for(tidings, caller, SignInClient::default())
+    }
+}
+
+impl ForClient for UnlinkOidc {
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
+        let identity = caller.identify(tidings);
+        let confirmed = otp::confirm(tidings, &identity, &self.pw, &client)?;
+        let note = email::Note::new(tidings, Kind::SignInChanged);
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let member = identity.member(tx)?;
+            if sql::unlink(tx, member.key)? {
+                identity.record_own(tx, &member, Entry::new(Action::MemberUnlink))?;
+                note.send(tx, member.key)?;
+            }
+            Ok::<_, Error>(())
+        })?;
+        succeeded(confirmed.attempt);
         Ok(())
     }
 }

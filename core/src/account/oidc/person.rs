@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::issuer::Claims;
-use super::{ACCESS_DENIED, Denied, EMAIL, SERVER_ERROR, SUBJECT};
+use super::{ACCESS_DENIED, Denied, EMAIL, EMAIL_VERIFIED, SERVER_ERROR, SUBJECT};
 use crate::account::verify::{university_id, university_name};
 use crate::base::config::Oidc;
 use crate::mail::address::Address;
@@ -32,8 +32,8 @@ impl Person {
     pub(super) fn new(oidc: &Oidc, claims: &Claims) -> Result<Self, Denied> {
         let text = |claim: &str| claims.get(claim).and_then(Value::as_str).unwrap_or_default();
         // Some issuers write it as a text.
-        let is_verified = matches!(claims.get("email_verified"), Some(Value::Bool(true)))
-            || text("email_verified") == "true";
+        let is_verified =
+            matches!(claims.get(EMAIL_VERIFIED), Some(Value::Bool(true))) || text(EMAIL_VERIFIED) == "true";
         let email = if is_verified { Address::parse(text(EMAIL)) } else { None };
         let subject = text(SUBJECT);
         if subject.is_empty() || subject.chars().count() > SUBJECT_MAX {

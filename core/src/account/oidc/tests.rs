@@ -14,7 +14,7 @@ use crate::testing::{Service, service_with, sign_in};
 mod issuer;
 
 const PAGE: &str = "https://app.example/signed-in?from=campus";
-const OTHER_PAGE: &str = "campus-app://signed-in";
+const OTHER_PAGE: &str = "https://other.example/in";
 
 struct World {
     service: Service,
@@ -144,8 +144,9 @@ fn an_account_with_the_same_id_is_linked_with_its_password_only() {
     assert_eq!(world.link(&Caller::Guest, &code, "password of ann"), "bad token");
     assert_eq!(world.link(&ann, &code, "another password"), "incorrect pw");
     assert_eq!(world.link(&ann, "0000-0000-0000-0000", "password of ann"), "incorrect code");
+    assert_eq!(world.link(&ben, &code, "password of ben"), "incorrect code", "it is about another account");
     assert_eq!(world.link(&ann, &code, "password of ann"), "success");
-    assert_eq!(world.link(&ben, &code, "password of ben"), "incorrect code", "it works once");
+    assert_eq!(world.link(&ann, &code, "password of ann"), "incorrect code", "it works once");
     let trail = world.service.call(&Caller::Operator, audit::List::default()).unwrap().audit;
     assert_eq!((&*trail[0].action, &*trail[0].actor), ("member.link", "ann"));
     // Now the person is the member, whatever the id, and the password still works.
@@ -251,7 +252,7 @@ fn a_browser_returns_to_permitted_pages_only_with_what_the_app_gave() {
         finish_at(&world.issuer, &world.service, &world.fake.sign_in(&browser.location), &[&browser.cookie]);
     let location = ended.unwrap().location;
     assert!(
-        location.starts_with("campus-app://signed-in?code=") && location.ends_with("&state=a+b%26c%3Dd"),
+        location.starts_with("https://other.example/in?code=") && location.ends_with("&state=a+b%26c%3Dd"),
         "{location}"
     );
     let cookie = begin_at(&world.issuer, &world.service, "").unwrap().cookie;
@@ -433,4 +434,51 @@ fn a_removed_member_leaves_no_link() {
     let links = |tx: &mut dyn Tx| tx.one("SELECT count(*) FROM oidc_identity", &[])?.take::<i64>(0);
     assert_eq!(world.service.store().read(links).unwrap(), 0);
     world.signed_in();
+}
+
+#[test]
+fn a_link_is_removed_by_its_member_or_an_administrator_with_the_name_that_came_with_it() {
+    let world = world();
+    let (ann, unlink) = (world.service.member("ann"), |pw: &str| UnlinkOidc { pw: pw.into() });
+    assert_eq!(world.link(&ann, &world.person(), "password of ann"), "success");
+    world.signed_in();
+    assert_eq!(world.members()[0].user_name, "Ann Lee");
+    assert_eq!(text(world.service.call(&ann, unlink("another"))), "incorrect pw");
+    assert_eq!(text(world.service.call(&ann, unlink("password of ann"))), "success");
+    assert_eq!(
+        (world.exchange(&world.person()).as_str(), &*world.members()[0].user_name),
+        ("already id", "ann")
+    );
+    let ann = Caller::token(sign_in(&world.service, "ann", "password of ann", None).unwrap().access_token);
+    assert_eq!(world.link(&ann, &world.person(), "password of ann"), "success");
+    let reset = crate::member::ResetSignIns { user_id: "ann".into() };
+    assert_eq!(text(world.service.call(&ann, reset.clone())), "Not admin");
+    assert_eq!(text(world.service.call(&Caller::Operator, reset)), "success");
+    assert_eq!(text(world.service.call(&ann, GetEmail {})), "bad token", "signed out");
+    assert_eq!(world.exchange(&world.person()), "already id");
+    let trail = world.service.call(&Caller::Operator, audit::List::default()).unwrap().audit;
+    let actions: Vec<_> = trail.iter().map(|entry| &*entry.action).collect();
+    assert_eq!(actions, ["member.sign_ins_reset", "member.link", "member.unlink", "member.link"]);
+}
+
+#[test]
+fn the_issuer_verifies_nobody_for_the_university_and_overwrites_no_name_of_it() {
+    let roster = "id,name,major,password\nann,Ann of the roster,Physics,of the university\n";
+    let sign_in_up =
+        |world: &World, pw: &str| text(crate::testing::sign_in_up(&world.service, "ann", pw, None));
+    // Somebody got the id at the issuer first.
+    let first = world();
+    first.signed_in();
+    crate::testing::import_roster(&first.service, roster);
+    assert_eq!(sign_in_up(&first, "of the university"), "pw incorrect");
+    // The university came first; the issuer has no major.
+    let second = world();
+    crate::testing::import_roster(&second.service, roster);
+    let token = crate::testing::sign_in_up(&second.service, "ann", "of the university", None).unwrap();
+    let ann = Caller::token(token.access_token);
+    assert_eq!(second.link(&ann, &second.person(), "of the university"), "success");
+    second.signed_in();
+    let member = &second.members()[0];
+    assert_eq!((&*member.user_name, &*member.user_major), ("Ann of the roster", "Physics"));
+    assert_eq!(sign_in_up(&second, "of the university"), "success");
 }

@@ -11,15 +11,15 @@ use crate::record::id::MemberKey;
 use crate::store::{Isolation, Tx};
 
 /// A member whose password was right.
-pub(super) struct Confirmed<'t> {
+pub(in crate::account) struct Confirmed<'t> {
     pub(super) key: MemberKey,
     /// Whether the second factor was enabled.
     pub(super) is_enabled: bool,
-    pub(super) attempt: Option<Attempt<'t>>,
+    pub(in crate::account) attempt: Option<Attempt<'t>>,
 }
 
 /// Checks the caller's password, as a sign-in does.
-pub(super) fn confirm<'t>(
+pub(in crate::account) fn confirm<'t>(
     tidings: &'t Tidings,
     identity: &Identity,
     pw: &str,

@@ -55,6 +55,8 @@ pub(super) fn enable(
 pub(super) fn disable(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
     tx.run("DELETE FROM second_factor WHERE member = $1", &[member.into()])?;
     tx.run("DELETE FROM recovery_code WHERE member = $1", &[member.into()])?;
+    // A passkey replaces the factor whose code it was added with, and no later one.
+    tx.run("UPDATE passkey SET gave_code = 0 WHERE member = $1", &[member.into()])?;
     Ok(())
 }
 

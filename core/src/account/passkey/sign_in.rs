@@ -90,11 +90,14 @@ impl ForClient for SignInPasskey {
             return Err(failed(attempt, wrong()));
         };
         let Used { passkey, challenge, state } = used;
-        let (member, credential) = (passkey.member, passkey.credential);
-        let identified = Identified { member, is_both_factors: passkey.gave_code };
+        let identified = Identified { member: passkey.member, is_both_factors: passkey.gave_code };
         sign_in_identified(tidings, identified, attempt, self.otp.as_deref(), &client, move |tx| {
             end(tx, &challenge, now)?;
-            if sql::used(tx, &credential, &state, now)? { Ok(()) } else { Err(wrong()) }
+            if sql::used(tx, &passkey.credential, [&passkey.state, &state], now)? {
+                Ok(())
+            } else {
+                Err(wrong())
+            }
         })
     }
 }

@@ -100,15 +100,20 @@ pub(super) fn find(tx: &mut dyn Tx, credential: &str) -> Result<Option<Stored>, 
     }))
 }
 
-/// Records a sign-in with a passkey; returns whether it is still there.
+/// Records a sign-in with a passkey; returns whether it is still there, and its device was not used meanwhile.
 pub(super) fn used(
     tx: &mut dyn Tx,
     credential: &str,
-    state: &str,
+    [before, after]: [&str; 2],
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let sql = "UPDATE passkey SET state = $2, used = $3 WHERE credential = $1";
-    Ok(tx.run(sql, &[credential.into(), state.into(), now.into()])? > 0)
+    let sql = "UPDATE passkey SET state = $3, used = $4 WHERE credential = $1 AND state = $2";
+    Ok(tx.run(sql, &[credential.into(), before.into(), after.into(), now.into()])? > 0)
+}
+
+/// Removes all passkeys of a member.
+pub(in crate::account) fn remove_all(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
+    tx.run("DELETE FROM passkey WHERE member = $1", &[member.into()]).map(drop)
 }
 
 /// Records that a ceremony has ended; returns whether it is the first time.

@@ -118,6 +118,22 @@ fn an_answer_works_once_and_for_its_own_ceremony_only() {
 }
 
 #[test]
+fn another_server_ends_what_one_has_begun() {
+    let service = service();
+    let (ann, mut device) = (service.member("ann"), Device::new(1));
+    let begun = begin(&service, &ann, "password of ann", None).unwrap();
+    let (ceremony, credential) = (begun.ceremony.clone(), device.create(&begun));
+    let other = service.beside();
+    other.call(&ann, AddPasskey { ceremony, credential, name: String::new() }).unwrap();
+    let begun = begin_sign_in(&service);
+    let (ceremony, credential) = (begun.ceremony.clone(), device.get(&begun));
+    other
+        .call(&Caller::Guest, SignInPasskey { ceremony, credential: credential.clone(), otp: None })
+        .unwrap();
+    assert_eq!(text(answer(&service, &begun, credential, None)), "incorrect code", "again, elsewhere");
+}
+
+#[test]
 fn pages_elsewhere_unverified_users_copies_and_unknown_devices_are_refused() {
     let service = service();
     let (ann, mut device) = (service.member("ann"), Device::new(1));
@@ -171,6 +187,15 @@ fn a_new_passkey_needs_the_password_and_the_second_factor() {
     assert_eq!(text(sign_in(&service, &mut weak, None)), "otp required");
     assert_eq!(text(sign_in(&service, &mut weak, Some(&codes[2]))), "success");
     assert_eq!(text(sign_in(&service, &mut strong, None)), "success");
+    // It replaces no later factor: somebody else may have added it.
+    service.call(&Caller::Operator, member::ResetOtp { user_id: "ann".into() }).unwrap();
+    let ann = Caller::token(
+        crate::testing::sign_in(&service, "ann", "password of ann", None).unwrap().access_token,
+    );
+    otp::tests::enable(&service, &ann, "ann");
+    assert_eq!(text(sign_in(&service, &mut strong, None)), "otp required");
+    service.call(&Caller::Operator, member::ResetSignIns { user_id: "ann".into() }).unwrap();
+    assert_eq!(text(sign_in(&service, &mut strong, None)), "incorrect code");
 }
 
 #[test]

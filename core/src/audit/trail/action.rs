@@ -98,8 +98,12 @@ actions! {
     MemberResetPassword = "member.reset_password",
     /// A member got another role, or lost it.
     MemberRole = "member.role",
+    /// The passkeys and the single sign-on of a member were removed.
+    MemberSignInsReset = "member.sign_ins_reset",
     /// A member was signed out.
     MemberSignOut = "member.sign_out",
+    /// A member removed the link of their account to a person of single sign-on.
+    MemberUnlink = "member.unlink",
     /// A member is no longer blacklisted.
     MemberUnblacklist = "member.unblacklist",
     /// A draft of a notice was removed.

@@ -1,5 +1,6 @@
 //! The settings of single sign-on.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use url::Url;
@@ -85,12 +86,12 @@ impl Oidc {
         }
         let is_page = |page: &String| {
             Url::parse(page)
-                .is_ok_and(|url| url.fragment().is_none() && !matches!(url.scheme(), "javascript" | "data"))
+                .is_ok_and(|url| url.fragment().is_none() && (url.scheme() == "https" || is_here(&url)))
         };
         if self.pages.iter().all(is_page) {
             Ok(())
         } else {
-            let rule = "each must be the address of a page without a fragment, such as https://app.example/signed-in";
+            let rule = "each must be a page with https:// and without a fragment, such as https://app.example/signed-in";
             Err(Invalid::new(&["oidc-pages"], rule))
         }
     }
@@ -112,13 +113,17 @@ impl FieldType for Issuer {
             matches!(url.scheme(), "https" | "http") && url.has_host() && !has_more
         });
         let url = url.ok_or("must be the address of an issuer, such as https://login.campus.example")?;
-        let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-        let is_loopback = |ip: std::net::IpAddr| ip.is_loopback();
-        let is_here = host == "localhost" || host.parse().is_ok_and(is_loopback);
-        if url.scheme() == "http" && !is_here {
+        if url.scheme() == "http" && !is_here(&url) {
             return Err("people would sign in unencrypted on another machine: write https://".to_owned());
         }
         // As it is written: the issuer names itself so in its tokens.
         Ok(Self(text.clone()))
     }
+}
+
+/// Returns whether an address is one of this machine that begins with `http://`.
+fn is_here(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = |ip: IpAddr| ip.is_loopback();
+    url.scheme() == "http" && (host == "localhost" || host.parse().is_ok_and(is_loopback))
 }

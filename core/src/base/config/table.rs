@@ -211,7 +211,7 @@ const ACCOUNTS: &[Setting<Config>] = &[
         "sign-up",
         Form::Choice(super::Registration::NAMES),
         field!(Config, sign_up),
-        "Who becomes a member without an administrator: everyone, only members of the university, or nobody",
+        "Who becomes a member without an administrator: everyone, only members of the university and people of single sign-on, or nobody",
     ),
     Setting::new(
         "verifier",

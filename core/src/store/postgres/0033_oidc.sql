@@ -4,6 +4,7 @@ CREATE TABLE oidc_identity (
     issuer  text COLLATE "C" NOT NULL,
     subject text COLLATE "C" NOT NULL,  -- the issuer's identifier of the person
     date    bigint NOT NULL,
+    names   bigint NOT NULL,              -- 1 if the name of the member comes from the issuer
     UNIQUE (issuer, subject)
 );
 
@@ -13,7 +14,8 @@ CREATE TABLE oidc_sign_in (
     code    text COLLATE "C" UNIQUE,      -- SHA-256 of the code for the app, hexadecimal; NULL after its use
     issuer  text COLLATE "C" NOT NULL,
     subject text COLLATE "C" NOT NULL,
-    member  bigint,                       -- NULL if the person has to link an account
+    member  bigint NOT NULL,              -- who signs in, or may link their account
+    linked  bigint NOT NULL,              -- 0 if the account has to be linked first
     expires bigint NOT NULL,              -- the code
     kept    bigint NOT NULL               -- until when the flow could come back again
 );

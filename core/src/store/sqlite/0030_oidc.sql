@@ -4,6 +4,7 @@ CREATE TABLE oidc_identity (
     issuer  TEXT NOT NULL,
     subject TEXT NOT NULL,        -- the issuer's identifier of the person
     date    INTEGER NOT NULL,
+    names   INTEGER NOT NULL,     -- 1 if the name of the member comes from the issuer
     UNIQUE (issuer, subject)
 ) STRICT;
 
@@ -13,7 +14,8 @@ CREATE TABLE oidc_sign_in (
     code    TEXT UNIQUE,          -- SHA-256 of the code for the app, hexadecimal; NULL after its use
     issuer  TEXT NOT NULL,
     subject TEXT NOT NULL,
-    member  INTEGER,              -- NULL if the person has to link an account
+    member  INTEGER NOT NULL,     -- who signs in, or may link their account
+    linked  INTEGER NOT NULL,     -- 0 if the account has to be linked first
     expires INTEGER NOT NULL,     -- the code
     kept    INTEGER NOT NULL      -- until when the flow could come back again
 ) STRICT;
