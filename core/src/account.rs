@@ -346,6 +346,7 @@ pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(
     otp::remove_everybodys(tx)?;
     reset::remove_everybodys(tx)?;
     invitation::remove_all(tx)?;
+    oidc::remove_everybodys(tx)?;
     sessions::remove_everybodys(tx)
 }
 

@@ -14,10 +14,9 @@ use serde::{Deserialize, Serialize};
 use url::{Url, form_urlencoded};
 use utoipa::ToSchema;
 
-use super::email;
-use super::otp;
 use super::session::{self, New};
-use super::{cut_nickname, find};
+use super::throttle::Attempt;
+use super::{Client, attempt, cut_nickname, email, find, otp};
 use crate::Tidings;
 use crate::audit::trail::hex;
 use crate::base::clock::{SECOND_MS, Timestamp};
@@ -29,6 +28,7 @@ use crate::store::{Isolation, StoreError, Tx};
 
 mod flow;
 mod issuer;
+mod offer;
 mod operations;
 mod person;
 mod sql;
@@ -40,7 +40,7 @@ pub(crate) use issuer::{Issuer, check};
 pub use operations::{LinkOidc, SignInOidc, UnlinkOidc};
 use person::Person;
 pub(crate) use sql::linked;
-pub(super) use sql::unlink;
+pub(super) use sql::{remove_everybodys, unlink};
 
 /// The path at which a browser begins to sign in.
 pub const PATH: &str = "/sign_in_oidc";
@@ -151,17 +151,30 @@ fn begin_at(issuer: &Issuer, tidings: &Tidings, query: &str) -> Result<Redirect>
 /// Ends what [`begin`] has begun, with the query that the issuer has given the browser and the `Cookie` headers of the browser.
 ///
 /// # Errors
-/// `bad request` when this browser has not begun; an error of the store.
-pub fn finish(tidings: &Tidings, query: &str, cookies: &[&str]) -> Result<Redirect> {
-    finish_at(tidings.issuer().ok_or(Error::BadRequest(OFF))?, tidings, query, cookies)
+/// `bad request` when this browser has not begun; `too many requests` after many failures of the client; an error of the store.
+pub fn finish(tidings: &Tidings, query: &str, cookies: &[&str], client: Option<Client>) -> Result<Redirect> {
+    finish_at(tidings.issuer().ok_or(Error::BadRequest(OFF))?, tidings, query, cookies, client)
 }
 
-fn finish_at(issuer: &Issuer, tidings: &Tidings, query: &str, cookies: &[&str]) -> Result<Redirect> {
+fn finish_at(
+    issuer: &Issuer,
+    tidings: &Tidings,
+    query: &str,
+    cookies: &[&str],
+    client: Option<Client>,
+) -> Result<Redirect> {
     let state = parameter(query, "state").unwrap_or_default();
     let flow = Flow::of_cookies(tidings, cookies, &state).ok_or(Error::BadRequest(UNKNOWN_FLOW))?;
+    // The issuer is asked about each code, so a client that makes codes up waits.
+    let attempt = attempt::begin(tidings, None, client)?;
     let code = match identified(tidings, issuer, &flow, query) {
         Ok(person) => admit(tidings, &flow, &person)?,
-        Err(denied) => Err(denied),
+        Err(denied) => {
+            if denied != UNAVAILABLE {
+                attempt.map(Attempt::failed);
+            }
+            Err(denied)
+        }
     };
     let location = back(&flow, code.as_deref());
     Ok(Redirect { location, cookie: cookie(tidings.config(), &flow::cookie_name(&state), "", 0) })

@@ -32,9 +32,10 @@ async fn finish(call: Call) -> Answer {
     let query = call.query().to_owned();
     let cookies = call.headers().get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let cookies: Vec<String> = cookies.map(str::to_owned).collect();
+    let client = call.sign_in_client().client;
     let finish = move |tidings: &_, _: &_, _| {
         let cookies: Vec<&str> = cookies.iter().map(String::as_str).collect();
-        oidc::finish(tidings, &query, &cookies)
+        oidc::finish(tidings, &query, &cookies, client)
     };
     redirect(call.run_in(|lanes| &lanes.university, finish).await?)
 }

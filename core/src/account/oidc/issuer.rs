@@ -1,33 +1,31 @@
 //! The issuer: what it says about itself, and its answers about a person.
 
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use data_encoding::BASE64URL_NOPAD;
 use openidconnect::core::{
-    CoreAuthDisplay, CoreAuthenticationFlow, CoreClaimName, CoreClaimType, CoreClient, CoreClientAuthMethod,
-    CoreGrantType, CoreIdToken, CoreIdTokenVerifier, CoreJsonWebKey, CoreJweContentEncryptionAlgorithm,
-    CoreJweKeyManagementAlgorithm, CoreJwsSigningAlgorithm, CoreResponseMode, CoreResponseType,
-    CoreSubjectIdentifierType,
+    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdToken, CoreIdTokenVerifier,
+    CoreJwsSigningAlgorithm,
 };
 use openidconnect::{
-    AdditionalProviderMetadata, AuthType, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret,
-    CsrfToken, DiscoveryError, EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse,
-    IssuerUrl, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, ProviderMetadata,
-    RedirectUrl, RequestTokenError, Scope, SignatureVerificationError, TokenResponse as _,
+    AuthType, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken,
+    EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IssuerUrl, Nonce,
+    OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope,
+    SignatureVerificationError, TokenResponse as _,
 };
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::Url;
 use zeroize::Zeroizing;
 
 use super::flow::Flow;
+use super::offer::{self, Metadata, Offer};
 use super::{
     ACCESS_DENIED, Denied, EMAIL, EMAIL_VERIFIED, INVALID, RETURN_PATH, SERVER_ERROR, SUBJECT, UNAVAILABLE,
 };
-use crate::base::clock::{Clock, HOUR_MS, SECOND_MS, Timestamp};
+use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::base::config::{Config, Invalid, Oidc};
 use crate::base::text_file;
 use crate::record::error::{Error, Result};
@@ -38,10 +36,6 @@ const WHOLE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_secs(3);
 /// The maximum number of bytes that are read from an answer.
 const ANSWER_MAX: u64 = 1 << 20;
-/// The time for which what the issuer says about itself is kept.
-const KEPT_MS: i64 = HOUR_MS;
-/// The minimum time between two requests for it, also while the issuer does not answer.
-const AGAIN_MS: i64 = 10 * SECOND_MS;
 /// How much the clocks of the issuer and of this service may differ.
 const SKEW_MS: i64 = 60 * SECOND_MS;
 /// The algorithms of signatures: with keys that the issuer alone has. A token without a signature is never accepted.
@@ -56,31 +50,6 @@ const SIGNATURES: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::EcdsaP384Sha384,
     CoreJwsSigningAlgorithm::EdDsa,
 ];
-
-/// What an issuer says about itself besides what the library reads.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Further {
-    /// Whether it names itself when it sends people back (RFC 9207).
-    #[serde(default)]
-    authorization_response_iss_parameter_supported: bool,
-}
-
-impl AdditionalProviderMetadata for Further {}
-
-type Metadata = ProviderMetadata<
-    Further,
-    CoreAuthDisplay,
-    CoreClientAuthMethod,
-    CoreClaimName,
-    CoreClaimType,
-    CoreGrantType,
-    CoreJweContentEncryptionAlgorithm,
-    CoreJweKeyManagementAlgorithm,
-    CoreJsonWebKey,
-    CoreResponseMode,
-    CoreResponseType,
-    CoreSubjectIdentifierType,
->;
 
 /// A client whose token endpoint may be unknown.
 type SetClient = CoreClient<
@@ -120,18 +89,7 @@ pub(crate) struct Issuer {
     wanted: Vec<String>,
     clock: Clock,
     transport: Box<dyn Transport>,
-    known: Mutex<Known>,
-    /// Held while the issuer is asked what it offers.
-    turn: Mutex<()>,
-}
-
-/// What is known about an issuer.
-#[derive(Default)]
-struct Known {
-    metadata: Option<Arc<Metadata>>,
-    /// The time of the latest request for it, and of the latest answer.
-    asked: Option<Timestamp>,
-    answered: Option<Timestamp>,
+    offer: Offer,
 }
 
 impl Issuer {
@@ -177,20 +135,8 @@ impl Issuer {
             wanted: wanted.chain([EMAIL, EMAIL_VERIFIED].map(str::to_owned)).collect(),
             clock: clock.clone(),
             transport,
-            known: Mutex::default(),
-            turn: Mutex::default(),
+            offer: Offer::default(),
         }))
-    }
-
-    /// Asks the issuer what it offers.
-    ///
-    /// # Errors
-    /// Why it did not answer.
-    fn ask(&self) -> Result<Metadata, String> {
-        Metadata::discover(&self.url, &|request| self.transport.send(request)).map_err(|error| match error {
-            DiscoveryError::Request(failure) => failure.to_string(),
-            error => error.to_string(),
-        })
     }
 
     /// Returns the address at which a person signs in.
@@ -295,6 +241,10 @@ impl Issuer {
         token.claims(&verifier, &Nonce::new(flow.nonce())).map(drop)
     }
 
+    fn metadata(&self, outdated: Option<&Arc<Metadata>>) -> Result<Arc<Metadata>, Denied> {
+        self.offer.get(outdated, &self.clock, || offer::ask(&self.url, &*self.transport))
+    }
+
     /// Returns the further claims about a person.
     fn user_info(&self, endpoint: &str, access_token: &str) -> Result<Claims, Denied> {
         let authorization = Zeroizing::new(format!("Bearer {access_token}"));
@@ -316,54 +266,6 @@ impl Issuer {
             .set_auth_type(if in_body { AuthType::RequestBody } else { AuthType::BasicAuth })
             .set_redirect_uri(self.returns.clone())
     }
-
-    /// Returns what the issuer says about itself: what is known already, unless it is old or it is `outdated`.
-    ///
-    /// # Errors
-    /// When nothing is known, and the issuer does not answer.
-    fn metadata(&self, outdated: Option<&Arc<Metadata>>) -> Result<Arc<Metadata>, Denied> {
-        let is_fit =
-            |metadata: &Arc<Metadata>| outdated.is_none_or(|outdated| !Arc::ptr_eq(outdated, metadata));
-        let since = |at: Option<Timestamp>| at.map_or(i64::MAX, |at| (self.clock.now() - at).abs());
-        let fresh = |known: &Known| {
-            known.metadata.clone().filter(|metadata| is_fit(metadata) && since(known.answered) < KEPT_MS)
-        };
-        if let Some(metadata) = fresh(&self.known()) {
-            return Ok(metadata);
-        }
-        // One asks; the others go on with what is known, and wait only if that is nothing.
-        let known = self.known().metadata.clone().filter(is_fit);
-        let turn = match (self.turn.try_lock(), known) {
-            (Ok(turn), _) => turn,
-            (Err(_), Some(known)) => return Ok(known),
-            (Err(_), None) => self.turn.lock().unwrap_or_else(PoisonError::into_inner),
-        };
-        // Another one may have asked meanwhile.
-        let known = self.known();
-        let (found, is_due) = (fresh(&known), since(known.asked) >= AGAIN_MS);
-        drop(known);
-        if let Some(metadata) = found {
-            return Ok(metadata);
-        }
-        if is_due {
-            let answer = self.ask();
-            let mut known = self.known();
-            known.asked = Some(self.clock.now());
-            match answer {
-                Ok(metadata) => (known.metadata, known.answered) = (Some(Arc::new(metadata)), known.asked),
-                Err(error) => {
-                    tracing::warn!(%error, issuer = self.url.as_str(), "the issuer did not say what it offers");
-                }
-            }
-        }
-        drop(turn);
-        self.known().metadata.clone().ok_or(UNAVAILABLE)
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        // What it protects is replaced at once, so it is valid after a panic.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Checks that the issuer of these settings answers.
@@ -372,7 +274,7 @@ impl Issuer {
 /// Why it does not.
 pub(crate) fn check(config: &Config) -> Result<(), String> {
     match Issuer::from_config(config, &Clock::system()) {
-        Ok(Some(issuer)) => issuer.ask().map(drop),
+        Ok(Some(issuer)) => offer::ask(&issuer.url, &*issuer.transport).map(drop),
         Ok(None) => Ok(()),
         Err(error) => Err(error.message().into_owned()),
     }

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::sql;
 use crate::Tidings;
-use crate::account::attempt::{ForClient, begin, failed, succeeded};
+use crate::account::attempt::{ForClient, begin, failed};
 use crate::account::session::{AccessToken, Identified, sign_in_identified};
 use crate::account::{Caller, SignInClient, email, otp};
 use crate::audit::trail::{Action, Entry};
@@ -123,9 +123,9 @@ impl ForClient for LinkOidc {
             Ok::<_, Error>(true)
         })?;
         if !is_linked {
-            return Err(failed(confirmed.attempt, Outcome::IncorrectCode));
+            return Err(confirmed.failed(Outcome::IncorrectCode));
         }
-        succeeded(confirmed.attempt);
+        confirmed.succeeded();
         Ok(())
     }
 }
@@ -168,7 +168,7 @@ impl ForClient for UnlinkOidc {
             }
             Ok::<_, Error>(())
         })?;
-        succeeded(confirmed.attempt);
+        confirmed.succeeded();
         Ok(())
     }
 }

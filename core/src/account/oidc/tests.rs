@@ -8,6 +8,7 @@ use crate::account::Caller;
 use crate::account::email::GetEmail;
 use crate::account::members::{self, MemberEntry};
 use crate::audit;
+use crate::base::client::Client;
 use crate::base::config::{Issuer as IssuerUrl, Oidc, Secret};
 use crate::testing::{Service, service_with, sign_in};
 
@@ -20,6 +21,7 @@ struct World {
     service: Service,
     issuer: Issuer,
     fake: Fake,
+    client: Option<Client>,
 }
 
 fn world() -> World {
@@ -43,7 +45,7 @@ fn world_with(change: impl FnOnce(&mut Config)) -> World {
     let service = service_with(config);
     let fake = Fake::new(service.clock());
     let issuer = Issuer::new(service.config(), service.clock(), Box::new(fake.clone())).unwrap().unwrap();
-    World { service, issuer, fake }
+    World { service, issuer, fake, client: None }
 }
 
 /// A browser that has begun, with the cookie that it keeps.
@@ -61,8 +63,8 @@ impl World {
     /// Ends what a browser has begun, and returns what the page of the app gets, or the error.
     fn finish(&self, browser: &Browser, query: &str) -> std::result::Result<Vec<(String, String)>, String> {
         let cookies = ["theme=dark", browser.cookie.as_str()];
-        let ended =
-            finish_at(&self.issuer, &self.service, query, &cookies).map_err(|error| error.to_string())?;
+        let ended = finish_at(&self.issuer, &self.service, query, &cookies, self.client)
+            .map_err(|error| error.to_string())?;
         assert!(ended.cookie.contains("=; ") && ended.cookie.contains("Max-Age=0"), "{}", ended.cookie);
         let page = Url::parse(&ended.location).unwrap();
         Ok(page.query_pairs().map(|(key, value)| (key.into_owned(), value.into_owned())).collect())
@@ -248,8 +250,13 @@ fn a_browser_returns_to_permitted_pages_only_with_what_the_app_gave() {
         .append_pair("state", "a b&c=d")
         .finish();
     let browser = world.begin(&query);
-    let ended =
-        finish_at(&world.issuer, &world.service, &world.fake.sign_in(&browser.location), &[&browser.cookie]);
+    let ended = finish_at(
+        &world.issuer,
+        &world.service,
+        &world.fake.sign_in(&browser.location),
+        &[&browser.cookie],
+        None,
+    );
     let location = ended.unwrap().location;
     assert!(
         location.starts_with("https://other.example/in?code=") && location.ends_with("&state=a+b%26c%3Dd"),
@@ -423,7 +430,7 @@ fn claims_that_the_token_lacks_are_asked_for_about_the_same_person() {
 fn there_is_no_single_sign_on_unless_it_is_set_up() {
     let service = crate::testing::service();
     assert_eq!(text(begin(&service, "")), "bad request");
-    assert_eq!(text(finish(&service, "", &[])), "bad request");
+    assert_eq!(text(finish(&service, "", &[], None)), "bad request");
 }
 
 #[test]
@@ -481,4 +488,21 @@ fn the_issuer_verifies_nobody_for_the_university_and_overwrites_no_name_of_it() 
     let member = &second.members()[0];
     assert_eq!((&*member.user_name, &*member.user_major), ("Ann of the roster", "Physics"));
     assert_eq!(sign_in_up(&second, "of the university"), "success");
+}
+
+#[test]
+fn a_client_that_makes_codes_of_the_issuer_up_waits() {
+    let mut world = world();
+    world.client = Some(Client::v4([192, 0, 2, 7].into()));
+    let browser = world.begin("");
+    let state = Url::parse(&browser.location).unwrap();
+    let state = state.query_pairs().find(|(key, _)| key == "state").unwrap().1.into_owned();
+    let query = format!("code=made-up&state={state}&iss={URL}");
+    let refused = (0..100).find(|_| world.finish(&browser, &query).is_err()).expect("it waits");
+    assert!(refused >= 20, "few mistakes are no attack: {refused}");
+    let asked = world.fake.state().asked.len();
+    assert_eq!(world.finish(&browser, &query).unwrap_err(), "too many requests");
+    assert_eq!(world.fake.state().asked.len(), asked, "the issuer is not asked");
+    world.client = None;
+    assert!(world.finish(&browser, &query).is_ok(), "others go on");
 }

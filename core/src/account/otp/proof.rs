@@ -15,7 +15,7 @@ pub(in crate::account) struct Confirmed<'t> {
     pub(super) key: MemberKey,
     /// Whether the second factor was enabled.
     pub(super) is_enabled: bool,
-    pub(in crate::account) attempt: Option<Attempt<'t>>,
+    pub(super) attempt: Option<Attempt<'t>>,
 }
 
 /// Checks the caller's password, as a sign-in does.
@@ -39,6 +39,18 @@ pub(in crate::account) fn confirm<'t>(
 }
 
 impl Confirmed<'_> {
+    /// Ends the attempt of a change that checks no code. A right password does not excuse wrong codes.
+    pub(in crate::account) fn succeeded(self) {
+        if !self.is_enabled {
+            succeeded(self.attempt);
+        }
+    }
+
+    /// Ends the attempt of a change whose own code was wrong.
+    pub(in crate::account) fn failed(self, outcome: Outcome) -> Error {
+        failed(self.attempt, outcome)
+    }
+
     /// Calls `change`, which checks a code if `checks_code`, in one write. A wrong code counts as a failure of the client and of
     /// the account. Only a right code counts as a success: a right password does not excuse wrong codes.
     pub(super) fn check<T: Send + 'static>(

@@ -93,11 +93,7 @@ impl ForClient for SignInPasskey {
         let identified = Identified { member: passkey.member, is_both_factors: passkey.gave_code };
         sign_in_identified(tidings, identified, attempt, self.otp.as_deref(), &client, move |tx| {
             end(tx, &challenge, now)?;
-            if sql::used(tx, &passkey.credential, [&passkey.state, &state], now)? {
-                Ok(())
-            } else {
-                Err(wrong())
-            }
+            if sql::used(tx, &passkey, &state, now)? { Ok(()) } else { Err(wrong()) }
         })
     }
 }

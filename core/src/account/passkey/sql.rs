@@ -100,15 +100,13 @@ pub(super) fn find(tx: &mut dyn Tx, credential: &str) -> Result<Option<Stored>, 
     }))
 }
 
-/// Records a sign-in with a passkey; returns whether it is still there, and its device was not used meanwhile.
-pub(super) fn used(
-    tx: &mut dyn Tx,
-    credential: &str,
-    [before, after]: [&str; 2],
-    now: Timestamp,
-) -> Result<bool, StoreError> {
-    let sql = "UPDATE passkey SET state = $3, used = $4 WHERE credential = $1 AND state = $2";
-    Ok(tx.run(sql, &[credential.into(), before.into(), after.into(), now.into()])? > 0)
+/// Records a sign-in with a passkey and the new `state` of its device; returns whether the passkey is still as it was found.
+pub(super) fn used(tx: &mut dyn Tx, found: &Stored, state: &str, now: Timestamp) -> Result<bool, StoreError> {
+    let sql =
+        "UPDATE passkey SET state = $4, used = $5 WHERE credential = $1 AND state = $2 AND gave_code = $3";
+    let Stored { credential, state: before, gave_code, .. } = found;
+    let args = [credential.into(), before.into(), i64::from(*gave_code).into(), state.into(), now.into()];
+    Ok(tx.run(sql, &args)? > 0)
 }
 
 /// Removes all passkeys of a member.
