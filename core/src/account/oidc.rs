@@ -15,7 +15,6 @@ use url::{Url, form_urlencoded};
 use utoipa::ToSchema;
 
 use super::session::{self, New};
-use super::throttle::Attempt;
 use super::{Client, attempt, cut_nickname, email, find, otp};
 use crate::Tidings;
 use crate::audit::trail::hex;
@@ -67,6 +66,9 @@ const UNAVAILABLE: Denied = Denied {
     error: "temporarily_unavailable",
     description: "the issuer does not answer: try again later, or sign in with a password",
 };
+
+const REFUSED_CODE: Denied =
+    Denied { error: ACCESS_DENIED, description: "the issuer refused the sign-in: sign in again" };
 
 const UNVERIFIED: Denied = Denied {
     error: ACCESS_DENIED,
@@ -170,8 +172,8 @@ fn finish_at(
     let code = match identified(tidings, issuer, &flow, query) {
         Ok(person) => admit(tidings, &flow, &person)?,
         Err(denied) => {
-            if denied != UNAVAILABLE {
-                attempt.map(Attempt::failed);
+            if let Some(attempt) = attempt.filter(|_| denied == REFUSED_CODE) {
+                attempt.failed();
             }
             Err(denied)
         }

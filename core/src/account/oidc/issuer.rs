@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 use super::flow::Flow;
 use super::offer::{self, Metadata, Offer};
 use super::{
-    ACCESS_DENIED, Denied, EMAIL, EMAIL_VERIFIED, INVALID, RETURN_PATH, SERVER_ERROR, SUBJECT, UNAVAILABLE,
+    Denied, EMAIL, EMAIL_VERIFIED, INVALID, REFUSED_CODE, RETURN_PATH, SERVER_ERROR, SUBJECT, UNAVAILABLE,
 };
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::base::config::{Config, Invalid, Oidc};
@@ -187,7 +187,7 @@ impl Issuer {
                 RequestTokenError::Request(failure) => unavailable(&failure),
                 RequestTokenError::ServerResponse(refusal) => {
                     tracing::warn!(error = %refusal.error(), "the issuer refused a code");
-                    Denied::new(ACCESS_DENIED, "the issuer refused the sign-in: sign in again")
+                    REFUSED_CODE
                 }
                 error => wrong(error),
             })?;
