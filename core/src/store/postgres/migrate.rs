@@ -67,6 +67,7 @@ const STEPS: [Step; 34] = [
     Step::new(include_str!("0032_mail.sql"), 26),
     Step::new(include_str!("0033_oidc.sql"), 26),
     Step::new(include_str!("0034_passkeys.sql"), 26),
+    Step::new(include_str!("0035_corrections.sql"), 26),
 ];
 
 /// The schema version of this program: the number of its steps.

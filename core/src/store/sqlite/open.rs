@@ -48,6 +48,7 @@ const MIGRATIONS: [&str; 31] = [
     include_str!("0029_mail.sql"),
     include_str!("0030_oidc.sql"),
     include_str!("0031_passkeys.sql"),
+    include_str!("0032_corrections.sql"),
 ];
 
 /// The schema version of this program: the number of its migrations.

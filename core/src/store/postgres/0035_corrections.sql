@@ -1,0 +1,1 @@
+-- What the corrections of accounts, mail, sign-ins and sources store.
