@@ -16,7 +16,7 @@ use super::{APPLICATION_ID, StoreError};
 use crate::base::files::{self, beside, key_file, private, word_model};
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const MIGRATIONS: [&str; 31] = [
+const MIGRATIONS: [&str; 32] = [
     include_str!("0001_initial.sql"),
     include_str!("0002_analysis.sql"),
     include_str!("0003_acts.sql"),
