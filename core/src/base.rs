@@ -6,6 +6,7 @@ pub(crate) mod client;
 pub mod clock;
 pub mod config;
 pub(crate) mod files;
+pub(crate) mod host;
 pub(crate) mod keyed;
 pub mod location;
 pub(crate) mod random;

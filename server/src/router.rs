@@ -276,7 +276,7 @@ pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Ve
         events::handlers(config),
         health::handlers(),
         home::handlers(config),
-        account_page::handlers(),
+        account_page::handlers(core, config),
         openapi::handlers(core, config),
     ];
     let handlers: Vec<Route> = handlers.into_iter().flatten().collect();

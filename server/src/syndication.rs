@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
@@ -84,7 +85,7 @@ impl Format {
     /// existing clients send them.
     fn accepted(headers: &HeaderMap) -> Option<Self> {
         let (mut best, mut json) = (None, 0.0);
-        for (name, weight) in accept::media_types(headers) {
+        for (name, weight) in accept::ranges(headers, &ACCEPT) {
             if name.eq_ignore_ascii_case("application/json") {
                 json = weight;
             }

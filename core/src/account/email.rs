@@ -287,9 +287,10 @@ fn subject(address: &Address) -> String {
     format!("address {}", hex(&Sha256::digest(address.folded())))
 }
 
-/// Returns what a guest may have typed to name a member: an id or an address, folded. A text that is neither is empty.
+/// Returns what a guest may have typed to name a member, an address or an id, as it is looked up; empty if it is neither.
 pub(super) fn asked(text: &str) -> String {
-    if text.len() > ADDRESS_MAX { String::new() } else { fold(text.trim()) }
+    let id = || if text.len() > ADDRESS_MAX { String::new() } else { fold(text.trim()) };
+    Address::parse(text).map_or_else(id, |address| address.folded())
 }
 
 /// Returns the mail that asks a member to confirm their address, with new codes.

@@ -1,8 +1,8 @@
 //! E-mail addresses: which are accepted, and when two are the same.
 
 use lettre::Address as Checked;
-use url::Host;
 
+use crate::base::host;
 use crate::record::error::Problem;
 
 /// The maximum length of an address in bytes.
@@ -12,7 +12,7 @@ pub(crate) const ADDRESS_MAX: usize = 254;
 /// The problem of a text that is no address.
 pub(crate) const RULE: Problem = Problem::invalid("email", "email is an address such as ann@example.org");
 
-/// An address as its owner writes it.
+/// An address as its owner writes it, with the domain in its one form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address(String);
 
@@ -24,8 +24,7 @@ impl Address {
         let text = text.trim();
         let (local, domain) = text.rsplit_once('@').filter(|_| text.len() <= ADDRESS_MAX)?;
         let is_plain = local.bytes().all(|b| b.is_ascii_graphic() && !br#""\,:;<>()[]@"#.contains(&b));
-        let Ok(Host::Domain(domain)) = Host::parse(domain) else { return None };
-        let address = format!("{local}@{domain}");
+        let address = format!("{local}@{}", host::name(domain)?);
         (is_plain && address.len() <= ADDRESS_MAX && address.parse::<Checked>().is_ok())
             .then_some(Self(address))
     }
@@ -40,6 +39,12 @@ impl Address {
     pub(crate) fn folded(&self) -> String {
         self.0.to_ascii_lowercase()
     }
+
+    /// Returns whether it is of a domain, which may begin with an `@`.
+    pub(crate) fn is_of(&self, domain: &str) -> bool {
+        let own = self.0.rsplit_once('@').map(|(_, own)| own);
+        own == host::name(domain.trim().trim_start_matches('@')).as_deref()
+    }
 }
 
 #[cfg(test)]
@@ -52,6 +57,8 @@ mod tests {
             ("ann@example.org", "ann@example.org"),
             (" Ann.Lee+news@Example.ORG ", "Ann.Lee+news@example.org"),
             ("kim@한국.kr", "kim@xn--3e0b707e.kr"),
+            ("kim@한국.KR.", "kim@xn--3e0b707e.kr"),
+            ("ann@example.org.", "ann@example.org"),
             ("o'neil@mail.example.org", "o'neil@mail.example.org"),
         ] {
             assert_eq!(Address::parse(text).unwrap().as_str(), stored);
@@ -69,6 +76,9 @@ mod tests {
             "\"ann\"@example.org",
             "ann@example.org\r\nBcc: eve@example.org",
             "ann@exa mple.org",
+            "ann@ex%61mple.org",
+            "ann@example..org",
+            "ann@example.org..",
             "안@example.org",
             "ann@example.org, eve@example.org",
             "<ann@example.org>",
@@ -78,5 +88,18 @@ mod tests {
         }
         let same = ["Ann@Example.org", "ann@example.ORG"].map(|text| Address::parse(text).unwrap().folded());
         assert_eq!(same[0], same[1]);
+    }
+
+    #[test]
+    fn a_domain_is_the_same_in_every_spelling() {
+        let kim = Address::parse("kim@도서관.example").unwrap();
+        for domain in
+            ["도서관.example", "@도서관.Example", " xn--zb0b81k2qm.example. ", "XN--ZB0B81K2QM.example"]
+        {
+            assert!(kim.is_of(domain), "{domain}");
+        }
+        for domain in ["", "@", "example", "책.도서관.example", "xn--zb0b81k2qm"] {
+            assert!(!kim.is_of(domain), "{domain}");
+        }
     }
 }

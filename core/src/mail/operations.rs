@@ -87,7 +87,7 @@ impl Operation for Test {
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<TestResult> {
         let identity = caller.identify(tidings);
         tidings.store().read(|tx| identity.administrator(tx).map(drop))?;
-        let config = &tidings.config().mail;
+        let config = &tidings.config().mail.clone().with_pages(tidings.config().public_url.as_ref());
         if !config.is_on() {
             return Err(Error::BadRequest(NO_MAIL));
         }

@@ -1,33 +1,35 @@
 //! Sends mail over SMTP.
 
+use std::error::Error as _;
 use std::time::{Duration, SystemTime};
 
 use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
-use lettre::transport::smtp::authentication::Credentials;
-use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
+use lettre::transport::smtp::Error as SmtpError;
+use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
+use lettre::transport::smtp::client::{Certificate, SmtpConnection, TlsParameters};
+use lettre::transport::smtp::commands::{Data, Mail as MailFrom, Rcpt};
 use lettre::transport::smtp::extension::ClientId;
-use lettre::transport::smtp::{Error as SmtpError, PoolConfig};
-use lettre::{Message, SmtpTransport, Transport as _};
+use lettre::{Address, Message};
 use percent_encoding::percent_decode_str;
 
 use super::letter::Letter;
 use super::templates::{Templates, Written};
 use crate::base::clock::Timestamp;
-use crate::base::config::{Encryption, Invalid, Mail};
-use crate::base::text_file;
+use crate::base::config::{Encryption, Invalid, Mail, MailServer};
+use crate::base::{host, text_file};
 use crate::record::error::{Error, Result};
 
 /// The time limit of connecting, and of each step after that.
 const STEP: Duration = Duration::from_secs(10);
 /// The maximum number of mails that are sent at once, each over a connection of its own.
 pub(super) const AT_ONCE: u32 = 4;
-/// The time for which a connection waits for the next mail.
-const IDLE: Duration = Duration::from_secs(30);
-/// The answers of mail servers that no other attempt changes: there is no such mailbox.
+/// The answers of mail servers to a recipient that no other attempt changes: there is no such mailbox.
 ///
 /// Source: RFC 5321 section 4.2.3; RFC 7504 for 556.
 const PERMANENT: [u16; 4] = [550, 551, 553, 556];
+/// The enhanced statuses of such answers, if they have one (RFC 3463 sections 3.2 and 3.3; RFC 7505 for 5.1.10).
+const PERMANENT_STATUS: [&str; 6] = ["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1"];
 
 /// A mail as it is sent.
 pub(super) struct Outgoing {
@@ -61,7 +63,9 @@ pub(super) trait Transport: Send + Sync {
 
 /// Sends over SMTP.
 pub(super) struct Smtp {
-    transport: SmtpTransport,
+    server: MailServer,
+    tls: TlsParameters,
+    credentials: Option<Credentials>,
     from: Mailbox,
 }
 
@@ -76,8 +80,7 @@ impl Smtp {
             )
             .into());
         };
-        let (host, (encryption, port)) = (server.host().to_owned(), server.encryption());
-        let mut tls = TlsParameters::builder(host.clone());
+        let mut tls = TlsParameters::builder(server.host().to_owned());
         if let Some(file) = &config.ca {
             let unusable = |why: String| Invalid::new(&["smtp-ca"], format!("{} {why}", file.display()));
             let text = text_file::read(file).map_err(|error| unusable(format!("cannot be read: {error}")))?;
@@ -86,25 +89,35 @@ impl Smtp {
                 tls.add_root_certificate(authority.map_err(|_| unusable("has no valid certificate".into()))?);
         }
         let tls = tls.build_rustls().map_err(|error| Error::Internal(error.into()))?;
-        let mut builder = SmtpTransport::builder_dangerous(host)
-            .port(port)
-            .timeout(Some(STEP))
-            .hello_name(ClientId::Domain(from.0.email.domain().to_owned()))
-            .pool_config(PoolConfig::new().max_size(AT_ONCE).idle_timeout(IDLE))
-            .tls(match encryption {
-                Encryption::Implicit => Tls::Wrapper(tls),
-                Encryption::StartTls => Tls::Required(tls),
-                Encryption::None => Tls::None,
-            });
+        let mut credentials = None;
         if let Some(file) = &config.password_file {
             let unusable = |error| {
                 Invalid::new(&["smtp-password-file"], format!("{} cannot be read: {error}", file.display()))
             };
             let password = text_file::read(file).map_err(unusable)?;
             let user = percent_decode_str(server.0.username()).decode_utf8_lossy().into_owned();
-            builder = builder.credentials(Credentials::new(user, password.trim_end().to_owned()));
+            credentials = Some(Credentials::new(user, password.trim_end().to_owned()));
         }
-        Ok(Self { transport: builder.build(), from: from.0.clone() })
+        let Mailbox { name, email } = &from.0;
+        let domain = host::name(email.domain()).unwrap_or_else(|| email.domain().to_owned());
+        let email = Address::new(email.user(), domain).map_err(|error| Error::Internal(error.into()))?;
+        Ok(Self { server: server.clone(), tls, credentials, from: Mailbox::new(name.clone(), email) })
+    }
+
+    /// Connects to the mail server and signs in.
+    fn connect(&self) -> std::result::Result<SmtpConnection, SmtpError> {
+        let hello = ClientId::Domain(self.from.email.domain().to_owned());
+        let (encryption, port) = self.server.encryption();
+        let tls = (encryption == Encryption::Implicit).then_some(&self.tls);
+        let mut connection =
+            SmtpConnection::connect((self.server.host(), port), Some(STEP), &hello, tls, None)?;
+        if encryption == Encryption::StartTls {
+            connection.starttls(&self.tls, &hello)?;
+        }
+        if let Some(credentials) = &self.credentials {
+            connection.auth(DEFAULT_MECHANISMS, credentials)?;
+        }
+        Ok(connection)
     }
 
     fn message(&self, outgoing: &Outgoing) -> std::result::Result<Message, lettre::error::Error> {
@@ -130,8 +143,35 @@ impl Transport for Smtp {
     fn send(&self, outgoing: &Outgoing) -> std::result::Result<(), Failed> {
         let unwritten = |_| Failed { reason: "the mail could not be written".to_owned(), is_permanent: true };
         let message = self.message(outgoing).map_err(unwritten)?;
-        self.transport.send(&message).map(drop).map_err(|error| failed(&error))
+        let mut connection = self.connect().map_err(|error| failed(&error))?;
+        let sent = send_over(&mut connection, &message);
+        connection.abort();
+        sent
     }
+}
+
+/// Sends a mail. Each command is sent by itself, because what an answer means depends on it.
+fn send_over(connection: &mut SmtpConnection, message: &Message) -> std::result::Result<(), Failed> {
+    let (envelope, fail) = (message.envelope(), |error| failed(&error));
+    connection.command(MailFrom::new(envelope.from().cloned(), Vec::new())).map_err(fail)?;
+    for to in envelope.to() {
+        let refused = |error| Failed { is_permanent: has_no_mailbox(&error), ..failed(&error) };
+        connection.command(Rcpt::new(to.clone(), Vec::new())).map_err(refused)?;
+    }
+    connection.command(Data).map_err(fail)?;
+    connection.message(&message.formatted()).map(drop).map_err(fail)
+}
+
+/// Returns whether an answer to a recipient means that there is no such mailbox.
+fn has_no_mailbox(error: &SmtpError) -> bool {
+    let Some(code) = error.status().map(u16::from) else { return false };
+    let text = error.source().map(ToString::to_string).unwrap_or_default();
+    // Some servers write `#5.1.1`.
+    let status = text.split(' ').next().unwrap_or_default().trim_matches(|c: char| !c.is_ascii_digit());
+    if status.split('.').filter(|part| part.parse::<u16>().is_ok()).count() == 3 {
+        return code >= 500 && PERMANENT_STATUS.contains(&status);
+    }
+    PERMANENT.contains(&code)
 }
 
 fn failed(error: &SmtpError) -> Failed {
@@ -145,7 +185,7 @@ fn failed(error: &SmtpError) -> Failed {
         }
         None => "the mail server could not be reached".to_owned(),
     };
-    Failed { reason, is_permanent: code.is_some_and(|code| PERMANENT.contains(&code)) }
+    Failed { reason, is_permanent: false }
 }
 
 /// Connects to the mail server and signs in, without sending anything.
@@ -154,9 +194,108 @@ fn failed(error: &SmtpError) -> Failed {
 /// Why that failed, in a few words.
 pub fn check(config: &Mail) -> std::result::Result<(), String> {
     let smtp = Smtp::new(config).map_err(|error| error.message().into_owned())?;
-    match smtp.transport.test_connection() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err("the mail server does not answer as one".to_owned()),
-        Err(error) => Err(failed(&error).reason),
+    smtp.connect().map(|mut connection| connection.abort()).map_err(|error| failed(&error).reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::base::config::Sender;
+    use crate::base::config::setting::{FieldType as _, Value};
+
+    /// Sends a mail to a server that answers one command with `answer`, and returns how that ended with the command for the sender.
+    fn sent(command: &'static str, answer: &'static str) -> (std::result::Result<(), Failed>, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = std::thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let mut say = stream.try_clone().unwrap();
+            let (mut sender, mut is_text) = (String::new(), false);
+            write!(say, "220 here\r\n").unwrap();
+            for line in BufReader::new(stream).lines().map_while(std::result::Result::ok) {
+                let said = if is_text { if line == "." { "TEXT" } else { continue } } else { &*line };
+                is_text = said == "DATA" && command != "DATA";
+                if said.starts_with("MAIL") {
+                    sender.clone_from(&line);
+                }
+                let usual = if said == "DATA" { "354 go on" } else { "250 taken" };
+                write!(say, "{}\r\n", if said.starts_with(command) { answer } else { usual }).unwrap();
+                if said == "QUIT" {
+                    break;
+                }
+            }
+            sender
+        });
+        let text = |text: &str| Value::Text(text.to_owned());
+        let config = Mail {
+            server: Some(MailServer::from_value(&text(&format!("smtp+plain://LOCALHOST:{port}"))).unwrap()),
+            from: Some(Sender::from_value(&text("Campus <no-reply@도서관.example>")).unwrap()),
+            ..Mail::default()
+        };
+        let written =
+            Written { subject: "제목".into(), text: "본문\n".into(), html: "<p>본문</p>".into() };
+        let at = Timestamp::from_millis(1_700_000_000_000);
+        let outgoing = Outgoing { id: "1".into(), to: "ann@example.org".into(), at, written };
+        let sent = Smtp::new(&config).unwrap().send(&outgoing);
+        (sent, server.join().unwrap())
+    }
+
+    #[test]
+    fn the_command_and_the_enhanced_status_tell_what_an_answer_means() {
+        for answer in [
+            "550 ",
+            "550 no such user",
+            "550 5.1.1 unknown",
+            "550-5.1.1 unknown\r\n550 5.1.1 user",
+            "553 5.1.3 bad",
+        ] {
+            assert!(sent("RCPT", answer).0.unwrap_err().is_permanent, "{answer}");
+        }
+        for answer in [
+            "554 5.2.1 disabled",
+            "556 5.1.10 null MX",
+            "550 5.1.2 host",
+            "550 5.1.6 moved",
+            "550 #5.1.1 unknown",
+        ] {
+            assert!(sent("RCPT", answer).0.unwrap_err().is_permanent, "{answer}");
+        }
+        for (command, answer) in [
+            ("RCPT", "550 5.7.1 relaying denied"),
+            ("RCPT", "550 5.1.0 refused"),
+            ("RCPT", "550 5.1.8 bad sender"),
+            ("RCPT", "552 5.2.2 full"),
+            ("RCPT", "554 refused"),
+            ("RCPT", "450 4.1.1 unknown"),
+            ("RCPT", "450 5.1.1 unknown"),
+            ("RCPT", "421 later"),
+            ("MAIL", "550 5.7.1 sender refused"),
+            ("MAIL", "550 5.1.1 unknown"),
+            ("MAIL", "550 "),
+            ("DATA", "550 no"),
+            ("TEXT", "550 5.1.1 unknown"),
+            ("TEXT", "553 spam"),
+            ("EHLO", "550 5.7.1 blocked"),
+        ] {
+            let failed = sent(command, answer).0.unwrap_err();
+            assert_eq!(
+                failed.reason,
+                format!("the mail server answered {}", &answer[..3]),
+                "{command} {answer}"
+            );
+            assert!(!failed.is_permanent, "{command} {answer}");
+        }
+        assert_eq!(sent("QUIT", "500 what").0, Ok(()), "the mail was taken before");
+    }
+
+    #[test]
+    fn mail_servers_read_the_domain_of_the_sender_in_ascii() {
+        let (sent, sender) = sent("never", "");
+        assert_eq!(sent, Ok(()));
+        assert!(sender.starts_with("MAIL FROM:<no-reply@xn--zb0b81k2qm.example>"), "{sender}");
+        assert!(!sender.contains("SMTPUTF8"), "{sender}");
     }
 }

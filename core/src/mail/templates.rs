@@ -4,7 +4,7 @@
 //! a mail does not have is left out. The HTML is in a layout, in which `{subject}`, `{language}` and `{body}` stand for values.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::Path;
 
 use super::letter::{Letter, Text};
@@ -47,7 +47,7 @@ pub(super) const MINUTES: &str = "20";
 
 /// The texts in force.
 pub(super) struct Templates {
-    texts: [Cow<'static, str>; TEXTS.len()],
+    texts: Box<[Cow<'static, str>]>,
     layout: Cow<'static, str>,
     language: Language,
     /// What texts call the service.
@@ -66,20 +66,43 @@ impl Templates {
     /// Reads the texts.
     ///
     /// # Errors
-    /// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when a file of the operator cannot be read or names an unknown value.
+    /// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when a file of the operator cannot be read, names an unknown value, or
+    /// makes mail without a subject, without its text, or without the code that it is for.
     pub(super) fn new(config: &Mail) -> Result<Self> {
         let (dir, language) = (config.templates.as_deref(), config.language);
-        let texts = TEXTS.map(|BuiltIn(_, file, texts)| {
+        let texts = TEXTS.iter().map(|BuiltIn(_, file, texts)| {
             read(dir, file, texts[language as usize], &["id", "code", "link", "minutes", "site"])
         });
-        let from = config.from.as_ref().map(|from| &from.0);
-        let site = from.map(|from| from.name.clone().unwrap_or_else(|| from.email.domain().to_owned()));
-        Ok(Self {
-            texts: all(texts)?,
-            layout: read(dir, LAYOUT_FILE, LAYOUT, &["subject", "language", "body"])?,
-            language,
-            site: site.unwrap_or_default(),
-        })
+        let layout = read(dir, LAYOUT_FILE, LAYOUT, &["subject", "language", "body"])?;
+        let templates = Self { texts: texts.collect::<Result<_>>()?, layout, language, site: config.site() };
+        let fault = |BuiltIn(text, file, _): &BuiltIn| Some((*file, templates.fault(*text, config)?));
+        let has_body = parts(&templates.layout).any(|part| part == Err("body"));
+        let of_layout = (!has_body).then_some((LAYOUT_FILE, "has no {body}"));
+        match TEXTS.iter().find_map(fault).or(of_layout) {
+            None => Ok(templates),
+            Some((file, fault)) => Err(invalid(&dir.unwrap_or(Path::new("")).join(file), fault).into()),
+        }
+    }
+
+    /// Returns why a text makes no mail that works, as a mail shows that has no more values than each has.
+    fn fault(&self, text: Text, config: &Mail) -> Option<&'static str> {
+        const CODE: &str = "0c0de0";
+        let pages = [
+            (Text::Confirm, &config.confirm_url),
+            (Text::Reset, &config.reset_url),
+            (Text::Invite, &config.invite_url),
+        ];
+        let page = pages.into_iter().find(|(of, _)| *of == text).map(|(_, page)| page);
+        let id = if matches!(text, Text::Invite | Text::Test) { "" } else { "0" }.to_owned();
+        let code = page.map(|_| CODE.to_owned().into());
+        let link = page.and_then(|page| Some(page.as_ref()?.with_code(CODE)));
+        let Written { subject, text, .. } = self.write(&Letter { to: String::new(), text, id, code, link });
+        if subject.trim().is_empty() {
+            return Some("has no subject in its first line, or one with a value that its mail may lack");
+        }
+        let has_code = page.is_none() || subject.contains(CODE) || text.contains(CODE);
+        (!has_code)
+            .then_some("has neither {code} nor a {link} that is set: its mail would be without the code")
     }
 
     /// Writes a mail.
@@ -112,12 +135,8 @@ impl Templates {
     }
 }
 
-fn all<const N: usize>(texts: [Result<Cow<'static, str>>; N]) -> Result<[Cow<'static, str>; N]> {
-    let mut read = [const { Cow::Borrowed("") }; N];
-    for (place, text) in read.iter_mut().zip(texts) {
-        *place = text?;
-    }
-    Ok(read)
+fn invalid(path: &Path, why: impl fmt::Display) -> Invalid {
+    Invalid::new(&["mail-templates"], format!("{} {why}", path.display()))
 }
 
 /// Returns the text of the operator's file, or else the built-in one.
@@ -125,11 +144,10 @@ fn read(dir: Option<&Path>, file: &str, built_in: &'static str, names: &[&str]) 
     let Some(path) = dir.map(|dir| dir.join(file)).filter(|path| path.exists()) else {
         return Ok(built_in.into());
     };
-    let invalid = |why: String| Invalid::new(&["mail-templates"], format!("{} {why}", path.display()));
-    let text = text_file::read(&path).map_err(|error| invalid(format!("cannot be read: {error}")))?;
+    let text = text_file::read(&path).map_err(|error| invalid(&path, format!("cannot be read: {error}")))?;
     let text = text.replace("\r\n", "\n");
     if let Some(name) = parts(&text).filter_map(Result::err).find(|name| !names.contains(name)) {
-        return Err(invalid(format!("has {{{name}}}, which is none of {}", names.join(", "))).into());
+        return Err(invalid(&path, format!("has {{{name}}}, which is none of {}", names.join(", "))).into());
     }
     Ok(text.into())
 }
@@ -228,6 +246,93 @@ mod tests {
         assert!(!text.contains("https://") && !html.contains("https://"), "{text}");
         assert!(text.contains("<b>*x*</b> {code}"), "{text}");
         assert!(html.contains("&lt;b&gt;*x*&lt;/b&gt; {code}"), "{html}");
+    }
+
+    #[test]
+    fn no_text_speaks_of_a_value_that_the_mail_does_not_have() {
+        let link = "https://campus.example/account/password#8k2m-0qwz-7hn4-c9xe";
+        for (language, link_word) in [(Language::En, "link"), (Language::Ko, "링크")] {
+            for name in [None, Some("도서관 Campus")] {
+                let mut config = config(language);
+                config.from.as_mut().unwrap().0.name = name.map(str::to_owned);
+                let templates = Templates::new(&config).unwrap();
+                for (BuiltIn(text, file, _), has_link) in
+                    TEXTS.iter().flat_map(|one| [(one, true), (one, false)])
+                {
+                    let has_code = matches!(text, Text::Confirm | Text::Reset | Text::Invite);
+                    let full = letter(*text);
+                    let letter = Letter {
+                        code: full.code.filter(|_| has_code),
+                        link: full.link.filter(|_| has_code && has_link),
+                        id: if matches!(text, Text::Invite | Text::Test) { String::new() } else { full.id },
+                        ..letter(*text)
+                    };
+                    let Written { subject, text, html } = templates.write(&letter);
+                    let says = |word: &str| text.to_lowercase().contains(word);
+                    let case = format!("{file} {language:?} {has_link}\n{subject}\n{text}\n{html}");
+                    assert_eq!(says(link_word), has_code && has_link, "{case}");
+                    assert_eq!(text.contains(&format!("<{link}>")), has_code && has_link, "{case}");
+                    assert_eq!(text.contains("    8k2m-0qwz-7hn4-c9xe\n"), has_code, "{case}");
+                    assert!(subject.contains(name.unwrap_or("campus.example")), "{case}");
+                    for text in [&subject, &text] {
+                        assert!(!text.contains(['{', '}']) && !text.trim().contains("  \n"), "{case}");
+                        assert!(![" .", " ,", "()", "<>"].iter().any(|gap| text.contains(gap)), "{case}");
+                    }
+                    assert!(
+                        !html.contains("<p></p>") && html.contains(&format!("lang=\"{}\"", language.tag())),
+                        "{case}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn files_that_make_mail_without_what_it_is_for_are_refused() {
+        use crate::base::config::{
+            PageUrl,
+            setting::{FieldType as _, Value},
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let page = PageUrl::from_value(&Value::Text("https://app.example/reset".into())).unwrap();
+        let without = Mail { templates: Some(dir.path().to_owned()), ..config(Language::Ko) };
+        let with = Mail { reset_url: Some(page), ..without.clone() };
+        let fault = |config: &Mail, file: &str, text: &str| {
+            std::fs::write(dir.path().join(file), text).unwrap();
+            let error = Templates::new(config).err().map(|error| error.to_string()).unwrap_or_default();
+            std::fs::remove_file(dir.path().join(file)).unwrap();
+            assert!(error.is_empty() || error.contains(file), "{error}");
+            error
+        };
+        for (file, text, why) in [
+            ("layout.html", "<p>{subject}</p>", "has no {body}"),
+            ("layout.html", "", "has no {body}"),
+            ("reset.md", "A password\n\nHello {id}\n", "neither {code}"),
+            ("reset.md", "A password\n", "neither {code}"),
+            ("invite.md", "Come to {site}\n\nSoon.\n", "neither {code}"),
+            ("confirm.md", "", "no subject"),
+            ("test.md", "\nHello\n", "no subject"),
+            ("taken.md", " \t\r\n{id}\n", "no subject"),
+            ("password-changed.md", "Use {link}\n\nHello\n", "no subject"),
+            ("invite.md", "{id}\n\n{code}\n", "no subject"),
+        ] {
+            for config in [&with, &without] {
+                assert!(fault(config, file, text).contains(why), "{file}: {text:?}");
+            }
+        }
+        // Without a page there are no links, and a paragraph is left out as a whole.
+        for text in ["Hello\n\n<{link}>\n", "Hello\n\n{code} <{link}>\n"] {
+            assert_eq!(fault(&with, "reset.md", text), "");
+            assert!(fault(&without, "reset.md", text).contains("neither {code}"), "{text}");
+        }
+        for (file, text) in [
+            ("reset.md", "Hello\n\n{code}\n"),
+            ("reset.md", "{code} is your code\n"),
+            ("taken.md", "{id}\n"),
+            ("layout.html", "{body}"),
+        ] {
+            assert_eq!(fault(&without, file, text), "", "{file}: {text}");
+        }
     }
 
     #[test]

@@ -14,7 +14,6 @@ use crate::account::{Caller, ConfirmEmail, RequestReset, SetEmail, SignUp};
 use crate::base::clock::{HOUR_MS, SECOND_MS};
 use crate::base::config::setting::{FieldType as _, Value};
 use crate::base::config::{self, Config, MailServer, PageUrl};
-use crate::record::background::Stop;
 use crate::record::error::Error;
 use crate::record::operation::Operation;
 use crate::testing::{Service, service_with};
@@ -24,6 +23,8 @@ use crate::testing::{Service, service_with};
 struct Server {
     taken: Mutex<Vec<Arrived>>,
     refuses: AtomicU16,
+    /// Mail to addresses that begin with `slow` waits for it.
+    slow: Mutex<()>,
 }
 
 /// A mail as its recipient reads it.
@@ -59,6 +60,7 @@ impl Transport for Server {
             });
         }
         let Outgoing { id, to, written, .. } = outgoing;
+        let _wait = to.starts_with("slow").then(|| self.slow.lock().unwrap());
         let (id, to) = (id.clone(), to.clone());
         let (subject, text) = (written.subject.clone(), written.text.clone());
         self.taken.lock().unwrap().push(Arrived { id, to, subject, text });
@@ -98,7 +100,9 @@ impl Mailing {
 
     /// Sends all that is due, and returns what has arrived.
     pub(crate) fn arrived(&mut self) -> Vec<Arrived> {
-        while self.worker.pass(&Stop::default()).unwrap() == Duration::ZERO {}
+        while self.worker.pass().unwrap() == Duration::ZERO || self.worker.is_sending() {
+            std::thread::yield_now();
+        }
         std::mem::take(&mut self.server.taken.lock().unwrap())
     }
 
@@ -107,6 +111,17 @@ impl Mailing {
         let mut arrived = self.arrived();
         assert_eq!(arrived.len(), 1, "{arrived:?}");
         arrived.remove(0)
+    }
+
+    /// Returns a worker of another process of the database.
+    fn beside(&self, tidings: &Tidings) -> Worker {
+        let transport: Arc<dyn Transport> = Arc::<Server>::clone(&self.server);
+        let mail = tidings.config().mail.clone();
+        Worker::new(&tidings.0.store, tidings.clock(), mail, transport, Arc::default()).unwrap()
+    }
+
+    fn taken(&self) -> usize {
+        self.server.taken.lock().unwrap().len()
     }
 
     pub(crate) fn call<O: Operation>(&self, caller: &Caller, operation: O) -> Result<O::Answer, Error> {
@@ -222,6 +237,56 @@ fn what_was_sent_but_not_recorded_is_sent_once_more_with_the_same_id_and_the_lat
     };
     assert_eq!(text(mailing.call(&Caller::Guest, new(first.code()))), "incorrect code");
     assert_eq!(text(mailing.call(&Caller::Guest, new(second.linked()))), "success");
+}
+
+fn sign_up(mailing: &Mailing, id: &str, address: &str) {
+    let pw = format!("password of {id}");
+    let (pw_check, nickname, email) = (pw.clone(), id.into(), Some(address.into()));
+    mailing.call(&Caller::Guest, SignUp { id: id.into(), pw, pw_check, nickname, email }).unwrap();
+}
+
+#[test]
+fn a_slow_recipient_does_not_delay_the_mail_to_others() {
+    let mut mailing = Mailing::new(config());
+    let server = Arc::clone(&mailing.server);
+    let slow = server.slow.lock().unwrap();
+    for n in 0..3 {
+        sign_up(&mailing, &format!("slow{n}"), &format!("slow{n}@example.org"));
+    }
+    for n in 0..9 {
+        sign_up(&mailing, &format!("quick{n}"), &format!("quick{n}@example.org"));
+    }
+    while mailing.taken() < 9 {
+        mailing.worker.pass().unwrap();
+        std::thread::yield_now();
+    }
+    assert!(mailing.worker.is_sending());
+    drop(slow);
+    assert_eq!(mailing.arrived().len(), 12);
+    assert_eq!(waiting(&mailing.service), []);
+}
+
+#[test]
+fn of_two_processes_of_a_database_one_sends_each_mail() {
+    let mut mailing = Mailing::new(config());
+    let other = mailing.service.beside();
+    let mut two = mailing.beside(&other);
+    mailing.member_at("ann", "slow@example.org");
+    let server = Arc::clone(&mailing.server);
+    let slow = server.slow.lock().unwrap();
+    mailing.ask("ann");
+    mailing.worker.pass().unwrap();
+    two.pass().unwrap();
+    assert!(mailing.worker.is_sending() && !two.is_sending(), "the other one has the lease");
+    // As if it were killed: its lease ends.
+    mailing.service.clock().advance(16 * SECOND_MS);
+    two.pass().unwrap();
+    assert!(two.is_sending());
+    drop(slow);
+    while two.is_sending() {
+        two.pass().unwrap();
+        std::thread::yield_now();
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! The thread that sends mail.
 //!
-//! Of several servers of a database one sends, by lease. A mail is removed after the mail server has taken it, so one whose outcome
+//! Of several servers of a database one sends, by lease. Each mail is sent on a thread of its own, so that a mail server that is slow
+//! with one recipient does not delay the mail to others. A mail is removed after the mail server has taken it, so one whose outcome
 //! a crash has lost is sent again, once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::letter::{Letter, Text};
@@ -25,7 +25,8 @@ use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 pub(super) const DELAYS: [i64; 7] = [10, 60, 5 * 60, 30 * 60, 2 * 60 * 60, 6 * 60 * 60, 24 * 60 * 60];
 /// The time until the next look if nothing happens.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// The time until the next look while another server has the lease, and until it is renewed while mail is being sent.
+/// The time until the next look while another server has the lease, and until it is renewed while mail is being sent; also the time
+/// for which a service that stops waits for the mail server.
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 /// The time until the next look after a failure of the store.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(5);
@@ -41,9 +42,6 @@ struct Outcome {
     sent: std::result::Result<(), Failed>,
 }
 
-/// A mail that is being sent.
-type Sending = (Outcome, Outgoing);
-
 /// The work of the thread.
 pub(super) struct Worker {
     store: Arc<Store>,
@@ -53,8 +51,12 @@ pub(super) struct Worker {
     templates: Templates,
     config: Mail,
     counters: Arc<Counters>,
+    /// The ids of the mails that are being sent, or whose outcomes the database does not have yet.
+    sending: Vec<String>,
     /// Outcomes that the database does not have yet.
     outcomes: Vec<Outcome>,
+    /// Outcomes of threads that have ended since the latest pass.
+    ended: Arc<Mutex<Vec<Outcome>>>,
 }
 
 impl Worker {
@@ -68,12 +70,14 @@ impl Worker {
         Ok(Self {
             store: Arc::clone(store),
             clock: clock.clone(),
-            lease: Lease::new(Arc::clone(store), clock.clone(), "mail"),
+            lease: Lease::reaching_out(Arc::clone(store), clock.clone(), "mail"),
             transport,
             templates: Templates::new(&config)?,
             config,
             counters,
+            sending: Vec::new(),
             outcomes: Vec::new(),
+            ended: Arc::default(),
         })
     }
 
@@ -82,82 +86,84 @@ impl Worker {
         let versions = self.store.versions();
         while !stop.is_set() {
             let version = self.store.version(Topic::Mail);
-            let pause = self.pass(stop).unwrap_or_else(|error| {
+            let pause = self.pass().unwrap_or_else(|error| {
                 log_failure(&error, "mail cannot be sent yet");
                 FAILURE_INTERVAL
             });
-            versions.wait_for(Topic::Mail, version, pause, || stop.is_set());
+            versions.wait_for(Topic::Mail, version, pause, || stop.is_set() || self.has_ended(1));
         }
-        if let Err(error) = self.lease.release() {
-            tracing::debug!(%error, "the lease of sending mail ends later");
+        // What the mail server takes in this moment is not sent again after a restart.
+        let all = self.sending.len() - self.outcomes.len();
+        versions.sleep(SHORT_INTERVAL, || self.has_ended(all));
+        if let Err(error) = self.record().and_then(|()| Ok(self.lease.release()?)) {
+            tracing::debug!(cause = error.detail(), "the lease of sending mail ends later");
         }
     }
 
-    /// Sends what is due. Returns the time until the next pass, unless something changes before.
+    /// Returns whether this number of threads have ended since the latest pass.
+    fn has_ended(&self, threads: usize) -> bool {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).len() >= threads
+    }
+
+    /// Records what was sent, and begins to send what is due. Returns the time until the next pass, unless something changes
+    /// before.
     ///
     /// # Errors
     /// An error of the store.
-    pub(super) fn pass(&mut self, stop: &Stop) -> Result<Duration> {
+    pub(super) fn pass(&mut self) -> Result<Duration> {
         self.record()?;
         let now = self.clock.now();
-        let next = self.store.read(outbox::next_attempt)?;
-        let until = next.map(|next| Duration::from_millis(u64::try_from(next - now).unwrap_or_default()));
-        match until {
-            Some(Duration::ZERO) if self.lease.hold()? => {}
-            Some(Duration::ZERO) => return Ok(SHORT_INTERVAL),
-            until => {
-                // Only now, because counting reads all mail.
-                self.counters.count(self.store.read(outbox::totals)?);
-                self.lease.release()?;
-                return Ok(until.unwrap_or(INTERVAL).min(INTERVAL));
-            }
+        let (next, due) = self.store.read(|tx| {
+            Ok::<_, StoreError>((outbox::next_attempt(tx)?, outbox::due(tx, now, AT_ONCE.into())?))
+        })?;
+        if due.is_empty() && self.sending.is_empty() {
+            // Only now, because counting reads all mail.
+            self.counters.count(self.store.read(outbox::totals)?);
+            self.lease.release()?;
+            let until = next.map_or(INTERVAL, |next| {
+                Duration::from_millis(u64::try_from(next - now).unwrap_or_default())
+            });
+            return Ok(until.min(INTERVAL));
         }
-        let config = self.config.clone();
-        let letters = self.store.write(Isolation::Alone, move |tx| prepare(tx, &config, now))?;
-        let batch = letters.into_iter().map(|(outcome, letter)| {
+        let is_free = self.sending.len() < AT_ONCE as usize;
+        if !self.lease.hold()? || !is_free || due.iter().all(|due| self.sending.contains(&due.id)) {
+            return Ok(SHORT_INTERVAL);
+        }
+        let (config, sending) = (self.config.clone(), self.sending.clone());
+        let letters = self.store.write(Isolation::Alone, move |tx| prepare(tx, &config, &sending, now))?;
+        for (outcome, letter) in letters {
             let outgoing = Outgoing::new(&outcome.id, now, &self.templates, letter);
-            (outcome, outgoing)
-        });
-        self.outcomes = self.send(batch.collect(), stop)?;
-        self.record()?;
+            self.send(outcome, outgoing)?;
+        }
         Ok(Duration::ZERO)
     }
 
-    /// Sends a batch, and renews the lease meanwhile. A service that stops waits only a moment: what it does not know to be sent is
-    /// sent again.
-    fn send(&self, batch: Vec<Sending>, stop: &Stop) -> Result<Vec<Outcome>> {
-        let (ended, outcomes) = mpsc::channel();
-        for (mut outcome, outgoing) in batch {
-            let (ended, transport) = (ended.clone(), Arc::clone(&self.transport));
-            let send = move || {
-                let sent = catch_unwind(AssertUnwindSafe(|| transport.send(&outgoing)));
-                let failed =
-                    || Failed { reason: "the mail could not be sent".to_owned(), is_permanent: false };
-                outcome.sent = sent.unwrap_or_else(|_| Err(failed()));
-                // Nobody receives it if the service has stopped.
-                let _ = ended.send(outcome);
-            };
-            let thread = std::thread::Builder::new().name("tidings-smtp".into()).spawn(send);
-            thread.map_err(|error| Error::Internal(error.into()))?;
-        }
-        drop(ended);
-        let mut all = Vec::new();
-        loop {
-            match outcomes.recv_timeout(SHORT_INTERVAL) {
-                Ok(outcome) => all.push(outcome),
-                // What was sent is recorded in any case.
-                Err(RecvTimeoutError::Timeout) if !stop.is_set() => {
-                    if let Err(error) = self.lease.hold() {
-                        tracing::debug!(%error, "the lease of sending mail could not be renewed");
-                    }
-                }
-                Err(_) => return Ok(all),
-            }
-        }
+    /// Sends a mail on a thread of its own.
+    fn send(&mut self, mut outcome: Outcome, outgoing: Outgoing) -> Result<()> {
+        let (transport, ended) = (Arc::clone(&self.transport), Arc::clone(&self.ended));
+        let versions = self.store.versions();
+        let id = outcome.id.clone();
+        let send = move || {
+            let sent = catch_unwind(AssertUnwindSafe(|| transport.send(&outgoing)));
+            let failed = || Failed { reason: "the mail could not be sent".to_owned(), is_permanent: false };
+            outcome.sent = sent.unwrap_or_else(|_| Err(failed()));
+            ended.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+            versions.wake();
+        };
+        let thread = std::thread::Builder::new().name("tidings-smtp".into()).spawn(send);
+        thread.map_err(|error| Error::Internal(error.into()))?;
+        self.sending.push(id);
+        Ok(())
     }
 
-    /// Writes the outcomes. Until that succeeds nothing else is sent, so that nothing is sent twice.
+    #[cfg(test)]
+    pub(super) fn is_sending(&self) -> bool {
+        !self.sending.is_empty()
+    }
+
+    /// Writes the outcomes. Until that succeeds their mails are not sent again.
     fn record(&mut self) -> Result<()> {
+        self.outcomes.append(&mut self.ended.lock().unwrap_or_else(PoisonError::into_inner));
         if self.outcomes.is_empty() {
             return Ok(());
         }
@@ -174,6 +180,7 @@ impl Worker {
         })?;
         self.outcomes.clear();
         for outcome in &*outcomes {
+            self.sending.retain(|id| *id != outcome.id);
             let kind = outcome.kind.name();
             self.counters.ended(outcome.sent.is_ok());
             match &outcome.sent {
@@ -188,10 +195,17 @@ impl Worker {
     }
 }
 
-/// Looks up the letters that are due. Mail that has nothing to say any more is removed.
-fn prepare(tx: &mut dyn Tx, config: &Mail, now: Timestamp) -> Result<Vec<(Outcome, Letter)>, StoreError> {
+/// Looks up the letters that are due besides those that are being sent, as many as may be. Mail that has nothing to say any more is
+/// removed.
+fn prepare(
+    tx: &mut dyn Tx,
+    config: &Mail,
+    sending: &[String],
+    now: Timestamp,
+) -> Result<Vec<(Outcome, Letter)>, StoreError> {
     let mut letters = Vec::new();
-    for due in outbox::due(tx, now, AT_ONCE.into())? {
+    let due = outbox::due(tx, now, AT_ONCE.into())?.into_iter().filter(|due| !sending.contains(&due.id));
+    for due in due.take(AT_ONCE as usize - sending.len()) {
         let Some(kind) = due.kind else {
             // A later program has stored it. It would stay due.
             outbox::failed(tx, &due.id, None, "this version does not know such mail", now)?;

@@ -123,7 +123,7 @@ impl Poller {
 impl Worker {
     fn new(shared: Arc<Shared>) -> Self {
         let Reader { store, clock, .. } = &shared.reader;
-        let lease = Lease::new(Arc::clone(store), clock.clone(), "sources");
+        let lease = Lease::reaching_out(Arc::clone(store), clock.clone(), "sources");
         let (running, held) = (HashMap::new(), HashMap::new());
         Self { shared, lease, running, held, ended: mpsc::channel(), waiting: Arc::default() }
     }
@@ -288,9 +288,6 @@ mod tests {
     #[test]
     fn only_the_server_with_the_lease_fetches_and_another_takes_over() {
         let service = testing::service();
-        if !service.store().is_on_server() {
-            return;
-        }
         for url in ["https://source.invalid/1", "https://source.invalid/2"] {
             service.call(&Caller::Operator, Add { url: url.into(), ..Add::default() }).unwrap();
         }

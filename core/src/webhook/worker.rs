@@ -98,7 +98,7 @@ impl Worker {
         Self {
             store: Arc::clone(store),
             clock: clock.clone(),
-            lease: Lease::new(Arc::clone(store), clock.clone(), "webhooks"),
+            lease: Lease::reaching_out(Arc::clone(store), clock.clone(), "webhooks"),
             transport,
             counters,
             turns: Turns::default(),

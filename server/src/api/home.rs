@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::header::CONTENT_SECURITY_POLICY;
+use http::header::{ACCEPT, CONTENT_SECURITY_POLICY};
 use http::{HeaderMap, HeaderValue};
 use tidings_core::answer::{self, Encoded};
 use tidings_core::api::{GetHome, Home};
@@ -78,7 +78,7 @@ async fn home(call: Call, page: Arc<Encoded>, json: Arc<Encoded>) -> Answer {
 /// Source: RFC 9110 section 12.5.1.
 fn prefers_json(headers: &HeaderMap) -> bool {
     let preference = |names: [&str; 3]| {
-        let given = accept::media_types(headers).filter_map(|(name, weight)| {
+        let given = accept::ranges(headers, &ACCEPT).filter_map(|(name, weight)| {
             let at = names.iter().position(|one| name.eq_ignore_ascii_case(one))?;
             Some((names.len() - at, weight))
         });
@@ -94,7 +94,6 @@ fn prefers_json(headers: &HeaderMap) -> bool {
 mod tests {
     use base64::Engine as _;
     use base64::prelude::BASE64_STANDARD;
-    use http::header::ACCEPT;
     use sha2::{Digest as _, Sha256};
 
     use super::*;

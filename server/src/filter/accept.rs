@@ -1,13 +1,13 @@
-//! Content negotiation: the media types and the weights that a client accepts.
+//! Content negotiation: the media types, the languages and the weights that a client accepts.
 //!
 //! Source: RFC 9110 sections 12.4.2 and 12.5.1.
 
 use http::HeaderMap;
-use http::header::ACCEPT;
+use http::header::HeaderName;
 
-/// Returns the media types and ranges of `Accept` with their weights, in the order of the request.
-pub(crate) fn media_types(headers: &HeaderMap) -> impl Iterator<Item = (&str, f32)> {
-    let lines = headers.get_all(ACCEPT).into_iter().filter_map(|line| line.to_str().ok());
+/// Returns the media types of `Accept`, or the languages of `Accept-Language`, with their weights, in the order of the request.
+pub(crate) fn ranges<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = (&'h str, f32)> {
+    let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(|range| {
         let (name, parameters) = range.split_once(';').unwrap_or((range, ""));
         (name.trim(), weight_of(parameters))

@@ -17,6 +17,13 @@ mode, directory, delay = sys.argv[1], sys.argv[2], int(sys.argv[3])
 
 
 class Handler:
+    async def handle_RCPT(self, server, session, envelope, address, options):
+        if "@missing." in address:
+            print(json.dumps({"refused": address}), flush=True)
+            return f"550 no mailbox {address}"
+        envelope.rcpt_tos.append(address)
+        return "250 taken"
+
     async def handle_DATA(self, server, session, envelope):
         message = email.message_from_bytes(envelope.content, policy=email.policy.default)
         part = lambda kind: message.get_body((kind,)).get_content()
@@ -33,8 +40,6 @@ class Handler:
         }
         print(json.dumps(mail), flush=True)
         await asyncio.sleep(delay / 1000)
-        if "@missing." in envelope.rcpt_tos[0]:
-            return f"550 no mailbox {envelope.rcpt_tos[0]}"
         return "250 taken"
 
 

@@ -98,6 +98,26 @@ fn the_code_of_a_mail_sets_a_password_once_within_20_minutes_and_the_member_is_t
 }
 
 #[test]
+fn an_address_is_found_in_every_spelling_of_its_domain() {
+    let mut mailing = Mailing::new(config());
+    let kim = mailing.member_at("kim", "Kim@도서관.example");
+    let stored = "Kim@xn--zb0b81k2qm.example";
+    assert_eq!(addresses(&mailing, &kim), (Some(stored.into()), None));
+    for asked in [
+        "kim@도서관.example",
+        " KIM@도서관.Example. ",
+        "kim@xn--zb0b81k2qm.example",
+        "kim@XN--ZB0B81K2QM.EXAMPLE",
+    ] {
+        assert_eq!(mailing.ask(asked), "success");
+        assert_eq!(mailing.only().to, stored, "{asked}");
+    }
+    // The same address of another account.
+    mailing.call(&Caller::Guest, form("eve", "kim@도서관.EXAMPLE.")).unwrap();
+    assert!(mailing.only().subject.contains("was given to another account"));
+}
+
+#[test]
 fn nobody_learns_whether_a_member_or_an_address_exists() {
     let mut mailing = Mailing::new(config());
     mailing.member_at("ann", "ann@example.org");

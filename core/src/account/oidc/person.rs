@@ -59,9 +59,7 @@ impl Person {
 }
 
 fn is_of_domains(domains: &[String], email: Option<&Address>) -> bool {
-    let folded = email.map(Address::folded).unwrap_or_default();
-    let domain = folded.rsplit_once('@').map_or("", |(_, domain)| domain);
-    domains.is_empty() || domains.iter().any(|one| one.trim_start_matches('@').eq_ignore_ascii_case(domain))
+    domains.is_empty() || email.is_some_and(|email| domains.iter().any(|domain| email.is_of(domain)))
 }
 
 /// Returns whether a person is in one of the groups: the claim is a list of names, or one name.
@@ -140,6 +138,10 @@ mod tests {
             ("", true),
         ] {
             assert!(!of(email, verified), "{email}");
+        }
+        let own = Oidc { domains: vec!["도서관.example".into()], ..Oidc::default() };
+        for email in ["kim@도서관.example", "kim@도서관.EXAMPLE.", "kim@xn--zb0b81k2qm.example"] {
+            assert!(person(&own, &json!({ "email": email, "email_verified": true })).is_ok(), "{email}");
         }
         let groups = Oidc { groups: vec!["staff".into(), "students".into()], ..Oidc::default() };
         for (claim, may) in [

@@ -1,12 +1,13 @@
 //! The settings of mail.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 use lettre::message::Mailbox;
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use super::setting::{FieldType, Invalid, Value, another_form};
+use crate::base::host;
 
 /// The path of the server's page for a new password.
 pub const RESET_PAGE: &str = "account/password";
@@ -42,6 +43,13 @@ impl Mail {
     /// Returns whether the service sends mail.
     pub const fn is_on(&self) -> bool {
         self.server.is_some()
+    }
+
+    /// Returns what mail and pages call the service: the name of the sender, or the domain of its address; empty without a sender.
+    pub fn site(&self) -> String {
+        let from = self.from.as_ref().map(|from| &from.0);
+        from.map(|from| from.name.clone().unwrap_or_else(|| from.email.domain().to_owned()))
+            .unwrap_or_default()
     }
 
     /// Returns the settings with the pages of the server in place of those of apps that are not set.
@@ -121,15 +129,19 @@ impl FieldType for MailServer {
                 url.query().is_some() || url.fragment().is_some() || !matches!(url.path(), "" | "/");
             matches!(url.scheme(), "smtps" | "smtp" | "smtp+plain") && url.has_host() && !has_more
         };
-        let url = Url::parse(text).ok().filter(is_plain).ok_or(
+        // The parser of URLs leaves the hosts of these schemes as they are written.
+        let with_host = |mut url: Url| {
+            let host = host::parse(&percent_decode_str(url.host_str()?).decode_utf8().ok()?)?;
+            url.set_host(Some(&host.to_string())).ok().map(|()| url)
+        };
+        let url = Url::parse(text).ok().filter(is_plain).and_then(with_host).ok_or(
             "must be an address such as smtps://mail.example.org or smtp://user@mail.example.org:587",
         )?;
         if url.password().is_some() {
             return Err("must not have the password: name a file with it in smtp-password-file".to_owned());
         }
         let server = Self(url);
-        let is_loopback = |ip: IpAddr| ip.is_loopback();
-        let is_here = server.host() == "localhost" || server.host().parse().is_ok_and(is_loopback);
+        let is_here = server.0.host_str().is_some_and(host::is_this_machine);
         if server.encryption().0 == Encryption::None && !is_here {
             return Err(
                 "mail would be sent unencrypted to another machine: write smtp:// or smtps://".to_owned()
@@ -151,7 +163,8 @@ impl FieldType for Sender {
     fn from_value(value: &Value) -> Result<Self, String> {
         let Value::Text(text) = value else { return another_form() };
         let wrong = "must be an address such as Campus <no-reply@campus.example>";
-        text.parse().map(Self).map_err(|_| wrong.to_owned())
+        let from = text.parse().ok().filter(|from: &Mailbox| from.email.user().is_ascii());
+        from.map(Self).ok_or_else(|| wrong.to_owned())
     }
 }
 
@@ -167,6 +180,8 @@ pub enum Language {
 
 impl Language {
     pub(super) const NAMES: &[&str] = &["en", "ko"];
+    /// All languages.
+    pub const ALL: [Self; 2] = [Self::En, Self::Ko];
 
     /// Returns its tag.
     pub const fn tag(self) -> &'static str {
@@ -180,7 +195,7 @@ impl FieldType for Language {
     }
 
     fn from_value(value: &Value) -> Result<Self, String> {
-        let found = [Self::En, Self::Ko].into_iter().find(|one| one.to_value().as_ref() == Some(value));
+        let found = Self::ALL.into_iter().find(|one| one.to_value().as_ref() == Some(value));
         found.ok_or_else(|| format!("must be one of {}", Self::NAMES.join(", ")))
     }
 }
@@ -222,5 +237,30 @@ impl FieldType for PageUrl {
         let has_place = text.contains(Self::CODE) || !text.contains('#');
         let rule = "must be the address of a page, such as https://app.example/reset or https://app.example/reset?code={code}";
         if is_page && has_place { Ok(Self(text.clone())) } else { Err(rule.to_owned()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_mail_servers_have_one_form() {
+        let server = |text: &str| MailServer::from_value(&Value::Text(text.into()));
+        for (text, host) in [
+            ("smtp+plain://LOCALHOST:2525", "localhost"),
+            ("smtp+plain://localhost.", "localhost"),
+            ("smtp+plain://127.1/", "127.0.0.1"),
+            ("smtp+plain://[::1]", "::1"),
+            ("smtps://ann%40a.example@Mail.Example.ORG:465", "mail.example.org"),
+            ("smtp://mail.도서관.example", "mail.xn--zb0b81k2qm.example"),
+        ] {
+            assert_eq!(server(text).unwrap().host(), host, "{text}");
+        }
+        for text in
+            ["smtp+plain://mail.example.org", "smtp+plain://localhost.example", "smtps://a%20b", "smtps://"]
+        {
+            assert!(server(text).is_err(), "{text}");
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! The settings of single sign-on.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 use url::Url;
 
 use super::Secret;
 use super::setting::{FieldType, Invalid, Value, another_form};
+use crate::base::host;
 
 /// The settings of single sign-on with OpenID Connect.
 #[derive(Clone, Debug)]
@@ -123,7 +123,5 @@ impl FieldType for Issuer {
 
 /// Returns whether an address is one of this machine that begins with `http://`.
 fn is_here(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    let is_loopback = |ip: IpAddr| ip.is_loopback();
-    url.scheme() == "http" && (host == "localhost" || host.parse().is_ok_and(is_loopback))
+    url.scheme() == "http" && url.host_str().is_some_and(host::is_this_machine)
 }

@@ -1,7 +1,6 @@
 //! The settings of the university verification.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use ureq::http::Uri;
 
 use super::setting::{FieldType, Invalid, Value, parse};
+use crate::base::host;
 
 /// The source that decides which ids belong to university members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,10 +110,7 @@ pub(crate) fn allows_proxy(url: &Uri) -> bool {
 
 /// Returns whether an address is on this machine.
 fn is_of_this_machine(url: &Uri) -> bool {
-    let host = url.host().unwrap_or_default();
-    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
-    host.eq_ignore_ascii_case("localhost") || address.parse().is_ok_and(is_loopback)
+    url.host().is_some_and(host::is_this_machine)
 }
 
 /// A regular expression that matches whole ids, in any case.

@@ -92,9 +92,9 @@ const TABLES: [(&str, Treatment); 73] = [
     ("feed_order", Treatment::Empty),
     // Failures of the last day. Only PostgreSQL has this table.
     ("sign_in_failure", Treatment::Empty),
-    // Leases of running servers, and the words of a service, which are in files beside SQLite. Only PostgreSQL has these
-    // tables.
+    // Leases of running servers.
     ("lease", Treatment::Empty),
+    // The words of a service, which are in files beside SQLite. Only PostgreSQL has these tables.
     ("word_model", Treatment::Empty),
     ("word_model_part", Treatment::Empty),
     // The first server on the copy records its key. Only PostgreSQL has this table.
