@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 
 use super::Caller;
 use super::device::Device;
+use super::pending;
 use super::places::Places;
 
 use crate::Tidings;
@@ -131,7 +132,8 @@ impl NewSession {
     }
 }
 
-/// Ends the sessions of a member whose second factor changes, except the session `current`, of which `gave_code` is recorded.
+/// Ends the sessions of a member whose second factor changes, except the session `current`, of which `gave_code` is recorded, and
+/// withdraws what is pending for the member.
 pub(super) fn end_others(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -141,6 +143,7 @@ pub(super) fn end_others(
 ) -> Result<(), StoreError> {
     sql::remove_others(tx, member, current.unwrap_or_default())?;
     sql::set_code(tx, member, gave_code)?;
+    pending::withdraw(tx, Some(member))?;
     // Tokens without a session too.
     tx.run("UPDATE member SET sessions_from = $2 WHERE key = $1", &[member.into(), now.into()])?;
     Ok(())

@@ -8,7 +8,7 @@ use crate::testing::sign_in;
 use crate::{admin, member};
 
 fn set(id: &str, email: &str) -> SetEmail {
-    SetEmail { pw: format!("password of {id}"), email: email.into() }
+    SetEmail { pw: format!("password of {id}"), email: email.into(), otp: None }
 }
 
 fn confirm(mailing: &Mailing, caller: &Caller, code: &str) -> String {
@@ -38,7 +38,7 @@ fn an_address_counts_once_the_digits_or_the_link_of_its_mail_have_confirmed_it()
     let ann = mailing.service.member("ann");
     assert_eq!(addresses(&mailing, &ann), (None, None));
     assert_eq!(
-        text(mailing.call(&ann, SetEmail { pw: "wrong".into(), email: "a@b.cd".into() })),
+        text(mailing.call(&ann, SetEmail { pw: "wrong".into(), ..set("ann", "a@b.cd") })),
         "incorrect pw"
     );
     assert_eq!(text(mailing.call(&ann, set("ann", "not one"))), "bad request");
@@ -57,7 +57,12 @@ fn an_address_counts_once_the_digits_or_the_link_of_its_mail_have_confirmed_it()
     assert_eq!(confirm(&mailing, &ann, &digits), "incorrect code", "once");
 
     mailing.call(&ann, set("ann", "ann@other.example")).unwrap();
-    let mail = mailing.only();
+    let [told, mail] = mailing.two();
+    assert_eq!(
+        (&*told.to, &*told.subject),
+        ("Ann@example.org", "Another address was given to your account of Campus")
+    );
+    assert_eq!(mail.to, "ann@other.example");
     assert_eq!(addresses(&mailing, &ann), (Some("Ann@example.org".into()), Some("ann@other.example".into())));
     assert_eq!(confirm(&mailing, &Caller::Guest, &mail.linked()), "success");
     let note = mailing.only();

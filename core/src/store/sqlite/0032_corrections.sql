@@ -1,1 +1,14 @@
 -- What the corrections of accounts, mail, sign-ins and sources store.
+
+-- The codes with which members who have forgotten their password choose a new one, at most an hour old.
+DROP TABLE reset_code;
+CREATE TABLE reset_code (
+    key     INTEGER PRIMARY KEY,
+    member  INTEGER NOT NULL,
+    hash    TEXT NOT NULL UNIQUE, -- SHA-256, hexadecimal
+    issued  INTEGER NOT NULL,     -- 1 if an administrator has issued it, 0 if it was mailed
+    expires INTEGER NOT NULL
+) STRICT;
+CREATE INDEX reset_code_member ON reset_code (member);
+
+ALTER TABLE mail ADD COLUMN client TEXT; -- keyed hash of the network that has asked for it
