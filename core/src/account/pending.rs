@@ -3,6 +3,9 @@
 use crate::record::id::MemberKey;
 use crate::store::{StoreError, Tx};
 
+#[cfg(test)]
+mod tests;
+
 /// Withdraws all that is pending for a member, or for everybody: a proposed address, the codes of addresses, new passwords, single
 /// sign-ons and enrolments, queued mail with such a code, and a second factor that is not enabled yet.
 ///

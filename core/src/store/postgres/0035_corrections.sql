@@ -12,3 +12,8 @@ CREATE TABLE reset_code (
 CREATE INDEX reset_code_member ON reset_code (member);
 
 ALTER TABLE mail ADD COLUMN client text COLLATE "C"; -- keyed hash of the network that has asked for it
+
+-- The last record of the audit trail that earlier programs removed: they left no expired record, whose date would show that others
+-- had expired.
+ALTER TABLE audit_chain ADD COLUMN unwitnessed bigint NOT NULL DEFAULT 0;
+UPDATE audit_chain SET unwitnessed = removed_seq;
