@@ -38,7 +38,7 @@ pub(crate) fn mailbox(tidings: &Tidings, address: &Address) -> String {
     keyed(tidings, &format!("address {local}@{}", domain.trim_end_matches('.')))
 }
 
-/// Counts a mail that a network asks for; returns whether the network may. The transaction must run alone.
+/// Counts a mail that a network asks for; returns whether it may be sent.
 pub(crate) fn take_of_network(tx: &mut dyn Tx, network: &str, now: Timestamp) -> Result<bool, StoreError> {
     Ok(network.is_empty() || take(tx, network, NETWORK_MAX, now)?)
 }

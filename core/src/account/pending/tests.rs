@@ -1,11 +1,13 @@
 //! Tests of withdrawing what is pending.
 
 use crate::account::{
-    Caller, ChangePassword, ConfirmEmail, GetEmail, ResetPassword, SetEmail, SignOutAll, otp,
+    Caller, ChangePassword, ConfirmEmail, GetEmail, ListSessions, ResetPassword, SetEmail, SignOutAll,
+    SignOutSession, otp,
 };
 use crate::mail::tests::{Mailing, config, text};
 use crate::member::{IssueOtp, IssueReset};
 use crate::store::{Isolation, StoreError, Tx};
+use crate::testing::sign_in;
 use crate::{admin, member};
 
 const NEW: &str = "a new sentence";
@@ -14,10 +16,17 @@ fn new_password(code: &str) -> ResetPassword {
     ResetPassword { code: code.into(), new_pw: NEW.into(), new_pw_check: NEW.into() }
 }
 
+/// Signs a member in elsewhere, and returns the id of that session.
+fn other_session(mailing: &Mailing, caller: &Caller, id: &str) -> String {
+    sign_in(&mailing.service, id, &format!("password of {id}"), None).unwrap();
+    let sessions = mailing.call(caller, ListSessions {}).unwrap().sessions;
+    sessions.into_iter().find(|session| session.current == 0).unwrap().id
+}
+
 /// Ends the sessions of a member with this id, as the member or an administrator.
 type Ending = fn(&Mailing, &Caller, &Caller, String);
 
-const ENDINGS: [Ending; 9] = [
+const ENDINGS: [Ending; 11] = [
     |mailing, _, boss, user_id| {
         let code = mailing.call(boss, IssueReset { user_id }).unwrap().code;
         mailing.call(&Caller::Guest, new_password(&code)).unwrap();
@@ -31,6 +40,14 @@ const ENDINGS: [Ending; 9] = [
     },
     |mailing, caller, _, _| mailing.call(caller, SignOutAll {}).unwrap(),
     |mailing, _, boss, user_id| mailing.call(boss, member::SignOut { user_id }).unwrap(),
+    |mailing, caller, _, id| {
+        let session_obi = other_session(mailing, caller, &id);
+        mailing.call(caller, SignOutSession { session_obi }).unwrap();
+    },
+    |mailing, caller, boss, user_id| {
+        let session_obi = other_session(mailing, caller, &user_id);
+        mailing.call(boss, member::SignOutSession { user_id, session_obi }).unwrap();
+    },
     |mailing, _, boss, user_id| mailing.call(boss, member::ResetSignIns { user_id }).unwrap(),
     |mailing, _, boss, user_id| {
         mailing.call(boss, admin::PushBlacklist { user_id: user_id.clone() }).unwrap();
