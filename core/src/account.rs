@@ -32,6 +32,7 @@ mod operations;
 pub(crate) mod otp;
 pub mod passkey;
 pub(crate) mod password;
+mod pending;
 pub(crate) mod places;
 pub(crate) mod reset;
 mod right;
@@ -317,7 +318,7 @@ pub(crate) fn sign_out(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), Store
     revoke_tokens(tx, member.key).map(drop)
 }
 
-/// Revokes every token of the member with this key, and a code for a new password, and returns their new generation.
+/// Revokes every token of the member with this key, withdraws what is pending for them, and returns their new generation.
 ///
 /// A key is not a proof, so this function is private to the slice. It is for callers without a proof of the member, such as a
 /// sign-in, which has checked the password instead; others call [`sign_out`].
@@ -325,7 +326,7 @@ fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     let generation = new_generation();
     let sql = "UPDATE member SET generation = $2 WHERE key = $1";
     tx.run(sql, &[key.into(), generation.into()])?;
-    reset::remove(tx, key)?;
+    pending::withdraw(tx, Some(key))?;
     sessions::remove_all(tx, key)?;
     Ok(generation)
 }
@@ -343,10 +344,8 @@ pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(
         send_each(tx, "UPDATE member SET generation = $2 WHERE key = $1", &args)?;
     }
     // A code that was used after the backup would work again.
-    otp::remove_everybodys(tx)?;
-    reset::remove_everybodys(tx)?;
+    pending::withdraw(tx, None)?;
     invitation::remove_all(tx)?;
-    oidc::remove_everybodys(tx)?;
     sessions::remove_everybodys(tx)
 }
 

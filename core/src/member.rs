@@ -127,7 +127,7 @@ fn sign_out(tidings: &Tidings, caller: &Caller, user_id: String, session: Option
         let member = find(tx, &user_id)?.ok_or(Error::NotFound)?;
         let key = member.key;
         match &session {
-            Some(session) if !sessions::sql::remove(tx, key, session)? => return Err(Error::NotFound),
+            Some(session) if !sessions::end_one(tx, key, session, None)? => return Err(Error::NotFound),
             Some(_) => {}
             None => account::sign_out(tx, &admin.act_for(member))?,
         }

@@ -23,7 +23,7 @@ const MEMBER_TABLES: [(&str, &str, &str); 21] = [
     ("recovery_code", "member, hash", "member, hash"),
     ("session", "id", "member, last_seen"),
     ("enrolment_code", "member", "member"),
-    ("reset_code", "member", "member"),
+    ("reset_code", "key", "member"),
     ("member_email", "member", "member"),
     ("mail", "key", "member"),
     ("passkey", "credential", "member, id"),

@@ -16,6 +16,9 @@ pub(crate) struct NewEmail {
     email: String,
     #[command(flatten)]
     password: Password,
+    /// A code of the authenticator, or a recovery code, of a member who has enabled the second factor
+    #[arg(long, value_name = "CODE", allow_hyphen_values = true)]
+    otp: Option<String>,
 }
 
 /// Shows the address of the member who is acting.
@@ -34,9 +37,9 @@ pub(crate) fn show(session: &Session) -> Result<ExitCode, Failure> {
     })
 }
 
-pub(crate) fn set(session: &Session, NewEmail { email, password }: &NewEmail) -> Result<ExitCode, Failure> {
-    let pw = password::present(password)?.to_string();
-    session.service.call(SetEmail { pw, email: email.clone() })?;
+pub(crate) fn set(session: &Session, new: &NewEmail) -> Result<ExitCode, Failure> {
+    let (pw, email) = (password::present(&new.password)?.to_string(), &new.email);
+    session.service.call(SetEmail { pw, email: email.clone(), otp: new.otp.clone() })?;
     session.out.answer(&(), |page| {
         if email.trim().is_empty() {
             page.line("You have no address any more.");

@@ -8,9 +8,8 @@ use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::attempt::{ForClient, begin, failed, succeeded};
-use super::password::Check;
-use super::{Caller, SignInClient, fold, otp};
+use super::attempt::{ForClient, begin, failed};
+use super::{Caller, Client, SignInClient, fold, otp, reset};
 
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry, hex};
@@ -39,8 +38,8 @@ const GROUP: &str = "account";
 pub(super) const LASTS_MS: i64 = 20 * 60 * SECOND_MS;
 /// The number of wrong codes of six digits after which the right one does not work any more.
 const WRONG_MAX: i64 = 5;
-/// Mails with a code to one address, and for one member, in an hour.
-const MAILS_MAX: i64 = 5;
+/// Mails with a code for one member in an hour.
+const MEMBER_MAX: i64 = 5;
 
 /// The address of the member.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -72,8 +71,10 @@ impl Operation for GetEmail {
 
 /// Give the member an e-mail address, which a mail with a code confirms, or another one, or none
 ///
-/// Until then, an earlier address stays. The answer is the same whether or not another member has the address: that is told to the
-/// address alone. `result` is `success`; or `incorrect pw`. After several requests in an hour, further ones are refused with 429.
+/// Until then, an earlier address stays, and a mail tells it. The answer is the same whether or not another member has the address:
+/// that is told to the address alone. A new password, and whatever else ends the sessions of the member, withdraws it.
+/// `result` is `success`; or `incorrect pw`. Only for a member who has enabled the second factor, it is `otp required` without a
+/// code and `incorrect otp` with a wrong one. After several requests in an hour, further ones are refused with 429.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = SetEmailFields)]
 pub struct SetEmail {
@@ -83,6 +84,9 @@ pub struct SetEmail {
     /// The address; empty removes the one that the member has.
     #[schema(max_length = 254, examples("ann@example.org"))]
     pub email: String,
+    /// The code of the authenticator, or a recovery code, of a member who has enabled the second factor.
+    #[schema(max_length = 1_000, examples("287082"))]
+    pub otp: Option<String>,
 }
 
 impl Operation for SetEmail {
@@ -91,7 +95,7 @@ impl Operation for SetEmail {
         Spec::post(GROUP, "/set_email", Access::Members).works(Work::Password).limited(Rate::General);
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
-        vec![Outcome::IncorrectPw.into()]
+        [Outcome::IncorrectPw, Outcome::OtpRequired, Outcome::IncorrectOtp].map(Error::from).into()
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
@@ -101,46 +105,41 @@ impl Operation for SetEmail {
 
 impl ForClient for SetEmail {
     fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
-        let (identity, now, outbox) = (caller.identify(tidings), tidings.now(), tidings.outbox());
-        let stored = tidings.store().read(|tx| {
-            let member = identity.member(tx)?;
-            sql::password(tx, member.key)?.ok_or(Error::BadToken)
-        })?;
-        let address = match self.email.trim() {
+        let (identity, now) = (caller.identify(tidings), tidings.now());
+        tidings.store().read(|tx| identity.member(tx).map(drop))?;
+        let proposal = match self.email.trim() {
             "" => None,
-            email => Some(Address::parse(email).ok_or(Error::BadRequest(RULE))?),
+            email => {
+                let address = Address::parse(email).ok_or(Error::BadRequest(RULE))?;
+                Some(Proposal::new(tidings, address, client.client))
+            }
         };
-        if address.is_some() && !outbox.is_on() {
+        if proposal.is_some() && !tidings.outbox().is_on() {
             return Err(Error::BadRequest(NO_MAIL));
         }
-        let attempt = begin(tidings, Some(&stored.id), client.client)?;
-        if tidings.hasher().check(&self.pw, Some(&stored.password))? == Check::Wrong {
-            return Err(failed(attempt, Outcome::IncorrectPw));
-        }
-        let mail = ObjectId::new(tidings.clock());
+        otp::prove(tidings, caller, &self.pw, self.otp.as_deref(), &client)?;
+        let is_new = proposal.is_some();
+        let note = Note::new(tidings, if is_new { Kind::AddressProposed } else { Kind::AddressChanged });
         tidings.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
-            let Some(address) = &address else {
-                let had = sql::confirmed(tx, member.key)?;
-                sql::remove(tx, member.key)?;
-                if let Some(had) = had {
-                    let to = To::Address(member.key, &had);
-                    outbox.append(tx, mail, Kind::AddressChanged, to, now)?;
+            let had = sql::confirmed(tx, member.key)?;
+            let Some(proposal) = &proposal else {
+                if had.is_some() {
+                    note.send(tx, member.key)?;
                     identity.record_own(tx, &member, Entry::new(Action::MemberEmail))?;
                 }
-                return Ok(());
+                sql::remove(tx, member.key)?;
+                return Ok(reset::remove_mailed(tx, member.key)?);
             };
-            let is_within = limit::take(tx, &format!("member {}", member.key.as_i64()), MAILS_MAX, now)?
-                && limit::take(tx, &subject(address), MAILS_MAX, now)?;
-            if !is_within {
-                return Err(Error::TooManyRequests { retry_after_s: 3_600 });
+            let of_member = format!("member {}", member.key.as_i64());
+            if !limit::take(tx, &of_member, MEMBER_MAX, now)? || !proposal.make(tx, member.key)? {
+                return Err(limit::EXCEEDED);
             }
-            sql::propose(tx, member.key, address.as_str())?;
-            outbox.append(tx, mail, Kind::Confirm, To::Member(member.key), now)?;
+            if had.is_some_and(|had| had.to_ascii_lowercase() != proposal.address.folded()) {
+                note.send(tx, member.key)?;
+            }
             Ok(())
-        })?;
-        succeeded(attempt);
-        Ok(())
+        })
     }
 }
 
@@ -191,6 +190,7 @@ impl ForClient for ConfirmEmail {
                 return Ok(false);
             }
             sql::confirm(tx, member, &address, now)?;
+            reset::remove_mailed(tx, member)?;
             if let Some(had) = had.filter(|had| had.to_ascii_lowercase() != address.folded()) {
                 outbox.append(tx, mail, Kind::AddressChanged, To::Address(member, &had), now)?;
             }
@@ -239,20 +239,33 @@ fn random_digits() -> Zeroizing<String> {
     Zeroizing::new(format!("{:06}", u64::from_be_bytes(random()) % 1_000_000))
 }
 
-/// Stores the address that somebody has given at their sign-up, and asks them to confirm it. The transaction adds rows alone.
-pub(super) fn sign_up(
-    tx: &mut dyn Tx,
+/// An address that somebody gives, and how often mail may be sent to it.
+pub(super) struct Proposal {
+    address: Address,
     outbox: Outbox,
     mail: ObjectId,
-    member: MemberKey,
-    address: &Address,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    sql::propose(tx, member, address.as_str())?;
-    if limit::take(tx, &subject(address), MAILS_MAX, now)? {
-        outbox.append(tx, mail, Kind::Confirm, To::Member(member), now)?;
+    mailbox: String,
+    network: String,
+    at: Timestamp,
+}
+
+impl Proposal {
+    pub(super) fn new(tidings: &Tidings, address: Address, client: Option<Client>) -> Self {
+        let (mailbox, network) = (limit::mailbox(tidings, &address), limit::network(tidings, client));
+        let (outbox, mail, at) = (tidings.outbox(), ObjectId::new(tidings.clock()), tidings.now());
+        Self { address, outbox, mail, mailbox, network, at }
     }
-    Ok(())
+
+    /// Stores the address, and asks the member to confirm it. Returns false without a mail if there were too many.
+    pub(super) fn make(&self, tx: &mut dyn Tx, member: MemberKey) -> Result<bool, StoreError> {
+        sql::propose(tx, member, self.address.as_str())?;
+        let is_within = limit::take_of_network(tx, &self.network, self.at)?
+            && limit::take_pair(tx, &self.mailbox, &self.network, self.at)?;
+        if is_within {
+            self.outbox.append(tx, self.mail, Kind::Confirm, To::Member(member), self.at)?;
+        }
+        Ok(is_within)
+    }
 }
 
 /// A note to the address of a member, which the transaction of a change sends.
@@ -282,18 +295,13 @@ impl Note {
     }
 }
 
-/// Returns what limits count for an address: a hash, because the address may be nobody's.
-fn subject(address: &Address) -> String {
-    format!("address {}", hex(&Sha256::digest(address.folded())))
-}
-
 /// Returns what a guest may have typed to name a member, an address or an id, as it is looked up; empty if it is neither.
 pub(super) fn asked(text: &str) -> String {
     let id = || if text.len() > ADDRESS_MAX { String::new() } else { fold(text.trim()) };
     Address::parse(text).map_or_else(id, |address| address.folded())
 }
 
-/// Returns the mail that asks a member to confirm their address, with new codes.
+/// Returns the mail that asks a member to confirm their address, with new codes, or that tells the member who has it already.
 pub(crate) fn confirmation(
     tx: &mut dyn Tx,
     config: &Mail,
@@ -303,18 +311,16 @@ pub(crate) fn confirmation(
     let (Some(id), Some(pending)) = (sql::id(tx, member)?, sql::addresses(tx, member)?.pending_email) else {
         return Ok(None);
     };
-    let owner = match Address::parse(&pending) {
-        Some(address) => sql::owner(tx, &address.folded())?.filter(|owner| *owner != member),
-        None => return Ok(None),
-    };
+    let Some(address) = Address::parse(&pending) else { return Ok(None) };
+    let owner = sql::owner(tx, &address.folded())?.filter(|owner| *owner != member);
+    // It waits in any case, with codes that nobody gets, so that the member does not see that another one has the address.
+    let (code, digits) = (otp::random_code(), random_digits());
+    let hash = otp::hash(&code);
+    sql::set_codes(tx, member, &hash, &hash_of_digits(&hash, &digits), now + LASTS_MS)?;
     if let Some(owner) = owner {
-        sql::withdraw(tx, member)?;
         let owner = sql::id(tx, owner)?;
         return Ok(owner.map(|id| Letter { to: pending, text: Text::Taken, id, code: None, link: None }));
     }
-    let (link, digits) = (otp::random_code(), random_digits());
-    let hash = otp::hash(&link);
-    sql::set_codes(tx, member, &hash, &hash_of_digits(&hash, &digits), now + LASTS_MS)?;
-    let link = config.confirm_url.as_ref().map(|page: &PageUrl| page.with_code(&link));
+    let link = config.confirm_url.as_ref().map(|page: &PageUrl| page.with_code(&code));
     Ok(Some(Letter { to: pending, text: Text::Confirm, id, code: Some(digits), link }))
 }

@@ -32,6 +32,7 @@ mod sql;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use sql::forget_mail;
 pub(super) use sql::remove_all;
 
 /// The maximum number of invitations that are neither used up nor expired.
@@ -245,12 +246,13 @@ impl Operation for Remove {
         .or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
+        let (identity, now) = (caller.identify(tidings), tidings.now());
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.administrator(tx)?;
             if !sql::remove(tx, &admin, &self.invitation_obi)? {
                 return Err(Error::NotFound);
             }
+            sql::forget_mail(tx, now)?;
             Ok(admin.record(tx, Entry::new(Action::InvitationRemove).on(&self.invitation_obi))?)
         })
     }
@@ -301,6 +303,7 @@ impl ForClient for SignUpInvited {
         session::sign_up_with(tidings, &self.form, &client, move |tx, member| {
             // Another member may have been the last one meanwhile.
             let (id, scopes) = sql::count_use(tx, &hash, now)?.ok_or_else(wrong_code)?;
+            sql::forget_mail(tx, now)?;
             let names = scopes.stored();
             if names.is_some() {
                 role::sql::set(tx, member, &scopes)?;

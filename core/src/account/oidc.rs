@@ -15,7 +15,7 @@ use url::{Url, form_urlencoded};
 use utoipa::ToSchema;
 
 use super::session::{self, New};
-use super::{Client, attempt, cut_nickname, email, find, otp};
+use super::{Client, attempt, cut_nickname, email, find, fold, otp};
 use crate::Tidings;
 use crate::audit::trail::hex;
 use crate::base::clock::{SECOND_MS, Timestamp};
@@ -39,7 +39,7 @@ pub(crate) use issuer::{Issuer, check};
 pub use operations::{LinkOidc, SignInOidc, UnlinkOidc};
 use person::Person;
 pub(crate) use sql::linked;
-pub(super) use sql::{remove_everybodys, unlink};
+pub(super) use sql::unlink;
 
 /// The path at which a browser begins to sign in.
 pub const PATH: &str = "/sign_in_oidc";
@@ -251,8 +251,9 @@ fn taken(tx: &mut dyn Tx, person: &Person) -> Result<Option<MemberKey>, StoreErr
     if owner.is_some() {
         return Ok(owner);
     }
-    let found = person.id.as_ref().map(|id| find(tx, id)).transpose()?.flatten();
-    Ok(found.map(|member| member.key))
+    let Some(id) = &person.id else { return Ok(None) };
+    // An id may look like an address, also like that of another member.
+    Ok(find(tx, id)?.map(|member| member.key).or(email::owner(tx, &fold(id))?))
 }
 
 /// Returns the member that a person becomes. Nobody knows the password: with an address, the member may choose one.

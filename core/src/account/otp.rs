@@ -35,7 +35,6 @@ pub(super) mod tests;
 
 pub use enrolment::EnrolmentCode;
 pub use enrolment::IssueOtp;
-pub(super) use enrolment::sql::remove_everybodys;
 pub use operations::{BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes};
 use proof::Confirmed;
 pub(super) use proof::{Proven, confirm, prove};

@@ -4,7 +4,6 @@
 //! knows the password, as would be if the administrator had set it. The second factor stays: who finds a code, but has no
 //! authenticator, does not get in.
 
-use hmac::Mac as _;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
@@ -13,7 +12,7 @@ use super::attempt::{ForClient, begin, failed};
 use super::{Caller, SignInClient, check_new_password, email, find, otp, revoke_tokens, session};
 
 use crate::Tidings;
-use crate::audit::trail::{Action, Entry, hex};
+use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{HOUR_MS, Timestamp};
 use crate::base::config::{Config, Mail};
 use crate::mail::letter::{Letter, Text};
@@ -28,15 +27,10 @@ mod sql;
 #[cfg(test)]
 mod tests;
 
-pub(super) use sql::{remove, remove_everybodys};
+pub(super) use sql::remove_mailed;
 
 /// The time for which a code works, in milliseconds.
 const LASTS_MS: i64 = HOUR_MS;
-
-/// Mails that one network asks for in an hour, and those about one id or address, and to one member.
-const NETWORK_MAX: i64 = 30;
-const ASKED_MAX: i64 = 5;
-const MEMBER_MAX: i64 = 5;
 
 const OWN: Problem = Problem::new(
     Code::NotPossible,
@@ -55,8 +49,8 @@ pub struct ResetCode {
 
 /// Issue a code with which a member who has forgotten their password chooses a new one
 ///
-/// The code works once and for an hour, and replaces an earlier one. It ends when the password changes or the member is signed out
-/// everywhere. Administrators cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
+/// The code works once and for an hour, and replaces an earlier one of an administrator. It ends when the password changes or the
+/// member is signed out everywhere. Administrators cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssueReset {
     /// The id of the member
@@ -79,7 +73,7 @@ impl Operation for IssueReset {
             if admin.is(member.key) {
                 return Err(Error::BadRequest(OWN));
             }
-            sql::insert(tx, member.key, &hash, expires)?;
+            sql::insert(tx, member.key, &hash, true, expires)?;
             Ok(admin.record(tx, Entry::new(Action::MemberResetCode).on_member(member.key))?)
         })?;
         Ok(ResetCode { code, expires })
@@ -89,8 +83,8 @@ impl Operation for IssueReset {
 /// Ask for a mail with a code, with which a member who has forgotten their password chooses a new one
 ///
 /// The mail goes to the confirmed address of the member, if there is one. The answer is the same, after the same time, whether or not
-/// there is such a member. The code works once and for 20 minutes, and replaces an earlier one. After several requests of a client in
-/// an hour, further ones are refused with 429; after several about one id or address, no further mail is sent.
+/// there is such a member. The code works once and for 20 minutes; of the codes of several mails, the latest three work. After several
+/// requests of a client in an hour, further ones are refused with 429; after several about one member, it is sent no further mail.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = RequestResetFields)]
 pub struct RequestReset {
@@ -114,44 +108,36 @@ impl ForClient for RequestReset {
         if !outbox.is_on() {
             return Err(Error::BadRequest(NO_MAIL));
         }
-        let network = client.client.map(|client| keyed(tidings, &format!("network {}", client.address())));
-        let (subject, mail) = (keyed(tidings, &format!("asked {asked}")), ObjectId::new(tidings.clock()));
+        let (network, mail) = (limit::network(tidings, client.client), ObjectId::new(tidings.clock()));
         // Who is asked for is looked up when the mail is sent, so nothing here depends on it.
         tidings.store().write(Isolation::Alone, move |tx| {
-            if let Some(network) = &network
-                && !limit::take(tx, network, NETWORK_MAX, now)?
-            {
-                return Err(Error::TooManyRequests { retry_after_s: 3_600 });
+            if !limit::take_of_network(tx, &network, now)? {
+                return Err(limit::EXCEEDED);
             }
-            if limit::take(tx, &subject, ASKED_MAX, now)? {
-                outbox.append(tx, mail, Kind::Reset, To::Asked(&asked), now)?;
-            }
+            outbox.append(tx, mail, Kind::Reset, To::Asked(&asked, &network), now)?;
             Ok(())
         })
     }
 }
 
-/// Returns a hash of what a limit counts, keyed with the signing key of tokens, which is not in the database.
-fn keyed(tidings: &Tidings, subject: &str) -> String {
-    let [key, _] = tidings.keys().hashers();
-    hex(&key.chain_update("tidings mail limit 1\0").chain_update(subject).finalize().into_bytes())
-}
-
-/// Returns the mail with a new code for a member; `None` if the member has no confirmed address, or has got too many.
+/// Returns the mail with a new code for a member, for which a network has asked; `None` if the member has no confirmed address, or
+/// has got too many.
 pub(crate) fn letter(
     tx: &mut dyn Tx,
     config: &Mail,
     member: MemberKey,
+    network: &str,
     now: Timestamp,
 ) -> Result<Option<Letter>, StoreError> {
     let (Some(id), Some(to)) = (email::id(tx, member)?, email::confirmed(tx, member)?) else {
         return Ok(None);
     };
-    if !limit::take(tx, &format!("reset {}", member.as_i64()), MEMBER_MAX, now)? {
+    // Counted here, so that the member is the same by id and by address.
+    if !limit::take_pair(tx, &format!("reset {}", member.as_i64()), network, now)? {
         return Ok(None);
     }
     let code = Zeroizing::new(otp::random_code());
-    sql::insert(tx, member, &otp::hash(&code), now + email::LASTS_MS)?;
+    sql::insert(tx, member, &otp::hash(&code), false, now + email::LASTS_MS)?;
     let link = config.reset_url.as_ref().map(|page| page.with_code(&code));
     Ok(Some(Letter { to, text: Text::Reset, id, code: Some(code), link }))
 }

@@ -196,8 +196,8 @@ pub(super) fn sign_in_identified(
 /// Signs in a member whom the university verifies.
 ///
 /// Our length conditions do not apply to the university's ids and passwords: an id has 1 to 128 characters, no
-/// control or invisible characters, no white space at its ends, and is not `guest` or `removed`. The first 100
-/// characters of the name and the major are stored, on one line.
+/// control or invisible characters, no white space at its ends, is not `guest` or `removed`, looks like no link, does not begin with
+/// `key:`, and is not the address of a member. The first 100 characters of the name and the major are stored, on one line.
 impl ForClient for SignInUp {
     fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<AccessToken> {
         let SignIn { id, pw, otp } = self.form;
@@ -216,6 +216,11 @@ impl ForClient for SignInUp {
             None => Check::Wrong,
         };
         let Some(stored) = stored else {
+            // Nobody has the address of another member as an id.
+            if tidings.store().read(|tx| email::owner(tx, &fold(id)))?.is_some() {
+                succeeded(attempt);
+                return Err(Outcome::NotSchool.into());
+            }
             if tidings.config().sign_up == config::Registration::Closed {
                 // The password was right, so the attempt is no failure.
                 succeeded(attempt);

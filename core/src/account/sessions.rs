@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 
 use super::Caller;
 use super::device::Device;
+use super::pending;
 use super::places::Places;
 
 use crate::Tidings;
@@ -93,7 +94,8 @@ impl Operation for SignOutSession {
         let (identity, session) = (caller.identify(tidings), self.session_obi.to_ascii_lowercase());
         tidings.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
-            if sql::remove(tx, member.key, &session)? { Ok(()) } else { Err(Error::NotFound) }
+            let is_ended = end_one(tx, member.key, &session, identity.session())?;
+            if is_ended { Ok(()) } else { Err(Error::NotFound) }
         })
     }
 }
@@ -131,7 +133,8 @@ impl NewSession {
     }
 }
 
-/// Ends the sessions of a member whose second factor changes, except the session `current`, of which `gave_code` is recorded.
+/// Ends the sessions of a member whose second factor changes, except the session `current`, of which `gave_code` is recorded, and
+/// withdraws what is pending for the member.
 pub(super) fn end_others(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -141,9 +144,25 @@ pub(super) fn end_others(
 ) -> Result<(), StoreError> {
     sql::remove_others(tx, member, current.unwrap_or_default())?;
     sql::set_code(tx, member, gave_code)?;
+    pending::withdraw(tx, Some(member))?;
     // Tokens without a session too.
     tx.run("UPDATE member SET sessions_from = $2 WHERE key = $1", &[member.into(), now.into()])?;
     Ok(())
+}
+
+/// Ends one session of a member; returns false if the member has no such session. Unless it is the session `current`, somebody else may
+/// have been signed in: what is pending for the member is withdrawn.
+pub(crate) fn end_one(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    id: &str,
+    current: Option<&str>,
+) -> Result<bool, StoreError> {
+    let is_ended = sql::remove(tx, member, id)?;
+    if is_ended && current != Some(id) {
+        pending::withdraw(tx, Some(member))?;
+    }
+    Ok(is_ended)
 }
 
 /// Ends all sessions of a member, whose tokens are revoked.
@@ -273,7 +292,7 @@ pub(crate) mod sql {
     }
 
     /// Removes a session of a member; returns false if the member has no such session.
-    pub(crate) fn remove(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<bool, StoreError> {
+    pub(super) fn remove(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<bool, StoreError> {
         let sql = "DELETE FROM session WHERE id = $1 AND member = $2";
         Ok(tx.run(sql, &[id.into(), member.into()])? > 0)
     }

@@ -22,8 +22,11 @@ pub(super) const ID_MAX: usize = 128;
 /// The maximum length of a stored name or major, in characters.
 const NAME_MAX: usize = 100;
 
+/// The beginnings of ids that would be taken for something else: an API key in the access log, or a link.
+const MISLEADING: [&str; 8] = ["key:", "//", "www.", "http:", "https:", "mailto:", "javascript:", "data:"];
+
 /// Returns a university's id as it is stored, in NFC. `None` unless it has 1 to [`ID_MAX`] characters, no control or
-/// invisible characters and no white space at its ends, and is not reserved.
+/// invisible characters and no white space at its ends, is not reserved, and looks neither like a link nor like an API key.
 ///
 /// Our rule for the characters of ids does not apply: universities also use spaces, slashes and letters of their
 /// language in ids.
@@ -37,7 +40,10 @@ pub(crate) fn university_id(text: &str) -> Option<Cow<'_, str>> {
         && id.trim() == id
         && shown::is_shown(&id)
         && !RESERVED_IDS.contains(&fold(&id).as_str());
-    is_id.then_some(id)
+    let compatible: String = id.nfkc().flat_map(char::to_lowercase).collect();
+    let is_misleading =
+        compatible.contains("://") || MISLEADING.iter().any(|beginning| compatible.starts_with(beginning));
+    (is_id && !is_misleading).then_some(id)
 }
 
 /// Returns a university's name or major as it is stored: on one line, without control characters, invisible characters
@@ -215,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_university_id_is_visible_text_and_not_reserved() {
-        for id in ["1", "s/2026 003", "학번-1", "a".repeat(128).as_str(), "e\u{301}"] {
+        for id in ["1", "s/2026 003", "학번-1", "cs:7", "monkey:1", "a".repeat(128).as_str(), "e\u{301}"] {
             assert!(university_id(id).is_some(), "{id:?}");
         }
         assert_eq!(university_id("e\u{301}").as_deref(), Some("\u{e9}"));
@@ -233,6 +239,15 @@ mod tests {
             "guest",
             "GUEST",
             "Removed",
+            "key:backup",
+            "Key:x",
+            "ｋｅｙ：x",
+            "https://evil.example/",
+            "HTTP:evil.example",
+            "see ftp://evil.example",
+            "//evil.example",
+            "WWW.evil.example",
+            "javascript:alert(1)",
             &long,
             &"x".repeat(100_000),
         ] {

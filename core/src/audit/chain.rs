@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::{PAGE, Read, sql};
 
 use crate::audit::trail::{self, Action, Actor, Chain, Entry, HASH, Named, Origin, Record, SERVICE, Surface};
-use crate::base::clock::Timestamp;
+use crate::base::clock::{DAY_MS, Timestamp};
 use crate::store::{StoreError, Tx};
 
 /// The number of a record, and its hash.
@@ -89,6 +89,7 @@ const BEGINS_LATE: &str = "the earlier records are missing, and no record says t
 const BEGINS_WRONG: &str = "the trail does not begin with its first record";
 const INSERTED: &str = "the record was inserted before the beginning of the trail";
 const NOT_EXPIRED: &str = "the record tells of a removal of records that the trail does not show";
+const NOT_OLD: &str = "the record tells of a removal of records that had not expired";
 const NOT_THE_HEAD: &str = "the record has another hash than the given one";
 const HEAD_GONE: &str = "the record of the given head does not exist";
 const HEAD_EXPIRED: &str = "the record of the given head was removed, so that the head proves nothing about the others: give a later one";
@@ -99,7 +100,15 @@ const HEAD_EXPIRED: &str = "the record of the given head was removed, so that th
 /// head proves all records up to its own, as long as its own is there, or is the last removed one.
 pub(crate) fn verify(tx: &mut dyn Tx, head: Option<&Head>) -> Result<Verification, StoreError> {
     let Chain { removed, head: (seq, hash) } = trail::sql::chain(tx)?;
-    let mut walk = Walk { at: removed.clone(), records: 0, expired: removed.0 == 0, head_seen: false, head };
+    let has_witness = removed.0 > sql::unwitnessed(tx)?;
+    let mut walk = Walk {
+        at: removed.clone(),
+        records: 0,
+        expired: removed.0 == 0,
+        has_witness,
+        head_seen: false,
+        head,
+    };
     let fault = match walk.beginning() {
         Some(fault) => Some(fault),
         None => walk.all(tx, &removed)?,
@@ -127,6 +136,8 @@ struct Walk<'h> {
     records: i64,
     /// Whether a record tells that the beginning expired, if it did.
     expired: bool,
+    /// Whether the first record had expired when the others before it were removed.
+    has_witness: bool,
     head: Option<&'h Head>,
     head_seen: bool,
 }
@@ -140,7 +151,7 @@ impl Walk<'_> {
     }
 
     fn all(&mut self, tx: &mut dyn Tx, removed: &(i64, String)) -> Result<Option<Fault>, StoreError> {
-        let expiry = expiry(removed);
+        let (expiry, mut begins) = (expiry(removed), None);
         loop {
             let page = sql::after(tx, self.at.0, PAGE)?;
             if page.is_empty() {
@@ -150,8 +161,13 @@ impl Walk<'_> {
                 if let Some(reason) = self.step(&read) {
                     return Ok(Some(Fault::new(self.at.0 + 1, reason)));
                 }
+                let begins = *begins.get_or_insert(read.record.date);
                 if let Some(told) = told_expiry(&read.record) {
                     self.expired |= told == expiry;
+                    // The shortest time for which records are kept is a day.
+                    if told == expiry && self.has_witness && read.record.date < begins + DAY_MS {
+                        return Ok(Some(Fault::new(read.record.seq, NOT_OLD)));
+                    }
                     if seq_of(told).is_none_or(|seq| seq > removed.0) {
                         return Ok(Some(Fault::new(read.record.seq, NOT_EXPIRED)));
                     }
@@ -207,16 +223,20 @@ fn seq_of(expiry: &str) -> Option<i64> {
 
 /// Removes up to `limit` records from the beginning that are older than `before`, and appends a record of it. Returns
 /// whether there may be more.
+///
+/// The last record that is older stays: its date, which the hashes bind, shows that those before it had expired. Otherwise somebody
+/// who can write the database could remove any records, and append a record that they had expired.
 pub(crate) fn prune(
     tx: &mut dyn Tx,
     now: Timestamp,
     before: Timestamp,
     limit: u64,
 ) -> Result<bool, StoreError> {
-    let Chain { removed, head } = trail::sql::chain(tx)?;
-    let first = sql::ends(tx, removed.0, limit)?;
-    let expired = first.into_iter().take_while(|(seq, date, _)| *date < before && *seq < head.0);
-    let Some((seq, _, hash)) = expired.last() else { return Ok(false) };
+    let Chain { removed, .. } = trail::sql::chain(tx)?;
+    let first = sql::ends(tx, removed.0, limit + 1)?;
+    let mut expired: Vec<_> = first.into_iter().take_while(|(_, date, _)| *date < before).collect();
+    expired.pop();
+    let Some((seq, _, hash)) = expired.pop() else { return Ok(false) };
     let count = seq - removed.0;
     sql::remove_until(tx, seq, &hash)?;
     let origin = Origin { at: now, surface: Surface::Library, operator: None };

@@ -101,6 +101,11 @@ pub(super) fn ends(
     rows.map(|mut row| Ok((row.take(0)?, row.take(1)?, row.take(2)?))).collect()
 }
 
+/// Returns the number of the last record that an earlier version of the program has removed; 0 if it has removed none.
+pub(super) fn unwitnessed(tx: &mut dyn Tx) -> Result<i64, StoreError> {
+    tx.one("SELECT unwitnessed FROM audit_chain", &[])?.take(0)
+}
+
 /// Removes the records up to the one with this number and hash.
 pub(super) fn remove_until(tx: &mut dyn Tx, seq: i64, hash: &str) -> Result<(), StoreError> {
     tx.run("DELETE FROM audit WHERE seq <= $1", &[seq.into()])?;

@@ -246,12 +246,11 @@ fn expired_records_are_removed_from_the_beginning_and_the_rest_stays_verifiable(
     };
     assert!(prune(NOW + 1) && !prune(NOW + 1) && !prune(NOW + 1));
     let shown = lines(&service);
-    assert_eq!(shown.len(), 4, "{shown:?}");
-    assert!(shown[2].starts_with("service library audit.retention 1-3 3:"), "{shown:?}");
-    assert!(shown[3].starts_with("service library audit.retention 4-4 4:"), "{shown:?}");
-    let kept: Head = format!("4:{}", shown[3].rsplit(':').next().unwrap()).parse().unwrap();
+    assert_eq!(shown.len(), 4, "one that has expired shows that the others had: {shown:?}");
+    assert!(shown[3].starts_with("service library audit.retention 1-3 3:"), "{shown:?}");
+    let kept: Head = format!("3:{}", shown[3].rsplit(':').next().unwrap()).parse().unwrap();
     let verified = service.call(&Caller::Operator, Verify { head: Some(kept.to_string()) }).unwrap();
-    assert_eq!((verified.fault, verified.records, verified.seq), (None, 4, 8));
+    assert_eq!((verified.fault, verified.records, verified.seq), (None, 4, 7));
     // A head whose record is gone proves nothing.
     let fault =
         service.call(&Caller::Operator, Verify { head: Some(noted.to_string()) }).unwrap().fault.unwrap();
@@ -268,11 +267,35 @@ fn forge(service: &Service, seq: i64, hash: &str) {
         tx.run("DELETE FROM audit", &[])?;
         let sql = "UPDATE audit_chain SET removed_seq = $1, removed_hash = $2, head_seq = $1, head_hash = $2";
         tx.run(sql, &[seq.parse::<i64>().unwrap().into(), hash.into()])?;
-        let origin = trail::Origin { at: now, surface: Surface::Library, operator: None };
-        let entry = Entry::new(Action::AuditRetention).on("1").after(&removed);
-        trail::append(tx, &trail::Actor::Service, &origin, entry)
+        append(tx, now - 2 * DAY_MS, Entry::new(Action::AuditExport))?;
+        append(tx, now, Entry::new(Action::AuditRetention).on("1").after(&removed))
     });
     written.unwrap();
+}
+
+fn append(tx: &mut dyn Tx, at: Timestamp, entry: Entry<'_>) -> Result<(), StoreError> {
+    let origin = trail::Origin { at, surface: Surface::Library, operator: None };
+    trail::append(tx, &trail::Actor::Service, &origin, entry)
+}
+
+#[test]
+fn a_record_of_retention_hides_no_records_that_had_not_expired() {
+    let service = service();
+    notices(&service, 6);
+    let told = format!("3:{}", all(&service)[3].hash);
+    service.clock().advance(DAY_MS - 1);
+    let now = service.now();
+    let written = service.store().write(crate::store::Isolation::Alone, move |tx| {
+        tx.run("DELETE FROM audit WHERE seq <= 3", &[])?;
+        let hash = told.split_once(':').unwrap().1;
+        tx.run("UPDATE audit_chain SET removed_seq = 3, removed_hash = $1", &[hash.into()])?;
+        append(tx, now, Entry::new(Action::AuditRetention).on("1-3").after(&told))
+    });
+    written.unwrap();
+    assert_eq!(fault(&service).map(|fault| fault.seq), Some(7));
+    // Earlier programs left no record whose date shows it.
+    tamper(&service, "UPDATE audit_chain SET unwitnessed = 3");
+    assert_eq!(fault(&service), None);
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub(crate) enum Text {
     Reset,
     PasswordChanged,
     AddressChanged,
+    /// Another address was given in place of this one.
+    AddressProposed,
     SignInChanged,
     /// A code with which somebody signs up.
     Invite,

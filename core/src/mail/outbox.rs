@@ -37,6 +37,8 @@ pub enum Kind {
     PasswordChanged,
     /// A note to an address that it is no longer that of the account.
     AddressChanged,
+    /// A note to an address that another one was given in its place.
+    AddressProposed,
     /// A note that what a sign-in needs has changed: the second factor, a passkey or a single sign-on.
     SignInChanged,
     /// The code of an invitation.
@@ -44,11 +46,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Confirm,
         Self::Reset,
         Self::PasswordChanged,
         Self::AddressChanged,
+        Self::AddressProposed,
         Self::SignInChanged,
         Self::Invite,
     ];
@@ -60,6 +63,7 @@ impl Kind {
             Self::Reset => "reset",
             Self::PasswordChanged => "password_changed",
             Self::AddressChanged => "address_changed",
+            Self::AddressProposed => "address_proposed",
             Self::SignInChanged => "sign_in_changed",
             Self::Invite => "invite",
         }
@@ -98,8 +102,8 @@ pub(crate) enum To<'a> {
     Member(MemberKey),
     /// This address, which is or was that of a member.
     Address(MemberKey, &'a str),
-    /// The member with this id or address, if there is one.
-    Asked(&'a str),
+    /// The member with this id or address, if there is one, for whom the network with this hash has asked.
+    Asked(&'a str, &'a str),
     /// Somebody with this address, who gets the invitation with this id.
     Invited(&'a str, &'a str),
 }
@@ -126,20 +130,21 @@ impl Outbox {
         if !self.is_on {
             return Ok(false);
         }
-        let (member, address, asked) = match to {
-            To::Member(member) => (Some(member), None, None),
-            To::Address(member, address) => (Some(member), Some(address), None),
-            To::Asked(asked) => (None, None, Some(asked)),
-            To::Invited(address, invitation) => (None, Some(address), Some(invitation)),
+        let (member, address, asked, client) = match to {
+            To::Member(member) => (Some(member), None, None, None),
+            To::Address(member, address) => (Some(member), Some(address), None, None),
+            To::Asked(asked, network) => (None, None, Some(asked), Some(network)),
+            To::Invited(address, invitation) => (None, Some(address), Some(invitation), None),
         };
-        let sql = "INSERT INTO mail (id, kind, member, address, asked, date, next_attempt)
+        let sql = "INSERT INTO mail (id, kind, member, address, asked, date, next_attempt, client)
                    SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS bigint), CAST($4 AS text), CAST($5 AS text),
-                          CAST($6 AS bigint), CAST($6 AS bigint)
+                          CAST($6 AS bigint), CAST($6 AS bigint), CAST($8 AS text)
                    WHERE (SELECT count(*) FROM mail WHERE dead IS NULL) < $7
                      AND NOT EXISTS (SELECT 1 FROM mail WHERE dead IS NULL AND attempts = 0 AND kind = $2
                                      AND coalesce(member, 0) = coalesce(CAST($3 AS bigint), 0)
                                      AND coalesce(address, '') = coalesce(CAST($4 AS text), '')
-                                     AND coalesce(asked, '') = coalesce(CAST($5 AS text), ''))";
+                                     AND coalesce(asked, '') = coalesce(CAST($5 AS text), '')
+                                     AND coalesce(client, '') = coalesce(CAST($8 AS text), ''))";
         let id = id.to_string();
         let args = [
             (&id).into(),
@@ -149,6 +154,7 @@ impl Outbox {
             asked.into(),
             now.into(),
             PENDING_MAX.into(),
+            client.into(),
         ];
         let is_appended = tx.run(sql, &args)? > 0;
         tx.touch(Topic::Mail);
@@ -163,6 +169,8 @@ pub(super) struct Due {
     pub(super) member: Option<MemberKey>,
     pub(super) address: Option<String>,
     pub(super) asked: Option<String>,
+    /// The hash of the network that has asked for it.
+    pub(super) client: Option<String>,
     pub(super) date: Timestamp,
     pub(super) attempts: i64,
 }
@@ -182,7 +190,7 @@ pub(super) fn totals(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
 
 /// Returns the mails that have been due the longest.
 pub(super) fn due(tx: &mut dyn Tx, now: Timestamp, limit: i64) -> Result<Vec<Due>, StoreError> {
-    let sql = "SELECT id, kind, member, address, asked, date, attempts FROM mail
+    let sql = "SELECT id, kind, member, address, asked, date, attempts, client FROM mail
                WHERE dead IS NULL AND next_attempt <= $1 ORDER BY next_attempt, key LIMIT $2";
     let due = |mut row: Row| {
         Ok(Due {
@@ -193,6 +201,7 @@ pub(super) fn due(tx: &mut dyn Tx, now: Timestamp, limit: i64) -> Result<Vec<Due
             asked: row.take(4)?,
             date: row.take(5)?,
             attempts: row.take(6)?,
+            client: row.take(7)?,
         })
     };
     tx.rows(sql, &[now.into(), limit.into()])?.into_iter().map(due).collect()

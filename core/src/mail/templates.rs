@@ -29,12 +29,13 @@ macro_rules! built_in {
     };
 }
 
-const TEXTS: [BuiltIn; 8] = [
+const TEXTS: [BuiltIn; 9] = [
     built_in!(Confirm, "confirm"),
     built_in!(Taken, "taken"),
     built_in!(Reset, "reset"),
     built_in!(PasswordChanged, "password-changed"),
     built_in!(AddressChanged, "address-changed"),
+    built_in!(AddressProposed, "address-proposed"),
     built_in!(SignInChanged, "sign-in-changed"),
     built_in!(Invite, "invite"),
     built_in!(Test, "test"),

@@ -247,10 +247,11 @@ fn letter(
             if known.is_none() {
                 outbox::set_member(tx, &due.id, member)?;
             }
-            reset::letter(tx, config, member, now)
+            reset::letter(tx, config, member, due.client.as_deref().unwrap_or_default(), now)
         }
         (Kind::PasswordChanged, _) => note(tx, Text::PasswordChanged),
         (Kind::AddressChanged, _) => note(tx, Text::AddressChanged),
+        (Kind::AddressProposed, _) => note(tx, Text::AddressProposed),
         (Kind::SignInChanged, _) => note(tx, Text::SignInChanged),
         (Kind::Invite, _) => {
             let (Some(address), Some(id)) = (&due.address, &due.asked) else { return Ok(None) };

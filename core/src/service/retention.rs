@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::Tidings;
-use crate::account::{places, sessions};
+use crate::account::{invitation, places, sessions};
 use crate::analysis::calendar::Calendar;
 use crate::analysis::visitor::{self, DayKeys, day_keys};
 use crate::analysis::{LATE_MS, log, trends};
@@ -192,6 +192,7 @@ impl Janitor {
             self.in_batches(u64::MAX, move |tx, limit| log::prune_requests(tx, first_day, limit)),
             self.in_batches(u64::MAX, move |tx, limit| outbox::prune(tx, now, limit)),
             self.in_batches(u64::MAX, move |tx, limit| mail_outbox::prune(tx, now, limit)),
+            self.in_batches(u64::MAX, move |tx, _| invitation::forget_mail(tx, now).map(|()| false)),
             self.in_batches(u64::MAX, move |tx, limit| mail_limit::prune(tx, now, limit)),
         ]
         .into_iter()

@@ -10,17 +10,6 @@ pub(crate) fn id(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<String>, S
     tx.row("SELECT id FROM member WHERE key = $1", &[member.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
-/// The hash of a member's password, with their id.
-pub(super) struct Stored {
-    pub(super) id: String,
-    pub(super) password: String,
-}
-
-pub(super) fn password(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Stored>, StoreError> {
-    let row = tx.row("SELECT id, password FROM member WHERE key = $1", &[member.into()])?;
-    row.map(|mut row| Ok(Stored { id: row.take(0)?, password: row.take(1)? })).transpose()
-}
-
 /// Returns the addresses of a member.
 pub(crate) fn addresses(tx: &mut dyn Tx, member: MemberKey) -> Result<EmailAddress, StoreError> {
     let row = tx.row("SELECT address, pending FROM member_email WHERE member = $1", &[member.into()])?;
@@ -39,11 +28,12 @@ pub(in crate::account) fn owner(tx: &mut dyn Tx, folded: &str) -> Result<Option<
     row.map(|mut row| row.take(0)).transpose()
 }
 
-/// Returns the member with this folded id or address who has a confirmed address and may sign in. An id comes first.
+/// Returns the member with this folded id or address who has a confirmed address and may sign in. The owner of an address comes
+/// first: the id of another member may look like it.
 pub(crate) fn reachable(tx: &mut dyn Tx, asked: &str) -> Result<Option<MemberKey>, StoreError> {
     let sql = "SELECT m.key FROM member m JOIN member_email e ON e.member = m.key
                WHERE (m.folded = $1 OR e.folded = $1) AND e.address IS NOT NULL AND m.blacklisted IS NULL
-               ORDER BY m.folded = $1 DESC LIMIT 1";
+               ORDER BY e.folded = $1 DESC LIMIT 1";
     tx.row(sql, &[asked.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
@@ -110,13 +100,6 @@ pub(super) fn confirm(
     let sql = "UPDATE member_email SET address = $2, folded = $3, confirmed = $4, pending = NULL, link = NULL, code = NULL,
                    expires = NULL WHERE member = $1";
     tx.run(sql, &[member.into(), address.as_str().into(), (&address.folded()).into(), now.into()]).map(drop)
-}
-
-/// Gives up the address that waits for its confirmation.
-pub(super) fn withdraw(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
-    let sql =
-        "UPDATE member_email SET pending = NULL, link = NULL, code = NULL, expires = NULL WHERE member = $1";
-    tx.run(sql, &[member.into()]).map(drop)
 }
 
 pub(super) fn remove(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {

@@ -1,14 +1,14 @@
 //! Tests of addresses, and of codes for new passwords by mail.
 
 use super::*;
-use crate::account::{RequestReset, ResetPassword, SignUp};
+use crate::account::{RequestReset, ResetPassword, SignIn, SignUp, otp};
 use crate::audit;
 use crate::mail::tests::{Mailing, config, text};
 use crate::testing::sign_in;
 use crate::{admin, member};
 
 fn set(id: &str, email: &str) -> SetEmail {
-    SetEmail { pw: format!("password of {id}"), email: email.into() }
+    SetEmail { pw: format!("password of {id}"), email: email.into(), otp: None }
 }
 
 fn confirm(mailing: &Mailing, caller: &Caller, code: &str) -> String {
@@ -38,7 +38,7 @@ fn an_address_counts_once_the_digits_or_the_link_of_its_mail_have_confirmed_it()
     let ann = mailing.service.member("ann");
     assert_eq!(addresses(&mailing, &ann), (None, None));
     assert_eq!(
-        text(mailing.call(&ann, SetEmail { pw: "wrong".into(), email: "a@b.cd".into() })),
+        text(mailing.call(&ann, SetEmail { pw: "wrong".into(), ..set("ann", "a@b.cd") })),
         "incorrect pw"
     );
     assert_eq!(text(mailing.call(&ann, set("ann", "not one"))), "bad request");
@@ -57,7 +57,12 @@ fn an_address_counts_once_the_digits_or_the_link_of_its_mail_have_confirmed_it()
     assert_eq!(confirm(&mailing, &ann, &digits), "incorrect code", "once");
 
     mailing.call(&ann, set("ann", "ann@other.example")).unwrap();
-    let mail = mailing.only();
+    let [told, mail] = mailing.two();
+    assert_eq!(
+        (&*told.to, &*told.subject),
+        ("Ann@example.org", "Another address was given to your account of Campus")
+    );
+    assert_eq!(mail.to, "ann@other.example");
     assert_eq!(addresses(&mailing, &ann), (Some("Ann@example.org".into()), Some("ann@other.example".into())));
     assert_eq!(confirm(&mailing, &Caller::Guest, &mail.linked()), "success");
     let note = mailing.only();
@@ -193,16 +198,154 @@ fn codes_cannot_be_guessed_and_mail_is_limited() {
     mailing.service.clock().advance(60 * 60 * SECOND_MS);
     mailing.ask("ann");
     assert_eq!(mailing.arrived().len(), 1);
-    let client = || SignInClient {
-        client: Some(crate::account::Client::v4([10, 0, 0, 1].into())),
-        ..SignInClient::default()
-    };
     let ask = |n: u32| {
         let request = RequestReset { id: format!("nobody{n}") };
-        text(request.run_for(&mailing.service, &Caller::Guest, client()))
+        text(request.run_for(&mailing.service, &Caller::Guest, client(1)))
     };
     let answers: Vec<_> = (0..31).map(ask).collect();
     assert!(answers[..30].iter().all(|answer| answer == "success") && answers[30] == "too many requests");
+}
+
+/// Returns the client with this number.
+fn client(n: u8) -> SignInClient {
+    Some(Client::v4([10, 0, 0, n].into())).into()
+}
+
+#[test]
+fn strangers_do_not_keep_members_from_their_mail() {
+    let mut mailing = Mailing::new(config());
+    mailing.member_at("ann", "ann@example.org");
+    let ask = |mailing: &mut Mailing, n, id: &str| {
+        RequestReset { id: id.into() }.run_for(&mailing.service, &Caller::Guest, client(n)).unwrap();
+        mailing.arrived()
+    };
+    let issued = crate::member::IssueReset { user_id: "ann".into() };
+    let issued = mailing.call(&Caller::Operator, issued).unwrap().code;
+    let asked = (0..8).flat_map(|n| ask(&mut mailing, 1, ["ann", "ann@example.org"][n % 2]));
+    assert_eq!(asked.count(), 5, "of one network");
+    let [first, second, third] = [2, 2, 2].map(|n| ask(&mut mailing, n, "ann").remove(0).code());
+    let latest = ask(&mut mailing, 3, "ann").remove(0).code();
+    assert_eq!(reset(&mailing, &first), "incorrect code", "three wait beside each other");
+    let check = |code: &str| {
+        let (code, new_pw) = (code.to_owned(), "short".to_owned());
+        text(mailing.call(&Caller::Guest, ResetPassword { code, new_pw_check: new_pw.clone(), new_pw }))
+    };
+    for code in [&second, &third, &latest, &issued] {
+        assert_eq!(check(code), "wrong user info", "the code is right");
+    }
+    let networks = (4..30).map(|n| ask(&mut mailing, n, "ann").len()).sum::<usize>();
+    assert_eq!(networks, 20 - 5 - 4, "of all networks");
+    assert_eq!(reset(&mailing, &issued), "success", "that of an administrator stays");
+
+    let ben = mailing.service.member("ben");
+    for n in 0..8 {
+        form(&format!("eve{n}"), "ben@example.org")
+            .run_for(&mailing.service, &Caller::Guest, client(1))
+            .unwrap();
+    }
+    assert_eq!(mailing.arrived().iter().filter(|mail| mail.to == "ben@example.org").count(), 5);
+    set("ben", "ben@example.org").run_for(&mailing.service, &ben, client(2)).unwrap();
+    let code = mailing.only().code();
+    assert_eq!(confirm(&mailing, &ben, &code), "success");
+}
+
+#[test]
+fn one_network_causes_few_mails_whatever_they_are_for() {
+    let mut mailing = Mailing::new(config());
+    let ann = mailing.service.member("ann");
+    let sign_up = |mailing: &Mailing, n: u8, id: String, email: &str| {
+        form(&id, email).run_for(&mailing.service, &Caller::Guest, client(n)).unwrap();
+    };
+    for tag in ["", "+a", "+b+c", "+LONG"] {
+        sign_up(&mailing, 1, format!("tag{}", tag.len()), &format!("Eve.Lee{tag}@example.org"));
+        sign_up(&mailing, 1, format!("dot{}", tag.len()), &format!("evelee{tag}@EXAMPLE.org"));
+        mailing.service.clock().advance(1);
+    }
+    assert_eq!(mailing.arrived().len(), 5, "to one mailbox");
+    for n in 0..20 {
+        sign_up(&mailing, 1, format!("member{n}"), &format!("member{n}@example.org"));
+    }
+    assert_eq!(mailing.arrived().len(), 20);
+    let ask =
+        || text(RequestReset { id: "nobody".into() }.run_for(&mailing.service, &Caller::Guest, client(1)));
+    assert_eq!((ask(), ask()), ("success".into(), "success".into()));
+    assert_eq!(ask(), "too many requests");
+    sign_up(&mailing, 1, "late".into(), "late@example.org");
+    let set = |n| text(set("ann", "ann@example.org").run_for(&mailing.service, &ann, client(n)));
+    assert_eq!((set(1), set(2)), ("too many requests".into(), "success".into()));
+    assert_eq!(mailing.only().to, "ann@example.org");
+    let stored = mailing.service.store().read::<_, StoreError>(|tx| {
+        let rows = tx.rows("SELECT subject FROM mail_limit", &[])?.into_iter();
+        rows.map(|mut row| row.take::<String>(0)).collect::<Result<Vec<_>, _>>()
+    });
+    let plain = hex(&Sha256::digest("ann@example.org"));
+    assert!(stored.unwrap().iter().all(|subject| !subject.contains(&plain) && !subject.contains('@')));
+}
+
+#[test]
+fn a_pending_address_looks_the_same_whoever_has_it() {
+    let mut mailing = Mailing::new(config());
+    mailing.member_at("ann", "ann@example.org");
+    let [ben, cid] = ["ben", "cid"].map(|id| mailing.service.member(id));
+    mailing.call(&ben, set("ben", "Ann@example.org")).unwrap();
+    mailing.call(&cid, set("cid", "free@example.org")).unwrap();
+    for wait_ms in [0, LASTS_MS - 1, 1, LASTS_MS] {
+        mailing.arrived();
+        mailing.service.clock().advance(wait_ms);
+        let pending = |caller| addresses(&mailing, caller).1.is_some();
+        assert_eq!((pending(&ben), pending(&cid)), (true, true), "{wait_ms}");
+        for caller in [&ben, &cid] {
+            assert_eq!(confirm(&mailing, caller, "000000"), "incorrect code");
+        }
+    }
+}
+
+#[test]
+fn a_second_factor_is_needed_and_its_wrong_codes_stay_counted() {
+    let mut mailing = Mailing::new(config());
+    let ann = mailing.service.member("ann");
+    let (phone, _) = otp::tests::enable(&mailing.service, &ann, "ann");
+    let set = |otp: Option<&str>, email: &str| {
+        let set = SetEmail { otp: otp.map(str::to_owned), ..set("ann", email) };
+        text(set.run_for(&mailing.service, &ann, client(1)))
+    };
+    assert_eq!((set(None, "ann@example.org"), set(None, "")), ("otp required".into(), "otp required".into()));
+    assert_eq!(set(Some("000000"), "ann@example.org"), "incorrect otp");
+    assert_eq!(set(Some(&phone.code(&mailing.service)), "ann@example.org"), "success");
+    let guess = || {
+        let (id, pw) = ("ann".to_owned(), "password of ann".to_owned());
+        let form = SignIn { id, pw, otp: Some("000000".into()) };
+        assert_eq!(set(None, "ann@example.org"), "otp required");
+        text(form.run_for(&mailing.service, &Caller::Guest, client(1)).map(drop))
+    };
+    assert!((0..6).all(|_| guess() == "incorrect otp"));
+    let (id, pw) = ("ann".to_owned(), "password of ann".to_owned());
+    let next = SignIn { id, pw, otp: None }.run_for(&mailing.service, &Caller::Guest, client(1));
+    assert_eq!(text(next.map(drop)), "too many requests");
+    assert_eq!(mailing.only().to, "ann@example.org");
+}
+
+#[test]
+fn an_id_that_looks_like_an_address_gets_no_mail_of_its_owner() {
+    let with = Config { verifier: crate::base::config::Verifier::Roster, ..config() };
+    let mut mailing = Mailing::new(with);
+    let roster = "id,name,major,password\nann@example.org,Eve,Art,secret of eve\nben@example.org,Ben,Art,secret of ben\n";
+    crate::testing::import_roster(&mailing.service, roster);
+    mailing.member_at("ann", "ann@example.org");
+    let sign_in_up = |mailing: &Mailing, id, pw| {
+        text(crate::testing::sign_in_up(&mailing.service, id, pw, client(1)).map(drop))
+    };
+    assert_eq!(sign_in_up(&mailing, "Ann@example.org", "secret of eve"), "not school");
+    assert_eq!(sign_in_up(&mailing, "ben@example.org", "secret of ben"), "success");
+    let pw = "secret of ben".to_owned();
+    let set = SetEmail { pw, email: "elsewhere@example.org".into(), otp: None };
+    let ben = Caller::Member("ben@example.org".into());
+    mailing.call(&ben, set).unwrap();
+    let code = mailing.only().code();
+    assert_eq!(confirm(&mailing, &ben, &code), "success");
+    mailing.member_at("cid", "ben@example.org");
+    mailing.ask("ben@example.org");
+    assert_eq!(mailing.only().to, "ben@example.org");
 }
 
 #[test]

@@ -98,7 +98,17 @@ pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, id: &str) -> Result<bool, S
     Ok(tx.run("DELETE FROM invitation WHERE id = $1", &[id.into()])? > 0)
 }
 
+/// Removes the mail of invitations that do not work any more, which has the addresses of people.
+pub(crate) fn forget_mail(tx: &mut dyn Tx, now: Timestamp) -> Result<(), StoreError> {
+    let sql = format!(
+        "DELETE FROM mail WHERE kind = 'invite'
+         AND NOT EXISTS (SELECT 1 FROM invitation WHERE id = mail.asked AND {IS_OPEN})"
+    );
+    tx.run(&sql, &[now.into()]).map(drop)
+}
+
 /// Removes all invitations.
 pub(in crate::account) fn remove_all(tx: &mut dyn Tx) -> Result<(), StoreError> {
+    tx.run("DELETE FROM mail WHERE kind = 'invite'", &[])?;
     tx.run("DELETE FROM invitation", &[]).map(drop)
 }

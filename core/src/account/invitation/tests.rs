@@ -292,6 +292,19 @@ fn a_mailed_code_is_shown_to_nobody_else_and_the_latest_mail_counts() {
     let removed = mailing.call(&Caller::Operator, add()).unwrap();
     mailing.call(&Caller::Operator, Remove { invitation_obi: removed.id.to_string() }).unwrap();
     assert!(mailing.arrived().is_empty());
+    // An address is stored no longer than its invitation works.
+    let stored = |mailing: &Mailing| {
+        let sql = "SELECT count(*) FROM mail WHERE address IS NOT NULL";
+        mailing.service.store().read(|tx| tx.one(sql, &[])?.take::<i64>(0)).unwrap()
+    };
+    let id = mailing.call(&Caller::Operator, add()).unwrap().id.to_string();
+    mailing.call(&Caller::Operator, Remove { invitation_obi: id }).unwrap();
+    assert_eq!(stored(&mailing), 0, "it was removed");
+    mailing.call(&Caller::Operator, Add { days: Some(1), ..add() }).unwrap();
+    mailing.service.clock().advance(DAY_MS);
+    assert_eq!(stored(&mailing), 1);
+    crate::service::retention::delete_expired(&mailing.service);
+    assert_eq!(stored(&mailing), 0, "it has expired");
     for wrong in ["ann", "ann@", "a\nb@example.org"] {
         let refused = mailing.call(&Caller::Operator, Add { email: Some(wrong.into()), ..Add::default() });
         assert_eq!(refused.err().map(|error| error.problem().field), Some(Some("email")), "{wrong}");

@@ -61,11 +61,6 @@ pub(super) fn forget(tx: &mut dyn Tx, now: Timestamp) -> Result<(), StoreError> 
     tx.run("DELETE FROM oidc_sign_in WHERE kept <= $1", &[now.into()]).map(drop)
 }
 
-/// Removes all codes for apps.
-pub(in crate::account) fn remove_everybodys(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    tx.run("UPDATE oidc_sign_in SET code = NULL", &[]).map(drop)
-}
-
 /// A flow that has come back.
 pub(super) struct Returned<'a> {
     pub(super) state: &'a str,

@@ -28,7 +28,7 @@ pub(super) const NEEDED: Problem = Problem::new(
 .of("enrolment_code");
 pub(super) const WRONG: Problem = Problem::new(
     Code::WrongOtp,
-    "the enrolment code is wrong, was used before, has expired, or a later one was issued",
+    "the enrolment code is wrong, was used before, has expired or been withdrawn, or a later one was issued",
 )
 .of("enrolment_code");
 const OWN: Problem = Problem::new(
@@ -48,8 +48,8 @@ pub struct EnrolmentCode {
 
 /// Issue a code with which a member sets up a second factor where administrators need one
 ///
-/// The code works once and for an hour, and replaces an earlier one. Administrators cannot issue one to themselves. Only
-/// administrators do this: no API key and no role allows it.
+/// The code works once and for an hour, and replaces an earlier one. It ends when the member is signed out everywhere. Administrators
+/// cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssueOtp {
     /// The id of the member
@@ -87,7 +87,7 @@ pub(super) fn is_admitted(factor: &Stored, now: Timestamp) -> bool {
     factor.admitted.is_some_and(|at| now - at < LASTS_MS)
 }
 
-pub(in crate::account) mod sql {
+pub(super) mod sql {
     use crate::base::clock::Timestamp;
     use crate::record::id::MemberKey;
     use crate::store::{StoreError, Tx};
@@ -118,10 +118,5 @@ pub(in crate::account) mod sql {
 
     pub(in crate::account::otp) fn remove(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
         tx.run("DELETE FROM enrolment_code WHERE member = $1", &[member.into()]).map(drop)
-    }
-
-    /// Removes the codes of all members.
-    pub(in crate::account) fn remove_everybodys(tx: &mut dyn Tx) -> Result<(), StoreError> {
-        tx.run("DELETE FROM enrolment_code", &[]).map(drop)
     }
 }

@@ -25,7 +25,7 @@ fn refusal<T>(result: Result<T>) -> String {
 pub(in crate::account) struct Phone(Vec<u8>);
 
 impl Phone {
-    fn code(&self, service: &Service) -> String {
+    pub(in crate::account) fn code(&self, service: &Service) -> String {
         code::at(&self.0, service.now())
     }
 }

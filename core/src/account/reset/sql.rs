@@ -11,16 +11,24 @@ pub(super) struct Holder {
     pub(super) admin: bool,
 }
 
-/// Stores the code of a member, in place of an earlier one.
+/// The codes of mail that wait for a member: the latest ones, so that a request of somebody else does not end the member's.
+const MAILED_MAX: i64 = 3;
+
+/// Stores a code of a member, in place of an earlier one that an administrator has issued, or beside the latest ones of mail.
 pub(super) fn insert(
     tx: &mut dyn Tx,
     member: MemberKey,
     hash: &str,
+    is_issued: bool,
     expires: Timestamp,
 ) -> Result<(), StoreError> {
-    let sql = "INSERT INTO reset_code (member, hash, expires) VALUES ($1, $2, $3)
-               ON CONFLICT (member) DO UPDATE SET hash = excluded.hash, expires = excluded.expires";
-    tx.run(sql, &[member.into(), hash.into(), expires.into()]).map(drop)
+    let issued = i64::from(is_issued);
+    let sql = "INSERT INTO reset_code (member, hash, issued, expires) VALUES ($1, $2, $3, $4)";
+    tx.run(sql, &[member.into(), hash.into(), issued.into(), expires.into()])?;
+    let sql = "DELETE FROM reset_code WHERE member = $1 AND issued = $2 AND key NOT IN (
+                   SELECT key FROM reset_code WHERE member = $1 AND issued = $2 ORDER BY key DESC LIMIT $3)";
+    let most = if is_issued { 1 } else { MAILED_MAX };
+    tx.run(sql, &[member.into(), issued.into(), most.into()]).map(drop)
 }
 
 /// Returns the member whose code it is; `None` if it is nobody's, or has expired.
@@ -32,12 +40,7 @@ pub(super) fn holder(tx: &mut dyn Tx, hash: &str, now: Timestamp) -> Result<Opti
     Ok(Some(Holder { key: row.take(0)?, generation: row.take(1)?, admin: row.take(2)? }))
 }
 
-/// Removes the code of a member.
-pub(in crate::account) fn remove(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
-    tx.run("DELETE FROM reset_code WHERE member = $1", &[member.into()]).map(drop)
-}
-
-/// Removes the codes of all members.
-pub(in crate::account) fn remove_everybodys(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    tx.run("DELETE FROM reset_code", &[]).map(drop)
+/// Removes the codes that were mailed to a member, whose address changes.
+pub(in crate::account) fn remove_mailed(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
+    tx.run("DELETE FROM reset_code WHERE member = $1 AND issued = 0", &[member.into()]).map(drop)
 }

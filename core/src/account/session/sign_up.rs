@@ -11,7 +11,7 @@ use crate::base::clock::Timestamp;
 use crate::base::config;
 use crate::mail::address::{Address, RULE};
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
-use crate::record::id::{MemberKey, ObjectId};
+use crate::record::id::MemberKey;
 use crate::store::{Isolation, StoreError, Tx};
 
 const ROSTER_ONLY: Problem = Problem::new(
@@ -149,12 +149,13 @@ fn insert_with(
     let (now, generation, id) = (tidings.now(), new_generation(), new.id.clone());
     let session = Arc::new(new_session(tidings, client));
     let begun = Arc::clone(&session);
-    let (outbox, mail) = (tidings.outbox(), ObjectId::new(tidings.clock()));
+    let proposal = new.email.clone().map(|email| email::Proposal::new(tidings, email, client.client));
     let inserted = tidings.store().write(isolation, move |tx| {
         let key = sql::insert(tx, &new, generation, now)?;
         accept(tx, key)?;
-        if let Some(email) = &new.email {
-            email::sign_up(tx, outbox, mail, key, email, now)?;
+        if let Some(proposal) = &proposal {
+            // Without a mail if there were too many: the member asks for another one later.
+            proposal.make(tx, key)?;
         }
         Ok(begun.insert(tx, key, generation, false)?)
     });

@@ -6,3 +6,21 @@ CREATE TABLE lease (
     owner TEXT NOT NULL, -- a random text that names a process
     until INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- The codes with which members who have forgotten their password choose a new one, at most an hour old.
+DROP TABLE reset_code;
+CREATE TABLE reset_code (
+    key     INTEGER PRIMARY KEY,
+    member  INTEGER NOT NULL,
+    hash    TEXT NOT NULL UNIQUE, -- SHA-256, hexadecimal
+    issued  INTEGER NOT NULL,     -- 1 if an administrator has issued it, 0 if it was mailed
+    expires INTEGER NOT NULL
+) STRICT;
+CREATE INDEX reset_code_member ON reset_code (member);
+
+ALTER TABLE mail ADD COLUMN client TEXT; -- keyed hash of the network that has asked for it
+
+-- The last record of the audit trail that earlier programs removed: they left no expired record, whose date would show that others
+-- had expired.
+ALTER TABLE audit_chain ADD COLUMN unwitnessed INTEGER NOT NULL DEFAULT 0;
+UPDATE audit_chain SET unwitnessed = removed_seq;
