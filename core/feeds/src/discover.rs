@@ -22,7 +22,7 @@ const TYPES: [&str; 5] = [
 
 /// Returns the addresses of the feeds that an HTML page names, each once and with its title, in the order of the page.
 pub fn discover(bytes: &[u8], source: &Source<'_>) -> Vec<(Url, String)> {
-    let (html, _) = decode::decode(bytes, source.charset);
+    let html = decode::decode(bytes, source.charset).text;
     let (mut base, mut found) = (source.address.cloned(), Vec::<(Url, String)>::new());
     for Ok(token) in Tokenizer::new(&*html) {
         let Token::StartTag(tag) = token else { continue };

@@ -14,6 +14,7 @@
 
 use std::fmt;
 
+pub use decode::{Decoded, decode};
 pub use discover::discover;
 use url::Url;
 
@@ -110,7 +111,7 @@ pub struct EntryFault {
 /// # Errors
 /// If the input is no feed.
 pub fn read(bytes: &[u8], source: &Source<'_>) -> Result<Feed, Fault> {
-    let (text, warning) = decode::decode(bytes, source.charset);
+    let Decoded { text, warning, .. } = decode(bytes, source.charset);
     let begin = text.trim_start().chars().next();
     let mut feed = match begin {
         None => return Err(Fault { line: 1, reason: "it is empty" }),
