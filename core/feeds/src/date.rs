@@ -8,47 +8,86 @@ use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
 
 /// The names of zones by their minutes east of Greenwich. RFC 822 defines the American ones.
-const ZONES: [(i16, &str); 21] = [
+const ZONES: [(i16, &str); 30] = [
+    (-660, "sst"),
     (-600, "hst"),
-    (-540, "akst"),
+    (-540, "akst hdt"),
     (-480, "pst pt akdt"),
     (-420, "mst mt pdt"),
     (-360, "cst ct mdt"),
     (-300, "est et cdt"),
-    (-240, "ast edt"),
-    (-180, "adt art brt"),
+    (-240, "ast edt clt vet"),
+    (-210, "nst"),
+    (-180, "adt art brt uyt clst"),
+    (-150, "ndt"),
     (0, "gmt ut utc wet z"),
-    (60, "bst cet met west"),
+    (60, "bst cet met west wat"),
     (120, "cest eet mest sast"),
-    (180, "eest msk"),
+    (180, "eest msk eat trt idt"),
+    (210, "irst"),
+    (240, "gst samt"),
+    (300, "pkt uzt yekt"),
     (330, "ist"),
-    (420, "ict wib"),
-    (480, "awst hkt sgt"),
-    (540, "jst kst"),
+    (345, "npt"),
+    (360, "bdt omst"),
+    (420, "ict wib krat novt"),
+    (480, "awst hkt sgt myt pht wita irkt"),
+    (540, "jst kst wit yakt 한국"),
     (570, "acst"),
-    (600, "aest"),
-    (660, "aedt"),
-    (720, "nzst"),
+    (600, "aest vlat"),
+    (630, "acdt"),
+    (660, "aedt magt"),
+    (720, "nzst fjt"),
     (780, "nzdt"),
 ];
 
-/// The beginnings of the names of months, in English and the other languages of Europe. The longest that fits counts.
-const MONTHS: [&[&str]; 12] = [
-    &["jan", "ene", "gen", "янв", "ιαν", "ledna", "sty"],
-    &["feb", "fév", "fev", "φεβ", "фев", "lut", "helmi"],
-    &["mar", "mär", "mrz", "maa", "mrt", "már", "μάρ", "μαρ", "мар"],
-    &["apr", "avr", "abr", "ápr", "απρ", "апр", "kwi"],
-    &["may", "mai", "mei", "mag", "maj", "máj", "μαϊ", "μάι", "мая", "май"],
-    &["jun", "juin", "giu", "jún", "ιούν", "ιουν", "июн", "cze"],
-    &["jul", "juil", "lug", "júl", "ιούλ", "ιουλ", "июл", "lip"],
-    &["aug", "août", "aou", "ago", "αύγ", "αυγ", "авг", "sie"],
-    &["sep", "set", "szep", "σεπ", "сен", "wrz"],
-    &["oct", "okt", "ott", "out", "οκτ", "окт", "paź"],
-    &["nov", "νοε", "νοέ", "ноя", "lis"],
-    &["dec", "dez", "déc", "dic", "des", "dek", "δεκ", "дек", "gru"],
+/// The beginnings of the names of months in 40 languages of Europe and its neighbours, each with enough letters that no other month
+/// or weekday begins so. One with a point is a whole word. They are made from the Unicode Common Locale Data Repository.
+const MONTHS: [&str; 12] = [
+    "\
+     ener gene genn ianu iona jaan jana jane janu janv janú lede ledn ocak. saus sije styc tamm urta xane yanv ιανο студ \
+     січе січн янва януа јану ינוא يناي",
+    "\
+     chwe febb febr feve fevr févr helm lute luty. otsa shku vasa veeb velj únor şuba φεβρ люта люти люто люты. фебр февр \
+     פברו فبرا",
+    "\
+     břez kova kovo. maal maar mac. mar. marc mare mars. mart. marti marts martx marz març mawrth mrt. mrz. márc märt märz. \
+     ožuj μαρτ бере март сака מרץ. مارس.",
+    "\
+     abri apir apre apri aprí aprī avri bala dube dubn ebri huht kwie nisa pril trav ápri απρι апре апри квіт крас אפרי \
+     أبري",
+    "\
+     gegu květ magg mai. maia maig. maij maio. maj. maja. may. mayo. mayı maí. mei. máj. mája. máju svib touk μαΐο май. \
+     мая. мај. трав מאי. مايو.",
+    "\
+     birž czer ekai giug hazi iuni iyun. juin. jun. june. junh juni juny. juun jún. júna. júni júní. jūni kesä lipa lipn \
+     mehe qers xuño. červen červn ιουν июнь. июня. черв чэрв юни. јун. יוני. يوني",
+    "\
+     gorf hein iuli iyul. juil jul. jula julh juli july. juul júl. júla. júli júlí. jūli korr liep lip. lipc lipi lugl srpa \
+     srpnj temm uzta xull červenc červene ιουλ июль. июля. липе липн ліпе юли. јул. יולי. يولي",
+    "\
+     abuz agos agus août. augu avgu avqu awst. ağus elok gush kolo ogos. rugp sier srp. srpe srpna ágús αυγο авгу жнів жніў \
+     серп אוגו أغسط",
+    "eylü irai medi. rugs ruja rujn sent sept sete sett shta syys szep wrze září. σεπτ вера вере сент септ ספטמ سبتم",
+    "ekim. hydr loka octo octu okto okty októ otto outu paźd spal teto urri říje říjn οκτω жовт каст окто октя אוקט أكتو",
+    "azar kası lapk lis. listopad marr noie nove novi noya nënt nóve stud tach νοεμ лист ліст нове ноем нояб נובמ نوفم",
+    "\
+     aben aral dece deka dese dets deze dhje dice dici dise déce grud gruo joul pros rhag δεκε груд дека деке деце снеж \
+     דצמב ديسم",
 ];
 
-/// Reads a date, in milliseconds since 1970. Without a zone, or with an unknown one, it is in UTC. `None` if it is blank, or in
+/// The beginnings of the names of weekdays, from Monday on, in the languages whose dates have them most often.
+const WEEKDAYS: [&str; 7] = [
+    "mon lun seg maa mån man pon пон",
+    "tue die mar ter din tis tir wto вто",
+    "wed mit mer mié mie qua woe ons śro сре",
+    "thu don jeu jue gio qui tor czw чет",
+    "fri fre ven vie sex vri pią пят",
+    "sat sam sáb sab zat lör lør sob суб",
+    "sun son dim dom zon sön søn nie вос",
+];
+
+/// Reads a date, in milliseconds since 1970, of which it may also be the number, or that of seconds. Without a zone, or with an unknown one, it is in UTC. `None` if it is blank, or in
 /// the years before 1000, which programs write for no date.
 ///
 /// # Errors
@@ -56,8 +95,16 @@ const MONTHS: [&[&str]; 12] = [
 pub(crate) fn parse(text: &str) -> Result<Option<i64>, ()> {
     // Korean names the units of a time, and East Asian text may use a full-width colon.
     let text = text.trim().replace("시 ", ":").replace(['시', '：'], ":").replace(['분', '초'], " ");
+    let text = ["a", "p"].iter().fold(text, |text, half| {
+        [format!("{half}.m."), format!("{half}. m.")]
+            .iter()
+            .fold(text, |text, m| text.replace(m, &format!("{half}m")))
+    });
     if text.is_empty() || text.len() > 200 {
         return if text.is_empty() { Ok(None) } else { Err(()) };
+    }
+    if let Some(at) = since_1970(&text) {
+        return Ok(Some(at));
     }
     let clock = Clock::find(&text);
     let (before, after) =
@@ -79,11 +126,26 @@ pub(crate) fn parse(text: &str) -> Result<Option<i64>, ()> {
     }
     let since_midnight = (hour * 60 + clock.minute) * 60_000 + clock.milliseconds.min(59_999);
     let midnight = date.to_zoned(TimeZone::UTC).map_err(|_| ())?.timestamp();
-    let offset = offset.or(words.offset).unwrap_or_default();
     let at = midnight.checked_add(SignedDuration::from_millis(since_midnight)).map_err(|_| ())?;
-    at.checked_sub(SignedDuration::from_mins(offset.into()))
-        .map(|at| Some(at.as_millisecond()))
-        .map_err(|_| ())
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '+');
+    let names = text.split(|c| !is_of_name(c)).filter(|name| name.contains('/'));
+    let at = match (offset.or(words.offset), names.filter_map(|name| TimeZone::get(name).ok()).next()) {
+        (None, Some(zone)) => zone.to_timestamp(TimeZone::UTC.to_datetime(at)),
+        (offset, _) => at.checked_sub(SignedDuration::from_mins(offset.unwrap_or_default().into())),
+    };
+    at.map(|at| Some(at.as_millisecond())).map_err(|_| ())
+}
+
+/// Reads a number of seconds since 1970, or one of milliseconds or microseconds, by its length. Fractions are left out.
+fn since_1970(text: &str) -> Option<i64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let number = whole.parse::<i64>().ok().filter(|_| fraction.bytes().all(|byte| byte.is_ascii_digit()))?;
+    match whole.len() {
+        9 | 10 => Some(number * 1000),
+        13 => Some(number),
+        16 => Some(number / 1000),
+        _ => None,
+    }
 }
 
 /// A time of day in a text.
@@ -98,7 +160,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// Finds `8:36`, `08:36:00`, `08:36:00.123`, or `T0836` and `T083600`.
+    /// Finds `8:36`, `08:36:00`, `08:36:00.123`, or `T0836` and `T083600`, or what follows the date in `20261120083600`.
     fn find(text: &str) -> Option<Self> {
         let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         let mut colons = text.match_indices(':').map(|(at, _)| at);
@@ -127,13 +189,20 @@ impl Clock {
     }
 
     fn without_colons(text: &str) -> Option<Self> {
-        let t = text.find('T').filter(|t| text[..*t].ends_with(|c: char| c.is_ascii_digit()))?;
-        let digits = &text[t + 1..];
+        let packed = text.split(|c: char| !c.is_ascii_digit()).find(|digits| matches!(digits.len(), 12 | 14));
+        let (t, begin) = if let Some(packed) = packed {
+            let begin = text.find(packed)? + 8;
+            (begin, begin)
+        } else {
+            let t = text.find('T').filter(|t| text[..*t].ends_with(|c: char| c.is_ascii_digit()))?;
+            (t, t + 1)
+        };
+        let digits = &text[begin..];
         let digits = &digits[..digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len())];
         let part = |from: usize| digits.get(from..from + 2).map_or(Some(0), |part| part.parse().ok());
         let (hour, minute, seconds): (_, _, i64) = (part(0)?, part(2)?, part(4)?);
         let is_time = matches!(digits.len(), 2 | 4 | 6);
-        let end = t + 1 + digits.len();
+        let end = begin + digits.len();
         is_time.then_some(Self { begin: t, end, hour, minute, milliseconds: seconds * 1000 })
     }
 }
@@ -182,16 +251,18 @@ struct Words {
     /// The numbers with their lengths.
     numbers: Vec<(i64, usize)>,
     month: Option<i8>,
+    weekday: Option<Weekday>,
+    /// Whether the month may be a weekday: `mar` is also a Tuesday, in French and Spanish.
+    is_doubtful: bool,
+    has_unknown: bool,
     half: Option<Half>,
     offset: Option<i16>,
     is_week: bool,
-    has_slash: bool,
     has_dot: bool,
 }
 
 impl Words {
     fn add(&mut self, text: &str) {
-        self.has_slash |= text.contains('/');
         self.has_dot |= text.contains('.');
         let kind = |c: char| {
             if c.is_ascii_digit() {
@@ -222,8 +293,14 @@ impl Words {
             "w" => self.is_week = true,
             _ => match ZONES.iter().find(|(_, names)| names.split(' ').any(|name| name == word)) {
                 Some((offset, _)) => self.offset = Some(*offset),
-                // The last one: `mar` is also a Tuesday, in French and Spanish.
-                None => self.month = month(word).or(self.month),
+                None => {
+                    let (month, weekday) = (month(word), weekday(word));
+                    // The last one counts.
+                    (self.month, self.weekday) = (month.or(self.month), weekday.or(self.weekday));
+                    self.is_doubtful = if month.is_some() { weekday.is_some() } else { self.is_doubtful };
+                    // A short one is a unit, such as the Korean ones.
+                    self.has_unknown |= month.is_none() && weekday.is_none() && word.chars().count() > 2;
+                }
             },
         }
     }
@@ -244,7 +321,8 @@ impl Words {
             50..100 if length <= 2 => year + 1900,
             year => year,
         };
-        if let Some(month) = self.month {
+        let is_numeric = self.is_doubtful && numbers.len() == 3;
+        if let Some(month) = self.month.filter(|_| !is_numeric) {
             let year_at = year_at.or_else(|| (numbers.len() == 2).then_some(1)).ok_or(())?;
             let day = numbers.iter().enumerate().find(|(at, _)| *at != year_at).map_or(1, |(_, day)| *day);
             return civil(full(numbers[year_at], self.numbers[year_at].1), month.into(), day);
@@ -266,24 +344,54 @@ impl Words {
                 let day = i16::try_from(day).map_err(|_| ())?;
                 first.map(|first| first.with().day_of_year(day).build().map_err(|_| ())).transpose()
             }
-            [year] if self.numbers[0].1 == 4 => civil(year, 1, 1),
-            [year, month] if year_at == Some(0) => civil(year, month, 1),
+            [year] if self.numbers[0].1 == 4 && !self.has_unknown => civil(year, 1, 1),
+            [year, month] if year_at == Some(0) && !self.has_unknown => civil(year, month, 1),
             [year, month, day, ..] if year_at == Some(0) => civil(year, month, day),
-            // Where the day comes first is known only if the order is that of points, or one number is no month.
-            [day, month, year] if year_at == Some(2) && (day > 12 || self.has_dot) => civil(year, month, day),
-            [month, day, year] if year_at == Some(2) && self.has_slash && day > 12 => civil(year, month, day),
+            [first, second, year] if year_at == Some(2) || year_at.is_none() && self.weekday.is_some() => {
+                let year = full(year, self.numbers[2].1);
+                let orders = [civil(year, second, first), civil(year, first, second)];
+                if orders.contains(&Ok(None)) {
+                    return Ok(None);
+                }
+                // The weekday tells which number is the month, unless only one can be, or it is wrong.
+                let mut possible: Vec<Date> = orders.into_iter().flatten().flatten().collect();
+                possible.dedup();
+                let is_of_day = |date: &&Date| self.weekday == Some(date.weekday());
+                match (&*possible, possible.iter().find(is_of_day)) {
+                    ([date], _) | (_, Some(date)) => Ok(Some(*date)),
+                    // With points, the day comes first.
+                    ([date, _], _) if self.has_dot => Ok(Some(*date)),
+                    _ => Err(()),
+                }
+            }
             _ => Err(()),
         }
     }
 }
 
+/// Returns the month whose name begins like a word, or whose only name it abbreviates.
 fn month(word: &str) -> Option<i8> {
-    let begins =
-        MONTHS.iter().zip(1..).flat_map(|(names, month)| names.iter().map(move |name| (name, month)));
-    begins
-        .filter(|(name, _)| word.starts_with(**name))
-        .max_by_key(|(name, _)| name.len())
-        .map(|(_, month)| month)
+    let names = || {
+        MONTHS
+            .iter()
+            .zip(1..)
+            .flat_map(|(names, month)| names.split_whitespace().map(move |name| (name, month)))
+    };
+    let is_whole = |name: &str| match name.strip_suffix('.') {
+        Some(name) => word == name,
+        None => word.starts_with(name),
+    };
+    if let Some((_, month)) = names().filter(|(name, _)| is_whole(name)).max_by_key(|(name, _)| name.len()) {
+        return Some(month);
+    }
+    let mut abbreviated = names().filter(|(name, _)| name.starts_with(word) && word.chars().count() > 2);
+    let (_, month) = abbreviated.next()?;
+    abbreviated.all(|(_, other)| other == month).then_some(month)
+}
+
+fn weekday(word: &str) -> Option<Weekday> {
+    let at = WEEKDAYS.iter().position(|names| names.split(' ').any(|name| word.starts_with(name)))?;
+    Weekday::from_monday_one_offset(i8::try_from(at).ok()? + 1).ok()
 }
 
 #[cfg(test)]
