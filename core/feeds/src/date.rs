@@ -7,87 +7,19 @@ use jiff::SignedDuration;
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
 
-/// The names of zones by their minutes east of Greenwich. RFC 822 defines the American ones.
-const ZONES: [(i16, &str); 30] = [
-    (-660, "sst"),
-    (-600, "hst"),
-    (-540, "akst hdt"),
-    (-480, "pst pt akdt"),
-    (-420, "mst mt pdt"),
-    (-360, "cst ct mdt"),
-    (-300, "est et cdt"),
-    (-240, "ast edt clt vet"),
-    (-210, "nst"),
-    (-180, "adt art brt uyt clst"),
-    (-150, "ndt"),
-    (0, "gmt ut utc wet z"),
-    (60, "bst cet met west wat"),
-    (120, "cest eet mest sast"),
-    (180, "eest msk eat trt idt"),
-    (210, "irst"),
-    (240, "gst samt"),
-    (300, "pkt uzt yekt"),
-    (330, "ist"),
-    (345, "npt"),
-    (360, "bdt omst"),
-    (420, "ict wib krat novt"),
-    (480, "awst hkt sgt myt pht wita irkt"),
-    (540, "jst kst wit yakt 한국"),
-    (570, "acst"),
-    (600, "aest vlat"),
-    (630, "acdt"),
-    (660, "aedt magt"),
-    (720, "nzst fjt"),
-    (780, "nzdt"),
-];
+/// The names of zones, a line for each number of minutes east of Greenwich. RFC 822 defines the American ones.
+const ZONES: &str = include_str!("date/zones.txt");
 
-/// The beginnings of the names of months in 40 languages of Europe and its neighbours, each with enough letters that no other month
-/// or weekday begins so. One with a point is a whole word. They are made from the Unicode Common Locale Data Repository.
-const MONTHS: [&str; 12] = [
-    "\
-     ener gene genn ianu iona jaan jana jane janu janv janú lede ledn ocak. saus sije styc tamm urta xane yanv ιανο студ \
-     січе січн янва януа јану ינוא يناي",
-    "\
-     chwe febb febr feve fevr févr helm lute luty. otsa shku vasa veeb velj únor şuba φεβρ люта люти люто люты. фебр февр \
-     פברו فبرا",
-    "\
-     břez kova kovo. maal maar mac. mar. marc mare mars. mart. marti marts martx marz març mawrth mrt. mrz. márc märt märz. \
-     ožuj μαρτ бере март сака מרץ. مارس.",
-    "\
-     abri apir apre apri aprí aprī avri bala dube dubn ebri huht kwie nisa pril trav ápri απρι апре апри квіт крас אפרי \
-     أبري",
-    "\
-     gegu květ magg mai. maia maig. maij maio. maj. maja. may. mayo. mayı maí. mei. máj. mája. máju svib touk μαΐο май. \
-     мая. мај. трав מאי. مايو.",
-    "\
-     birž czer ekai giug hazi iuni iyun. juin. jun. june. junh juni juny. juun jún. júna. júni júní. jūni kesä lipa lipn \
-     mehe qers xuño. červen červn ιουν июнь. июня. черв чэрв юни. јун. יוני. يوني",
-    "\
-     gorf hein iuli iyul. juil jul. jula julh juli july. juul júl. júla. júli júlí. jūli korr liep lip. lipc lipi lugl srpa \
-     srpnj temm uzta xull červenc červene ιουλ июль. июля. липе липн ліпе юли. јул. יולי. يولي",
-    "\
-     abuz agos agus août. augu avgu avqu awst. ağus elok gush kolo ogos. rugp sier srp. srpe srpna ágús αυγο авгу жнів жніў \
-     серп אוגו أغسط",
-    "eylü irai medi. rugs ruja rujn sent sept sete sett shta syys szep wrze září. σεπτ вера вере сент септ ספטמ سبتم",
-    "ekim. hydr loka octo octu okto okty októ otto outu paźd spal teto urri říje říjn οκτω жовт каст окто октя אוקט أكتو",
-    "azar kası lapk lis. listopad marr noie nove novi noya nënt nóve stud tach νοεμ лист ліст нове ноем нояб נובמ نوفم",
-    "\
-     aben aral dece deka dese dets deze dhje dice dici dise déce grud gruo joul pros rhag δεκε груд дека деке деце снеж \
-     דצמב ديسم",
-];
+/// The beginnings of the names of months, a line for each, in 40 languages of Europe and its neighbours, with enough letters that no
+/// other month or weekday begins so. One with a point is a whole word.
+///
+/// Source: Unicode Common Locale Data Repository.
+const MONTHS: &str = include_str!("date/months.txt");
 
-/// The beginnings of the names of weekdays, from Monday on, in the languages whose dates have them most often.
-const WEEKDAYS: [&str; 7] = [
-    "mon lun seg maa mån man pon пон",
-    "tue die mar ter din tis tir wto вто",
-    "wed mit mer mié mie qua woe ons śro сре",
-    "thu don jeu jue gio qui tor czw чет",
-    "fri fre ven vie sex vri pią пят",
-    "sat sam sáb sab zat lör lør sob суб",
-    "sun son dim dom zon sön søn nie вос",
-];
+/// The beginnings of the names of weekdays, a line for each from Monday on, in the languages that dates have most often.
+const WEEKDAYS: &str = include_str!("date/weekdays.txt");
 
-/// Reads a date, in milliseconds since 1970, of which it may also be the number, or that of seconds. Without a zone, or with an unknown one, it is in UTC. `None` if it is blank, or in
+/// Reads a date, in milliseconds since 1970. Without a zone, or with an unknown one, it is in UTC. `None` if it is blank, or in
 /// the years before 1000, which programs write for no date.
 ///
 /// # Errors
@@ -95,11 +27,7 @@ const WEEKDAYS: [&str; 7] = [
 pub(crate) fn parse(text: &str) -> Result<Option<i64>, ()> {
     // Korean names the units of a time, and East Asian text may use a full-width colon.
     let text = text.trim().replace("시 ", ":").replace(['시', '：'], ":").replace(['분', '초'], " ");
-    let text = ["a", "p"].iter().fold(text, |text, half| {
-        [format!("{half}.m."), format!("{half}. m.")]
-            .iter()
-            .fold(text, |text, m| text.replace(m, &format!("{half}m")))
-    });
+    let text = text.replace("a.m.", "am").replace("p.m.", "pm").replace("p. m.", "pm");
     if text.is_empty() || text.len() > 200 {
         return if text.is_empty() { Ok(None) } else { Err(()) };
     }
@@ -291,8 +219,8 @@ impl Words {
             "am" | "오전" | "上午" | "午前" => self.half = Some(Half::Morning),
             "pm" | "오후" | "下午" | "午後" => self.half = Some(Half::Afternoon),
             "w" => self.is_week = true,
-            _ => match ZONES.iter().find(|(_, names)| names.split(' ').any(|name| name == word)) {
-                Some((offset, _)) => self.offset = Some(*offset),
+            _ => match zone_named(word) {
+                Some(offset) => self.offset = Some(offset),
                 None => {
                     let (month, weekday) = (month(word), weekday(word));
                     // The last one counts.
@@ -373,7 +301,7 @@ impl Words {
 fn month(word: &str) -> Option<i8> {
     let names = || {
         MONTHS
-            .iter()
+            .lines()
             .zip(1..)
             .flat_map(|(names, month)| names.split_whitespace().map(move |name| (name, month)))
     };
@@ -390,8 +318,13 @@ fn month(word: &str) -> Option<i8> {
 }
 
 fn weekday(word: &str) -> Option<Weekday> {
-    let at = WEEKDAYS.iter().position(|names| names.split(' ').any(|name| word.starts_with(name)))?;
+    let at = WEEKDAYS.lines().position(|names| names.split(' ').any(|name| word.starts_with(name)))?;
     Weekday::from_monday_one_offset(i8::try_from(at).ok()? + 1).ok()
+}
+
+fn zone_named(word: &str) -> Option<i16> {
+    let mut zones = ZONES.lines().filter_map(|line| line.split_once(' '));
+    zones.find(|(_, names)| names.split(' ').any(|name| name == word))?.0.parse().ok()
 }
 
 #[cfg(test)]

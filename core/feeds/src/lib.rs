@@ -15,8 +15,9 @@
 use std::fmt;
 
 pub use decode::{Decoded, decode};
-pub use discover::discover;
+pub use discover::{FeedLink, discover};
 use url::Url;
+pub use xml::repaired;
 
 mod date;
 mod decode;
@@ -104,6 +105,16 @@ pub struct EntryFault {
     pub line: u64,
     /// The reason, for people.
     pub reason: String,
+}
+
+/// Returns the point in time that a text means, in milliseconds since 1970, in any form that feeds have.
+pub fn date(text: &str) -> Option<i64> {
+    date::parse(text).ok().flatten()
+}
+
+/// Returns a text of XML with the meaning of its references. An `&` that begins none is text.
+pub fn resolved(text: &str) -> String {
+    entities::Entities::default().resolved(text).into_owned()
 }
 
 /// Reads a feed. No input makes it panic, and its time and memory are in proportion to the size of the input.
