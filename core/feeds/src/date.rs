@@ -27,12 +27,16 @@ const WEEKDAYS: &str = include_str!("date/weekdays.txt");
 pub(crate) fn parse(text: &str) -> Result<Option<i64>, ()> {
     // Korean names the units of a time, and East Asian text may use a full-width colon.
     let text = text.trim().replace("시 ", ":").replace(['시', '：'], ":").replace(['분', '초'], " ");
-    let text = text.replace("a.m.", "am").replace("p.m.", "pm").replace("p. m.", "pm");
+    let mut text = text.replace("a.m.", "am").replace("p.m.", "pm").replace("p. m.", "pm");
     if text.is_empty() || text.len() > 200 {
         return if text.is_empty() { Ok(None) } else { Err(()) };
     }
     if let Some(at) = since_1970(&text) {
         return Ok(Some(at));
+    }
+    let all_digits = text.split(|c: char| !c.is_ascii_digit()).find(|digits| matches!(digits.len(), 12 | 14));
+    if let Some((date, time)) = all_digits.and_then(|digits| digits.split_at_checked(8)) {
+        text = text.replacen(&format!("{date}{time}"), &format!("{date}T{time}"), 1);
     }
     let clock = Clock::find(&text);
     let (before, after) =
@@ -88,7 +92,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// Finds `8:36`, `08:36:00`, `08:36:00.123`, or `T0836` and `T083600`, or what follows the date in `20261120083600`.
+    /// Finds `8:36`, `08:36:00`, `08:36:00.123`, or `T0836` and `T083600`.
     fn find(text: &str) -> Option<Self> {
         let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         let mut colons = text.match_indices(':').map(|(at, _)| at);
@@ -117,20 +121,13 @@ impl Clock {
     }
 
     fn without_colons(text: &str) -> Option<Self> {
-        let packed = text.split(|c: char| !c.is_ascii_digit()).find(|digits| matches!(digits.len(), 12 | 14));
-        let (t, begin) = if let Some(packed) = packed {
-            let begin = text.find(packed)? + 8;
-            (begin, begin)
-        } else {
-            let t = text.find('T').filter(|t| text[..*t].ends_with(|c: char| c.is_ascii_digit()))?;
-            (t, t + 1)
-        };
-        let digits = &text[begin..];
+        let t = text.find('T').filter(|t| text[..*t].ends_with(|c: char| c.is_ascii_digit()))?;
+        let digits = &text[t + 1..];
         let digits = &digits[..digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len())];
         let part = |from: usize| digits.get(from..from + 2).map_or(Some(0), |part| part.parse().ok());
         let (hour, minute, seconds): (_, _, i64) = (part(0)?, part(2)?, part(4)?);
         let is_time = matches!(digits.len(), 2 | 4 | 6);
-        let end = begin + digits.len();
+        let end = t + 1 + digits.len();
         is_time.then_some(Self { begin: t, end, hour, minute, milliseconds: seconds * 1000 })
     }
 }

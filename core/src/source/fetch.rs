@@ -114,18 +114,7 @@ impl Http {
             let status = response.status();
             let is_redirection = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308);
             if !is_redirection {
-                has_moved &= hop > 0;
-                return answer(
-                    response,
-                    About {
-                        address,
-                        has_moved,
-                        fresh: None,
-                        links: Links::default(),
-                        link_elements: String::new(),
-                    },
-                    now,
-                );
+                return answer(response, address, has_moved && hop > 0, now);
             }
             has_moved &= matches!(status.as_u16(), 301 | 308);
             add_cookies(&mut cookies, address.host_str().unwrap_or_default(), response.headers());
@@ -220,10 +209,16 @@ fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, Failure> {
 }
 
 /// Reads the answer that is no redirection.
-fn answer(response: Response<ureq::Body>, about: About, now: Timestamp) -> Result<Answer, Failure> {
+fn answer(
+    response: Response<ureq::Body>,
+    address: Url,
+    has_moved: bool,
+    now: Timestamp,
+) -> Result<Answer, Failure> {
     let headers = response.headers();
-    let (links, link_elements) = (links(headers, &about.address), link_elements(headers));
-    let about = About { fresh: fresh(headers, now), links, link_elements, ..about };
+    let (fresh, links, link_elements) =
+        (fresh(headers, now), links(headers, &address), link_elements(headers));
+    let about = About { address, has_moved, fresh, links, link_elements };
     match response.status() {
         StatusCode::NOT_MODIFIED => Ok(Answer::NotModified(about)),
         StatusCode::GONE => Ok(Answer::Gone),
