@@ -60,8 +60,8 @@ pub(crate) fn parse(text: &str) -> Result<Option<i64>, ()> {
     let midnight = date.to_zoned(TimeZone::UTC).map_err(|_| ())?.timestamp();
     let at = midnight.checked_add(SignedDuration::from_millis(since_midnight)).map_err(|_| ())?;
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '+');
-    let names = text.split(|c| !is_of_name(c)).filter(|name| name.contains('/'));
-    let at = match (offset.or(words.offset), names.filter_map(|name| TimeZone::get(name).ok()).next()) {
+    let mut names = text.split(|c| !is_of_name(c)).filter(|name| name.contains('/'));
+    let at = match (offset.or(words.offset), names.find_map(|name| TimeZone::get(name).ok())) {
         (None, Some(zone)) => zone.to_timestamp(TimeZone::UTC.to_datetime(at)),
         (offset, _) => at.checked_sub(SignedDuration::from_mins(offset.unwrap_or_default().into())),
     };
@@ -175,10 +175,9 @@ enum Half {
 struct Words {
     /// The numbers with their lengths.
     numbers: Vec<(i64, usize)>,
-    month: Option<i8>,
+    /// The month, and whether it may be a weekday: `mar` is also a Tuesday, in French and Spanish.
+    month: Option<(i8, bool)>,
     weekday: Option<Weekday>,
-    /// Whether the month may be a weekday: `mar` is also a Tuesday, in French and Spanish.
-    is_doubtful: bool,
     has_unknown: bool,
     half: Option<Half>,
     offset: Option<i16>,
@@ -216,17 +215,15 @@ impl Words {
             "am" | "오전" | "上午" | "午前" => self.half = Some(Half::Morning),
             "pm" | "오후" | "下午" | "午後" => self.half = Some(Half::Afternoon),
             "w" => self.is_week = true,
-            _ => match zone_named(word) {
-                Some(offset) => self.offset = Some(offset),
-                None => {
-                    let (month, weekday) = (month(word), weekday(word));
-                    // The last one counts.
-                    (self.month, self.weekday) = (month.or(self.month), weekday.or(self.weekday));
-                    self.is_doubtful = if month.is_some() { weekday.is_some() } else { self.is_doubtful };
-                    // A short one is a unit, such as the Korean ones.
-                    self.has_unknown |= month.is_none() && weekday.is_none() && word.chars().count() > 2;
-                }
-            },
+            _ if zone_named(word).is_some() => self.offset = zone_named(word),
+            _ => {
+                let (month, weekday) = (month(word), weekday(word));
+                // A short one is a unit, such as the Korean ones.
+                self.has_unknown |= month.is_none() && weekday.is_none() && word.chars().count() > 2;
+                // The last one counts.
+                self.month = month.map(|month| (month, weekday.is_some())).or(self.month);
+                self.weekday = weekday.or(self.weekday);
+            }
         }
     }
 
@@ -246,8 +243,7 @@ impl Words {
             50..100 if length <= 2 => year + 1900,
             year => year,
         };
-        let is_numeric = self.is_doubtful && numbers.len() == 3;
-        if let Some(month) = self.month.filter(|_| !is_numeric) {
+        if let Some((month, _)) = self.month.filter(|(_, is_doubtful)| !is_doubtful || numbers.len() != 3) {
             let year_at = year_at.or_else(|| (numbers.len() == 2).then_some(1)).ok_or(())?;
             let day = numbers.iter().enumerate().find(|(at, _)| *at != year_at).map_or(1, |(_, day)| *day);
             return civil(full(numbers[year_at], self.numbers[year_at].1), month.into(), day);

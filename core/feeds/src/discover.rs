@@ -58,8 +58,12 @@ pub fn discover(bytes: &[u8], source: &Source<'_>) -> Vec<FeedLink> {
                     .any(|rel| ["alternate", "feed"].iter().any(|name| rel.eq_ignore_ascii_case(name)));
                 let kind = of("type").split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
                 let is_sure = match &*kind {
-                    "application/rss+xml" | "application/atom+xml" | "application/rdf+xml" => Some(true),
-                    "application/feed+json" | "application/x-rss+xml" | "text/rss+xml" => Some(true),
+                    "application/rss+xml"
+                    | "application/atom+xml"
+                    | "application/rdf+xml"
+                    | "application/feed+json"
+                    | "application/x-rss+xml"
+                    | "text/rss+xml" => Some(true),
                     // Other files have these, too.
                     "application/json" | "application/xml" | "text/xml" => Some(false),
                     _ => None,
@@ -100,11 +104,11 @@ mod tests {
     }
     #[test]
     fn scripts_comments_and_templates_have_no_links() {
-        let page = r#"<title><link rel=alternate type=application/rss+xml href=/1></title><!-- <link rel=alternate
+        let page = r"<title><link rel=alternate type=application/rss+xml href=/1></title><!-- <link rel=alternate
             type=application/rss+xml href=/2> --><script>'<link rel=alternate type=application/rss+xml href=/3>'</script>
             <template><template></template><link rel=alternate type=application/rss+xml href=/4></template>
             <style><link rel=alternate type=application/rss+xml href=/5></style><a rel=feed type=text/xml href=/6>x</a>
-            <link rel=alternate type=application/json href=/7><link rel=alternate type=application/xml href=/8>"#;
+            <link rel=alternate type=application/json href=/7><link rel=alternate type=application/xml href=/8>";
         let address = Url::parse("https://a.example/x").unwrap();
         let found = discover(page.as_bytes(), &Source { charset: None, address: Some(&address) });
         let shown: Vec<(&str, bool)> = found.iter().map(|link| (link.url.path(), link.is_sure)).collect();

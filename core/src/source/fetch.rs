@@ -317,7 +317,7 @@ fn link_elements(headers: &HeaderMap) -> String {
         let value = String::from_utf8_lossy(value.as_bytes());
         for (target, parameters) in value.split('<').filter_map(|link| link.split_once('>')) {
             let parameters = parameters.trim_end_matches([',', ' ']).replace(';', " ");
-            elements += &format!("<link href=\"{}\" {parameters}>", target.replace('"', "%22"));
+            elements.extend(["<link href=\"", &*target.replace('"', "%22"), "\" ", &*parameters, ">"]);
         }
     }
     elements
