@@ -259,10 +259,11 @@ fn discover(session: &Session, url: String) -> Result<ExitCode, Failure> {
 }
 
 fn import(session: &Session, file: &std::path::Path) -> Result<ExitCode, Failure> {
-    let mut opml = String::new();
-    let read = input::open(file)?.take(source::OPML_MAX as u64 + 1).read_to_string(&mut opml);
+    let mut bytes = Vec::new();
+    // UTF-16 has twice the bytes.
+    let read = input::open(file)?.take(2 * source::OPML_MAX as u64 + 2).read_to_end(&mut bytes);
     read.map_err(|error| input::unreadable(file, &error))?;
-    let imported = session.service.call(Import { opml })?;
+    let imported = session.service.call(Import { opml: source::opml_text(&bytes) })?;
     session.out.answer(&imported, |page| {
         page.line(format!(
             "{} added, {} already there",

@@ -190,3 +190,19 @@ fn a_private_address_needs_the_setting() {
     assert_eq!((refused.result(), &refused.body["field"]), ("bad request", &json!("url")));
     assert_eq!(site.requests("/feed"), 0);
 }
+
+#[test]
+fn a_list_with_faults_in_another_encoding_is_imported() {
+    let server = server();
+    let begin = b"<?xml version='1.0' encoding='euc-kr'?><opml><body><outline text='\xb5\xb5\xbc\xad\xb0\xfc";
+    let list = [begin.as_slice(), b"' xmlUrl='https://a.example/f?a=1&b=2'/></bo"].concat();
+    let imported = server.cli_with_input(["source", "import", "-"], list).succeeded();
+    assert!(imported.stdout.contains("1 source added"), "{}", imported.stdout);
+    assert!(
+        imported.stderr.contains("entry 2: the list ends before the end of <opml>"),
+        "{}",
+        imported.stderr
+    );
+    let exported = server.cli(["source", "export"]).succeeded().stdout;
+    assert!(exported.contains("text=\"도서관\" xmlUrl=\"https://a.example/f?a=1&amp;b=2\""), "{exported}");
+}

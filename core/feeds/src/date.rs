@@ -7,46 +7,17 @@ use jiff::SignedDuration;
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
 
-/// The names of zones by their minutes east of Greenwich. RFC 822 defines the American ones.
-const ZONES: [(i16, &str); 21] = [
-    (-600, "hst"),
-    (-540, "akst"),
-    (-480, "pst pt akdt"),
-    (-420, "mst mt pdt"),
-    (-360, "cst ct mdt"),
-    (-300, "est et cdt"),
-    (-240, "ast edt"),
-    (-180, "adt art brt"),
-    (0, "gmt ut utc wet z"),
-    (60, "bst cet met west"),
-    (120, "cest eet mest sast"),
-    (180, "eest msk"),
-    (330, "ist"),
-    (420, "ict wib"),
-    (480, "awst hkt sgt"),
-    (540, "jst kst"),
-    (570, "acst"),
-    (600, "aest"),
-    (660, "aedt"),
-    (720, "nzst"),
-    (780, "nzdt"),
-];
+/// The names of zones, a line for each number of minutes east of Greenwich. RFC 822 defines the American ones.
+const ZONES: &str = include_str!("date/zones.txt");
 
-/// The beginnings of the names of months, in English and the other languages of Europe. The longest that fits counts.
-const MONTHS: [&[&str]; 12] = [
-    &["jan", "ene", "gen", "янв", "ιαν", "ledna", "sty"],
-    &["feb", "fév", "fev", "φεβ", "фев", "lut", "helmi"],
-    &["mar", "mär", "mrz", "maa", "mrt", "már", "μάρ", "μαρ", "мар"],
-    &["apr", "avr", "abr", "ápr", "απρ", "апр", "kwi"],
-    &["may", "mai", "mei", "mag", "maj", "máj", "μαϊ", "μάι", "мая", "май"],
-    &["jun", "juin", "giu", "jún", "ιούν", "ιουν", "июн", "cze"],
-    &["jul", "juil", "lug", "júl", "ιούλ", "ιουλ", "июл", "lip"],
-    &["aug", "août", "aou", "ago", "αύγ", "αυγ", "авг", "sie"],
-    &["sep", "set", "szep", "σεπ", "сен", "wrz"],
-    &["oct", "okt", "ott", "out", "οκτ", "окт", "paź"],
-    &["nov", "νοε", "νοέ", "ноя", "lis"],
-    &["dec", "dez", "déc", "dic", "des", "dek", "δεκ", "дек", "gru"],
-];
+/// The beginnings of the names of months, a line for each, in 40 languages of Europe and its neighbours, with enough letters that no
+/// other month or weekday begins so. One with a point is a whole word.
+///
+/// Source: Unicode Common Locale Data Repository.
+const MONTHS: &str = include_str!("date/months.txt");
+
+/// The beginnings of the names of weekdays, a line for each from Monday on, in the languages that dates have most often.
+const WEEKDAYS: &str = include_str!("date/weekdays.txt");
 
 /// Reads a date, in milliseconds since 1970. Without a zone, or with an unknown one, it is in UTC. `None` if it is blank, or in
 /// the years before 1000, which programs write for no date.
@@ -56,8 +27,16 @@ const MONTHS: [&[&str]; 12] = [
 pub(crate) fn parse(text: &str) -> Result<Option<i64>, ()> {
     // Korean names the units of a time, and East Asian text may use a full-width colon.
     let text = text.trim().replace("시 ", ":").replace(['시', '：'], ":").replace(['분', '초'], " ");
+    let mut text = text.replace("a.m.", "am").replace("p.m.", "pm").replace("p. m.", "pm");
     if text.is_empty() || text.len() > 200 {
         return if text.is_empty() { Ok(None) } else { Err(()) };
+    }
+    if let Some(at) = since_1970(&text) {
+        return Ok(Some(at));
+    }
+    let all_digits = text.split(|c: char| !c.is_ascii_digit()).find(|digits| matches!(digits.len(), 12 | 14));
+    if let Some((date, time)) = all_digits.and_then(|digits| digits.split_at_checked(8)) {
+        text = text.replacen(&format!("{date}{time}"), &format!("{date}T{time}"), 1);
     }
     let clock = Clock::find(&text);
     let (before, after) =
@@ -79,11 +58,26 @@ pub(crate) fn parse(text: &str) -> Result<Option<i64>, ()> {
     }
     let since_midnight = (hour * 60 + clock.minute) * 60_000 + clock.milliseconds.min(59_999);
     let midnight = date.to_zoned(TimeZone::UTC).map_err(|_| ())?.timestamp();
-    let offset = offset.or(words.offset).unwrap_or_default();
     let at = midnight.checked_add(SignedDuration::from_millis(since_midnight)).map_err(|_| ())?;
-    at.checked_sub(SignedDuration::from_mins(offset.into()))
-        .map(|at| Some(at.as_millisecond()))
-        .map_err(|_| ())
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '+');
+    let mut names = text.split(|c| !is_of_name(c)).filter(|name| name.contains('/'));
+    let at = match (offset.or(words.offset), names.find_map(|name| TimeZone::get(name).ok())) {
+        (None, Some(zone)) => zone.to_timestamp(TimeZone::UTC.to_datetime(at)),
+        (offset, _) => at.checked_sub(SignedDuration::from_mins(offset.unwrap_or_default().into())),
+    };
+    at.map(|at| Some(at.as_millisecond())).map_err(|_| ())
+}
+
+/// Reads a number of seconds since 1970, or one of milliseconds or microseconds, by its length. Fractions are left out.
+fn since_1970(text: &str) -> Option<i64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let number = whole.parse::<i64>().ok().filter(|_| fraction.bytes().all(|byte| byte.is_ascii_digit()))?;
+    match whole.len() {
+        9 | 10 => Some(number * 1000),
+        13 => Some(number),
+        16 => Some(number / 1000),
+        _ => None,
+    }
 }
 
 /// A time of day in a text.
@@ -181,17 +175,18 @@ enum Half {
 struct Words {
     /// The numbers with their lengths.
     numbers: Vec<(i64, usize)>,
-    month: Option<i8>,
+    /// The month, and whether it may be a weekday: `mar` is also a Tuesday, in French and Spanish.
+    month: Option<(i8, bool)>,
+    weekday: Option<Weekday>,
+    has_unknown: bool,
     half: Option<Half>,
     offset: Option<i16>,
     is_week: bool,
-    has_slash: bool,
     has_dot: bool,
 }
 
 impl Words {
     fn add(&mut self, text: &str) {
-        self.has_slash |= text.contains('/');
         self.has_dot |= text.contains('.');
         let kind = |c: char| {
             if c.is_ascii_digit() {
@@ -220,11 +215,15 @@ impl Words {
             "am" | "오전" | "上午" | "午前" => self.half = Some(Half::Morning),
             "pm" | "오후" | "下午" | "午後" => self.half = Some(Half::Afternoon),
             "w" => self.is_week = true,
-            _ => match ZONES.iter().find(|(_, names)| names.split(' ').any(|name| name == word)) {
-                Some((offset, _)) => self.offset = Some(*offset),
-                // The last one: `mar` is also a Tuesday, in French and Spanish.
-                None => self.month = month(word).or(self.month),
-            },
+            _ if zone_named(word).is_some() => self.offset = zone_named(word),
+            _ => {
+                let (month, weekday) = (month(word), weekday(word));
+                // A short one is a unit, such as the Korean ones.
+                self.has_unknown |= month.is_none() && weekday.is_none() && word.chars().count() > 2;
+                // The last one counts.
+                self.month = month.map(|month| (month, weekday.is_some())).or(self.month);
+                self.weekday = weekday.or(self.weekday);
+            }
         }
     }
 
@@ -244,7 +243,7 @@ impl Words {
             50..100 if length <= 2 => year + 1900,
             year => year,
         };
-        if let Some(month) = self.month {
+        if let Some((month, _)) = self.month.filter(|(_, is_doubtful)| !is_doubtful || numbers.len() != 3) {
             let year_at = year_at.or_else(|| (numbers.len() == 2).then_some(1)).ok_or(())?;
             let day = numbers.iter().enumerate().find(|(at, _)| *at != year_at).map_or(1, |(_, day)| *day);
             return civil(full(numbers[year_at], self.numbers[year_at].1), month.into(), day);
@@ -266,24 +265,59 @@ impl Words {
                 let day = i16::try_from(day).map_err(|_| ())?;
                 first.map(|first| first.with().day_of_year(day).build().map_err(|_| ())).transpose()
             }
-            [year] if self.numbers[0].1 == 4 => civil(year, 1, 1),
-            [year, month] if year_at == Some(0) => civil(year, month, 1),
+            [year] if self.numbers[0].1 == 4 && !self.has_unknown => civil(year, 1, 1),
+            [year, month] if year_at == Some(0) && !self.has_unknown => civil(year, month, 1),
             [year, month, day, ..] if year_at == Some(0) => civil(year, month, day),
-            // Where the day comes first is known only if the order is that of points, or one number is no month.
-            [day, month, year] if year_at == Some(2) && (day > 12 || self.has_dot) => civil(year, month, day),
-            [month, day, year] if year_at == Some(2) && self.has_slash && day > 12 => civil(year, month, day),
+            [first, second, year] if year_at == Some(2) || year_at.is_none() && self.weekday.is_some() => {
+                let year = full(year, self.numbers[2].1);
+                let orders = [civil(year, second, first), civil(year, first, second)];
+                if orders.contains(&Ok(None)) {
+                    return Ok(None);
+                }
+                // The weekday tells which number is the month, unless only one can be, or it is wrong.
+                let mut possible: Vec<Date> = orders.into_iter().flatten().flatten().collect();
+                possible.dedup();
+                let is_of_day = |date: &&Date| self.weekday == Some(date.weekday());
+                match (&*possible, possible.iter().find(is_of_day)) {
+                    ([date], _) | (_, Some(date)) => Ok(Some(*date)),
+                    // With points, the day comes first.
+                    ([date, _], _) if self.has_dot => Ok(Some(*date)),
+                    _ => Err(()),
+                }
+            }
             _ => Err(()),
         }
     }
 }
 
+/// Returns the month whose name begins like a word, or whose only name it abbreviates.
 fn month(word: &str) -> Option<i8> {
-    let begins =
-        MONTHS.iter().zip(1..).flat_map(|(names, month)| names.iter().map(move |name| (name, month)));
-    begins
-        .filter(|(name, _)| word.starts_with(**name))
-        .max_by_key(|(name, _)| name.len())
-        .map(|(_, month)| month)
+    let names = || {
+        MONTHS
+            .lines()
+            .zip(1..)
+            .flat_map(|(names, month)| names.split_whitespace().map(move |name| (name, month)))
+    };
+    let is_whole = |name: &str| match name.strip_suffix('.') {
+        Some(name) => word == name,
+        None => word.starts_with(name),
+    };
+    if let Some((_, month)) = names().filter(|(name, _)| is_whole(name)).max_by_key(|(name, _)| name.len()) {
+        return Some(month);
+    }
+    let mut abbreviated = names().filter(|(name, _)| name.starts_with(word) && word.chars().count() > 2);
+    let (_, month) = abbreviated.next()?;
+    abbreviated.all(|(_, other)| other == month).then_some(month)
+}
+
+fn weekday(word: &str) -> Option<Weekday> {
+    let at = WEEKDAYS.lines().position(|names| names.split(' ').any(|name| word.starts_with(name)))?;
+    Weekday::from_monday_one_offset(i8::try_from(at).ok()? + 1).ok()
+}
+
+fn zone_named(word: &str) -> Option<i16> {
+    let mut zones = ZONES.lines().filter_map(|line| line.split_once(' '));
+    zones.find(|(_, names)| names.split(' ').any(|name| name == word))?.0.parse().ok()
 }
 
 #[cfg(test)]

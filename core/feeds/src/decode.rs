@@ -1,37 +1,101 @@
-//! The text of a file in an encoding that its first bytes, its media type or its XML declaration name.
+//! The text of a file in an encoding that its bytes, its media type or its declaration tell.
 //!
 //! Source: Encoding Standard, <https://encoding.spec.whatwg.org/>, whose labels are the names of encodings on the web.
 
 use std::borrow::Cow;
 
-use encoding_rs::{EUC_KR, Encoding, GBK, SHIFT_JIS, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{EUC_KR, Encoding, GBK, ISO_2022_JP, SHIFT_JIS, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use memchr::memmem;
 
-/// Maximum distance of the end of an XML declaration from the start of a file, in bytes.
+/// Maximum distance of the end of a declaration from the start of a file, in bytes.
 const DECLARATION_MAX: usize = 64 << 10;
 
-/// Returns the text of a file, with LF line ends, and a warning if some bytes had no meaning in its encoding.
+/// A text and how its bytes were read.
+#[derive(Debug)]
+pub struct Decoded<'b> {
+    /// The text, with LF line ends.
+    pub text: Cow<'b, str>,
+    /// The encoding of the bytes.
+    pub encoding: &'static Encoding,
+    /// What was wrong with the bytes, for people.
+    pub warning: Option<String>,
+}
+
+/// Reads a text. `charset` is that of the media type.
 ///
-/// As in browsers, a byte order mark wins over the media type's charset, which wins over the XML declaration. A name that
-/// cannot be right (UTF-16 for bytes that are not, or an encoding in which UTF-8 has no meaning) is ignored.
-pub(crate) fn decode<'b>(bytes: &'b [u8], charset: Option<&str>) -> (Cow<'b, str>, Option<String>) {
-    let is_possible = |found: &&Encoding| *found != UTF_16LE && *found != UTF_16BE;
-    let named = |label: &str| encoding(label).filter(is_possible);
-    let by_name = || charset.and_then(named).or_else(|| declared(bytes).and_then(|label| named(&label)));
-    let by_bytes = Encoding::for_bom(bytes).or_else(|| without_mark(bytes));
-    let (encoding, begin) = by_bytes.unwrap_or_else(|| (by_name().unwrap_or(UTF_8), 0));
-    let (text, warning) = decode_as(encoding, &bytes[begin..]);
-    if text.contains('\r') {
-        (text.replace("\r\n", "\n").replace('\r', "\n").into(), warning)
+/// UTF-16 is recognised by its first bytes, and what has a meaning in UTF-8 is UTF-8: text in another encoding almost never has
+/// one by chance. For other bytes, the charset, the declaration and a detector are tried in this order. windows-1252 comes last,
+/// because every text has a meaning in it, and because servers add this name to everything.
+pub fn decode<'b>(mut bytes: &'b [u8], charset: Option<&str>) -> Decoded<'b> {
+    while let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
+        bytes = rest;
+    }
+    let reading = match utf16(bytes) {
+        Some((encoding, begin)) => Reading::new(encoding, &bytes[begin..]),
+        None => Reading::best(bytes, charset),
+    };
+    let Reading { text, encoding, faults, is_guess, .. } = reading;
+    let warning = if is_guess {
+        Some(format!("it is not UTF-8, and was read as {}", encoding.name()))
     } else {
-        (text, warning)
+        (faults > 0).then(|| replaced(&text, encoding.name()))
+    };
+    let has_cr = text.contains('\r');
+    let text = if has_cr { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text };
+    Decoded { text, encoding, warning }
+}
+
+/// The text of bytes in one encoding.
+struct Reading<'b> {
+    text: Cow<'b, str>,
+    encoding: &'static Encoding,
+    /// The number of characters outside ASCII.
+    valid: usize,
+    /// The number of places that have no meaning.
+    faults: usize,
+    is_guess: bool,
+}
+
+impl<'b> Reading<'b> {
+    fn new(encoding: &'static Encoding, bytes: &'b [u8]) -> Self {
+        let (text, is_faulty) = encoding.decode_without_bom_handling(bytes);
+        let faults = if is_faulty { text.matches(char::REPLACEMENT_CHARACTER).count() } else { 0 };
+        let valid = text.chars().filter(|c| !c.is_ascii()).count() - faults;
+        Self { text, encoding, valid, faults, is_guess: false }
+    }
+
+    /// Returns the first reading that fits, or else that of a detector.
+    fn best(bytes: &'b [u8], charset: Option<&str>) -> Self {
+        let is_escaped = bytes.is_ascii() && memmem::find(bytes, b"\x1b$").is_some();
+        let first = Self::new(if is_escaped { ISO_2022_JP } else { UTF_8 }, bytes);
+        if first.valid >= first.faults {
+            return first;
+        }
+        let declared = declared(bytes);
+        let is_named = |encoding: &&Encoding| ![UTF_8, UTF_16LE, UTF_16BE].contains(encoding);
+        let labels = [charset, declared.as_deref()].into_iter().flatten();
+        let names: Vec<_> = labels.filter_map(encoding).filter(is_named).collect();
+        let others = names.iter().filter(|encoding| **encoding != WINDOWS_1252);
+        let fits = |reading: &Self| reading.valid >= 3 * reading.faults;
+        if let Some(named) = others.map(|encoding| Self::new(encoding, bytes)).find(fits) {
+            return named;
+        }
+        let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+        detector.feed(bytes, true);
+        let guess = Self::new(detector.guess(None, Utf8Detection::Deny), bytes);
+        let is_latin = names.contains(&WINDOWS_1252) && (guess.encoding.is_single_byte() || !fits(&guess));
+        if is_latin { Self::new(WINDOWS_1252, bytes) } else { Self { is_guess: true, ..guess } }
     }
 }
 
-/// Recognises UTF-16 by its first character, which in XML is `<`.
-fn without_mark(bytes: &[u8]) -> Option<(&'static Encoding, usize)> {
+/// Recognises UTF-16 by its mark, or by two first characters of ASCII. Returns it with the length of the mark.
+fn utf16(bytes: &[u8]) -> Option<(&'static Encoding, usize)> {
     match bytes {
-        [b'<', 0, ..] => Some((UTF_16LE, 0)),
-        [0, b'<', ..] => Some((UTF_16BE, 0)),
+        [0xff, 0xfe, ..] => Some((UTF_16LE, 2)),
+        [0xfe, 0xff, ..] => Some((UTF_16BE, 2)),
+        [a, 0, b, 0, ..] if *a > 0 && *b > 0 => Some((UTF_16LE, 0)),
+        [0, a, 0, b, ..] if *a > 0 && *b > 0 => Some((UTF_16BE, 0)),
         _ => None,
     }
 }
@@ -49,52 +113,19 @@ fn encoding(label: &str) -> Option<&'static Encoding> {
     })
 }
 
-/// Returns the encoding that an XML declaration at the start names; blank lines may precede it.
+/// Returns the encoding that an XML declaration at the start names, or else an element `meta` of HTML.
 fn declared(bytes: &[u8]) -> Option<String> {
-    let declaration = bytes.trim_ascii_start().strip_prefix(b"<?xml")?;
-    let declaration = &declaration[..declaration.len().min(DECLARATION_MAX)];
-    let end = declaration.windows(2).position(|end| end == b"?>")?;
-    let text = String::from_utf8_lossy(&declaration[..end]);
-    let value = text.split_once("encoding")?.1.trim_start().strip_prefix('=')?.trim_start();
-    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
-    Some(value[1..].split(quote).next()?.to_owned())
-}
-
-fn decode_as<'b>(named: &'static Encoding, bytes: &'b [u8]) -> (Cow<'b, str>, Option<String>) {
-    if named == UTF_8 {
-        return utf8(bytes);
-    }
-    let (text, is_faulty) = named.decode_without_bom_handling(bytes);
-    // Text in another encoding is almost never UTF-8 by chance, but files often have the wrong name.
-    if is_faulty || named == WINDOWS_1252 {
-        let utf8 = String::from_utf8_lossy(bytes);
-        let (valid, invalid) = outside_ascii(&utf8);
-        if valid > 10 * invalid {
-            let warning = (invalid > 0).then(|| replaced(&utf8, "UTF-8"));
-            return (utf8, warning);
-        }
-    }
-    let warning = is_faulty.then(|| replaced(&text, named.name()));
-    (text, warning)
-}
-
-/// Decodes UTF-8. A file with more faults than characters outside ASCII is in the encoding of Western Europe.
-fn utf8(bytes: &[u8]) -> (Cow<'_, str>, Option<String>) {
-    let text = String::from_utf8_lossy(bytes);
-    let Cow::Owned(_) = text else { return (text, None) };
-    let (valid, invalid) = outside_ascii(&text);
-    if valid >= invalid {
-        let warning = replaced(&text, "UTF-8");
-        return (text, Some(warning));
-    }
-    let (text, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
-    (text, Some("it is not UTF-8, and was read as windows-1252".to_owned()))
-}
-
-/// Returns the numbers of valid characters outside ASCII and of faults.
-fn outside_ascii(text: &str) -> (usize, usize) {
-    let invalid = text.matches(char::REPLACEMENT_CHARACTER).count();
-    (text.chars().filter(|c| !c.is_ascii()).count() - invalid, invalid)
+    let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(DECLARATION_MAX)]).to_ascii_lowercase();
+    let declaration = begin.trim_start().strip_prefix("<?xml").and_then(|rest| rest.split_once("?>"));
+    let in_xml = declaration.and_then(|(declaration, _)| declaration.split_once("encoding"));
+    let in_tag = |tag: &str| Some(tag.split('>').next()?.split_once("charset")?.1.to_owned());
+    let value = match in_xml {
+        Some((_, value)) => value.to_owned(),
+        None => begin.split("<meta").skip(1).find_map(in_tag)?,
+    };
+    let value = value.trim_start().strip_prefix('=')?.trim_start();
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '/');
+    Some(value.trim_start_matches(['"', '\'']).split(is_end).next()?.to_owned())
 }
 
 /// Returns what a text was before a program took its UTF-8 for the encoding of Western Europe and encoded it again, as many do:

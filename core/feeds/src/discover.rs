@@ -5,27 +5,39 @@
 
 use std::collections::BTreeMap;
 
-use html5gum::{Token, Tokenizer};
+use html5gum::{DefaultEmitter, Token, Tokenizer};
 use url::Url;
 
-use crate::Source;
-use crate::decode;
+use crate::entry::one_line;
+use crate::{Source, decode, html};
 
-/// The media types of feeds.
-const TYPES: [&str; 5] = [
-    "application/rss+xml",
-    "application/atom+xml",
-    "application/feed+json",
-    "application/rdf+xml",
-    "application/json",
-];
+/// A link that may be that of a feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedLink {
+    /// Its address, http or https.
+    pub url: Url,
+    /// Its title, on one line; empty if it has none.
+    pub title: String,
+    /// Whether its media type is one of feeds only.
+    pub is_sure: bool,
+}
 
-/// Returns the addresses of the feeds that an HTML page names, each once and with its title, in the order of the page.
-pub fn discover(bytes: &[u8], source: &Source<'_>) -> Vec<(Url, String)> {
-    let (html, _) = decode::decode(bytes, source.charset);
-    let (mut base, mut found) = (source.address.cloned(), Vec::<(Url, String)>::new());
-    for Ok(token) in Tokenizer::new(&*html) {
-        let Token::StartTag(tag) = token else { continue };
+/// Returns the feeds that an HTML page names, each once, in the order of the page. What is in scripts, comments and templates is
+/// not of the page.
+pub fn discover(bytes: &[u8], source: &Source<'_>) -> Vec<FeedLink> {
+    let html = decode(bytes, source.charset).text;
+    let (mut base, mut found, mut templates) = (source.address.cloned(), Vec::<FeedLink>::new(), 0_usize);
+    let mut emitter = DefaultEmitter::default();
+    emitter.naively_switch_states(true);
+    for Ok(token) in Tokenizer::new_with_emitter(&*html, emitter) {
+        let tag = match token {
+            Token::StartTag(tag) => tag,
+            Token::EndTag(tag) if **tag.name == *b"template" => {
+                templates = templates.saturating_sub(1);
+                continue;
+            }
+            _ => continue,
+        };
         let attributes: BTreeMap<String, String> = tag
             .attributes
             .iter()
@@ -38,18 +50,30 @@ pub fn discover(bytes: &[u8], source: &Source<'_>) -> Vec<(Url, String)> {
             None => Url::parse(of("href")).ok(),
         };
         match &*String::from_utf8_lossy(&tag.name) {
+            "template" => templates += 1,
             "base" if !of("href").is_empty() => base = absolute(&base).or(base),
-            "link" => {
-                let is_alternate =
-                    of("rel").split_whitespace().any(|rel| rel.eq_ignore_ascii_case("alternate"));
+            "link" | "a" | "area" if templates == 0 => {
+                let mut relations = of("rel").split_whitespace();
+                let is_alternate = relations
+                    .any(|rel| ["alternate", "feed"].iter().any(|name| rel.eq_ignore_ascii_case(name)));
                 let kind = of("type").split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+                let is_sure = match &*kind {
+                    "application/rss+xml"
+                    | "application/atom+xml"
+                    | "application/rdf+xml"
+                    | "application/feed+json"
+                    | "application/x-rss+xml"
+                    | "text/rss+xml" => Some(true),
+                    // Other files have these, too.
+                    "application/json" | "application/xml" | "text/xml" => Some(false),
+                    _ => None,
+                };
                 let url = absolute(&base).filter(|url| matches!(url.scheme(), "http" | "https"));
-                if is_alternate
-                    && TYPES.contains(&&*kind)
-                    && let Some(url) = url
-                    && found.iter().all(|(other, _)| *other != url)
+                if let (true, Some(is_sure), Some(url)) = (is_alternate, is_sure, url)
+                    && found.iter().all(|other| other.url != url)
                 {
-                    found.push((url, of("title").split_whitespace().collect::<Vec<_>>().join(" ")));
+                    let title = one_line(&html::visible(of("title")));
+                    found.push(FeedLink { url, title, is_sure });
                 }
             }
             _ => {}
@@ -71,11 +95,42 @@ mod tests {
             <link rel=alternate type=application/rss+xml href="javascript:alert(1)">"#;
         let address = Url::parse("https://a.example/x").unwrap();
         let found = discover(page.as_bytes(), &Source { charset: None, address: Some(&address) });
-        let shown: Vec<(&str, &str)> = found.iter().map(|(url, title)| (url.as_str(), &**title)).collect();
+        let shown: Vec<(&str, &str)> = found.iter().map(|link| (link.url.as_str(), &*link.title)).collect();
         assert_eq!(
             shown,
             [("https://a.example/blog/feed.xml", "News & more"), ("https://b.example/atom", "")]
         );
         assert!(discover(b"plain text", &Source::default()).is_empty());
+    }
+    #[test]
+    fn scripts_comments_and_templates_have_no_links() {
+        let page = r"<title><link rel=alternate type=application/rss+xml href=/1></title><!-- <link rel=alternate
+            type=application/rss+xml href=/2> --><script>'<link rel=alternate type=application/rss+xml href=/3>'</script>
+            <template><template></template><link rel=alternate type=application/rss+xml href=/4></template>
+            <style><link rel=alternate type=application/rss+xml href=/5></style><a rel=feed type=text/xml href=/6>x</a>
+            <link rel=alternate type=application/json href=/7><link rel=alternate type=application/xml href=/8>";
+        let address = Url::parse("https://a.example/x").unwrap();
+        let found = discover(page.as_bytes(), &Source { charset: None, address: Some(&address) });
+        let shown: Vec<(&str, bool)> = found.iter().map(|link| (link.url.path(), link.is_sure)).collect();
+        assert_eq!(shown, [("/6", false), ("/7", false), ("/8", false)]);
+    }
+
+    #[test]
+    fn titles_are_read_in_the_encoding_that_the_page_names() {
+        let link = |meta: &str| {
+            let begin =
+                format!("<html><head>{meta}<link rel=alternate type=application/rss+xml href=/f title='");
+            [begin.as_bytes(), b"\xb5\xb5\xbc\xad\xb0\xfc \xbe\xc8\xb3\xbb\x00'>"].concat()
+        };
+        let address = Url::parse("https://a.example/").unwrap();
+        for (meta, charset) in [
+            ("<meta charset=euc-kr>", None),
+            ("<META http-equiv='Content-Type' content='text/html; charset=ks_c_5601-1987'>", Some("utf-8")),
+            ("<meta charset=\"EUC-KR\"/>", Some("iso-8859-1")),
+            ("", Some("euc-kr")),
+        ] {
+            let found = discover(&link(meta), &Source { charset, address: Some(&address) });
+            assert_eq!(found[0].title.trim_end_matches('\u{fffd}'), "도서관 안내", "{meta}");
+        }
     }
 }

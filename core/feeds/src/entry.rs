@@ -9,11 +9,12 @@ use crate::{Entry, date, html};
 /// The extensions of image files, for files without a media type.
 const IMAGES: [&str; 7] = [".jpg", ".jpeg", ".png", ".gif", ".webp", ".avif", ".svg"];
 
-/// Maximum length of an address in bytes. A longer one is none: many relative addresses to it would fill the memory.
-const ADDRESS_MAX: usize = 8 << 10;
+/// Maximum length of an address in bytes, which is that of posts. A longer one is none, so that another one counts; and many
+/// relative addresses to it would fill the memory.
+const ADDRESS_MAX: usize = 2_000;
 
 /// An address as written, with the base that applies to it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Address {
     pub(crate) text: String,
     pub(crate) base: Option<Rc<Url>>,
@@ -56,6 +57,8 @@ pub(crate) enum LinkKind {
     Id,
     Other,
     Enclosure,
+    /// An enclosure that is an image: the cover of a sound is not what the entry is about.
+    Cover,
 }
 
 /// Where an image comes from; the least is the best.
@@ -107,7 +110,8 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Adds a file that belongs to the entry; it counts as an image by its medium, its media type, or its name.
+    /// Adds a file that belongs to the entry; it counts as an image by its medium, its media type, or its name. An enclosure may
+    /// stand in for the page.
     pub(crate) fn add_file(&mut self, address: Address, kind: ImageKind, medium: &str, media_type: &str) {
         let path = address.text.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
         let is_image = match (medium, media_type) {
@@ -115,6 +119,10 @@ impl Parts {
             ("", media_type) => media_type.starts_with("image"),
             (medium, _) => medium == "image",
         };
+        if kind == ImageKind::Enclosure {
+            let link = if is_image { LinkKind::Cover } else { LinkKind::Enclosure };
+            self.links.push((link, address.clone()));
+        }
         if is_image {
             self.images.push((kind, address));
         }
@@ -176,7 +184,7 @@ fn date_of(dates: &[(u8, String)]) -> (Option<i64>, Option<String>) {
             Ok(Some(date)) => return (Some(date), None),
             Ok(None) => {}
             Err(()) => {
-                let shown: String = one_line(text).chars().take(60).collect();
+                let shown: String = one_line(&html::visible(text)).chars().take(60).collect();
                 fault.get_or_insert_with(|| format!("its date cannot be read: {shown}"));
             }
         }
@@ -184,13 +192,13 @@ fn date_of(dates: &[(u8, String)]) -> (Option<i64>, Option<String>) {
     (None, fault)
 }
 
-/// Returns the tags as distinct plain texts.
+/// Returns the tags as plain texts, of which none differ in case only.
 fn tags(names: &[String]) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     let names = names.iter().map(|name| one_line(&html::title(name)));
-    names.filter(|name| !name.is_empty() && seen.insert(name.clone())).collect()
+    names.filter(|name| !name.is_empty() && seen.insert(name.to_lowercase())).collect()
 }
 
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use crate::entry::{Address, ImageKind, LinkKind, Markup, Parts, Text, absolute};
 use crate::{EntryFault, Fault, Feed, Source};
 
-/// An object with values of any type: one of a wrong type counts as missing.
-type Object = HashMap<String, Value>;
+/// An object with values of any type: one of a wrong type, or that cannot be read, counts as missing.
+type Object<'t> = HashMap<String, &'t RawValue>;
 
 /// Reads a JSON feed.
 ///
@@ -19,7 +19,7 @@ type Object = HashMap<String, Value>;
 /// If it is none.
 pub(crate) fn read(text: &str, source: &Source<'_>) -> Result<Feed, Fault> {
     let fault = |line, reason| Fault { line, reason };
-    let feed: HashMap<String, &RawValue> = serde_json::from_str(text).map_err(|error| {
+    let feed: Object<'_> = serde_json::from_str(text).map_err(|error| {
         let is_cut = error.is_eof();
         fault(
             error.line() as u64,
@@ -49,13 +49,13 @@ pub(crate) fn read(text: &str, source: &Source<'_>) -> Result<Feed, Fault> {
         let passed = text.as_bytes().get(at..begin).unwrap_or_default();
         line += memchr::memchr_iter(b'\n', passed).count() as u64;
         at = begin;
-        match serde_json::from_str::<Object>(item.get()) {
+        match serde_json::from_str::<Object<'_>>(item.get()) {
             Ok(item) => Ok(Parts { line, ..parts(&item) }.finish(base)),
             Err(error) => Err(EntryFault { line, reason: format!("it is no item of a JSON feed: {error}") }),
         }
     });
     Ok(Feed {
-        title: field("title").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" "),
+        title: field("title").map_or_else(String::new, |title| plain(title).title()),
         hubs: hubs.collect(),
         self_address: address("feed_url"),
         entries: entries.collect(),
@@ -64,40 +64,47 @@ pub(crate) fn read(text: &str, source: &Source<'_>) -> Result<Feed, Fault> {
     })
 }
 
-fn parts(item: &Object) -> Parts {
-    let field = |name: &str| item.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    let address = |text: &str| Address { text: text.to_owned(), base: None };
-    let id = match item.get("id") {
-        Some(Value::Number(number)) => Some(number.to_string()),
-        _ => field("id").map(str::to_owned),
+fn plain(source: String) -> Text {
+    Text { source, markup: Markup::None, base: None }
+}
+
+fn parts(item: &Object<'_>) -> Parts {
+    let value = |name: &str| item.get(name).and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+    let field = |name: &str| match value(name)? {
+        Value::String(text) if !text.trim().is_empty() => Some(text),
+        _ => None,
     };
+    let number_or_field = |name: &str| match value(name)? {
+        Value::Number(number) => Some(number.to_string()),
+        _ => field(name),
+    };
+    let address = |text: String| Address { text, base: None };
+    let id = number_or_field("id");
     let mut parts = Parts::default();
     // An id is an address only if it is a complete one.
-    let id_link =
-        id.as_deref().filter(|id| id.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http")));
+    let id_link = id.filter(|id| id.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http")));
     let links =
         [(LinkKind::Page, field("url")), (LinkKind::Other, field("external_url")), (LinkKind::Id, id_link)];
     parts.links.extend(links.into_iter().filter_map(|(kind, link)| Some((kind, address(link?)))));
     for (name, markup) in
         [("content_html", Markup::Html), ("content_text", Markup::None), ("summary", Markup::None)]
     {
-        let text = field(name).map(|text| Text { source: text.to_owned(), markup, base: None });
+        let text = field(name).map(|text| Text { markup, ..plain(text) });
         parts.texts.extend(text.map(|text| (0, text)));
     }
-    let title = field("title").map(|text| Text { source: text.to_owned(), markup: Markup::None, base: None });
-    parts.titles.extend(title.map(|title| (0, title)));
+    parts.titles.extend(field("title").map(|title| (0, plain(title))));
     let images = ["image", "banner_image"].into_iter().filter_map(field);
     parts.images.extend(images.map(|image| (ImageKind::Thumbnail, address(image))));
-    for file in item.get("attachments").and_then(Value::as_array).into_iter().flatten() {
+    for file in value("attachments").as_ref().and_then(Value::as_array).into_iter().flatten() {
         let part = |name: &str| file.get(name).and_then(Value::as_str).unwrap_or_default();
-        parts.add_file(address(part("url")), ImageKind::Enclosure, "", part("mime_type"));
+        parts.add_file(address(part("url").to_owned()), ImageKind::Enclosure, "", part("mime_type"));
     }
-    parts.tags = match item.get("tags") {
+    parts.tags = match value("tags") {
         Some(Value::Array(tags)) => tags.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         Some(Value::String(tags)) => tags.split(',').map(str::to_owned).collect(),
         _ => Vec::new(),
     };
     let dates = [(0, "date_published"), (3, "date_modified")];
-    parts.dates.extend(dates.into_iter().filter_map(|(rank, name)| Some((rank, field(name)?.to_owned()))));
+    parts.dates.extend(dates.into_iter().filter_map(|(rank, name)| Some((rank, number_or_field(name)?))));
     parts
 }

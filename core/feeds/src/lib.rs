@@ -14,8 +14,10 @@
 
 use std::fmt;
 
-pub use discover::discover;
+pub use decode::{Decoded, decode};
+pub use discover::{FeedLink, discover};
 use url::Url;
+pub use xml::repaired;
 
 mod date;
 mod decode;
@@ -105,12 +107,22 @@ pub struct EntryFault {
     pub reason: String,
 }
 
+/// Returns the point in time that a text means, in milliseconds since 1970, in any form that feeds have.
+pub fn date(text: &str) -> Option<i64> {
+    date::parse(text).ok().flatten()
+}
+
+/// Returns a text of XML with the meaning of its references. An `&` that begins none is text.
+pub fn resolved(text: &str) -> String {
+    entities::Entities::default().resolved(text).into_owned()
+}
+
 /// Reads a feed. No input makes it panic, and its time and memory are in proportion to the size of the input.
 ///
 /// # Errors
 /// If the input is no feed.
 pub fn read(bytes: &[u8], source: &Source<'_>) -> Result<Feed, Fault> {
-    let (text, warning) = decode::decode(bytes, source.charset);
+    let Decoded { text, warning, .. } = decode(bytes, source.charset);
     let begin = text.trim_start().chars().next();
     let mut feed = match begin {
         None => return Err(Fault { line: 1, reason: "it is empty" }),

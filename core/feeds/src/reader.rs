@@ -265,8 +265,9 @@ impl<'t, 's> Reader<'t, 's> {
             Field::Title(rank) => entry.titles.push((rank, Text { source: text, markup, base })),
             Field::Text(rank) => entry.texts.push((rank, Text { source: text, markup, base })),
             Field::Link(kind) => entry.links.push((kind, Address { text: plain, base })),
-            Field::Id { is_permanent } => {
-                if plain.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http")) {
+            Field::Id { is_permanent, may_be_relative } => {
+                let is_path = may_be_relative || is_permanent && plain.starts_with('/');
+                if is_path || plain.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http")) {
                     let kind = if is_permanent { LinkKind::PermanentId } else { LinkKind::Id };
                     entry.links.push((kind, Address { text: plain, base }));
                 }

@@ -190,7 +190,7 @@ fn split(name: &str) -> (&str, String) {
 }
 
 /// Returns a text in which each `<` that begins no markup is written as a reference.
-pub(crate) fn repaired(text: &str) -> Cow<'_, str> {
+pub fn repaired(text: &str) -> Cow<'_, str> {
     let (mut repaired, mut copied, mut at) = (String::new(), 0, 0);
     while let Some(found) = memchr(b'<', &text.as_bytes()[at..]) {
         let begin = at + found;

@@ -43,6 +43,12 @@ fn checked(text: &str, bounds: Bounds, allowed: impl Fn(char) -> bool) -> Option
     keeps.then(|| text.into_owned())
 }
 
+/// Returns what is visible of a text, on one line and shortened as by [`shortened`]; it may be empty.
+pub(crate) fn visible_line(text: &str, max: usize) -> String {
+    let line = shown::only_shown(&compose(&text.split_whitespace().collect::<Vec<_>>().join(" ")));
+    if line.chars().any(shown::is_visible) { shortened(line, max) } else { String::new() }
+}
+
 /// Shortens a text that is longer than `max` characters, with the mark for it: after a word if it has blanks, otherwise
 /// before a character as readers see it, which may be several.
 pub(crate) fn shortened(mut text: String, max: usize) -> String {

@@ -1,17 +1,23 @@
 //! Reads the records of CSV whose first line names the columns.
+//!
+//! Spreadsheets write commas, semicolons or tabs between the values, and other encodings than UTF-8: all are read, and the report
+//! tells the encoding.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
 
 use csv::{ByteRecord, ReaderBuilder, StringRecord, Terminator};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-use super::{Item, LINE_MAX};
+use super::{Item, LINE_MAX, Report};
 use crate::record::error::{Error, Result};
 
 /// Buffer size of the CSV reader, in bytes.
 const CHUNK: usize = 64 << 10;
 /// Maximum number of unknown columns that a report lists.
 const UNKNOWN_MAX: usize = 10;
+/// Maximum size of an input in UTF-16, which is read into memory, in bytes.
+const UTF16_MAX: u64 = 64 << 20;
 
 const TOO_LONG: &str = "it is longer than 1 MiB, or a quote in it is not closed: what follows is not read";
 const NOT_CLOSED: &str = "a quote in it is not closed: what follows is not read";
@@ -37,27 +43,24 @@ type Parse<L> = fn(u64, &[String], &StringRecord) -> Result<L, String>;
 
 /// The records of an input.
 pub(crate) struct Lines<R, L> {
-    reader: csv::Reader<Input<R>>,
+    /// The input before anything of it is read.
+    source: Option<R>,
+    reader: Option<csv::Reader<Input<R>>>,
     columns: Columns,
     parse: Parse<L>,
+    /// The encoding of the values, if it is known not to be UTF-8.
+    encoding: Option<&'static Encoding>,
     /// The names of the columns; `None` before the first line is read.
     names: Option<Vec<String>>,
     /// The first ignored columns, as written in the first line.
-    pub(crate) unknown: Vec<String>,
+    unknown: Vec<String>,
     ended: bool,
 }
 
 /// Returns the records of `input`.
 pub(crate) fn lines<R: BufRead, L>(input: R, columns: Columns, parse: Parse<L>) -> Lines<R, L> {
-    let input = Input { first: VecDeque::new(), source: input, ends_with_cr: None, end: END, read: 0 };
-    let reader = ReaderBuilder::new()
-        .flexible(true)
-        .buffer_capacity(CHUNK)
-        .has_headers(false)
-        // Makes the position after each record exact. `parse` removes the `\r` of a line end.
-        .terminator(Terminator::Any(b'\n'))
-        .from_reader(input);
-    Lines { reader, columns, parse, names: None, unknown: Vec::new(), ended: false }
+    let (source, names, unknown) = (Some(input), None, Vec::new());
+    Lines { source, reader: None, columns, parse, encoding: None, names, unknown, ended: false }
 }
 
 impl<R: Read, L> Iterator for Lines<R, L> {
@@ -73,12 +76,53 @@ impl<R: Read, L> Iterator for Lines<R, L> {
 type Record<L> = (u64, usize, Result<L, String>);
 
 impl<R: Read, L> Lines<R, L> {
+    /// Adds what was found out about the file to the report of its import.
+    pub(crate) fn tell(self, report: &mut Report) {
+        report.about.unknown_columns = self.unknown;
+        let wide = self.reader.and_then(|reader| reader.get_ref().utf16);
+        let encoding = self.encoding.or(wide);
+        report.warnings.extend(
+            encoding.map(|encoding| format!("the file is not UTF-8, and was read as {}", encoding.name())),
+        );
+    }
+
+    fn reader(&mut self) -> io::Result<&mut csv::Reader<Input<R>>> {
+        if let Some(source) = self.source.take() {
+            let input = Input::open(source)?;
+            let mut reader = ReaderBuilder::new();
+            reader.flexible(true).buffer_capacity(CHUNK).has_headers(false).delimiter(input.separator());
+            // Makes the position after each record exact. `parse` removes the `\r` of a line end.
+            self.reader = Some(reader.terminator(Terminator::Any(b'\n')).from_reader(input));
+        }
+        self.reader.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// Returns a record as text, or `None` if it has bytes that are not UTF-8 and no known encoding.
+    fn text(&mut self, record: ByteRecord) -> io::Result<Option<StringRecord>> {
+        if self.encoding.is_none() {
+            let record = match StringRecord::from_byte_record(record) {
+                Ok(text) => return Ok(Some(text)),
+                Err(error) => error.into_byte_record(),
+            };
+            let near = &self.reader()?.get_ref().near;
+            // A single byte is a fault and no encoding.
+            let is_text = near.iter().filter(|byte| !byte.is_ascii()).count() > 1;
+            let encoding = tidings_feeds::decode(near, None).encoding;
+            self.encoding = Some(encoding).filter(|encoding| is_text && *encoding != UTF_8);
+            return if self.encoding.is_some() { self.text(record) } else { Ok(None) };
+        }
+        // No byte of a character in these encodings is a quote, a separator or the end of a line.
+        let encoding = self.encoding.unwrap_or(UTF_8);
+        Ok(Some(record.iter().map(|value| encoding.decode_without_bom_handling(value).0).collect()))
+    }
+
     fn record(&mut self) -> io::Result<Option<Record<L>>> {
         let mut record = ByteRecord::new();
         while !self.ended {
-            self.reader.get_mut().read = 0;
-            let number = self.reader.position().line();
-            match self.reader.read_byte_record(&mut record) {
+            let reader = self.reader()?;
+            reader.get_mut().read = 0;
+            let number = reader.position().line();
+            match reader.read_byte_record(&mut record) {
                 Ok(true) => {}
                 Ok(false) => return Ok(None),
                 Err(error) => {
@@ -98,22 +142,23 @@ impl<R: Read, L> Lines<R, L> {
             if record.as_slice() == END.trim_ascii() {
                 return Ok(None);
             }
-            let (number, bytes) = (self.first_line(&record), record.as_slice().len());
+            let (number, bytes) = (first_line(reader, &record), record.as_slice().len());
             if record.as_slice().ends_with(END) {
                 self.ended = true;
                 // No line break follows this record.
                 return Ok(Some((number + 1, 0, Err(NOT_CLOSED.to_owned()))));
             }
-            let line = match (StringRecord::from_byte_record(std::mem::take(&mut record)), &self.names) {
-                (Err(_), _) => Err(NOT_UTF8.to_owned()),
-                (Ok(text), Some(names))
+            let line = match (self.text(std::mem::take(&mut record))?, &self.names) {
+                (None, _) => Err(NOT_UTF8.to_owned()),
+                (Some(text), Some(names))
                     if text.iter().skip(names.len()).any(|more| !more.trim().is_empty()) =>
                 {
                     Err(TOO_MANY.to_owned())
                 }
-                (Ok(text), Some(names)) => (self.parse)(number, names, &text),
-                (Ok(header), None) => {
-                    if self.take_names(&header) {
+                (Some(text), Some(names)) => (self.parse)(number, names, &text),
+                (Some(header), None) => {
+                    // Spreadsheets may name the separator in a line of its own.
+                    if header.get(0).is_some_and(|name| name.contains("sep=")) || self.take_names(&header) {
                         continue;
                     }
                     self.ended = true;
@@ -123,13 +168,6 @@ impl<R: Read, L> Lines<R, L> {
             return Ok(Some((number, bytes, line)));
         }
         Ok(None)
-    }
-
-    /// Returns the number of the first line of the record that was just read. The number of the CSV reader may be that of a
-    /// blank line before it.
-    fn first_line(&self, record: &ByteRecord) -> u64 {
-        let lines = record.as_slice().split(|byte| *byte == b'\n').count();
-        self.reader.position().line().saturating_sub(lines as u64).max(1)
     }
 
     /// Stores the names of the columns. Returns whether all required columns are present.
@@ -145,15 +183,25 @@ impl<R: Read, L> Lines<R, L> {
     }
 }
 
+/// Returns the number of the first line of the record that was just read. The number of the CSV reader may be that of a blank line
+/// before it.
+fn first_line<R: Read>(reader: &csv::Reader<R>, record: &ByteRecord) -> u64 {
+    let lines = record.as_slice().split(|byte| *byte == b'\n').count();
+    reader.position().line().saturating_sub(lines as u64).max(1)
+}
+
 /// An input, followed by [`END`], which fails when one record is too long.
 ///
 /// Its lines may end with CR alone, as old programs for the Mac write them: then each CR becomes LF. The end of the first
 /// line decides.
 struct Input<R> {
-    /// The bytes that were read to find the end of the first line.
+    /// The bytes that were read to find the end of the first line; all of UTF-16, as UTF-8.
     first: VecDeque<u8>,
     source: R,
-    ends_with_cr: Option<bool>,
+    ends_with_cr: bool,
+    utf16: Option<&'static Encoding>,
+    /// The bytes that were read last, from which an encoding can be told.
+    near: Vec<u8>,
     /// The unread rest of the bytes after the input.
     end: &'static [u8],
     /// The number of bytes read since the last record.
@@ -161,20 +209,43 @@ struct Input<R> {
 }
 
 impl<R: Read> Input<R> {
-    /// Reads the first line and the byte after it. Returns whether the line ends with CR alone.
-    fn read_first(&mut self) -> io::Result<bool> {
-        let (mut is_quoted, mut after_cr, mut byte) = (false, false, [0]);
-        while self.first.len() <= LINE_MAX && self.source.read(&mut byte)? > 0 {
-            self.first.push_back(byte[0]);
-            match byte[0] {
-                b'\n' if !is_quoted => return Ok(false),
-                _ if after_cr => return Ok(true),
+    /// Reads the first line and the byte after it, or all if it is UTF-16.
+    fn open(mut source: R) -> io::Result<Self> {
+        let mut first = Vec::new();
+        source.by_ref().take(4).read_to_end(&mut first)?;
+        let encoding = tidings_feeds::decode(&first, None).encoding;
+        let utf16 = [UTF_16LE, UTF_16BE].contains(&encoding).then_some(encoding);
+        if utf16.is_some() {
+            source.by_ref().take(UTF16_MAX).read_to_end(&mut first)?;
+            first = tidings_feeds::decode(&first, None).text.into_owned().into_bytes();
+        }
+        let (mut is_quoted, mut after_cr, mut at, mut byte) = (false, false, 0, [0]);
+        let ends_with_cr = loop {
+            if at == first.len() {
+                if first.len() > LINE_MAX || source.read(&mut byte)? == 0 {
+                    break false;
+                }
+                first.push(byte[0]);
+            }
+            match first[at] {
+                b'\n' if !is_quoted => break false,
+                _ if after_cr => break true,
                 b'"' => is_quoted = !is_quoted,
                 b'\r' => after_cr = !is_quoted,
                 _ => {}
             }
-        }
-        Ok(false)
+            at += 1;
+        };
+        let (first, near) = (first.into(), Vec::new());
+        Ok(Self { first, source, ends_with_cr, utf16, near, end: END, read: 0 })
+    }
+
+    /// Returns what is most often between the names of the first line.
+    fn separator(&self) -> u8 {
+        let line = || self.first.iter().take_while(|byte| !matches!(byte, b'\r' | b'\n'));
+        let count = |separator: &u8| line().filter(|byte| *byte == separator).count();
+        // Of several with the same number, the last one.
+        *b"\t;,".iter().max_by_key(|separator| count(separator)).unwrap_or(&b',')
     }
 }
 
@@ -183,17 +254,18 @@ impl<R: Read> Read for Input<R> {
         if self.read > LINE_MAX {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        if self.ends_with_cr.is_none() {
-            self.ends_with_cr = Some(self.read_first()?);
-        }
         let mut read = self.first.read(to)?;
         if read == 0 {
             read = self.source.read(to)?;
         }
+        if self.near.len() + read > CHUNK {
+            self.near.clear();
+        }
+        self.near.extend_from_slice(&to[..read]);
         if read == 0 {
             read = self.end.read(to)?;
         }
-        if self.ends_with_cr == Some(true) {
+        if self.ends_with_cr {
             to[..read].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
         }
         self.read += read;

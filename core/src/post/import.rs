@@ -44,7 +44,7 @@ pub struct ImportPosts {
     /// The format of the body, which its media type tells.
     #[serde(skip)]
     pub format: Format,
-    /// The charset of the body, which its media type may tell. Only feeds have another one than UTF-8.
+    /// The charset of the body, which its media type may tell. It is for feeds.
     #[serde(skip)]
     pub charset: Option<String>,
 }
@@ -211,7 +211,7 @@ impl Import for ImportPosts {
                 let mut lines = import::csv::lines(input, columns::COLUMNS, columns::line);
                 let report = import::run(tidings, caller, posts, &mut lines, progress);
                 report.map(|mut report| {
-                    report.about.unknown_columns = lines.unknown;
+                    lines.tell(&mut report);
                     report
                 })
             }

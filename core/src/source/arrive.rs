@@ -122,7 +122,8 @@ fn refuse(fetched: &mut Fetched, line: u64, reason: String) {
 /// Returns the tags of a source and those of an entry, as many as a post may have.
 fn with(own: &[String], tags: Vec<String>) -> Vec<String> {
     let mut all = own.to_vec();
-    all.extend(tags.into_iter().filter(|tag| !own.contains(tag)));
+    let is_own = |tag: &String| own.iter().any(|own| own.to_lowercase() == tag.to_lowercase());
+    all.extend(tags.into_iter().filter(|tag| !is_own(tag)));
     all.truncate(crate::post::NAMES_MAX);
     all
 }

@@ -1,12 +1,13 @@
 //! Finds the feeds that a web page names.
 
 use serde::{Deserialize, Serialize};
+use url::Url;
 use utoipa::ToSchema;
 
 use super::fetch::{Answer, Validators};
 use super::operations::{ADMINS, GROUP, page};
-use super::run::{GONE, TITLE_MAX};
-use crate::base::text::shortened;
+use super::run::{Asked, GONE, TITLE_MAX, ask};
+use crate::base::text::visible_line;
 use crate::record::error::Result;
 use crate::record::operation::{Operation, Spec, Work};
 use crate::record::scope::Scope;
@@ -14,6 +15,8 @@ use crate::{Caller, Tidings};
 
 /// The maximum number of feeds of a page.
 const FOUND_MAX: usize = 50;
+/// The maximum number of links that are fetched because their media type does not tell whether they are feeds.
+const TRIED_MAX: usize = 5;
 
 /// Find the feeds that a web page names
 ///
@@ -55,23 +58,37 @@ impl Operation for Discover {
         let identity = caller.identify(tidings);
         tidings.store().read(|tx| identity.admin(tx, Scope::Sources).map(drop))?;
         let url = page(&self.url, tidings)?;
-        let answer = tidings.sources().reader().http()?.get(&url, &Validators::default(), tidings.now());
+        let (http, now) = (tidings.sources().reader().http()?, tidings.now());
+        let answer = http.get(&url, &Validators::default(), now);
         let failed = |error: String| DiscoveredFeeds { error: Some(error), ..DiscoveredFeeds::default() };
-        let (bytes, charset, address) = match answer {
-            Ok(Answer::Content { bytes, charset, about, .. }) => (bytes, charset, about.address),
+        let (bytes, charset, about) = match answer {
+            Ok(Answer::Content { bytes, charset, about, .. }) => (bytes, charset, about),
             Ok(Answer::Gone) => return Ok(failed(GONE.to_owned())),
             Ok(Answer::NotModified(_)) => return Ok(failed("status 304".to_owned())),
             Err(failure) => return Ok(failed(failure.reason)),
         };
-        let from = tidings_feeds::Source { charset: charset.as_deref(), address: Some(&address) };
-        let feeds = match tidings_feeds::read(&bytes, &from) {
-            Ok(feed) => vec![FoundFeed { url: address.into(), title: shortened(feed.title, TITLE_MAX) }],
-            Err(_) => tidings_feeds::discover(&bytes, &from)
-                .into_iter()
-                .take(FOUND_MAX)
-                .map(|(url, title)| FoundFeed { url: url.into(), title: shortened(title, TITLE_MAX) })
-                .collect(),
+        let from = tidings_feeds::Source { charset: charset.as_deref(), address: Some(&about.address) };
+        let found = |url: &Url, title: &str| FoundFeed {
+            url: url.to_string(),
+            title: visible_line(title, TITLE_MAX),
         };
+        if let Ok(feed) = tidings_feeds::read(&bytes, &from) {
+            return Ok(DiscoveredFeeds { feeds: vec![found(&about.address, &feed.title)], error: None });
+        }
+        let (mut feeds, mut tried) = (Vec::new(), 0);
+        let mut links = tidings_feeds::discover(about.link_elements.as_bytes(), &from);
+        links.extend(tidings_feeds::discover(&bytes, &from));
+        for link in links {
+            let is_known = feeds.iter().any(|feed: &FoundFeed| feed.url == link.url.as_str());
+            if is_known || feeds.len() == FOUND_MAX || !link.is_sure && tried == TRIED_MAX {
+                continue;
+            }
+            tried += usize::from(!link.is_sure);
+            let asked = || ask(&http, link.url.as_str(), &Validators::default(), now);
+            if link.is_sure || matches!(asked(), Ok(Asked::Feed { .. })) {
+                feeds.push(found(&link.url, &link.title));
+            }
+        }
         Ok(DiscoveredFeeds { feeds, error: None })
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use flate2::read::MultiGzDecoder;
+use percent_encoding::{CONTROLS, percent_encode};
 use ureq::http::{HeaderMap, Response, StatusCode, header};
 use url::Url;
 
@@ -57,6 +58,8 @@ pub(super) struct About {
     pub(super) fresh: Option<i64>,
     /// The hub of the feed, and the address of the feed itself, if links in the headers name them.
     pub(super) links: Links,
+    /// The links of the headers as elements of HTML, in which feeds are found as in a page.
+    pub(super) link_elements: String,
 }
 
 /// The links of a feed that matter.
@@ -73,11 +76,13 @@ pub(super) struct Failure {
     pub(super) reason: String,
     /// The milliseconds for which the server wants to be left alone.
     pub(super) retry_after: Option<i64>,
+    /// Whether the server says that it is asked too often.
+    pub(super) is_too_often: bool,
 }
 
 impl Failure {
     pub(super) fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), retry_after: None }
+        Self { reason: reason.into(), retry_after: None, is_too_often: false }
     }
 }
 
@@ -102,21 +107,17 @@ impl Http {
 
     /// Fetches `url` unless its content is that of `known`.
     pub(super) fn get(&self, url: &Url, known: &Validators, now: Timestamp) -> Result<Answer, Failure> {
-        let (mut address, mut has_moved) = (url.clone(), true);
+        let (mut address, mut has_moved, mut cookies) = (url.clone(), true, Cookies::new());
         let end = Instant::now() + WHOLE;
         for hop in 0..=REDIRECTS_MAX {
-            let response = self.ask(&address, known, end)?;
+            let response = self.ask(&address, known, &cookies, end)?;
             let status = response.status();
             let is_redirection = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308);
             if !is_redirection {
-                has_moved &= hop > 0;
-                return answer(
-                    response,
-                    About { fresh: None, address, has_moved, links: Links::default() },
-                    now,
-                );
+                return answer(response, address, has_moved && hop > 0, now);
             }
             has_moved &= matches!(status.as_u16(), 301 | 308);
+            add_cookies(&mut cookies, address.host_str().unwrap_or_default(), response.headers());
             address = redirected(&address, response.headers())?;
         }
         Err(Failure::new("it redirects too often"))
@@ -139,7 +140,13 @@ impl Http {
         Err(Failure::new("it redirects too often"))
     }
 
-    fn ask(&self, address: &Url, known: &Validators, end: Instant) -> Result<Response<ureq::Body>, Failure> {
+    fn ask(
+        &self,
+        address: &Url,
+        known: &Validators,
+        cookies: &Cookies,
+        end: Instant,
+    ) -> Result<Response<ureq::Body>, Failure> {
         let mut request = self
             .0
             .get(address.as_str())
@@ -154,6 +161,12 @@ impl Http {
         if let Some(modified) = &known.modified {
             request = request.header(header::IF_MODIFIED_SINCE, modified);
         }
+        let host = address.host_str().unwrap_or_default();
+        let cookies = cookies.iter().filter(|(domain, _)| is_in(host, domain)).map(|(_, pair)| pair.as_str());
+        let cookies: Vec<&str> = cookies.collect();
+        if !cookies.is_empty() {
+            request = request.header(header::COOKIE, cookies.join("; "));
+        }
         request.call().map_err(|error| Failure::new(outgoing::reason(&error)))
     }
 }
@@ -162,9 +175,32 @@ fn left(end: Instant) -> Duration {
     end.saturating_duration_since(Instant::now())
 }
 
-/// Returns the address to which an answer redirects.
+/// The cookies of one fetch, each as the domain whose hosts get it, and its name and value: some sites redirect until they get back
+/// what they set.
+type Cookies = Vec<(String, String)>;
+
+/// Adds the cookies that an answer of a host sets.
+fn add_cookies(cookies: &mut Cookies, host: &str, headers: &HeaderMap) {
+    for cookie in headers.get_all(header::SET_COOKIE).iter().filter_map(|value| value.to_str().ok()) {
+        let mut parts = cookie.split(';').map(|part| part.trim().split_once('='));
+        let Some((name, value)) = parts.next().flatten() else { continue };
+        let domain = parts.flatten().find(|(name, _)| name.eq_ignore_ascii_case("domain"));
+        let domain = domain.map(|(_, domain)| domain.trim_start_matches('.').to_ascii_lowercase());
+        let domain = domain.filter(|domain| domain.contains('.') && is_in(host, domain));
+        let domain = domain.unwrap_or_else(|| host.to_owned());
+        cookies.retain(|(of, pair)| *of != domain || !pair.starts_with(&format!("{name}=")));
+        cookies.push((domain, format!("{name}={value}")));
+    }
+}
+
+fn is_in(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// Returns the address to which an answer redirects. Bytes outside ASCII are those of the address, as in browsers.
 fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, Failure> {
-    let location = text(headers, header::LOCATION.as_str());
+    let location = headers.get(header::LOCATION);
+    let location = location.map(|value| percent_encode(value.as_bytes(), CONTROLS).to_string());
     let to = location.and_then(|location| from.join(&location).ok());
     let to = to.and_then(|to| outgoing::parse(to.as_str()));
     let mut to = to.ok_or_else(|| Failure::new("it redirects to no address of the web"))?;
@@ -173,9 +209,16 @@ fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, Failure> {
 }
 
 /// Reads the answer that is no redirection.
-fn answer(response: Response<ureq::Body>, about: About, now: Timestamp) -> Result<Answer, Failure> {
+fn answer(
+    response: Response<ureq::Body>,
+    address: Url,
+    has_moved: bool,
+    now: Timestamp,
+) -> Result<Answer, Failure> {
     let headers = response.headers();
-    let about = About { fresh: fresh(headers), links: links(headers, &about.address), ..about };
+    let (fresh, links, link_elements) =
+        (fresh(headers, now), links(headers, &address), link_elements(headers));
+    let about = About { address, has_moved, fresh, links, link_elements };
     match response.status() {
         StatusCode::NOT_MODIFIED => Ok(Answer::NotModified(about)),
         StatusCode::GONE => Ok(Answer::Gone),
@@ -183,27 +226,43 @@ fn answer(response: Response<ureq::Body>, about: About, now: Timestamp) -> Resul
             let short = |name: &str| text(headers, name).filter(|text| text.len() <= VALIDATOR_MAX);
             let validators = Validators { etag: short("etag"), modified: short("last-modified") };
             let (charset, coding) = (charset(headers), text(headers, header::CONTENT_ENCODING.as_str()));
-            let bytes = body(response.into_body().into_reader(), coding.as_deref())?;
+            let bytes = body(response.into_body().into_reader(), &coding.unwrap_or_default())?;
             Ok(Answer::Content { bytes, charset, validators, about })
         }
         status => {
             let retry_after = text(headers, header::RETRY_AFTER.as_str()).and_then(|text| delay(&text, now));
-            Err(Failure { reason: format!("status {}", status.as_u16()), retry_after })
+            let (reason, status) = (format!("status {}", status.as_u16()), status.as_u16());
+            // 420 and 529 are not registered, but in use.
+            Err(Failure { reason, retry_after, is_too_often: matches!(status, 420 | 429 | 509 | 529) })
         }
     }
 }
 
-/// Reads a body, which may be compressed.
-fn body(reader: impl Read, coding: Option<&str>) -> Result<Vec<u8>, Failure> {
-    let coding = coding.unwrap_or_default().to_ascii_lowercase();
-    let mut reader: Box<dyn Read> = match &*coding {
-        "gzip" | "x-gzip" => Box::new(MultiGzDecoder::new(reader)),
-        "br" => Box::new(brotli::Decompressor::new(reader, BROTLI_BUFFER)),
-        "" | "identity" => Box::new(reader),
-        _ => return Err(Failure::new("it is compressed in a way that was not asked for")),
-    };
+/// Reads a body, which may be compressed. Its first bytes tell gzip, which the header may not, or wrongly; a coding that is unknown is
+/// none, as in browsers.
+fn body(reader: impl Read, coding: &str) -> Result<Vec<u8>, Failure> {
+    let is_gzip = |bytes: &[u8]| bytes.starts_with(&[0x1f, 0x8b]);
+    let mut bytes = read(reader)?;
+    if coding.eq_ignore_ascii_case("br") && !is_gzip(&bytes) {
+        match read(brotli::Decompressor::new(&*bytes, BROTLI_BUFFER)) {
+            Ok(decoded) => bytes = decoded,
+            Err(_) if matches!(bytes.trim_ascii_start().first(), Some(b'<' | b'{')) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    // A compressed file may be compressed once more on its way.
+    for _ in 0..2 {
+        if is_gzip(&bytes) {
+            bytes = read(MultiGzDecoder::new(&*bytes))?;
+        }
+    }
+    Ok(bytes)
+}
+
+/// Reads to the end, or to the maximum size.
+fn read(reader: impl Read) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let read = reader.by_ref().take(BODY_MAX as u64 + 1).read_to_end(&mut bytes);
+    let read = reader.take(BODY_MAX as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| match error.get_ref().and_then(|cause| cause.downcast_ref::<ureq::Error>()) {
         Some(error) => Failure::new(outgoing::reason(error)),
         None => Failure::new(format!("its content ends early: {error}")),
@@ -223,9 +282,10 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
 /// Source: RFC 8288 section 3.
 fn links(headers: &HeaderMap, address: &Url) -> Links {
     let mut links = Links::default();
-    let values = headers.get_all(header::LINK).into_iter().filter_map(|value| value.to_str().ok());
+    let values: Vec<_> =
+        headers.get_all(header::LINK).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
     // The first part is what is before the first address.
-    for link in values.flat_map(|value| value.split('<').skip(1)) {
+    for link in values.iter().flat_map(|value| value.split('<').skip(1)) {
         let Some((target, parameters)) = link.split_once('>') else { continue };
         let Ok(target) = address.join(target) else { continue };
         let relations = parameters.split([';', ',']).find_map(|one| one.trim().strip_prefix("rel="));
@@ -250,18 +310,57 @@ fn charset(headers: &HeaderMap) -> Option<String> {
     media_type.split(';').skip(1).find_map(named)
 }
 
-/// Returns the milliseconds for which an answer stays good: its `max-age`.
-fn fresh(headers: &HeaderMap) -> Option<i64> {
-    let control = text(headers, header::CACHE_CONTROL.as_str())?.to_ascii_lowercase();
-    let seconds = control.split(',').find_map(|part| part.trim().strip_prefix("max-age="))?;
-    Some(seconds.trim_matches('"').parse::<i64>().ok()?.max(0).saturating_mul(SECOND_MS))
+/// Returns the links of the header `Link` as elements of HTML: their parameters are written like attributes.
+fn link_elements(headers: &HeaderMap) -> String {
+    let mut elements = String::new();
+    for value in headers.get_all(header::LINK) {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        for (target, parameters) in value.split('<').filter_map(|link| link.split_once('>')) {
+            let parameters = parameters.trim_end_matches([',', ' ']).replace(';', " ");
+            elements.extend(["<link href=\"", &*target.replace('"', "%22"), "\" ", &*parameters, ">"]);
+        }
+    }
+    elements
+}
+
+/// Returns the milliseconds for which an answer stays good.
+///
+/// Source: RFC 9111 sections 4.2 and 5.2.2, for a cache that is not shared.
+fn fresh(headers: &HeaderMap, now: Timestamp) -> Option<i64> {
+    let directives = headers.get_all(header::CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok());
+    let directives = directives.collect::<Vec<_>>().join(",").to_ascii_lowercase();
+    let directives: Vec<&str> = directives.split(',').map(str::trim).collect();
+    if directives.contains(&"no-cache") || directives.contains(&"no-store") {
+        return None;
+    }
+    let max_age =
+        directives.iter().find_map(|one| one.strip_prefix("max-age")?.trim_start().strip_prefix('='));
+    let whole = if let Some(max_age) = max_age {
+        seconds(max_age.trim_matches(['"', ' ']))?
+    } else {
+        let date = text(headers, "date").and_then(|date| time(&date));
+        time(&text(headers, "expires")?)? - date.unwrap_or(now)
+    };
+    let age = text(headers, "age").and_then(|age| seconds(&age));
+    Some((whole - age.unwrap_or_default()).max(0))
 }
 
 /// Returns the milliseconds of a `Retry-After`, which is a number of seconds or a date.
 fn delay(text: &str, now: Timestamp) -> Option<i64> {
-    if let Ok(seconds) = text.parse::<u32>() {
-        return Some(i64::from(seconds) * SECOND_MS);
-    }
-    let at = jiff::fmt::rfc2822::DateTimeParser::new().relaxed_weekday(true).parse_timestamp(text).ok()?;
-    Some((Timestamp::from_millis(at.as_millisecond()) - now).max(0))
+    seconds(text).or_else(|| Some((time(text)? - now).max(0)))
+}
+
+/// Returns the milliseconds of a number of seconds, rounded up.
+fn seconds(text: &str) -> Option<i64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_number =
+        !whole.is_empty() && (whole.to_owned() + fraction).bytes().all(|byte| byte.is_ascii_digit());
+    let whole = is_number.then(|| whole.parse().unwrap_or(i64::MAX))?;
+    let more = i64::from(fraction.bytes().any(|digit| digit != b'0'));
+    Some(whole.saturating_add(more).saturating_mul(SECOND_MS))
+}
+
+/// Reads a date of HTTP, which has a time of day in each of its forms.
+fn time(text: &str) -> Option<Timestamp> {
+    tidings_feeds::date(text).filter(|_| text.contains(':')).map(Timestamp::from_millis)
 }

@@ -4,17 +4,18 @@
 
 use std::fmt::Write as _;
 
+use quick_xml::Reader;
 use quick_xml::escape::escape;
 use quick_xml::events::{BytesStart, Event};
-use quick_xml::{Reader, XmlVersion};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::operations::{ADMINS, GROUP, Given, add};
 use super::{SOURCES_MAX, Source, sql};
 use crate::audit::trail::{Action, Entry};
+use crate::base::text::visible_line;
 use crate::import::ERRORS_MAX;
-use crate::post::NAMES_MAX;
+use crate::post::{self, NAMES_MAX};
 use crate::record::answer::LineError;
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::id::ObjectId;
@@ -32,6 +33,14 @@ const NO_OPML: Problem = Problem::new(
 )
 .of("opml");
 const TOO_LONG: Problem = Problem::new(Code::InvalidValue, "opml is at most 1 MiB").of("opml");
+const NO_ADDRESS: Problem = Problem::new(Code::InvalidValue, "it is a feed without an address (xmlUrl)");
+const CUT: Problem =
+    Problem::new(Code::InvalidValue, "the list ends before the end of <opml>: the rest is missing");
+
+/// Returns the text of a list in the encoding that its bytes or its XML declaration tell.
+pub fn opml_text(bytes: &[u8]) -> String {
+    tidings_feeds::decode(bytes, None).text.into_owned()
+}
 
 /// Export the sources as a list in OPML
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -122,10 +131,11 @@ impl Operation for Import {
             let outlines = read.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
             let mut imported = ImportedSources::default();
             for (line, outline) in (1..).zip(outlines) {
-                let Outline { name, url, topic, tag } = outline;
-                let given = Given { url, name, topic, tag, every: 0 };
-                let settings = given.check(allows_private).map_err(Error::BadRequest);
-                let added = settings.and_then(|settings| {
+                let settings = outline.as_ref().map_err(|rule| *rule).and_then(|outline| {
+                    let Outline { name, url, topic, tag } = outline;
+                    Given { url, name, topic, tag, every: 0 }.check(allows_private)
+                });
+                let added = settings.map_err(Error::BadRequest).and_then(|settings| {
                     if sql::find(tx, &admin, &settings.url)?.is_some() {
                         imported.skipped += 1;
                         return Ok(());
@@ -159,11 +169,13 @@ struct Outline {
     tag: Vec<String>,
 }
 
-/// Reads a list; `None` if it is none. What comes after a fault is left out.
-fn read(opml: &str) -> Option<Vec<Outline>> {
-    let mut reader = Reader::from_str(opml);
-    reader.config_mut().check_end_names = false;
-    let (mut outlines, mut folders, mut is_opml) = (Vec::new(), Vec::new(), false);
+/// Reads a list; `None` if it is none. What cannot be read of it has the reason in its place.
+fn read(opml: &str) -> Option<Vec<Result<Outline, Problem>>> {
+    let opml = tidings_feeds::repaired(opml);
+    let mut reader = Reader::from_str(&opml);
+    let config = reader.config_mut();
+    (config.allow_dangling_amp, config.allow_unmatched_ends, config.check_end_names) = (true, true, false);
+    let (mut outlines, mut folders, mut is_opml, mut is_cut) = (Vec::new(), Vec::new(), false, true);
     while outlines.len() < SOURCES_MAX + ERRORS_MAX {
         match reader.read_event() {
             Ok(Event::Start(tag)) if is_outline(&tag) => {
@@ -176,7 +188,11 @@ fn read(opml: &str) -> Option<Vec<Outline>> {
             Ok(Event::End(tag)) if tag.local_name().as_ref().eq_ignore_ascii_case("outline") => {
                 folders.pop();
             }
-            Ok(Event::Eof) | Err(_) => break,
+            Ok(Event::End(tag)) => is_cut &= !tag.local_name().as_ref().eq_ignore_ascii_case("opml"),
+            Ok(Event::Eof) | Err(_) => {
+                outlines.extend(is_cut.then_some(Err(CUT)));
+                break;
+            }
             Ok(_) => {}
         }
     }
@@ -188,35 +204,40 @@ fn is_outline(tag: &BytesStart<'_>) -> bool {
 }
 
 /// Returns the feed of an element, if it is one, and the label with which it is a folder.
-fn outline(tag: &BytesStart<'_>, folders: &[String]) -> (Option<Outline>, String) {
+fn outline(tag: &BytesStart<'_>, folders: &[String]) -> (Option<Result<Outline, Problem>>, String) {
     let mut found = Outline::default();
-    let (mut text, mut title, mut categories) = (String::new(), String::new(), String::new());
+    let [mut text, mut title, mut categories, mut kind] = [const { String::new() }; 4];
     for attribute in tag.html_attributes().with_checks(false).flatten() {
-        let Ok(value) = attribute.normalized_value(XmlVersion::Implicit1_0) else { continue };
+        let value = tidings_feeds::resolved(&attribute.value);
         let to = match &*attribute.key.local_name().as_ref().to_ascii_lowercase() {
             "text" => &mut text,
             "title" => &mut title,
             "xmlurl" => &mut found.url,
             "category" => &mut categories,
+            "type" => &mut kind,
             _ => continue,
         };
         *to = value.split_whitespace().collect::<Vec<_>>().join(" ");
     }
-    let name = if text.is_empty() { title } else { text };
+    let names = [text, title].map(|name| visible_line(&name, super::NAME.max));
+    let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+    let is_feed = ["rss", "atom"].iter().any(|known| kind.eq_ignore_ascii_case(known));
     if found.url.is_empty() {
-        return (None, name);
+        return (is_feed.then_some(Err(NO_ADDRESS)), name);
     }
-    // More topics than a post may have are refused.
-    let folders = folders.iter().filter(|folder| !folder.is_empty());
-    found.topic = folders.take(NAMES_MAX + 1).cloned().collect();
-    for category in categories.split(',').map(str::trim).filter(|category| !category.is_empty()) {
-        match category.strip_prefix('/') {
-            Some(topic) => found.topic.push(topic.to_owned()),
-            None => found.tag.push(category.to_owned()),
-        }
+    found.topic = folders.iter().filter(|folder| !folder.is_empty()).cloned().collect();
+    for category in categories.split(',') {
+        let (names, category) = match category.trim().strip_prefix('/') {
+            Some(topic) => (&mut found.topic, topic),
+            None => (&mut found.tag, category),
+        };
+        names.extend(Some(visible_line(category, post::NAME.max)).filter(|name| !name.is_empty()));
     }
-    found.name = name.chars().take(super::NAME.max).collect();
-    (Some(found), String::new())
+    // More topics than a post may have cost no feed.
+    found.topic.truncate(NAMES_MAX);
+    found.tag.truncate(NAMES_MAX);
+    found.name = name;
+    (Some(Ok(found)), String::new())
 }
 
 #[cfg(test)]
@@ -229,7 +250,7 @@ mod tests {
             <outline text="Tech &amp; science"><outline type="rss" text="A" xmlUrl="https://a.example/f?a=1&amp;b=2"/>
             <outline title="B" XMLURL='https://b.example/' category="/x/y,news"></outline></outline>
             <outline text="none"/><outline text="C" xmlUrl="https://c.example/"/></body></opml>"#;
-        let found = read(opml).unwrap();
+        let found: Vec<Outline> = read(opml).unwrap().into_iter().flatten().collect();
         let texts = |list: &[String]| list.join("|");
         let shown: Vec<_> =
             found.iter().map(|o| (&*o.name, &*o.url, texts(&o.topic), texts(&o.tag))).collect();
@@ -245,6 +266,57 @@ mod tests {
         for wrong in ["", "text", "<rss><channel/></rss>", "{}"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
-        assert_eq!(read("<opml><body><outline xmlUrl='https://a.example/'/><outl").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn lists_with_faults_are_read_as_far_as_they_make_sense() {
+        let read_all = |opml: &str| -> Vec<String> {
+            let shown = |outline: Result<Outline, Problem>| match outline {
+                Ok(outline) => format!("{} {} {}", outline.name, outline.url, outline.topic.join("|")),
+                Err(problem) => problem.message().into_owned(),
+            };
+            read(opml).unwrap().into_iter().map(shown).collect()
+        };
+        let cut = "the list ends before the end of <opml>: the rest is missing";
+        let zero = "\u{200b}";
+        let long = "x".repeat(120);
+        for (body, expected) in [
+            (
+                "<outline text='A' xmlUrl='https://a.example/f?a=1&b=2'/>",
+                &["A https://a.example/f?a=1&b=2 "][..],
+            ),
+            (
+                "<outline text='R&D &eacute; < 5' xmlUrl='u'/></outline> x < y & z <outline text=B xmlUrl=v>",
+                &["R&D é < 5 u ", "B v "],
+            ),
+            (
+                "<outline text='F'><outline type='rss' text='A'/><outline type=rss xmlUrl=w /></outline>",
+                &["it is a feed without an address (xmlUrl)", " w F"],
+            ),
+            (
+                "<outline text='F'><outline text='G'></outline><outline xmlUrl='u'/></outline><outline xmlUrl='v'/>",
+                &[" u F", " v "],
+            ),
+            (
+                &*format!("<outline text='{zero}' title='T\u{202e}' xmlUrl='u' category='/{zero},{zero}'/>"),
+                &["T u "],
+            ),
+            (
+                &*format!("<outline text='{long}'><outline xmlUrl='u'/></outline>"),
+                &[&*format!(" u {}…", "x".repeat(99))],
+            ),
+            (&*"<outline>".repeat(60), &[]),
+        ] {
+            assert_eq!(read_all(&format!("<opml><body>{body}</body></opml>")), expected, "{body}");
+        }
+        let whole = "<opml><body><outline xmlUrl='u'/></body>";
+        for end in [whole.len(), whole.len() - 3, whole.len() - 7] {
+            assert_eq!(read_all(&whole[..end]), [" u ", cut]);
+        }
+        assert_eq!(read_all("<opml><body><outline xmlUrl='u'/><outl"), [" u ", cut]);
+        let korean = encoding_rs::EUC_KR.encode(
+            "<?xml version='1.0' encoding='euc-kr'?><opml><outline text='도서관 안내' xmlUrl='u'/></opml>",
+        );
+        assert_eq!(read_all(&opml_text(&korean.0)), ["도서관 안내 u "]);
     }
 }

@@ -112,7 +112,7 @@ impl Reader {
                 let mut feed = *feed;
                 let ttl = feed.ttl.map(|minutes| i64::from(minutes) * MINUTE_MS);
                 let wishes = Wishes { fresh: ttl, skip_hours: std::mem::take(&mut feed.skip_hours) };
-                let title = text::shortened(std::mem::take(&mut feed.title), TITLE_MAX);
+                let title = text::visible_line(&feed.title, TITLE_MAX);
                 let hub = offer(&mut feed, &about);
                 let home = feed.link.take().map(String::from).filter(|home| home.len() <= HOME_MAX);
                 let mut seen = Seen::default();
@@ -176,7 +176,10 @@ impl Reader {
         }
         let now = self.clock.now();
         let failures = record.failures + 1;
-        let next = schedule::next_after_failure(now, failures, record.wait, failure.retry_after, self.bounds);
+        // Who asks too often does not ask again before the usual time.
+        let min = if failure.is_too_often { record.wait } else { self.bounds.min };
+        let bounds = IntervalBounds { min, ..self.bounds };
+        let next = schedule::next_after_failure(now, failures, record.wait, failure.retry_after, bounds);
         let since = record.failing_since.unwrap_or(now);
         let must_tell = !record.is_told && now - since >= FAILING_MS;
         self.counters.failed.fetch_add(1, Ordering::Relaxed);

@@ -16,6 +16,7 @@ use crate::record::scope::Scope;
 use crate::testing::{NOW, Service, service, service_with};
 use crate::webhook::{self, ListDeliveries};
 
+mod answers;
 mod fetches;
 mod site;
 mod websub;

@@ -66,7 +66,7 @@ impl Import for ImportRoster {
         let mut lines = lines(input);
         let hashed = hashed(tidings, is_delegate, &mut lines);
         let mut report = import::run(tidings, caller, Entries, hashed, progress)?;
-        report.about.unknown_columns = lines.unknown;
+        lines.tell(&mut report);
         Ok(report)
     }
 }
@@ -83,6 +83,9 @@ pub struct RosterReport {
     /// The first 1,000 lines that were skipped because of an error, in order. If there are more, a last entry has their
     /// number.
     pub errors: Vec<LineError>,
+    /// The encoding of the file, for people; only if it is not UTF-8.
+    #[schema(max_items = 1, examples("the file is not UTF-8, and was read as EUC-KR"))]
+    pub warnings: Option<Vec<String>>,
 }
 
 /// A valid line of the file.

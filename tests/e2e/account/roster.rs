@@ -30,6 +30,25 @@ fn a_truncated_roster_or_one_without_column_names_is_refused() {
 }
 
 #[test]
+fn a_roster_of_a_spreadsheet_is_read_in_its_encoding() {
+    let server = Server::start();
+    let korean =
+        b"id;name;password;major\r\ns1;\xb1\xe8\xc1\xf6\xbf\xec;secret;\xb9\xb0\xb8\xae\xc7\xd0\r\ns2;\xb1\xe8\xbc\xad\xbf\xec;secret;";
+    let report = server.cli_with_input(["roster", "import", "-"], korean).succeeded();
+    insta::assert_snapshot!(report.stdout, @"2 inserted, 0 updated, 0 already the same, 0 left out");
+    insta::assert_snapshot!(report.stderr, @"the file is not UTF-8, and was read as EUC-KR");
+    let listed = server.cli(["--json", "roster", "list"]).succeeded().json();
+    assert_eq!(listed["roster"][0], json!({ "id": "s1", "name": "김지우", "major": "물리학" }));
+    let wide: Vec<u8> = "\u{feff}id\tname\tpassword\r\ns3\t이서연\tsecret"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let report = server.cli_with_input(["roster", "import", "-"], wide).succeeded();
+    insta::assert_snapshot!(report.stdout, @"1 inserted, 0 updated, 0 already the same, 0 left out");
+    insta::assert_snapshot!(report.stderr, @"the file is not UTF-8, and was read as UTF-16LE");
+}
+
+#[test]
 fn a_roster_error_names_the_line_where_the_record_begins() {
     let server = Server::start();
     let roster = b"ID,Name,Password,Major,Faculty\r\n\r\ns1,\"Kim\nJi-woo\",secret,Art,x\r\n\

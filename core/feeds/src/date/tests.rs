@@ -56,6 +56,20 @@ fn dates_are_read_in_every_form_that_feeds_have() {
         "mar, 20 nov 2026 08:36:00",
         "vendredi 20 novembre 2026, 08:36",
         "Παρ, 20 Νοε 2026 10:36:00 EET",
+        "1795163760",
+        "1795163760000",
+        "1795163760.000",
+        "20261120083600",
+        "202611200836",
+        "20261120173600+0900",
+        "20261120083600Z",
+        "Fri, 11/20/26 - 08:36",
+        "2026-11-20 17:36 Asia/Seoul",
+        "2026-11-20T09:36:00[Europe/Berlin]",
+        "2026-11-20T17:36:00+09:00[Asia/Seoul]",
+        "20 Nov 2026 03:36 America/New_York",
+        "20 Nov 2026 8:36 a.m.",
+        "20 Nov 2026 13:36 PKT",
     ] {
         assert_eq!(parse(text), Ok(Some(AT)), "{text}");
     }
@@ -69,6 +83,71 @@ fn dates_are_read_in_every_form_that_feeds_have() {
     for (text, months) in [("2026-01", 0), ("2026", 0), ("Jan 2026", 0), ("2026-02", 31)] {
         assert_eq!(parse(text), Ok(Some(1_767_225_600_000 + months * 86_400_000)), "{text}");
     }
+}
+
+#[test]
+fn months_are_read_in_many_languages() {
+    for text in [
+        "20 marraskuu 2026",
+        "20. marraskuuta 2026",
+        "20 listopada 2026",
+        "20 lis 2026",
+        "2026 m. lapkričio 20",
+        "20 kasım 2026",
+        "2026. november 20.",
+        "20. nóvember 2026",
+        "20 noiembrie 2026",
+        "20 novembre 2026",
+        "20 νοεμβρίου 2026",
+        "20 ноября 2026",
+        "20 листопада 2026",
+        "20 نوفمبر 2026",
+        "20 נובמבר 2026",
+        "20 November, 2026",
+        "2026-NOV-20",
+    ] {
+        assert_eq!(parse(text), Ok(Some(1_795_132_800_000)), "{text}");
+    }
+    for (text, month) in [
+        ("20 maaliskuuta 2026", "03"),
+        ("mardi 20 janvier 2026", "01"),
+        ("20 mars 2026", "03"),
+        ("20 Mar 2026", "03"),
+        ("20 lipca 2026", "07"),
+        ("20 lip 2026", "07"),
+        ("20 června 2026", "06"),
+        ("20 července 2026", "07"),
+        ("20 május 2026", "05"),
+        ("20 maj 2026", "05"),
+        ("mar, 20/10/2026", "10"),
+        ("20 août 2026", "08"),
+        ("20 Sept. 2026", "09"),
+        ("20 ago 2026", "08"),
+        ("20 mrt 2026", "03"),
+        ("20 huhtikuu 2026", "04"),
+    ] {
+        assert_eq!(parse(text), parse(&format!("2026-{month}-20")), "{text}");
+    }
+    for text in ["20 unknownmonth 2026", "2026 unknownmonth 5", "unknownmonth 2026", "maanantai"] {
+        assert_eq!(parse(text), Err(()), "{text}");
+    }
+}
+
+#[test]
+fn the_weekday_tells_which_number_is_the_month() {
+    for (text, date) in [
+        ("Fri, 05/03/2019 - 15:21", "2019-05-03T15:21:00Z"),
+        ("Tue, 05/03/2019 - 15:21", "2019-03-05T15:21:00Z"),
+        ("Mon, 04/29/2019", "2019-04-29"),
+        ("lundi 06/05/2019", "2019-05-06"),
+        ("Freitag 05-03-2019", "2019-05-03"),
+        ("Fri, 05/03/19", "2019-05-03"),
+        ("05.03.2019", "2019-03-05"),
+        ("04/04/2019", "2019-04-04"),
+    ] {
+        assert_eq!(parse(text), parse(date), "{text}");
+    }
+    assert_eq!(parse("Wed, 05/03/2019"), Err(()), "it is neither");
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub(super) enum Field {
     Link(LinkKind),
     Id {
         is_permanent: bool,
+        /// Whether it says to be an address, so that it is a relative one if it is not complete.
+        may_be_relative: bool,
     },
     Date(u8),
     Tag,

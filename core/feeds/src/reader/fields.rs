@@ -24,7 +24,7 @@ impl Reader<'_, '_> {
                     "enclosure" => {
                         let media_type = attribute("type").unwrap_or_default();
                         entry.add_file(address(href), ImageKind::Enclosure, "", media_type);
-                        LinkKind::Enclosure
+                        return None;
                     }
                     "alternate" | "related" | "via" | "canonical" => LinkKind::Other,
                     _ => return None,
@@ -32,10 +32,12 @@ impl Reader<'_, '_> {
                 entry.links.push((kind, address(href)));
                 return None;
             }
-            (Plain | Atom, "guid") => Field::Id {
-                is_permanent: !attribute("ispermalink").is_some_and(|is| is.eq_ignore_ascii_case("false")),
-            },
-            (Plain | Atom, "id") => Field::Id { is_permanent: false },
+            (Plain | Atom, "guid") => {
+                let says =
+                    |value: &str| attribute("ispermalink").is_some_and(|is| is.eq_ignore_ascii_case(value));
+                Field::Id { is_permanent: !says("false"), may_be_relative: says("true") }
+            }
+            (Plain | Atom, "id") => Field::Id { is_permanent: false, may_be_relative: false },
             // The text is elsewhere.
             (Plain | Atom, "content") if attribute("src").is_some() => return None,
             (Plain | Atom, "description" | "summary" | "content")
@@ -67,9 +69,6 @@ impl Reader<'_, '_> {
                     (attribute("medium").unwrap_or_default(), attribute("type").unwrap_or_default());
                 let kind = if tag.namespace == Media { ImageKind::Media } else { ImageKind::Enclosure };
                 entry.add_file(address(url), kind, medium, media_type);
-                entry
-                    .links
-                    .extend((kind == ImageKind::Enclosure).then(|| (LinkKind::Enclosure, address(url))));
                 return None;
             }
             (Plain | Itunes, "image") => {

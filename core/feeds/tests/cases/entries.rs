@@ -170,6 +170,17 @@ fn the_address_is_that_of_the_page() {
         atom("<link type='video/mp4' href='https://c.example/v.mp4'/><id>https://c.example/1</id>"),
         atom("<id>https://c.example/1</id>"),
         rss("<link>HTTPS://C.example:443/1</link>"),
+        rss(&format!("<link>https://c.example/{}</link><guid>https://c.example/1</guid>", "x".repeat(2_000))),
+        rss(
+            "<enclosure url='https://c.example/c.jpg' type='image/jpeg'/><enclosure url='https://c.example/1' type='audio/mpeg'/>",
+        ),
+        rss(
+            "<enclosure url='https://c.example/c.png'/><enclosure url='https://c.example/1' type='video/mp4'/>",
+        ),
+        atom(
+            "<link rel='enclosure' type='image/png' href='https://c.example/c'/><link rel='enclosure' type='video/mp4' href='https://c.example/1'/>",
+        ),
+        rss("<enclosure url='https://c.example/1' type='image/jpeg'/>"),
     ] {
         assert_eq!(url_of(&feed), page, "{feed}");
     }
@@ -194,6 +205,24 @@ fn relative_addresses_resolve_against_base_home_page_or_source() {
         |link: &str| rss("<link>/1</link>").replace("<item>", &format!("<link>{link}</link><item>"));
     assert_eq!(url(&with_home("https://c.example/blog/")), "https://c.example/1");
     assert_eq!(url(&with_home("/blog/")), "https://s.example/1");
+    for (relative, expected) in [
+        ("<guid isPermaLink='true'>/blog/a</guid>", "https://s.example/blog/a"),
+        ("<guid ispermalink='True'>a</guid>", "https://s.example/feeds/a"),
+        ("<guid>/blog/a</guid>", "https://s.example/blog/a"),
+        ("<guid xml:base='https://b.example/x/' isPermaLink='true'>a</guid>", "https://b.example/x/a"),
+        ("<guid isPermaLink='true'>/blog/a</guid><link>/b</link>", "https://s.example/b"),
+        ("<enclosure url='1.mp3' type='audio/mpeg'/>", "https://s.example/feeds/1.mp3"),
+    ] {
+        assert_eq!(url(&rss(relative)), expected, "{relative}");
+    }
+    for none in
+        ["<guid isPermaLink='false'>/a</guid>", "<guid>a</guid>", "<guid isPermaLink='true'>tag:a</guid>"]
+    {
+        let feed = read(rss(none).as_bytes(), &Source { charset: None, address: Some(&source) }).unwrap();
+        assert_eq!(feed.entries[0].as_ref().unwrap().url, None, "{none}");
+    }
+    let id = read(atom("<id>/a</id>").as_bytes(), &Source { charset: None, address: Some(&source) }).unwrap();
+    assert_eq!(id.entries[0].as_ref().unwrap().url, None);
     let based = atom("<link href='1'/>").replace("<feed", "<feed xml:base='https://b.example/a/'");
     assert_eq!(url(&based), "https://b.example/a/1");
     assert_eq!(url(&based.replace("<entry", "<entry xml:base='b/'")), "https://b.example/a/b/1");
@@ -208,6 +237,8 @@ fn tags_are_those_of_all_elements_that_name_one() {
     for (elements, tags) in [
         ("<category>a</category><category domain='x'>b</category><category>a</category>", &["a", "b"][..]),
         ("<dc:subject>Politics</dc:subject>", &["Politics"]),
+        ("<category>News</category><category>news</category><dc:subject>NEWS</dc:subject>", &["News"]),
+        ("<category>Écologie</category><category>ÉCOLOGIE</category>", &["Écologie"]),
         ("<category term='t' label='Label'/><category term='u'/>", &["Label", "u"]),
         (
             "<media:keywords>a, b,,c</media:keywords><itunes:keywords>c,d</itunes:keywords>",

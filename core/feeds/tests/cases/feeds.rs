@@ -90,6 +90,7 @@ fn items_are_found_wherever_they_are() {
 fn bytes_are_decoded_like_in_browsers() {
     let library = "도서관";
     let in_korean: &[u8] = b"\xb5\xb5\xbc\xad\xb0\xfc";
+    let notice: &[u8] = b"\xb5\xb5\xbc\xad\xb0\xfc \xbe\xc8\xb3\xbb \xb8\xbb\xbe\xb8";
     let spaced = "<?xml version=\"1.0\"     encoding=\"ISO-8859-1\" standalone=\"yes\"?>";
     let lines = "\n".repeat(20);
     let wide = |bytes: fn(u16) -> [u8; 2], mark: bool| {
@@ -122,6 +123,35 @@ fn bytes_are_decoded_like_in_browsers() {
             "도서관\u{fffd}",
             Some("bytes that are not UTF-8 were replaced: 1, the first in line 1"),
         ),
+        (declared("EUC-KR"), Some("utf-8"), in_korean, library, None),
+        (declared("EUC-KR"), Some("ISO-8859-1"), in_korean, library, None),
+        (
+            declared("Shift_JIS"),
+            Some("utf-8"),
+            b"\x90\x7d\x8f\x91\x8a\xd9\x82\xcc\x88\xc4\x93\xe0",
+            "図書館の案内",
+            None,
+        ),
+        (declared("windows-1251"), Some("utf-8"), b"\xcd\xee\xe2\xee\xf1\xf2\xe8", "Новости", None),
+        (declared("windows-1251"), None, "Новости".as_bytes(), "Новости", None),
+        (declared("gb2312"), None, library.as_bytes(), library, None),
+        (
+            declared("ISO-8859-1"),
+            Some("ISO-8859-1"),
+            notice,
+            "도서관 안내 말씀",
+            Some("it is not UTF-8, and was read as EUC-KR"),
+        ),
+        (
+            declared("utf-8"),
+            Some("utf-8"),
+            notice,
+            "도서관 안내 말씀",
+            Some("it is not UTF-8, and was read as EUC-KR"),
+        ),
+        (String::new(), None, notice, "도서관 안내 말씀", Some("it is not UTF-8, and was read as EUC-KR")),
+        ("\u{feff}".to_owned() + &declared("EUC-KR"), None, in_korean, library, None),
+        (declared("ISO-2022-JP"), Some("utf-8"), b"\x1b$B?^=q4[\x1b(B", "図書館", None),
         (String::new(), None, b"caf\xe9", "café", Some("it is not UTF-8, and was read as windows-1252")),
     ] {
         let feed = rss("<title>@</title>");
@@ -232,4 +262,17 @@ fn json_feeds_are_read_leniently() {
     assert_eq!((three.url.as_deref(), &*three.text), (Some("https://c.example/3"), "a\n\nb"));
     assert_eq!((three.image.as_deref(), three.date), (Some("https://c.example/i"), Some(1_795_163_760_000)));
     assert_eq!((feed.title.as_str(), feed.hubs.len()), ("J", 1));
+}
+
+#[test]
+fn a_part_of_a_json_feed_that_cannot_be_read_costs_only_itself() {
+    let feed = "{\"version\": \"https://jsonfeed.org/version/1.1\", \"title\": \"Campus\\u0000\\tNews\", \"items\": [\
+        {\"id\": \"1\", \"title\": \"\\ud800\", \"url\": \"/1\", \"content_text\": \"a b\", \"date_published\": 1795163760},\
+        {\"id\": 2, \"attachments\": [{\"url\": \"/c.jpg\"}, {\"url\": \"/2.mp3\", \"mime_type\": \"audio/mpeg\"}], \"tags\": [\"A\", \"a\"]}]}";
+    let address = Url::parse("https://c.example/f").unwrap();
+    let feed = read(feed.as_bytes(), &Source { charset: None, address: Some(&address) }).unwrap();
+    assert_eq!(feed.title, "Campus News");
+    let [Ok(one), Ok(two)] = &*feed.entries else { panic!("{feed:?}") };
+    assert_eq!((&*one.title, &*one.text, one.date), ("", "a b", Some(1_795_163_760_000)));
+    assert_eq!((two.url.as_deref(), two.tags.len()), (Some("https://c.example/2.mp3"), 1));
 }

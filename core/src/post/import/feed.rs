@@ -1,15 +1,18 @@
 //! Posts from an RSS, Atom or JSON feed.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Read as _};
 
 use tidings_feeds::{Entry, EntryFault, Fault, Source};
+use tidings_tokens::compose;
 
 use super::line::{Fields, Line, Names};
 use crate::base::clock::Timestamp;
+use crate::base::config::Bounds;
+use crate::base::text;
 use crate::import::{ERRORS_MAX, Item};
-use crate::post::draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
+use crate::post::draft::{Draft, NAME, NAMES_MAX, POST, TITLE};
 use crate::record::error::{Code, Error, Problem, Result};
 
 /// The maximum size of a feed in bytes.
@@ -127,9 +130,9 @@ fn fields(entry: Entry, now: Timestamp) -> Fields {
     Fields {
         title,
         // An entry without text or image says nothing about those that its post has.
-        post: Some(cut(&entry.text, POST.max)).filter(|text| !text.is_empty()),
+        post: text::block(&cut(&entry.text, POST.max), POST).filter(|text| !text.is_empty()),
         url: entry.url,
-        img: entry.image.filter(|image| image.len() <= URL_MAX),
+        img: entry.image,
         tag: Some(names(&entry.tags)),
         date: date.map(|date| Timestamp::from_millis(date).to_string()),
         ..Fields::default()
@@ -138,23 +141,23 @@ fn fields(entry: Entry, now: Timestamp) -> Fields {
 
 /// Returns tags as distinct names.
 fn names(tags: &[String]) -> Names {
-    let mut names: Vec<String> = Vec::new();
-    for name in tags.iter().map(|tag| one_line(tag, NAME.max)) {
-        if !name.is_empty() && names.len() < NAMES_MAX && !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    Names::from(names)
+    let mut seen = HashSet::new();
+    let names = tags.iter().map(|tag| one_line(tag, NAME.max));
+    let names = names.filter(|name| !name.is_empty() && seen.insert(name.to_lowercase()));
+    Names::from(names.take(NAMES_MAX).collect::<Vec<_>>())
 }
 
+/// Returns a text on one line as posts may have it; empty if nobody can see anything of it.
 fn one_line(text: &str, max: usize) -> String {
-    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), max)
+    let line = cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), max);
+    text::line(&line, Bounds { min: 1, max }).unwrap_or_default()
 }
 
-/// Shortens a text to `max` characters, of which the last is then an ellipsis.
+/// Shortens a text to `max` characters as they are stored, of which the last is then an ellipsis.
 fn cut(text: &str, max: usize) -> String {
+    let text = compose(text);
     if text.chars().count() <= max {
-        return text.to_owned();
+        return text.into_owned();
     }
     text.chars().take(max - 1).chain(['…']).collect()
 }

@@ -46,9 +46,6 @@ fn compressed_and_other_encodings_are_read() {
         assert_eq!(counts(&fetch(&service, &source)), [1, 0, 0], "{path}");
     }
     assert_eq!(titles(&service), ["Packed", "Packed", "Café"]);
-    site.answers("/zstd", 200, "content-encoding: zstd\r\n", b"x");
-    let source = add(&service, &site.url("/zstd"));
-    assert_eq!(error(&service, &source), "it is compressed in a way that was not asked for");
 }
 
 #[test]
@@ -224,6 +221,22 @@ fn the_feeds_of_a_page_are_found() {
         shown
     };
     assert_eq!([found("/"), found("/feed"), found("/none")], ["feed The news", "feed Campus", "status 404"]);
+
+    let json = "{\"version\": \"https://jsonfeed.org/version/1\", \"items\": []}";
+    site.gives("/json", json);
+    site.gives("/wp-json", "{\"id\": 2}");
+    let link = |name: &str, kind: &str| {
+        format!("<link rel=alternate type={kind} href=/{name} title='{name}\u{202e}'>")
+    };
+    let page = link("wp-json", "application/json")
+        + &link("json", "application/json")
+        + &link("feed", "text/xml")
+        + &link("none", "application/xml")
+        + &link("sure", "application/rss+xml");
+    let header = "link: </feed>; rel=\"alternate\"; type=\"application/rss+xml\"; title=\"In a header; 도서관\", </style>; rel=preload, \
+                  </atom>; rel=alternate; type=application/atom+xml\r\n";
+    site.answers("/wordpress", 200, header, page.as_bytes());
+    assert_eq!(found("/wordpress"), "feed In a header 도서관atom json jsonsure sure");
 }
 
 #[test]

@@ -79,6 +79,41 @@ fn csv_columns_are_fields_by_name() {
 }
 
 #[test]
+fn csv_of_spreadsheets_is_read_in_its_encoding_and_with_its_separator() {
+    let text = "title;url;topic\r\n\"도서관 안내; 겨울\";https://c.example/1;공지\r\n학생식당;https://c.example/2;식단\r\n";
+    let wide = |mark: &str, bytes: fn(u16) -> [u8; 2]| {
+        (mark.to_owned() + text).encode_utf16().flat_map(bytes).collect::<Vec<u8>>()
+    };
+    let with = |separator: &str| text.replace("; ", ": ").replace(';', separator);
+    let korean = |text: &str| encoding_rs::EUC_KR.encode(text).0.into_owned();
+    let without_end = korean(text.trim_end());
+    for (input, encoding) in [
+        (text.as_bytes().to_vec(), None),
+        (with("\t").into_bytes(), None),
+        (("\u{feff}sep=;\r\n".to_owned() + text).into_bytes(), None),
+        (korean(text), Some("EUC-KR")),
+        (without_end, Some("EUC-KR")),
+        (korean(&with(",")), Some("EUC-KR")),
+        (
+            encoding_rs::SHIFT_JIS.encode(&text.replace(|c| c >= '가', "図書館の案内")).0.into(),
+            Some("Shift_JIS"),
+        ),
+        (wide("", u16::to_le_bytes), Some("UTF-16LE")),
+        (wide("\u{feff}", u16::to_le_bytes), Some("UTF-16LE")),
+        (wide("\u{feff}", u16::to_be_bytes), Some("UTF-16BE")),
+    ] {
+        let service = testing::service();
+        let imported = import_as(&service, Format::Csv, &input).unwrap();
+        let told = encoding.map(|name| format!("the file is not UTF-8, and was read as {name}"));
+        assert_eq!(imported.warnings, Vec::from_iter(told), "{encoding:?}");
+        assert_eq!(bare(Ok(imported)), report(2, 0, 0, &[]), "{encoding:?}");
+        let title = posts(&service)[0]["title"].as_str().unwrap().to_owned();
+        let is_right = title.starts_with("도서관 안내") || title.starts_with("図書館の案内");
+        assert!(is_right, "{title} {encoding:?}");
+    }
+}
+
+#[test]
 fn csv_may_have_the_line_ends_of_old_macs() {
     let service = testing::service();
     let input = b"title,url\rA,https://c.example/1\r\"B\rb\",https://c.example/2\r";
