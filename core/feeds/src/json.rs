@@ -71,7 +71,7 @@ fn parts(item: &Object) -> Parts {
         Some(Value::Number(number)) => Some(number.to_string()),
         _ => field("id").map(str::to_owned),
     };
-    let mut parts = Parts::default();
+    let mut parts = Parts { id: id.clone(), ..Parts::default() };
     // An id is an address only if it is a complete one.
     let id_link =
         id.as_deref().filter(|id| id.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http")));
