@@ -49,13 +49,15 @@ pub struct FoundFeed {
 
 impl Operation for Discover {
     type Answer = DiscoveredFeeds;
-    const SPEC: Spec = Spec::post(GROUP, "/discover_sources", ADMINS).reads().works(Work::Long);
+    const SPEC: Spec = Spec::post(GROUP, "/discover_sources", ADMINS).reads().works(Work::Remote);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<DiscoveredFeeds> {
         let identity = caller.identify(tidings);
         tidings.store().read(|tx| identity.admin(tx, Scope::Sources).map(drop))?;
         let url = page(&self.url, tidings)?;
         let answer = tidings.sources().reader().http()?.get(&url, &Validators::default(), tidings.now());
+        // The right may be gone by now.
+        tidings.store().read(|tx| identity.admin(tx, Scope::Sources).map(drop))?;
         let failed = |error: String| DiscoveredFeeds { error: Some(error), ..DiscoveredFeeds::default() };
         let (bytes, charset, address) = match answer {
             Ok(Answer::Content { bytes, charset, about, .. }) => (bytes, charset, about.address),
