@@ -70,7 +70,7 @@ impl Arrival {
         Ok(Self { change, tokens, identity, is_known })
     }
 
-    /// Returns the date that the feed gives.
+    /// Returns the date that its feed gives.
     pub(crate) fn date(&self) -> Option<Timestamp> {
         self.change.date
     }
@@ -157,6 +157,7 @@ pub(crate) fn write(
             let address = draft::address(url).filter(|_| may_arrive && taken.insert(url));
             arrived.push(match (address, is_ours) {
                 (Some(address), _) => {
+                    // Until it is inserted.
                     new.push((at, Content { address, ..change.of_new(clock.now())? }, Arc::clone(tokens)));
                     Arrived::LeftOut
                 }
@@ -167,11 +168,9 @@ pub(crate) fn write(
         };
         known.push([old.key.into(), identity.key.into()]);
         let mut content = change.texts_onto(&old.content);
-        let url = if identity.is_shared { &*identity.own } else { &*identity.page };
-        let is_free = (if identity.is_shared { own_is_ours } else { page_is_ours }).is_none();
         let before = place(&old.content.address.url);
         let has_moved = [&identity.page, &identity.own].into_iter().all(|url| place(url) != before);
-        if is_free && has_moved && taken.insert(url) {
+        if is_ours.is_none() && has_moved && taken.insert(url) {
             content.address = draft::address(url).unwrap_or(content.address);
         }
         if content == old.content {
@@ -185,23 +184,17 @@ pub(crate) fn write(
     // The newest are last.
     let new = new.split_off(new.len().saturating_sub(room));
     let ids: Vec<String> = new.iter().map(|_| ObjectId::new(clock).to_string()).collect();
-    let posts = new.iter().zip(&ids).map(|((_, content, tokens), id)| New {
-        id,
-        content,
-        tokens: Arc::clone(tokens),
-        view: 0,
-        fav: 0,
-    });
-    let posts = rows::insert(tx, admin, &posts.collect::<Vec<_>>(), &mut derived)?;
-    let links: Vec<_> = new
-        .iter()
-        .zip(posts)
-        .map(|((at, ..), post)| [post.into(), source.into(), arrivals[*at].identity.key.into()])
-        .collect();
-    run_each(tx, "INSERT INTO post_source (post, source, entry) VALUES ($1, $2, $3)", &links)?;
-    for ((at, content, _), id) in new.into_iter().zip(ids) {
+    let mut posts = Vec::with_capacity(new.len());
+    for ((_, content, tokens), id) in new.iter().zip(&ids) {
+        posts.push(New { id, content, tokens: Arc::clone(tokens), view: 0, fav: 0 });
+    }
+    let posts = rows::insert(tx, admin, &posts, &mut derived)?;
+    let mut links = Vec::with_capacity(posts.len());
+    for (((at, content, _), id), post) in new.into_iter().zip(ids).zip(posts) {
+        links.push([post.into(), source.into(), arrivals[at].identity.key.into()]);
         arrived[at] = Arrived::Inserted { id, title: content.title };
     }
+    run_each(tx, "INSERT INTO post_source (post, source, entry) VALUES ($1, $2, $3)", &links)?;
     if arrived.iter().any(|one| matches!(one, Arrived::Inserted { .. } | Arrived::Updated)) {
         derived.write(tx)?;
     }

@@ -122,6 +122,8 @@ impl Reader {
                 let wishes = Wishes { fresh: ttl, skip_hours: std::mem::take(&mut feed.skip_hours) };
                 let title = text::shortened(std::mem::take(&mut feed.title), TITLE_MAX);
                 let hub = offer(&mut feed, &about);
+                // Its host is that of the source, too.
+                feed.self_address = Some(about.address.clone());
                 let home = feed.link.clone().map(String::from).filter(|home| home.len() <= HOME_MAX);
                 let mut seen = Seen::default();
                 let fetched = arrive::write(&self.store, &self.clock, record, feed, &mut seen)?;

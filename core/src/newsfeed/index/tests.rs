@@ -208,7 +208,7 @@ proptest! {
 /// Creates a post of a site of its own whose only keywords are these.
 fn told(key: i64, hours: i64, keyword: &str) -> FeedRow {
     let (keyword, host) = (keyword.into(), format!("site-{key}.example"));
-    FeedRow { keyword, host, ..row(key, NOW - hours * 3_600_000, "news") }
+    FeedRow { host, keyword, ..row(key, NOW - hours * 3_600_000, "news") }
 }
 
 const LIBRARY: &str = "library reading room opens observatory monday students";
