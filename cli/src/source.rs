@@ -136,7 +136,7 @@ pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failu
         }
         Command::Edit { named, url, fields: Fields { name, topic, tag, every }, adopt } => {
             let source_obi = named.whole(session)?.into_owned();
-            let adopt = adopt.then_some(true);
+            let adopt = adopt.then_some(1);
             let edited = service.call(Update { source_obi, url, name, topic, tag, every, adopt });
             edited.map_err(|error| named.unknown(error))?;
             out.answer(&(), |page| page.line("The source is changed."))

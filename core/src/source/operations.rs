@@ -27,6 +27,7 @@ pub(super) const GROUP: &str = "admin";
 pub(super) const ADMINS: Access = Access::Admins(Scope::Sources);
 /// The number of posts that are removed in a transaction.
 const REMOVED_AT_ONCE: usize = 100;
+const ADOPT_RULE: Problem = Problem::invalid("adopt", "adopt is 0 or 1");
 const WITH_POSTS_RULE: Problem = Problem::invalid("with_posts", "with_posts is 0 or 1");
 /// The time until the thread of the service fetches a new source: whoever adds it usually fetches it at once.
 const FIRST_FETCH_MS: i64 = 5_000;
@@ -201,8 +202,9 @@ pub struct Update {
     /// The minutes between two fetches, 1 to 10,080; 0 for as often as suits the source.
     #[schema(minimum = 0, maximum = 10_080, examples(60))]
     pub every: Option<i64>,
-    /// Whether it also gets the posts without a source whose addresses are on the host of its feed; its entries then change them.
-    pub adopt: Option<bool>,
+    /// 1: it also gets the posts without a source whose addresses are on the host of its feed; its entries then change them.
+    #[schema(value_type = Option<Switch>)]
+    pub adopt: Option<i64>,
 }
 
 impl Operation for Update {
@@ -211,10 +213,11 @@ impl Operation for Update {
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
         let (identity, now) = (caller.identify(tidings), tidings.now());
-        let (allows_private, adopts) = (tidings.config().source.private, self.adopt == Some(true));
+        let allows_private = tidings.config().source.private;
         tidings.store().write_long(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Sources)?;
             let (key, old) = found(tx, &admin, &self.source_obi)?;
+            let adopts = is_on(self.adopt, ADOPT_RULE)?;
             let set = sql::settings(tx, key)?;
             let given = Given {
                 url: self.url.as_ref().unwrap_or(&set.url),
@@ -235,10 +238,20 @@ impl Operation for Update {
             tx.touch(Topic::Sources);
             Ok::<_, Error>(admin.record(tx, Entry::new(Action::SourceUpdate).on(&old).after(&settings.url))?)
         })?;
-        if adopts {
-            tidings.posts_changed().record();
-        }
+        tidings.posts_changed().record();
         Ok(())
+    }
+}
+
+/// Returns the value of a switch.
+///
+/// # Errors
+/// `bad request` with its rule.
+fn is_on(switch: Option<i64>, rule: Problem) -> Result<bool> {
+    match switch {
+        None | Some(0) => Ok(false),
+        Some(1) => Ok(true),
+        Some(_) => Err(Error::BadRequest(rule)),
     }
 }
 
@@ -268,11 +281,7 @@ impl Operation for Remove {
         Spec::get(GROUP, "/remove_source/{source_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let has_posts = match self.with_posts {
-            None | Some(0) => false,
-            Some(1) => true,
-            Some(_) => return Err(Error::BadRequest(WITH_POSTS_RULE)),
-        };
+        let has_posts = is_on(self.with_posts, WITH_POSTS_RULE)?;
         // In several steps, so that other writes wait for a moment only.
         while !self.remove(tidings, caller, has_posts)? {}
         if has_posts {

@@ -165,7 +165,7 @@ fn a_source_changes_only_posts_of_its_own_until_it_adopts_them() {
     assert_eq!(counts(&fetch(&service, &source)), [0, 0, 2]);
     assert_eq!(titles(&service), ["By hand", "By hand"]);
 
-    let adopt = Update { adopt: Some(true), ..unchanged(&source) };
+    let adopt = Update { adopt: Some(1), ..unchanged(&source) };
     let refused = service.call(&service.key(Scope::Sources), adopt.clone());
     assert!(matches!(refused, Err(Error::MissingScope(Scope::Posts))), "{refused:?}");
     service.call(&Caller::Operator, adopt).unwrap();
