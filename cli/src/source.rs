@@ -8,26 +8,28 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use tidings_client::shown::number::{count, number};
 use tidings_client::shown::source::{brought, facts, state};
-use tidings_core::source::{self, Add, Discover, Export, Fetch, Fetched, Import, List, Source, Update};
+use tidings_core::source::{
+    self, Add, Discover, Export, Fetch, Fetched, FoundFeed, Import, List, Source, Update,
+};
 
 use crate::failure::{Failure, REFUSED};
 use crate::ids;
 use crate::input;
-use crate::output::{Column, Page, Style, Table, dated, local, print};
+use crate::output::{Column, Page, Style, Table, dated, local, note, print};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Add a source, fetch it, and show what arrived
+    /// Add a source, fetch it, and show what arrived; of a web page, add the feed that it names
     #[command(
         after_help = "Examples:\n  tidings source add https://news.example.org/feed.xml\n  tidings source add https://news.example.org/feed.xml --topic news --every 30"
     )]
     Add {
-        /// The address of an RSS, Atom or JSON feed; tidings source discover finds those of a page
+        /// The address of an RSS, Atom or JSON feed, or of a web page that names one
         url: String,
         #[command(flatten)]
         fields: Fields,
-        /// Do not fetch it now: the running server does so within seconds
+        /// Add it without fetching it: the running server does so within seconds
         #[arg(long)]
         no_fetch: bool,
     },
@@ -47,10 +49,21 @@ pub(crate) enum Command {
         url: Option<String>,
         #[command(flatten)]
         fields: Fields,
+        /// Give it the posts without a source whose addresses are on its host; its entries then change them
+        #[arg(long)]
+        adopt: bool,
     },
     /// Remove a source; its posts stay
-    #[command(after_help = "Example: tidings source remove https://news.example.org/feed.xml")]
-    Remove(Named),
+    #[command(
+        after_help = "Examples:\n  tidings source remove https://news.example.org/feed.xml\n  tidings source remove https://news.example.org/feed.xml --with-posts"
+    )]
+    Remove {
+        #[command(flatten)]
+        named: Named,
+        /// Remove its posts, too
+        #[arg(long)]
+        with_posts: bool,
+    },
     /// Stop fetching a source, or go on
     #[command(
         after_help = "Examples:\n  tidings source pause https://news.example.org/feed.xml\n  tidings source pause https://news.example.org/feed.xml --undo"
@@ -110,28 +123,30 @@ pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failu
         Command::Add { url, fields, no_fetch } => {
             let Fields { name, topic, tag, every } = fields;
             let add = Add { url, name, topic, tag, every };
-            let added = service.call(add)?;
             if no_fetch {
+                let added = service.call(add)?;
                 return out.answer(&added, |page| page.line(added.id.to_string()));
             }
-            let answer = service.call(Fetch { source_obi: added.id.to_string() })?;
-            fetched(session, &answer, "the source is added, but could not be fetched")
+            add_and_fetch(session, add)
         }
         Command::List => list(session),
         Command::Show(named) => {
             let source = named.found(session)?;
             out.answer(&source, |page| describe(page, &source))
         }
-        Command::Edit { named, url, fields: Fields { name, topic, tag, every } } => {
+        Command::Edit { named, url, fields: Fields { name, topic, tag, every }, adopt } => {
             let source_obi = named.whole(session)?.into_owned();
-            let edited = service.call(Update { source_obi, url, name, topic, tag, every });
+            let adopt = adopt.then_some(1);
+            let edited = service.call(Update { source_obi, url, name, topic, tag, every, adopt });
             edited.map_err(|error| named.unknown(error))?;
             out.answer(&(), |page| page.line("The source is changed."))
         }
-        Command::Remove(named) => {
+        Command::Remove { named, with_posts } => {
             let source_obi = named.whole(session)?.into_owned();
-            service.call(source::Remove { source_obi }).map_err(|error| named.unknown(error))?;
-            out.answer(&(), |page| page.line("The source is removed; its posts stay."))
+            let remove = source::Remove { source_obi, with_posts: with_posts.then_some(1) };
+            service.call(remove).map_err(|error| named.unknown(error))?;
+            let posts = if with_posts { "are removed, too" } else { "stay" };
+            out.answer(&(), |page| page.line(format!("The source is removed; its posts {posts}.")))
         }
         Command::Pause { named, undo } => {
             let source_obi = named.whole(session)?.into_owned();
@@ -165,7 +180,7 @@ pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failu
 impl Named {
     /// Returns the id or the address of the source.
     fn whole(&self, session: &Session) -> Result<Cow<'_, str>, Failure> {
-        if self.source.contains("://") {
+        if self.source.contains("://") || self.source.starts_with("feed:") {
             return Ok(Cow::Borrowed(&self.source));
         }
         let sources = session.service.call(List {})?.sources;
@@ -186,6 +201,47 @@ impl Named {
     fn unknown(&self, error: tidings_client::Error) -> Failure {
         unknown(error, "source", &self.source)
     }
+}
+
+/// Adds a source and fetches it. If it is a page that names one feed, adds that instead; a source that cannot be read is not kept.
+fn add_and_fetch(session: &Session, add: Add) -> Result<ExitCode, Failure> {
+    let Session { service, out } = session;
+    let fetch = |add: &Add| {
+        let source_obi = service.call(add.clone())?.id.to_string();
+        let fetch = service.call(Fetch { source_obi: source_obi.clone() });
+        if !fetch.as_ref().is_ok_and(|answer| answer.error.is_none()) {
+            service.call(source::Remove { source_obi, with_posts: None })?;
+        }
+        fetch
+    };
+    let mut answer = fetch(&add)?;
+    if answer.error.is_some() {
+        let found = service.call(Discover { url: add.url.clone() })?;
+        match &found.feeds[..] {
+            [] => {}
+            [feed] => {
+                if !out.is_for_programs() {
+                    note(&format!("The page names the feed {}.", feed.url));
+                }
+                answer = fetch(&Add { url: feed.url.clone(), ..add })?;
+            }
+            _ => {
+                out.list(&found, &found.feeds, |page| page.table(&feeds(&found.feeds), ""))?;
+                out.complain("the page names several feeds: add one of them");
+                return Ok(ExitCode::from(REFUSED));
+            }
+        }
+    }
+    fetched(session, &answer, "the source is not added (--no-fetch adds it anyway)")
+}
+
+/// Returns the table of the feeds of a page.
+fn feeds(found: &[FoundFeed]) -> Table {
+    let mut table = Table::new([Column::whole("Address"), Column::text("Title")]);
+    for feed in found {
+        table.row([feed.url.clone(), feed.title.clone()]);
+    }
+    table
 }
 
 /// Prints what a fetch has brought. One that failed ends with exit status 1, and this message before the reason.
@@ -247,11 +303,7 @@ fn describe(page: &mut Page, source: &Source) {
 fn discover(session: &Session, url: String) -> Result<ExitCode, Failure> {
     let found = session.service.call(Discover { url })?;
     let status = session.out.list(&found, &found.feeds, |page| {
-        let mut table = Table::new([Column::whole("Address"), Column::text("Title")]);
-        for feed in &found.feeds {
-            table.row([feed.url.clone(), feed.title.clone()]);
-        }
-        page.table(&table, "The page names no feed.");
+        page.table(&feeds(&found.feeds), "The page names no feed.");
     })?;
     let Some(error) = &found.error else { return Ok(status) };
     session.out.complain(&format!("the page could not be fetched: {error}"));

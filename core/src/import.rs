@@ -35,6 +35,15 @@ pub const LINE_MAX: usize = 1 << 20;
 /// Maximum number of lines that a report lists; it contains only the number of further ones.
 pub const ERRORS_MAX: usize = 1_000;
 
+/// Keeps `most` warnings, and the number of the others.
+pub(crate) fn shorten(warnings: &mut Vec<String>, most: usize) {
+    let more = warnings.len().saturating_sub(most);
+    if more > 0 {
+        warnings.truncate(most);
+        warnings.push(format!("{more} more warnings"));
+    }
+}
+
 /// A callback that receives the number of processed records after each batch and returns whether to continue.
 pub type Progress<'p> = &'p mut dyn FnMut(u64) -> ControlFlow<()>;
 

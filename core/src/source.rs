@@ -18,6 +18,7 @@ mod address;
 mod arrive;
 mod discover;
 mod fetch;
+mod identity;
 mod operations;
 mod opml;
 mod poller;
@@ -71,7 +72,7 @@ pub enum SourceState {
     Active,
     /// An administrator has paused it.
     Paused,
-    /// Its server says that it is gone permanently (status 410).
+    /// Its server says for days that it is gone permanently (status 410).
     Ended,
 }
 
@@ -171,17 +172,18 @@ pub struct Fetched {
     /// The number of posts that have changed.
     #[schema(minimum = 0, examples(0))]
     pub updated: u64,
-    /// The number of other entries: those that are already posts, or were.
+    /// The number of other entries: those that are already posts, or were, or may not become posts.
     #[schema(minimum = 0, examples(17))]
     pub skipped: u64,
     /// The first new posts, at most 100.
     #[schema(max_items = 100)]
     pub posts: Vec<ArrivedPost>,
-    /// The entries that could not be read, at most 100.
-    #[schema(max_items = 100)]
+    /// The first 100 entries that could not be read. If there are more, a last entry has their number.
+    #[schema(max_items = 101)]
     pub errors: Vec<LineError>,
-    /// The faults of the feed as a whole, human-readable.
-    #[schema(max_items = 100)]
+    /// The faults of the feed, of entries that were read anyway, and why entries did not become posts, human-readable. The first
+    /// 100; if there are more, a last one has their number.
+    #[schema(max_items = 101)]
     pub warnings: Vec<String>,
     /// Why the fetch failed; null if it succeeded.
     #[schema(max_length = 1_000, examples("status 503"))]

@@ -14,7 +14,7 @@ use crate::connection::tls::Tls;
 use crate::events::hub::Hub;
 use crate::filter::coding::Compressor;
 use crate::filter::download::places::Downloads;
-use crate::filter::lane::{IMPORTS, IMPORTS_OF_ONE, Lanes};
+use crate::filter::lane::{IMPORTS, IMPORTS_OF_ONE, Lanes, REMOTE, REMOTE_OF_ONE};
 use crate::filter::policy::Policy;
 use crate::filter::shares::{Part, Shares};
 use crate::metrics::Metrics;
@@ -42,6 +42,8 @@ pub(crate) struct App {
     pub(crate) downloads: Downloads,
     /// The places of imports.
     pub(crate) imports: Arc<Shares<Account>>,
+    /// The places of requests to servers that callers name.
+    pub(crate) remote: Arc<Shares<Account>>,
     leaving: AtomicBool,
 }
 
@@ -65,6 +67,7 @@ impl App {
             bodies: Shares::new(config.bodies_limit, Part::OfFree),
             downloads: Downloads::new(),
             imports: Shares::new(IMPORTS, Part::AtMost(IMPORTS_OF_ONE)),
+            remote: Shares::new(REMOTE, Part::AtMost(REMOTE_OF_ONE)),
             leaving: AtomicBool::new(false),
             tidings,
             config,

@@ -112,10 +112,12 @@ fn the_command_line_shows_what_arrives() {
     let failed = cli(&["source", "add", &url]);
     assert_eq!(failed.status, 1);
     assert!(
-        failed.stderr.contains("error: the source is added, but could not be fetched: it is no feed"),
+        failed.stderr.contains("error: the source is not added (--no-fetch adds it anyway): it is no feed"),
         "{}",
         failed.stderr
     );
+    assert!(cli(&["source", "fetch", &url]).stderr.contains("there is no source"), "it was not kept");
+    let _ = cli(&["source", "add", &url, "--no-fetch"]).succeeded();
     let failed = cli(&["source", "fetch", &url]);
     assert_eq!(failed.status, 1);
     assert!(
@@ -126,6 +128,40 @@ fn the_command_line_shows_what_arrives() {
     std::fs::write(file("list.opml"), exported).unwrap();
     let imported = cli(&["source", "import", "list.opml"]).succeeded().stdout;
     assert_eq!(imported, "0 sources added, 1 already there\n");
+    let removed = cli(&["source", "remove", &url, "--with-posts"]).succeeded().stdout;
+    assert_eq!(removed, "The source is removed; its posts are removed, too.\n");
+    let posts = cli(&["post", "list"]).succeeded().stdout;
+    assert!(posts.contains("Three"), "posts of the source that was removed before stay: {posts}");
+}
+
+#[test]
+fn the_command_line_takes_the_feed_of_a_page() {
+    let (server, site) = (server(), Site::start());
+    let file = server.database().parent().unwrap().join("tidings.toml");
+    std::fs::write(file, "source-private = true\n").unwrap();
+    let cli = |args: &[&str]| server.cli(args);
+    let link = |path: &str| format!("<link rel=alternate type=application/rss+xml href={path} title=News>");
+    site.gives("/feed", &feed("Campus", &["One"]));
+    site.gives("/", &link("/feed"));
+    site.gives("/two", &(link("/feed") + &link("/other")));
+    let several = cli(&["source", "add", &site.url("/two")]);
+    assert_eq!(several.status, 1);
+    assert!(several.stdout.contains(&site.url("/other")), "{}", several.stdout);
+    assert!(several.stderr.contains("the page names several feeds: add one of them"), "{}", several.stderr);
+    let added = cli(&["source", "add", &site.url("/"), "--topic", "news"]).succeeded();
+    assert_eq!(added.stdout, "One\n");
+    assert!(
+        added.stderr.contains(&format!("The page names the feed {}.", site.url("/feed"))),
+        "{}",
+        added.stderr
+    );
+    let sources = cli(&["source", "list", "--json"]).succeeded().json();
+    assert_eq!(
+        (&sources["sources"][0]["url"], sources["sources"].as_array().unwrap().len()),
+        (&json!(site.url("/feed")), 1)
+    );
+    let adopted = cli(&["source", "edit", "Campus", "--adopt"]).succeeded().stdout;
+    assert_eq!(adopted, "The source is changed.\n");
 }
 
 #[test]

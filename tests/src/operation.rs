@@ -167,8 +167,11 @@ fn body(name: &str) -> &'static str {
         "add_webhook" => {
             r#"{"name": "webhook {n}", "url": "https://receiver.invalid/", "events": ["feedback.created"]}"#
         }
-        "add_source" | "update_source" => {
+        "add_source" => {
             r#"{"url": "https://source.invalid/new/{n}", "name": "News", "topic": ["news"], "tag": ["a"], "every": 60}"#
+        }
+        "update_source" => {
+            r#"{"url": "https://source.invalid/new/{n}", "name": "News", "topic": ["news"], "tag": ["a"], "every": 60, "adopt": 0}"#
         }
         "discover_sources" => r#"{"url": "https://source.invalid/"}"#,
         "import_sources" => {

@@ -101,6 +101,7 @@ impl Text {
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) line: u64,
+    pub(crate) id: Option<String>,
     pub(crate) links: Vec<(LinkKind, Address)>,
     pub(crate) titles: Vec<(u8, Text)>,
     pub(crate) texts: Vec<(u8, Text)>,
@@ -138,9 +139,18 @@ impl Parts {
         let (text, in_text) = text(&self.texts, base);
         let images = self.images.iter().filter_map(|(_, image)| image.resolve(base));
         let (date, date_fault) = date_of(&self.dates);
+        let url = self.links.iter().find_map(|(_, link)| link.resolve(base));
+        let is_image = |url: &Url| IMAGES.iter().any(|end| url.path().to_ascii_lowercase().ends_with(end));
+        let own = [LinkKind::Enclosure, LinkKind::PermanentId, LinkKind::Id].into_iter().find_map(|kind| {
+            let links = self.links.iter().filter(|(of, _)| *of == kind);
+            let mut links = links.filter_map(|(_, link)| link.resolve(base));
+            links.find(|link| Some(link) != url.as_ref() && !is_image(link))
+        });
         Entry {
             line: self.line,
-            url: self.links.iter().find_map(|(_, link)| link.resolve(base)).map(Into::into),
+            id: self.id,
+            url: url.map(Into::into),
+            own_url: own.map(Into::into),
             title: self
                 .titles
                 .iter()

@@ -80,7 +80,7 @@ fn parts(item: &Object<'_>) -> Parts {
     };
     let address = |text: String| Address { text, base: None };
     let id = number_or_field("id");
-    let mut parts = Parts::default();
+    let mut parts = Parts { id: id.clone(), ..Parts::default() };
     // An id is an address only if it is a complete one.
     let id_link = id.filter(|id| id.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http")));
     let links =

@@ -65,8 +65,12 @@ pub struct Feed {
 pub struct Entry {
     /// The number of its line in the file, from 1.
     pub line: u64,
+    /// Its id, as the feed gives it.
+    pub id: Option<String>,
     /// The address of its page, http or https, in the normal form of browsers.
     pub url: Option<String>,
+    /// Another address, that of its file or its permanent id, for an entry whose page is that of others too.
+    pub own_url: Option<String>,
     /// The title without markup, on one line; empty if it has none.
     pub title: String,
     /// The longest of its texts, without markup; empty if it has none.

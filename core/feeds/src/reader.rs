@@ -188,6 +188,7 @@ impl<'t, 's> Reader<'t, 's> {
         let mut parts = entry::Parts { line: self.parts.line(), ..entry::Parts::default() };
         if let Some(about) = tag.attribute("rdf:about") {
             parts.links.push((LinkKind::About, self.address(about)));
+            parts.id = Some(about.trim().to_owned()).filter(|id| !id.is_empty());
         }
         self.entry = Some((parts, depth));
     }
@@ -266,6 +267,7 @@ impl<'t, 's> Reader<'t, 's> {
             Field::Text(rank) => entry.texts.push((rank, Text { source: text, markup, base })),
             Field::Link(kind) => entry.links.push((kind, Address { text: plain, base })),
             Field::Id { is_permanent, may_be_relative } => {
+                entry.id.get_or_insert_with(|| plain.clone());
                 let is_path = may_be_relative || is_permanent && plain.starts_with('/');
                 if is_path || plain.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http")) {
                     let kind = if is_permanent { LinkKind::PermanentId } else { LinkKind::Id };

@@ -82,7 +82,7 @@ pub struct TestResult {
 
 impl Operation for Test {
     type Answer = TestResult;
-    const SPEC: Spec = Spec::post(GROUP, "/test_mail", Access::Persons).works(Work::Long);
+    const SPEC: Spec = Spec::post(GROUP, "/test_mail", Access::Persons).works(Work::Remote);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<TestResult> {
         let identity = caller.identify(tidings);
@@ -103,6 +103,8 @@ impl Operation for Test {
         let outgoing =
             Outgoing::new(&ObjectId::new(tidings.clock()).to_string(), tidings.now(), &templates, letter);
         let sent = Smtp::new(config)?.send(&outgoing);
+        // The right may be gone by now.
+        tidings.store().read(|tx| identity.administrator(tx).map(drop))?;
         Ok(TestResult { error: sent.err().map(|failed| failed.reason) })
     }
 }

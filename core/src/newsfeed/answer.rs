@@ -117,7 +117,7 @@ mod tests {
         for number in 0..3 {
             let draft = Draft {
                 title: Some(format!("Post {number}")),
-                url: Some(format!("https://example.org/{number}")),
+                url: Some(format!("https://site-{number}.example/")),
                 post: Some("The library opens a reading room in the \"old\" observatory.".into()),
                 topic: Some(vec!["대학 \"소식\"".into()]),
                 ..Draft::default()

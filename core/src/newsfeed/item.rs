@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::features::{Feature, Features, Kind, feature};
-use super::story::Sketch;
+use super::story::{self, Sketch};
 use crate::base::clock::Timestamp;
 use crate::base::keyed::Unkeyed;
 use crate::post::Post;
@@ -37,6 +37,9 @@ pub(super) struct About {
     pub(super) sketch: Sketch,
     /// The name of the feed of the source, if the post has one.
     pub(super) source: Option<Arc<str>>,
+    /// Hashes of the title and of the site.
+    title: Feature,
+    site: Feature,
     /// Hashes of the topics, and of the source or the site, which the diversity of feeds is based on.
     pub(super) labels: Box<[Feature]>,
     /// A hash of the row, to detect changes.
@@ -50,6 +53,8 @@ impl About {
         Self {
             sketch: Sketch::new(&features),
             features,
+            title: feature(Kind::Word, &row.title),
+            site: feature(Kind::Word, row.host.strip_prefix("www.").unwrap_or(&row.host)),
             labels: labels(row),
             source: row.source.map(|source| names.get(&origin(source))),
             topic: row.topic.iter().map(|name| names.get(name)).collect(),
@@ -58,6 +63,13 @@ impl About {
             date: row.date,
             fingerprint,
         }
+    }
+
+    /// Returns whether two posts tell the same story by their words. On one site, where posts of a series share most of their
+    /// words, they do so only if they are equal.
+    pub(super) fn tells_the_same(&self, other: &Self) -> bool {
+        let is_copy = || self.title == other.title && self.features.words() == other.features.words();
+        story::tell_the_same(&self.features, &other.features) && (self.site != other.site || is_copy())
     }
 }
 

@@ -1,27 +1,42 @@
 //! The posts that a source brings.
 //!
-//! A post belongs to the source that brought it first. That source also changes its texts, when its entry changes; topics, tags
-//! and dates stay as administrators have left them.
+//! A post belongs to the source that brought it. That source, and no other, also changes its texts and its address, when its entry
+//! changes; topics, tags and dates stay as administrators have left them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::change;
-use super::draft::{Change, Draft};
-use super::rows::{self, DerivedChanges, New};
+use super::draft::{self, Change, Content, Draft};
+use super::rows::{self, DerivedChanges, New, Stored};
 use super::token_fields::TokenFields;
 use crate::account::Admin;
-use crate::base::clock::Clock;
+use crate::base::clock::{Clock, Timestamp};
 use crate::record::error::{Error, Result};
 use crate::record::id::{ObjectId, PostKey, SourceKey};
-use crate::store::{StoreError, Topic, Tx, row_each, run_each};
+use crate::store::{Row, StoreError, Topic, Tx, row_each, run_each};
 
 /// An entry of a source that is new or has changed.
 pub(crate) struct Arrival {
     change: Change,
-    url: String,
     tokens: Arc<TokenFields>,
+    identity: Identity,
     /// Whether the entry was there before. If it has no post any more, an administrator has removed it.
-    is_known: bool,
+    pub(crate) is_known: bool,
+}
+
+/// What identifies an entry among those of its source.
+pub(crate) struct Identity {
+    /// A hash of its id, or of what stands for it.
+    pub(crate) key: i64,
+    /// The key of an entry that is alone on its page.
+    pub(crate) page_key: i64,
+    /// The address that it links to.
+    pub(crate) page: String,
+    /// Whether other entries link there, too.
+    pub(crate) is_shared: bool,
+    /// An address that no other entry has.
+    pub(crate) own: String,
 }
 
 /// The outcome of an entry.
@@ -32,8 +47,12 @@ pub(crate) enum Arrived {
         title: String,
     },
     Updated,
-    /// It is the post of another source, its post has these texts already, or its post was removed.
+    /// Its post has these texts already, or was removed.
     Skipped,
+    /// Its address is that of a post that this source has not brought.
+    NotOwn,
+    /// The source has brought as many posts as it may.
+    LeftOut,
 }
 
 impl Arrival {
@@ -41,24 +60,58 @@ impl Arrival {
     ///
     /// # Errors
     /// Returns the reason, for people.
-    pub(crate) fn new(draft: &Draft, is_known: bool) -> Result<Self, String> {
+    pub(crate) fn new(draft: &Draft, identity: Identity, is_known: bool) -> Result<Self, String> {
         let change = Change::parse(draft).map_err(|rule| {
             let error = Error::from(rule);
             error.detail().unwrap_or_else(|| error.to_string())
         })?;
-        let url = change.address.as_ref().map(|address| address.url.clone()).unwrap_or_default();
         let texts = [&change.title, &change.post].map(|text| text.as_deref().unwrap_or_default());
         let tokens = Arc::new(TokenFields::of(texts[0], texts[1]));
-        Ok(Self { change, url, tokens, is_known })
+        Ok(Self { change, tokens, identity, is_known })
     }
 
-    /// Returns the address of the post.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
+    /// Returns the date that its feed gives.
+    pub(crate) fn date(&self) -> Option<Timestamp> {
+        self.change.date
+    }
+
+    /// Returns whether a post of the same source at the page of this entry is its post, which was that of `entry` before.
+    fn is_at_page(&self, post: &Stored, entry: Option<i64>) -> bool {
+        let Self { change, identity: Identity { page_key, is_shared, .. }, .. } = self;
+        let was_alone = entry.is_none_or(|entry| entry == *page_key);
+        let has_title = change.title.as_ref() == Some(&post.content.title);
+        // Some feeds give other ids at each fetch.
+        let looks_alike = has_title || change.date == Some(post.content.date);
+        if *is_shared { was_alone && has_title } else { was_alone || looks_alike }
     }
 }
 
-/// Writes the posts of entries with distinct addresses. The transaction must run alone.
+/// Returns the part of an address that is not a session: it ends before the query.
+pub(crate) fn place(url: &str) -> &str {
+    url.split(['?', '#', ';']).next().unwrap_or_default()
+}
+
+/// A stored post, with its source and its entry there.
+struct Found {
+    post: Stored,
+    of: Option<(SourceKey, Option<i64>)>,
+}
+
+/// Returns the post with each of these addresses.
+fn found<'u>(tx: &mut dyn Tx, urls: impl Iterator<Item = &'u str>) -> Result<Vec<Option<Found>>> {
+    let stored = rows::by_urls(tx, urls)?;
+    let keys: Vec<_> = stored.iter().flatten().map(|post| [post.key.into()]).collect();
+    let mut sources =
+        row_each(tx, "SELECT source, entry FROM post_source WHERE post = $1", &keys)?.into_iter();
+    let of = |mut row: Row| Ok::<_, StoreError>((row.take(0)?, row.take(1)?));
+    let found = stored.into_iter().map(|post| {
+        let Some(post) = post else { return Ok(None) };
+        Ok(Some(Found { post, of: sources.next().flatten().map(of).transpose()? }))
+    });
+    found.collect()
+}
+
+/// Writes the posts of entries with distinct identities, `room` new ones at most. The transaction must run alone.
 ///
 /// # Errors
 /// When the store fails.
@@ -68,61 +121,111 @@ pub(crate) fn write(
     source: SourceKey,
     clock: &Clock,
     arrivals: &[Arrival],
+    room: usize,
 ) -> Result<Vec<Arrived>> {
     let mut derived = DerivedChanges::default();
-    let stored = rows::by_urls(tx, arrivals.iter().map(|arrival| &*arrival.url))?;
-    let posts: Vec<_> = stored.iter().flatten().map(|post| [post.key.into()]).collect();
-    let sources = row_each(tx, "SELECT source FROM post_source WHERE post = $1", &posts)?;
-    let sources: Vec<Option<SourceKey>> = sources
-        .into_iter()
-        .map(|row| row.map(|mut row| row.take(0)).transpose())
-        .collect::<Result<_, _>>()?;
-    let (mut sources, mut arrived) = (sources.into_iter(), Vec::with_capacity(arrivals.len()));
-    let (mut new, mut adopted) = (Vec::new(), Vec::new());
-    for (arrival, old) in arrivals.iter().zip(stored) {
-        let Arrival { change, tokens, is_known, .. } = arrival;
+    let identities = || arrivals.iter().map(|arrival| &arrival.identity);
+    let entries: Vec<_> = identities().map(|identity| [source.into(), identity.key.into()]).collect();
+    let mut by_entry = rows::by_entries(tx, &entries)?;
+    let removed = row_each(tx, "SELECT 1 FROM source_removed WHERE source = $1 AND entry = $2", &entries)?;
+    let at_page = found(tx, identities().map(|identity| &*identity.page))?;
+    let at_own = found(tx, identities().map(|identity| &*identity.own))?;
+    let mut claimed: HashSet<PostKey> = by_entry.iter().flatten().map(|post| post.key).collect();
+    let mut taken: HashSet<&str> = HashSet::new();
+    let (mut new, mut arrived, mut known) = (Vec::new(), Vec::with_capacity(arrivals.len()), Vec::new());
+    for (at, (arrival, (page, own))) in arrivals.iter().zip(at_page.into_iter().zip(at_own)).enumerate() {
+        let Arrival { change, tokens, identity, .. } = arrival;
+        let is_of =
+            |found: &Option<Found>| found.as_ref().map(|found| found.of.map(|(of, _)| of) == Some(source));
+        let (page_is_ours, own_is_ours) = (is_of(&page), is_of(&own));
+        // The address that the entry has if it has no post yet, or its address changes.
+        let (url, is_ours) = if identity.is_shared || page_is_ours == Some(true) {
+            (&*identity.own, own_is_ours)
+        } else {
+            (&*identity.page, page_is_ours)
+        };
+        let mut claim = |found: Option<Found>, is_own: bool| {
+            let Found { post, of } = found?;
+            let entry = of.filter(|(of, _)| *of == source)?.1;
+            (is_own || arrival.is_at_page(&post, entry))
+                .then_some(post)
+                .filter(|post| claimed.insert(post.key))
+        };
+        let old = by_entry[at].take().or_else(|| claim(own, true)).or_else(|| claim(page, false));
         let Some(old) = old else {
-            arrived.push(Arrived::Skipped);
-            if !is_known {
-                let content = change.of_new(clock.now())?;
-                new.push((arrived.len() - 1, ObjectId::new(clock).to_string(), content, Arc::clone(tokens)));
-            }
+            let may_arrive = !arrival.is_known && removed[at].is_none() && is_ours.is_none();
+            let address = draft::address(url).filter(|_| may_arrive && taken.insert(url));
+            arrived.push(match (address, is_ours) {
+                (Some(address), _) => {
+                    // Until it is inserted.
+                    new.push((at, Content { address, ..change.of_new(clock.now())? }, Arc::clone(tokens)));
+                    Arrived::LeftOut
+                }
+                (None, Some(false)) => Arrived::NotOwn,
+                (None, _) => Arrived::Skipped,
+            });
             continue;
         };
-        let owner = sources.next().flatten();
-        let content = change.texts_onto(&old.content);
-        let is_same = content == old.content;
-        if owner.is_some_and(|owner| owner != source) || is_same {
+        known.push([old.key.into(), identity.key.into()]);
+        let mut content = change.texts_onto(&old.content);
+        let before = place(&old.content.address.url);
+        let has_moved = [&identity.page, &identity.own].into_iter().all(|url| place(url) != before);
+        if is_ours.is_none() && has_moved && taken.insert(url) {
+            content.address = draft::address(url).unwrap_or(content.address);
+        }
+        if content == old.content {
             arrived.push(Arrived::Skipped);
         } else {
             rows::update(tx, admin, &old, &content, Some(Arc::clone(tokens)), &mut derived)?;
             arrived.push(Arrived::Updated);
         }
-        if owner.is_none() {
-            adopted.push(old.key);
-        }
     }
-    let posts: Vec<New<'_>> = new
-        .iter()
-        .map(|(_, id, content, tokens)| New { id, content, tokens: Arc::clone(tokens), view: 0, fav: 0 })
-        .collect();
-    if !adopted.is_empty() {
-        change::add_each(tx, &adopted)?;
-        tx.touch(Topic::PostTexts);
+    run_each(tx, "UPDATE post_source SET entry = $2 WHERE post = $1", &known)?;
+    // The newest are last.
+    let new = new.split_off(new.len().saturating_sub(room));
+    let ids: Vec<String> = new.iter().map(|_| ObjectId::new(clock).to_string()).collect();
+    let mut posts = Vec::with_capacity(new.len());
+    for ((_, content, tokens), id) in new.iter().zip(&ids) {
+        posts.push(New { id, content, tokens: Arc::clone(tokens), view: 0, fav: 0 });
     }
-    adopted.extend(rows::insert(tx, admin, &posts, &mut derived)?);
-    link(tx, source, &adopted)?;
-    for (at, id, content, _) in new {
+    let posts = rows::insert(tx, admin, &posts, &mut derived)?;
+    let mut links = Vec::with_capacity(posts.len());
+    for (((at, content, _), id), post) in new.into_iter().zip(ids).zip(posts) {
+        links.push([post.into(), source.into(), arrivals[at].identity.key.into()]);
         arrived[at] = Arrived::Inserted { id, title: content.title };
     }
-    if arrived.iter().any(|one| *one != Arrived::Skipped) {
+    run_each(tx, "INSERT INTO post_source (post, source, entry) VALUES ($1, $2, $3)", &links)?;
+    if arrived.iter().any(|one| matches!(one, Arrived::Inserted { .. } | Arrived::Updated)) {
         derived.write(tx)?;
     }
     Ok(arrived)
 }
 
-/// Records that posts are of a source.
-fn link(tx: &mut dyn Tx, source: SourceKey, posts: &[PostKey]) -> Result<(), StoreError> {
-    let rows: Vec<_> = posts.iter().map(|post| [(*post).into(), source.into()]).collect();
-    run_each(tx, "INSERT INTO post_source (post, source) VALUES ($1, $2)", &rows).map(drop)
+/// Gives a source the posts without a source whose addresses are on the host of this address.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn adopt(tx: &mut dyn Tx, _: &Admin<'_>, source: SourceKey, url: &str) -> Result<()> {
+    let Some(draft::Address { host, .. }) = draft::address(url) else { return Ok(()) };
+    let sql = "INSERT INTO post_source (post, source) SELECT p.key, CAST($1 AS bigint) FROM post p
+               WHERE p.host = $2 AND NOT EXISTS (SELECT 1 FROM post_source o WHERE o.post = p.key) RETURNING post";
+    let adopted = tx.rows(sql, &[source.into(), (&host).into()])?.into_iter().map(|mut row| row.take(0));
+    change::add_each(tx, &adopted.collect::<Result<Vec<PostKey>, _>>()?)?;
+    tx.touch(Topic::PostTexts);
+    Ok(())
+}
+
+/// Removes posts of a source, `most` at most, and returns their number.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn remove(tx: &mut dyn Tx, admin: &Admin<'_>, source: SourceKey, most: usize) -> Result<usize> {
+    let (posts, mut derived) = (rows::of_source(tx, source, most)?, DerivedChanges::default());
+    for post in &posts {
+        rows::remove(tx, admin, post, &mut derived)?;
+    }
+    if !posts.is_empty() {
+        derived.write(tx)?;
+    }
+    Ok(posts.len())
 }

@@ -87,7 +87,7 @@ pub(super) struct Change {
     img: Option<String>,
     topic: Option<Vec<String>>,
     tag: Option<Vec<String>>,
-    date: Option<Timestamp>,
+    pub(super) date: Option<Timestamp>,
     end_date: Option<End>,
 }
 
@@ -236,7 +236,8 @@ fn checked<F, T>(
     field.map(|field| check(field).ok_or(BrokenRule(rule))).transpose()
 }
 
-fn address(text: &str) -> Option<Address> {
+/// Parses the address of a post.
+pub(super) fn address(text: &str) -> Option<Address> {
     let text = text.trim();
     let url = http(text)?;
     let host = url.host_str()?;

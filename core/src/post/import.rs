@@ -28,7 +28,7 @@ mod feed;
 mod line;
 
 pub use feed::FEED_MAX;
-pub(crate) use feed::draft as entry_draft;
+pub(crate) use feed::{date_fault, draft as entry_draft};
 use line::Line;
 
 /// Import posts

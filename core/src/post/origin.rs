@@ -17,7 +17,7 @@ pub struct PostSource {
     /// The name of the source.
     #[schema(max_length = 300, examples("Campus news"))]
     pub name: String,
-    /// The address of its page for people, or that of its feed.
+    /// The address of its page for people, or that of its feed, without the query, which may be secret.
     #[schema(format = "uri", max_length = 2_000, examples("https://news.example.org/"))]
     pub url: String,
 }
@@ -35,9 +35,21 @@ pub(crate) fn sources(
         let Some(mut row) = row else { return Ok(None) };
         let (name, title, url): (String, String, String) = (row.take(1)?, row.take(2)?, row.take(3)?);
         let (name, home) = (shown_name(&name, &title, &url), row.take::<Option<String>>(4)?);
-        Ok(Some(PostSource { id: row.take(0)?, name, url: home.unwrap_or(url) }))
+        // A feed may name itself as its page.
+        let home = home.filter(|home| secret(&url).is_none_or(|secret| !home.contains(secret)));
+        Ok(Some(PostSource { id: row.take(0)?, name, url: home.unwrap_or_else(|| public(&url)) }))
     });
     found.collect()
+}
+
+/// Returns the query of the address of a feed, in which sites put what admits a subscriber.
+fn secret(url: &str) -> Option<&str> {
+    url.split_once('?').map(|(_, query)| query).filter(|query| !query.is_empty())
+}
+
+/// Returns the address of a feed as everyone may see it: without its query.
+pub(crate) fn public(url: &str) -> String {
+    url.split('?').next().unwrap_or_default().to_owned()
 }
 
 /// Returns the key of the source with this id, if there is one.

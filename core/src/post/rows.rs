@@ -11,7 +11,7 @@ use crate::account::Admin;
 use crate::analysis::counters::Counter;
 use crate::profile::history::json_list;
 use crate::record::error::Result;
-use crate::record::id::PostKey;
+use crate::record::id::{PostKey, SourceKey};
 use crate::store::{Arg, Row, StoreError, Topic, Tx, row_each, run_each};
 
 /// An existing post.
@@ -91,6 +91,21 @@ pub(super) fn by_urls<'u>(
     let sql = "SELECT key, url, host, title, post, img, topic, tag, date, end_date FROM post WHERE url = $1";
     let urls: Vec<[Arg<'_>; 1]> = urls.map(|url| [url.into()]).collect();
     row_each(tx, sql, &urls)?.into_iter().map(|row| row.map(stored).transpose()).collect()
+}
+
+/// Returns the post of each of these entries, which are a source and a key there.
+pub(super) fn by_entries(tx: &mut dyn Tx, entries: &[[Arg<'_>; 2]]) -> Result<Vec<Option<Stored>>> {
+    let sql = "SELECT p.key, p.url, p.host, p.title, p.post, p.img, p.topic, p.tag, p.date, p.end_date
+               FROM post_source o JOIN post p ON p.key = o.post WHERE o.source = $1 AND o.entry = $2";
+    row_each(tx, sql, entries)?.into_iter().map(|row| row.map(stored).transpose()).collect()
+}
+
+/// Returns posts of a source, `most` at most.
+pub(super) fn of_source(tx: &mut dyn Tx, source: SourceKey, most: usize) -> Result<Vec<Stored>> {
+    let sql = "SELECT p.key, p.url, p.host, p.title, p.post, p.img, p.topic, p.tag, p.date, p.end_date
+               FROM post_source o JOIN post p ON p.key = o.post WHERE o.source = $1 ORDER BY o.post LIMIT $2";
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    tx.rows(sql, &[source.into(), most.into()])?.into_iter().map(stored).collect()
 }
 
 /// Returns which of these ids posts have.
@@ -245,6 +260,10 @@ pub(super) fn remove(
     post: &Stored,
     derived: &mut DerivedChanges,
 ) -> Result<(), StoreError> {
+    // The entry stays in the feed of its source, and may not come back.
+    let sql = "INSERT INTO source_removed (source, entry) SELECT source, entry FROM post_source
+               WHERE post = $1 AND entry IS NOT NULL";
+    tx.run(sql, &[post.key.into()])?;
     tx.run("DELETE FROM post WHERE key = $1", &[post.key.into()])?;
     tx.run("DELETE FROM hidden WHERE post = $1", &[post.key.into()])?;
     let sql = "INSERT INTO removed_post (post, revision) VALUES ($1, $2)";

@@ -254,6 +254,8 @@ pub enum Work {
     University,
     /// It works for seconds.
     Long,
+    /// It waits for a server that the caller names.
+    Remote,
 }
 
 /// The limit of requests that applies besides the general one.

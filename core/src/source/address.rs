@@ -1,5 +1,7 @@
 //! The addresses of sources and of their entries.
 
+use std::borrow::Cow;
+
 use url::Url;
 
 use super::{PRIVATE, URL_RULE};
@@ -40,14 +42,36 @@ const TRACKING: [&str; 26] = [
 /// The beginnings of such parameters.
 const TRACKING_PREFIXES: [&str; 3] = ["utm_", "mtm_", "hsa_"];
 
+/// The schemes with which feed readers mark the addresses of feeds.
+const FEED_SCHEMES: [&str; 4] = ["feed:", "itpc:", "pcast:", "rss:"];
+
+/// Returns an address with the scheme of a feed reader as one of the web: by https, and by http in case that fails.
+fn of_web(text: &str) -> (Cow<'_, str>, Option<String>) {
+    let text = text.trim();
+    let marked = FEED_SCHEMES.iter().find_map(|scheme| {
+        let begin = text.get(..scheme.len())?;
+        begin.eq_ignore_ascii_case(scheme).then(|| text[scheme.len()..].trim_start_matches('/'))
+    });
+    match marked {
+        None => (text.into(), None),
+        Some(rest) if outgoing::parse(rest).is_some() => (rest.into(), None),
+        Some(rest) => (format!("https://{rest}").into(), Some(format!("http://{rest}"))),
+    }
+}
+
 /// Returns the normal form of the address of a source, without its fragment.
 ///
 /// # Errors
 /// The rule that it breaks.
 pub(super) fn parse(text: &str, allows_private: bool) -> Result<Url, Problem> {
-    let mut url = outgoing::parse(text).ok_or(URL_RULE)?;
+    let mut url = outgoing::parse(&of_web(text).0).ok_or(URL_RULE)?;
     url.set_fragment(None);
     if allows_private || outgoing::has_public_host(&url) { Ok(url) } else { Err(PRIVATE) }
+}
+
+/// Returns the address by http of a source whose address has the scheme of a feed reader.
+pub(super) fn plain(text: &str) -> Option<String> {
+    parse(&of_web(text).1?, true).ok().map(String::from)
 }
 
 /// Returns the address of an entry without what only tracks its readers, so that the same article of two sources has one

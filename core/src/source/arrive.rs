@@ -1,17 +1,19 @@
 //! Turns the entries of a feed into posts.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use tidings_feeds::{Entry, Feed};
 
+use super::identity::{Identified, identified};
 use super::seen::{self, Known, Seen};
 use super::sql::{self, Record};
-use super::{ARRIVED_MAX, ArrivedPost, Fetched, address};
+use super::{ARRIVED_MAX, ArrivedPost, Fetched};
 use crate::account::Admin;
 use crate::base::clock::Clock;
+use crate::import::shorten;
 use crate::post::arrive::{self, Arrival, Arrived};
-use crate::post::import::entry_draft;
+use crate::post::import::{date_fault, entry_draft};
 use crate::record::answer::LineError;
 use crate::record::error::{Error, Result};
 use crate::store::{Isolation, Store};
@@ -27,96 +29,138 @@ pub(super) fn write(
     store: &Store,
     clock: &Clock,
     record: &Record,
-    feed: Feed,
+    mut feed: Feed,
     seen: &mut Seen,
 ) -> Result<Fetched> {
-    let mut fetched = Fetched { warnings: feed.warnings, ..Fetched::default() };
-    fetched.warnings.truncate(ARRIVED_MAX);
+    let (mut fetched, now) = (Fetched::default(), clock.now());
+    let mut errors: Vec<LineError> = Vec::new();
+    let mut refuse = |line, reason| errors.push(LineError { line, reason });
+    let entries = identified(&mut feed, record, &mut refuse);
+    let mut warnings = feed.warnings;
     let mut arrivals = Vec::new();
-    for entry in feed.entries {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(fault) => {
-                refuse(&mut fetched, fault.line, fault.reason);
-                continue;
-            }
-        };
-        let Some(url) = entry.url.as_deref().map(address::of_article) else {
-            refuse(&mut fetched, entry.line, "it has no address".to_owned());
-            continue;
-        };
-        let (key, content) = (seen::hash(&[&url]), content(&entry));
-        // Of two entries with one address, the first is the newer one.
+    for one in entries {
+        let (key, content, number) = (one.key, content(&one), one.number);
+        // Of two that are the same, the first is the newer one.
         if !seen.add(key, content) {
+            warnings.push(format!("entry {number}: an earlier one has the same id or address, and counts"));
             continue;
         }
-        let known = record.seen.of(key, content);
+        // Earlier versions knew an entry by its address alone.
+        let known = match record.seen.of(key, content) {
+            Known::New if !one.is_shared => record.seen.of(seen::hash(&[&one.page]), content),
+            known => known,
+        };
         if known == Known::Same {
             fetched.skipped += 1;
             continue;
         }
-        let line = entry.line;
-        let mut draft = entry_draft(entry, clock.now());
-        draft.url = Some(url);
-        draft.topic = Some(record.topic.clone());
-        draft.tag = Some(with(&record.tag, draft.tag.take().unwrap_or_default()));
-        match Arrival::new(&draft, known == Known::Changed) {
+        if known == Known::New
+            && let Some(fault) = date_fault(&one.entry, now)
+        {
+            warnings.push(format!("entry {number}: {fault}: the post gets the time of the fetch"));
+        }
+        let line = one.entry.line;
+        match arrival(one, record, clock, known == Known::Changed) {
             Ok(arrival) => arrivals.push(arrival),
             Err(reason) => {
                 // A new one counts as new again when it is corrected.
                 if known == Known::New {
                     seen.forget(key);
                 }
-                refuse(&mut fetched, line, reason);
+                refuse(line, reason);
             }
         }
     }
-    // Two addresses of entries may be written differently, and be stored alike.
-    let mut urls = HashSet::new();
-    arrivals.retain(|arrival| urls.insert(arrival.url().to_owned()));
+    // Newest first; without a date, they are in the order of the file.
+    arrivals.sort_by_key(|arrival| Reverse(arrival.date().unwrap_or(now)));
+    let mut room = store.read(|tx| sql::room(tx, record.key, now))?;
+    let mut left_out = 0_u64;
+    arrivals.retain(|arrival| {
+        let is_kept = arrival.is_known || room > 0;
+        room -= usize::from(is_kept && !arrival.is_known);
+        left_out += u64::from(!is_kept);
+        is_kept
+    });
+    // Of posts of the same time, the one with the greatest id is the first in a feed.
+    arrivals.reverse();
+    let mut others = 0_u64;
     while !arrivals.is_empty() {
         let rest = arrivals.split_off(BATCH.min(arrivals.len()));
         let batch = Arc::new(std::mem::replace(&mut arrivals, rest));
-        let (clock, key) = (clock.clone(), record.key);
-        let of = record.clone();
-        let written = store.write_long(Isolation::Alone, move |tx| {
-            if !sql::is_same(tx, &of)? {
-                return Err(Error::NotFound);
-            }
-            let admin = Admin::service(tx, clock.now());
-            let written = arrive::write(tx, &admin, key, &clock, &batch)?;
-            let inserted = written.iter().filter(|one| matches!(one, Arrived::Inserted { .. })).count();
-            if inserted > 0 {
-                // Counted with the posts, because a process may end before the others.
-                sql::add_posts(tx, key, inserted, clock.now())?;
-            }
-            Ok(written)
-        })?;
-        for one in written {
+        for one in write_batch(store, clock, record, batch)? {
             match one {
-                Arrived::Inserted { id, title } => {
-                    fetched.inserted += 1;
-                    if fetched.posts.len() < ARRIVED_MAX {
-                        fetched.posts.push(ArrivedPost { id, title });
-                    }
-                }
+                Arrived::Inserted { id, title } => fetched.posts.push(ArrivedPost { id, title }),
                 Arrived::Updated => fetched.updated += 1,
                 Arrived::Skipped => fetched.skipped += 1,
+                Arrived::NotOwn => others += 1,
+                Arrived::LeftOut => left_out += 1,
             }
         }
     }
+    fetched.inserted = fetched.posts.len() as u64;
+    fetched.skipped += others + left_out;
+    fetched.posts.reverse();
+    fetched.posts.truncate(ARRIVED_MAX);
+    let told = [
+        (others, "skipped, because their addresses are those of posts that are not of this source"),
+        (left_out, "left out for good, because a source may bring only so many posts in a day, the newest"),
+    ];
+    // First, because only so many are told.
+    let told = told.into_iter().filter(|(count, _)| *count > 0);
+    warnings.splice(0..0, told.map(|(count, why)| format!("entries {why}: {count}")));
+    shorten(&mut warnings, ARRIVED_MAX);
+    let more = errors.len().saturating_sub(ARRIVED_MAX);
+    if let Some(line) = errors.last().filter(|_| more > 0).map(|error| error.line) {
+        errors.truncate(ARRIVED_MAX);
+        errors
+            .push(LineError { line, reason: format!("{more} more entries, up to this one, were left out") });
+    }
+    (fetched.errors, fetched.warnings) = (errors, warnings);
     Ok(fetched)
 }
 
-/// Returns a hash of what a post shows of an entry.
-fn content(entry: &Entry) -> u64 {
-    seen::hash(&[&entry.title, &entry.text, entry.image.as_deref().unwrap_or_default()])
+/// Returns what an entry becomes.
+///
+/// # Errors
+/// The rule that it breaks, for people.
+fn arrival(one: Identified, record: &Record, clock: &Clock, is_known: bool) -> Result<Arrival, String> {
+    let Identified { entry, key, page_key, page, is_shared, own, .. } = one;
+    let mut draft = entry_draft(entry, clock.now());
+    draft.url = Some(if is_shared { &own } else { &page }.clone());
+    draft.topic = Some(record.topic.clone());
+    draft.tag = Some(with(&record.tag, draft.tag.take().unwrap_or_default()));
+    let [key, page_key] = [key, page_key].map(u64::cast_signed);
+    Arrival::new(&draft, arrive::Identity { key, page_key, page, is_shared, own }, is_known)
 }
 
-fn refuse(fetched: &mut Fetched, line: u64, reason: String) {
-    if fetched.errors.len() < ARRIVED_MAX {
-        fetched.errors.push(LineError { line, reason });
-    }
+/// Writes a batch of entries.
+fn write_batch(
+    store: &Store,
+    clock: &Clock,
+    record: &Record,
+    batch: Arc<Vec<Arrival>>,
+) -> Result<Vec<Arrived>> {
+    let (clock, of, key) = (clock.clone(), record.clone(), record.key);
+    store.write_long(Isolation::Alone, move |tx| {
+        if !sql::is_same(tx, &of)? {
+            return Err(Error::NotFound);
+        }
+        let now = clock.now();
+        let (admin, room) = (Admin::service(tx, now), sql::room(tx, key, now)?);
+        let written = arrive::write(tx, &admin, key, &clock, &batch, room)?;
+        let inserted = written.iter().filter(|one| matches!(one, Arrived::Inserted { .. })).count();
+        if inserted > 0 {
+            // Counted with the posts, because a process may end before the others.
+            sql::add_posts(tx, key, inserted, now)?;
+        }
+        Ok(written)
+    })
+}
+
+/// Returns a hash of what a post shows of an entry. A session in the query of its address says nothing.
+fn content(one: &Identified) -> u64 {
+    let Entry { title, text, image, .. } = &one.entry;
+    seen::hash(&[title, text, image.as_deref().unwrap_or_default(), arrive::place(&one.page)])
 }
 
 /// Returns the tags of a source and those of an entry, as many as a post may have.

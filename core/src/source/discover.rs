@@ -52,7 +52,7 @@ pub struct FoundFeed {
 
 impl Operation for Discover {
     type Answer = DiscoveredFeeds;
-    const SPEC: Spec = Spec::post(GROUP, "/discover_sources", ADMINS).reads().works(Work::Long);
+    const SPEC: Spec = Spec::post(GROUP, "/discover_sources", ADMINS).reads().works(Work::Remote);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<DiscoveredFeeds> {
         let identity = caller.identify(tidings);
@@ -60,6 +60,8 @@ impl Operation for Discover {
         let url = page(&self.url, tidings)?;
         let (http, now) = (tidings.sources().reader().http()?, tidings.now());
         let answer = http.get(&url, &Validators::default(), now);
+        // The right may be gone by now.
+        tidings.store().read(|tx| identity.admin(tx, Scope::Sources).map(drop))?;
         let failed = |error: String| DiscoveredFeeds { error: Some(error), ..DiscoveredFeeds::default() };
         let (bytes, charset, about) = match answer {
             Ok(Answer::Content { bytes, charset, about, .. }) => (bytes, charset, about),

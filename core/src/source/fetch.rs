@@ -113,6 +113,10 @@ impl Http {
             let response = self.ask(&address, known, &cookies, end)?;
             let status = response.status();
             let is_redirection = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308);
+            if status == StatusCode::GONE && !has_moved {
+                // Only the source itself can say that it has ended, and not where it is redirected to for now.
+                return Err(Failure::new("status 410"));
+            }
             if !is_redirection {
                 return answer(response, address, has_moved && hop > 0, now);
             }

@@ -13,17 +13,22 @@ use crate::account::Admin;
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::Timestamp;
 use crate::base::text;
-use crate::post::{tags, topics};
+use crate::post::{arrive, tags, topics};
 use crate::record::answer::Inserted;
 use crate::record::error::{Error, Problem, Result};
 use crate::record::id::{ObjectId, SourceKey};
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
+use crate::record::schema::Switch;
 use crate::record::scope::Scope;
 use crate::store::{Isolation, StoreError, Topic, Tx};
 use crate::{Caller, Tidings};
 
 pub(super) const GROUP: &str = "admin";
 pub(super) const ADMINS: Access = Access::Admins(Scope::Sources);
+/// The number of posts that are removed in a transaction.
+const REMOVED_AT_ONCE: usize = 100;
+const ADOPT_RULE: Problem = Problem::invalid("adopt", "adopt is 0 or 1");
+const WITH_POSTS_RULE: Problem = Problem::invalid("with_posts", "with_posts is 0 or 1");
 /// The time until the thread of the service fetches a new source: whoever adds it usually fetches it at once.
 const FIRST_FETCH_MS: i64 = 5_000;
 
@@ -96,6 +101,7 @@ impl Given<'_> {
         };
         Ok(Settings {
             url: address::parse(self.url, allows_private)?.into(),
+            plain: address::plain(self.url),
             name,
             topic: topics(self.topic)?,
             tag: tags(self.tag)?,
@@ -196,6 +202,9 @@ pub struct Update {
     /// The minutes between two fetches, 1 to 10,080; 0 for as often as suits the source.
     #[schema(minimum = 0, maximum = 10_080, examples(60))]
     pub every: Option<i64>,
+    /// 1: it also gets the posts without a source whose addresses are on the host of its feed; its entries then change them.
+    #[schema(value_type = Option<Switch>)]
+    pub adopt: Option<i64>,
 }
 
 impl Operation for Update {
@@ -205,9 +214,10 @@ impl Operation for Update {
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
         let (identity, now) = (caller.identify(tidings), tidings.now());
         let allows_private = tidings.config().source.private;
-        tidings.store().write(Isolation::Alone, move |tx| {
+        tidings.store().write_long(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Sources)?;
             let (key, old) = found(tx, &admin, &self.source_obi)?;
+            let adopts = is_on(self.adopt, ADOPT_RULE)?;
             let set = sql::settings(tx, key)?;
             let given = Given {
                 url: self.url.as_ref().unwrap_or(&set.url),
@@ -217,13 +227,31 @@ impl Operation for Update {
                 every: self.every.unwrap_or(set.every.unwrap_or_default() / MINUTE_MS),
             };
             let settings = given.check(allows_private).map_err(Error::BadRequest)?;
-            match sql::update(tx, &admin, key, &set, &settings, now) {
+            match sql::update(tx, &admin, key, &set, &settings, now, adopts) {
                 Err(StoreError::Duplicate) => return Err(Error::BadRequest(URL_TAKEN)),
                 updated => updated?,
             }
+            if adopts {
+                let admin = identity.admin(tx, Scope::Posts)?;
+                arrive::adopt(tx, &admin, key, &settings.url)?;
+            }
             tx.touch(Topic::Sources);
-            Ok(admin.record(tx, Entry::new(Action::SourceUpdate).on(&old).after(&settings.url))?)
-        })
+            Ok::<_, Error>(admin.record(tx, Entry::new(Action::SourceUpdate).on(&old).after(&settings.url))?)
+        })?;
+        tidings.posts_changed().record();
+        Ok(())
+    }
+}
+
+/// Returns the value of a switch.
+///
+/// # Errors
+/// `bad request` with its rule.
+fn is_on(switch: Option<i64>, rule: Problem) -> Result<bool> {
+    match switch {
+        None | Some(0) => Ok(false),
+        Some(1) => Ok(true),
+        Some(_) => Err(Error::BadRequest(rule)),
     }
 }
 
@@ -237,11 +265,14 @@ fn found(tx: &mut dyn Tx, admin: &Admin<'_>, source: &str) -> Result<(SourceKey,
 }
 
 /// Remove a source; its posts stay
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The id of the source, or its address
     #[schema(min_length = 1, max_length = 1_000, examples("6560c1a2ffeeddccbbaa0001"))]
     pub source_obi: String,
+    /// 1: its posts are removed, too.
+    #[schema(value_type = Option<Switch>)]
+    pub with_posts: Option<i64>,
 }
 
 impl Operation for Remove {
@@ -250,8 +281,34 @@ impl Operation for Remove {
         Spec::get(GROUP, "/remove_source/{source_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        change(tidings, caller, self.source_obi, Action::SourceRemove, |tx, admin, key, _| {
-            sql::remove(tx, admin, key)
+        let has_posts = is_on(self.with_posts, WITH_POSTS_RULE)?;
+        // In several steps, so that other writes wait for a moment only.
+        while !self.remove(tidings, caller, has_posts)? {}
+        if has_posts {
+            tidings.posts_changed().record();
+        }
+        Ok(())
+    }
+}
+
+impl Remove {
+    /// Removes the source, or some of its posts. Returns whether it is removed.
+    fn remove(&self, tidings: &Tidings, caller: &Caller, has_posts: bool) -> Result<bool> {
+        let (identity, source) = (caller.identify(tidings), self.source_obi.clone());
+        tidings.store().write_long(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Sources)?;
+            let (key, url) = found(tx, &admin, &source)?;
+            if has_posts {
+                let admin = identity.admin(tx, Scope::Posts)?;
+                if arrive::remove(tx, &admin, key, REMOVED_AT_ONCE)? == REMOVED_AT_ONCE {
+                    return Ok(false);
+                }
+            }
+            sql::remove(tx, &admin, key)?;
+            tx.touch(Topic::Sources);
+            let entry = Entry::new(Action::SourceRemove).on(&url);
+            admin.record(tx, if has_posts { entry.after("with its posts") } else { entry })?;
+            Ok(true)
         })
     }
 }
@@ -328,7 +385,7 @@ impl Operation for Fetch {
     type Answer = Fetched;
     const SPEC: Spec = Spec::get(GROUP, "/fetch_source/{source_obi}", ADMINS)
         .writes()
-        .works(Work::Long)
+        .works(Work::Remote)
         .or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Fetched> {
@@ -337,7 +394,8 @@ impl Operation for Fetch {
             let admin = identity.admin(tx, Scope::Sources)?;
             sql::find(tx, &admin, &address::named(&self.source_obi))?.ok_or(Error::NotFound)
         })?;
-        let fetched = tidings.sources().reader().fetch(key)?;
+        let may = |tx: &mut dyn Tx| identity.admin(tx, Scope::Sources).map(drop);
+        let fetched = tidings.sources().reader().fetch(key, may)?;
         if fetched.inserted + fetched.updated > 0 {
             tidings.posts_changed().record();
         }

@@ -2,6 +2,7 @@
 //!
 //! Source: OPML 2.0, <http://opml.org/spec2.opml>, section "Subscription lists".
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use quick_xml::Reader;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::operations::{ADMINS, GROUP, Given, add};
-use super::{SOURCES_MAX, Source, sql};
+use super::{SOURCES_MAX, Source, address, sql};
 use crate::audit::trail::{Action, Entry};
 use crate::base::text::visible_line;
 use crate::import::ERRORS_MAX;
@@ -73,7 +74,8 @@ fn write(sources: &[Source]) -> String {
         opml.push_str("    <outline");
         let mut attribute = |name: &str, value: &str| {
             // XML has no such characters, but a title of a feed may.
-            let value: String = value.chars().filter(|c| !c.is_control()).collect();
+            let is_xml = |c: &char| !c.is_control() && !matches!(c, '\u{fffe}' | '\u{ffff}');
+            let value: String = value.chars().filter(is_xml).collect();
             write!(opml, " {name}=\"{}\"", escape(&value)).expect("writing to a string does not fail");
         };
         attribute("type", "rss");
@@ -129,8 +131,10 @@ impl Operation for Import {
         tidings.store().write_long(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Sources)?;
             let outlines = read.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
+            let merged = merged(outlines);
             let mut imported = ImportedSources::default();
-            for (line, outline) in (1..).zip(outlines) {
+            imported.skipped += (outlines.len() - merged.len()) as u64;
+            for (line, outline) in &merged {
                 let settings = outline.as_ref().map_err(|rule| *rule).and_then(|outline| {
                     let Outline { name, url, topic, tag } = outline;
                     Given { url, name, topic, tag, every: 0 }.check(allows_private)
@@ -167,6 +171,26 @@ struct Outline {
     url: String,
     topic: Vec<String>,
     tag: Vec<String>,
+}
+
+/// Returns the feeds of a list with their numbers. A feed that is there several times, as in several folders, gets the topics and
+/// tags of all.
+fn merged(outlines: &[Result<Outline, Problem>]) -> Vec<(u64, Result<Outline, Problem>)> {
+    let (mut merged, mut places) = (Vec::<(u64, Result<Outline, Problem>)>::new(), HashMap::new());
+    for (line, outline) in (1..).zip(outlines) {
+        if let Ok(outline) = outline {
+            let place = *places.entry(address::named(&outline.url)).or_insert(merged.len());
+            if let Some((_, Ok(first))) = merged.get_mut(place) {
+                for (to, more) in [(&mut first.topic, &outline.topic), (&mut first.tag, &outline.tag)] {
+                    let more: Vec<_> = more.iter().filter(|name| !to.contains(name)).cloned().collect();
+                    to.extend(more.into_iter().take(NAMES_MAX.saturating_sub(to.len())));
+                }
+                continue;
+            }
+        }
+        merged.push((line, outline.clone()));
+    }
+    merged
 }
 
 /// Reads a list; `None` if it is none. What cannot be read of it has the reason in its place.

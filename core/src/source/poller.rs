@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use super::fetch::Failure;
-use super::run::{Asked, Reader, ask};
+use super::run::{Asked, Reader, ask_record};
 use super::sql::{self, Record};
 use super::{FAILING_MS, websub};
 use crate::base::clock::{Clock, Timestamp};
@@ -222,7 +222,7 @@ impl Worker {
         let (http, now) = (reader.http()?, reader.clock.now());
         tracing::debug!(source = source.as_i64(), host, "a source is fetched");
         self.begin(source, host, move || {
-            let asked = ask(&http, &record.url, &record.known, now);
+            let asked = ask_record(&http, &record, now);
             Outcome::Fetched(Box::new((record, asked)))
         })
     }

@@ -18,6 +18,7 @@ use super::{FAILING_MS, Fetched, MINUTE_MS, arrive};
 use crate::base::clock::{Clock, DAY_MS, Timestamp};
 use crate::base::config::Config;
 use crate::base::text;
+use crate::post::origin::public;
 use crate::record::error::{Error, Result};
 use crate::record::id::SourceKey;
 use crate::record::outgoing;
@@ -30,6 +31,8 @@ const MOVED_MS: i64 = 3 * DAY_MS;
 pub(super) const TITLE_MAX: usize = 300;
 /// The maximum length of the address of its page in bytes.
 const HOME_MAX: usize = 2_000;
+/// The time for which a server must have said that a feed is gone before the source ends. Maintenance pages say so, too.
+const GONE_MS: i64 = 3 * DAY_MS;
 /// The error of a source that has ended.
 pub(super) const GONE: &str = "status 410: it has ended";
 
@@ -84,13 +87,18 @@ impl Reader {
         Ok(Arc::clone(self.http.get_or_init(|| http)))
     }
 
-    /// Fetches a source, and returns what it has brought, or why the fetch failed.
+    /// Fetches a source, and returns what it has brought, or why the fetch failed. `may` is asked again before anything is written.
     ///
     /// # Errors
-    /// `Not found` if it was removed or has another address meanwhile; an error of the store.
-    pub(super) fn fetch(&self, source: SourceKey) -> Result<Fetched> {
+    /// `Not found` if it was removed or has another address meanwhile; those of `may`; an error of the store.
+    pub(super) fn fetch(
+        &self,
+        source: SourceKey,
+        may: impl FnOnce(&mut dyn Tx) -> Result<()> + Send,
+    ) -> Result<Fetched> {
         let record = self.record(source)?;
-        let asked = ask(self.http()?.as_ref(), &record.url, &record.known, self.clock.now());
+        let asked = ask_record(self.http()?.as_ref(), &record, self.clock.now());
+        self.store.read(may)?;
         self.take_in(&record, asked)
     }
 
@@ -114,7 +122,9 @@ impl Reader {
                 let wishes = Wishes { fresh: ttl, skip_hours: std::mem::take(&mut feed.skip_hours) };
                 let title = text::visible_line(&feed.title, TITLE_MAX);
                 let hub = offer(&mut feed, &about);
-                let home = feed.link.take().map(String::from).filter(|home| home.len() <= HOME_MAX);
+                // Its host is that of the source, too.
+                feed.self_address = Some(about.address.clone());
+                let home = feed.link.clone().map(String::from).filter(|home| home.len() <= HOME_MAX);
                 let mut seen = Seen::default();
                 let fetched = arrive::write(&self.store, &self.clock, record, feed, &mut seen)?;
                 self.counters.posts.fetch_add(fetched.inserted, Ordering::Relaxed);
@@ -126,8 +136,14 @@ impl Reader {
                 self.succeeded(record, &about, &Fetched::default(), None)?;
                 Ok(Fetched { skipped: record.seen.len(), ..Fetched::default() })
             }
-            Ok(Asked::Gone) => self.ended(record),
-            Err(failure) => self.failed(record, &failure),
+            Ok(Asked::Gone) => {
+                let since = record.gone_since.unwrap_or(self.clock.now());
+                if self.clock.now() - since >= GONE_MS {
+                    return self.ended(record);
+                }
+                self.failed(record, &Failure::new("status 410: it says that it has ended"), Some(since))
+            }
+            Err(failure) => self.failed(record, &failure, None),
         }
     }
 
@@ -164,7 +180,7 @@ impl Reader {
         Ok(())
     }
 
-    fn failed(&self, record: &Record, failure: &Failure) -> Result<Fetched> {
+    fn failed(&self, record: &Record, failure: &Failure, gone_since: Option<Timestamp>) -> Result<Fetched> {
         #[derive(Serialize)]
         struct Data<'a> {
             #[serde(rename = "_id")]
@@ -187,8 +203,9 @@ impl Reader {
         let reason = failure.reason.clone();
         self.write(record, move |tx, record| {
             let Record { key, id, name, url, .. } = record;
-            sql::failed(tx, *key, &reason, now, next)?;
+            sql::failed(tx, *key, &reason, gone_since, now, next)?;
             if must_tell {
+                let url = &public(url);
                 let data = Data { id, name, url, error: &reason, failing_since: since };
                 let body = outbox::body(Event::SourceFailing.name(), now, &data)?;
                 // Each time that it begins to fail is another event.
@@ -256,6 +273,18 @@ pub(super) fn ask(http: &Http, url: &str, known: &Validators, now: Timestamp) ->
     Ok(Asked::Feed { feed, known: validators, about })
 }
 
+/// Asks the server of a source as [`ask`] does, in case of a failure also at its address by http, if it may have one.
+///
+/// # Errors
+/// Those of [`ask`].
+pub(super) fn ask_record(http: &Http, record: &Record, now: Timestamp) -> Result<Asked, Failure> {
+    let asked = ask(http, &record.url, &record.known, now);
+    match &record.plain {
+        Some(plain) if asked.is_err() => ask(http, plain, &record.known, now).or(asked),
+        _ => asked,
+    }
+}
+
 /// Reads a feed from an address.
 ///
 /// # Errors
@@ -283,6 +312,9 @@ fn offer(feed: &mut Feed, about: &About) -> Option<Offer> {
 
 /// Returns the address to which a feed has moved, and since when; and its new address, if it has been there for long enough.
 fn moved(record: &Record, about: &About, now: Timestamp) -> (Option<(String, Timestamp)>, Option<String>) {
+    if let Some(plain) = record.plain.as_ref().filter(|_| about.address.scheme() == "http") {
+        return (None, Some(plain.clone()));
+    }
     if !about.has_moved {
         return (None, None);
     }

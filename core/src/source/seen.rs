@@ -45,6 +45,11 @@ impl Seen {
         self.0.remove(&address);
     }
 
+    /// Returns the same entries, all of which count as changed.
+    pub(super) fn outdated(self) -> Self {
+        Self(self.0.into_keys().map(|address| (address, 0)).collect())
+    }
+
     /// Adds the entries of `other`, whose contents are newer.
     pub(super) fn extend(&mut self, other: &Self) {
         self.0.extend(&other.0);

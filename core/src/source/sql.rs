@@ -6,11 +6,18 @@ use super::seen::Seen;
 use super::websub::{self, Offer};
 use super::{Source, SourceState};
 use crate::account::Admin;
-use crate::base::clock::Timestamp;
+use crate::base::clock::{DAY_MS, Timestamp};
 use crate::post::origin::shown_name;
 use crate::profile::history::json_list;
 use crate::record::id::SourceKey;
 use crate::store::{Row, StoreError, Tx};
+
+/// The maximum number of posts that a source brings in a day.
+pub(super) const DAY_POSTS: i64 = 300;
+/// The maximum number of posts that a new source brings until its first fetch is over.
+pub(super) const FIRST_POSTS: i64 = 100;
+/// The number of entries of a source that stay removed.
+const REMOVED_MAX: i64 = 10_000;
 
 /// The columns of a [`Source`].
 const COLUMNS: &str =
@@ -22,6 +29,8 @@ const COLUMNS: &str =
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) url: String,
+    /// The address by http that counts if this one cannot be read at first.
+    pub(super) plain: Option<String>,
     pub(super) name: String,
     pub(super) topic: Vec<String>,
     pub(super) tag: Vec<String>,
@@ -46,6 +55,9 @@ pub(super) struct Record {
     pub(super) is_told: bool,
     pub(super) known: Validators,
     pub(super) moved: Option<(String, Timestamp)>,
+    /// The address by http that counts if that of the source cannot be read.
+    pub(super) plain: Option<String>,
+    pub(super) gone_since: Option<Timestamp>,
     pub(super) wishes: Wishes,
     pub(super) seen: Seen,
     /// The end of the subscription at a hub.
@@ -140,6 +152,7 @@ pub(super) fn settings(tx: &mut dyn Tx, key: SourceKey) -> Result<Settings, Stor
     let mut row = tx.one("SELECT url, name, topic, tag, every FROM source WHERE key = $1", &[key.into()])?;
     Ok(Settings {
         url: row.take(0)?,
+        plain: None,
         name: row.take(1)?,
         topic: list(&row.take::<String>(2)?)?,
         tag: list(&row.take::<String>(3)?)?,
@@ -159,10 +172,10 @@ pub(super) fn insert(
     now: Timestamp,
     next: Timestamp,
 ) -> Result<(), StoreError> {
-    let Settings { url, name, topic, tag, every } = settings;
+    let Settings { url, plain, name, topic, tag, every } = settings;
     let sql = "INSERT INTO source (id, url, name, title, topic, tag, every, state, date, posts, wait, next_fetch, failures,
-                                   told, seen, skip_hours)
-               VALUES ($1, $2, $3, '', $4, $5, $6, 0, $7, 0, $8, $9, 0, 0, '', '')";
+                                   told, seen, skip_hours, moved_to)
+               VALUES ($1, $2, $3, '', $4, $5, $6, 0, $7, 0, $8, $9, 0, 0, '', '', $10)";
     let (topic, tag) = (json_list(topic), json_list(tag));
     let wait = every.unwrap_or(super::schedule::FIRST_MS);
     let args = [
@@ -175,12 +188,14 @@ pub(super) fn insert(
         now.into(),
         wait.into(),
         next.into(),
+        plain.as_ref().into(),
     ];
     tx.run(sql, &args).map(drop)
 }
 
 /// Changes the settings of a source. With another address it is as new, and everything that is known of the old one is
-/// forgotten. With another address or another time between fetches it is fetched at `next`.
+/// forgotten. With another address or another time between fetches it is fetched at `next`. If it `adopts` posts, its next fetch
+/// looks at all entries again.
 ///
 /// # Errors
 /// `Duplicate` if another source has the address.
@@ -191,8 +206,9 @@ pub(super) fn update(
     old: &Settings,
     settings: &Settings,
     next: Timestamp,
+    adopts: bool,
 ) -> Result<(), StoreError> {
-    let Settings { url, name, topic, tag, every } = settings;
+    let Settings { url, plain, name, topic, tag, every } = settings;
     let (topic, tag) = (json_list(topic), json_list(tag));
     let sql =
         "UPDATE source SET url = $2, name = $3, topic = $4, tag = $5, every = $6, wait = coalesce($6, wait)
@@ -202,13 +218,18 @@ pub(super) fn update(
     let moves = old.url != *url;
     if moves {
         let sql =
-            "UPDATE source SET etag = NULL, modified = NULL, moved_to = NULL, moved_since = NULL, ttl = NULL,
+            "UPDATE source SET etag = NULL, modified = NULL, moved_to = $2, moved_since = NULL, gone_since = NULL, ttl = NULL,
                        skip_hours = '', failures = 0, failing_since = NULL, error = NULL, told = 0,
                        state = CASE WHEN state = 2 THEN 0 ELSE state END WHERE key = $1";
-        tx.run(sql, &[key.into()])?;
+        tx.run(sql, &[key.into(), plain.as_ref().into()])?;
         websub::sql::set_offer(tx, key, None, next)?;
     }
-    if moves || old.every != *every {
+    if adopts {
+        let seen = websub::sql::seen(tx, key)?.outdated();
+        websub::sql::set_seen(tx, key, &seen)?;
+        tx.run("UPDATE source SET etag = NULL, modified = NULL WHERE key = $1", &[key.into()])?;
+    }
+    if moves || adopts || old.every != *every {
         let sql = "UPDATE source SET next_fetch = $2 WHERE key = $1 AND state = 0";
         tx.run(sql, &[key.into(), next.into()])?;
     }
@@ -228,8 +249,8 @@ pub(super) fn set_next(
 ) -> Result<(), StoreError> {
     let state = i64::from(next.is_none());
     // What failed before the pause says nothing about the time after it.
-    let sql = "UPDATE source SET state = $2, next_fetch = $3, failures = 0, failing_since = NULL, told = 0, error = NULL
-               WHERE key = $1";
+    let sql = "UPDATE source SET state = $2, next_fetch = $3, failures = 0, failing_since = NULL, told = 0, error = NULL,
+                   gone_since = NULL WHERE key = $1";
     tx.run(sql, &[key.into(), state.into(), next.into()]).map(drop)
 }
 
@@ -269,10 +290,12 @@ pub(crate) fn failing(tx: &mut dyn Tx, since: Timestamp) -> Result<Vec<String>, 
 /// Returns what a fetch of a source needs to know; `None` if it was removed.
 pub(super) fn record(tx: &mut dyn Tx, key: SourceKey) -> Result<Option<Record>, StoreError> {
     let sql = "SELECT id, name, title, url, topic, tag, every, wait, failures, failing_since, told, etag, modified, moved_to,
-                      moved_since, seen, ttl, skip_hours, (SELECT subscribed_until FROM source_hub WHERE source = key)
+                      moved_since, seen, ttl, skip_hours, (SELECT subscribed_until FROM source_hub WHERE source = key), gone_since
                FROM source WHERE key = $1";
     let Some(mut row) = tx.row(sql, &[key.into()])? else { return Ok(None) };
     let (name, title, url): (String, String, String) = (row.take(1)?, row.take(2)?, row.take(3)?);
+    let (moved, since): (Option<String>, Option<Timestamp>) = (row.take(13)?, row.take(14)?);
+    let (moved, plain) = since.map_or((None, moved.clone()), |since| (moved.map(|to| (to, since)), None));
     Ok(Some(Record {
         key,
         id: row.take(0)?,
@@ -286,11 +309,28 @@ pub(super) fn record(tx: &mut dyn Tx, key: SourceKey) -> Result<Option<Record>, 
         failing_since: row.take(9)?,
         is_told: row.take(10)?,
         known: Validators { etag: row.take(11)?, modified: row.take(12)? },
-        moved: row.take::<Option<String>>(13)?.zip(row.take(14)?),
+        moved,
+        plain,
+        gone_since: row.take(19)?,
         seen: Seen::unpack(&row.take::<String>(15)?),
         wishes: Wishes { fresh: row.take(16)?, skip_hours: hours(&row.take::<String>(17)?) },
         subscribed_until: row.take(18)?,
     }))
+}
+
+/// Returns how many posts a source may bring now.
+pub(super) fn room(tx: &mut dyn Tx, key: SourceKey, now: Timestamp) -> Result<usize, StoreError> {
+    let sql =
+        "SELECT CASE news_day WHEN $2 THEN day_posts ELSE 0 END, last_success FROM source WHERE key = $1";
+    let Some(mut row) = tx.row(sql, &[key.into(), day(now).into()])? else { return Ok(0) };
+    let (brought, success): (i64, Option<Timestamp>) = (row.take(0)?, row.take(1)?);
+    let most = if success.is_none() { FIRST_POSTS } else { DAY_POSTS };
+    Ok(usize::try_from(most - brought).unwrap_or_default())
+}
+
+/// Returns the number of a day in UTC.
+fn day(at: Timestamp) -> i64 {
+    at.as_millis().div_euclid(DAY_MS)
 }
 
 /// Counts new posts of a source.
@@ -301,8 +341,9 @@ pub(super) fn add_posts(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let inserted = i64::try_from(inserted).unwrap_or(i64::MAX);
-    let sql = "UPDATE source SET posts = posts + $2, last_news = $3 WHERE key = $1";
-    tx.run(sql, &[key.into(), inserted.into(), now.into()]).map(drop)
+    let sql = "UPDATE source SET posts = posts + $2, last_news = $3, news_day = $4,
+                   day_posts = $2 + CASE news_day WHEN $4 THEN day_posts ELSE 0 END WHERE key = $1";
+    tx.run(sql, &[key.into(), inserted.into(), now.into(), day(now).into()]).map(drop)
 }
 
 /// Records that a fetch succeeded.
@@ -310,7 +351,7 @@ pub(super) fn succeeded(tx: &mut dyn Tx, key: SourceKey, success: &Success) -> R
     let Success { now, wait, next, has_posts, moved, url } = success;
     let sql = "UPDATE source SET last_fetch = $2, last_success = $2, wait = $3,
                    next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END, last_news = COALESCE($7, last_news),
-                   moved_to = $5, moved_since = $6, failures = 0, failing_since = NULL, error = NULL, told = 0
+                   moved_to = $5, moved_since = $6, failures = 0, failing_since = NULL, gone_since = NULL, error = NULL, told = 0
                WHERE key = $1";
     let (to, since) = (moved.as_ref().map(|(to, _)| to), moved.as_ref().map(|(_, since)| *since));
     let news = has_posts.then_some(*now);
@@ -349,6 +390,9 @@ pub(super) fn set_content(
         (&hours).into(),
     ];
     tx.run(sql, &args)?;
+    let sql = "DELETE FROM source_removed WHERE source = $1 AND key <=
+                   (SELECT key FROM source_removed WHERE source = $1 ORDER BY key DESC LIMIT 1 OFFSET $2)";
+    tx.run(sql, &[key.into(), REMOVED_MAX.into()])?;
     websub::sql::set_offer(tx, key, hub.as_ref(), now)
 }
 
@@ -357,12 +401,13 @@ pub(super) fn failed(
     tx: &mut dyn Tx,
     key: SourceKey,
     error: &str,
+    gone_since: Option<Timestamp>,
     now: Timestamp,
     next: Timestamp,
 ) -> Result<(), StoreError> {
     let sql = "UPDATE source SET last_fetch = $2, failures = failures + 1, failing_since = coalesce(failing_since, $2),
-                   error = $3, next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END WHERE key = $1";
-    tx.run(sql, &[key.into(), now.into(), error.into(), next.into()]).map(drop)
+                   error = $3, next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END, gone_since = $5 WHERE key = $1";
+    tx.run(sql, &[key.into(), now.into(), error.into(), next.into(), gone_since.into()]).map(drop)
 }
 
 /// Records that webhooks were told that a source fails.

@@ -18,6 +18,7 @@ use crate::webhook::{self, ListDeliveries};
 
 mod answers;
 mod fetches;
+mod identity;
 mod site;
 mod websub;
 
@@ -47,7 +48,15 @@ fn get(tidings: &Tidings, source: &str) -> Source {
 
 /// Returns a change of nothing.
 fn unchanged(source: &str) -> Update {
-    Update { source_obi: source.into(), url: None, name: None, topic: None, tag: None, every: None }
+    Update {
+        source_obi: source.into(),
+        url: None,
+        name: None,
+        topic: None,
+        tag: None,
+        every: None,
+        adopt: None,
+    }
 }
 
 /// Returns the titles of all posts in order of their addresses.
@@ -130,26 +139,41 @@ fn an_article_of_two_sources_is_one_post() {
     assert_eq!(counts(&fetch(&service, &one)), [1, 0, 0]);
     assert_eq!(counts(&fetch(&service, &two)), [1, 0, 1]);
     assert_eq!(titles(&service), ["Article", "Another"], "the first source keeps its post");
-    service.call(&Caller::Operator, Remove { source_obi: one }).unwrap();
+    service.call(&Caller::Operator, Remove { source_obi: one, ..Remove::default() }).unwrap();
     assert_eq!(titles(&service), ["Article", "Another"], "the posts of a removed source stay");
 }
 
 #[test]
-fn a_post_that_was_imported_before_belongs_to_the_source_that_has_it() {
+fn a_source_changes_only_posts_of_its_own_until_it_adopts_them() {
     let service = reading();
     let site = Site::start();
-    let draft = post::Draft {
-        title: Some("By hand".into()),
-        url: Some("https://a.example/1".into()),
-        ..post::Draft::default()
+    let insert = |url: String| {
+        let draft = post::Draft { title: Some("By hand".into()), url: Some(url), ..post::Draft::default() };
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
     };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap();
-    site.gives("/feed", &atom("Campus", &[entry(1, "One")]));
+    insert(site.url("/1"));
+    insert("https://a.example/2".into());
+    let feed = |title: &str| {
+        let entries = [entry(1, title).replace("https://a.example/1", &site.url("/1")), entry(2, title)];
+        site.gives("/feed", &atom("Campus", &entries));
+    };
+    feed("One");
     let source = add(&service, &site.url("/feed"));
-    assert_eq!(counts(&fetch(&service, &source)), [0, 1, 0]);
-    site.gives("/feed", &atom("Campus", &[entry(1, "First")]));
-    assert_eq!(counts(&fetch(&service, &source)), [0, 1, 0]);
-    assert_eq!(titles(&service), ["First"]);
+    let first = fetch(&service, &source);
+    assert_eq!(counts(&first), [0, 0, 2]);
+    assert!(first.warnings[0].ends_with("posts that are not of this source: 2"), "{:?}", first.warnings);
+    feed("First");
+    assert_eq!(counts(&fetch(&service, &source)), [0, 0, 2]);
+    assert_eq!(titles(&service), ["By hand", "By hand"]);
+
+    let adopt = Update { adopt: Some(1), ..unchanged(&source) };
+    let refused = service.call(&service.key(Scope::Sources), adopt.clone());
+    assert!(matches!(refused, Err(Error::MissingScope(Scope::Posts))), "{refused:?}");
+    service.call(&Caller::Operator, adopt).unwrap();
+    assert_eq!(counts(&fetch(&service, &source)), [0, 1, 1], "the other address is on another host");
+    assert_eq!(titles(&service), ["First", "By hand"]);
+    service.call(&Caller::Operator, Remove { source_obi: source, with_posts: Some(1) }).unwrap();
+    assert_eq!(titles(&service), ["By hand"]);
 }
 
 #[test]
@@ -219,8 +243,76 @@ fn lists_are_exported_and_imported() {
     assert!(exported.contains(outline), "{exported}");
     let again = import(&exported).unwrap();
     assert_eq!((again.inserted, again.skipped, again.errors), (0, 1, vec![]));
-    service.call(&Caller::Operator, Remove { source_obi: "https://a.example/f?a=1&b=2".into() }).unwrap();
+    service
+        .call(
+            &Caller::Operator,
+            Remove { source_obi: "https://a.example/f?a=1&b=2".into(), ..Remove::default() },
+        )
+        .unwrap();
     assert_eq!(import(&exported).unwrap().inserted, 1);
     assert_eq!(service.call(&Caller::Operator, Export {}).unwrap().opml, exported);
     assert!(import("no list").is_err() && import(&"x".repeat(OPML_MAX + 1)).is_err());
+}
+
+#[test]
+fn addresses_of_feed_readers_are_those_of_the_web() {
+    let service = reading();
+    let site = Site::start();
+    site.gives("/feed", &atom("A", &[entry(1, "One")]));
+    let host = site.url("/feed").replace("http:", "");
+    let source = add(&service, &format!("feed:{host}"));
+    assert_eq!(get(&service, &source).url, format!("https:{host}"));
+    assert_eq!(counts(&fetch(&service, &source)), [1, 0, 0], "by http, because https fails");
+    assert_eq!(get(&service, &source).url, format!("http:{host}"));
+    let opml = "<opml><body><outline xmlUrl='Feed:https://b.example/f'/><outline xmlUrl='feed://c.example/f'/></body></opml>";
+    service.call(&Caller::Operator, Import { opml: opml.into() }).unwrap();
+    for url in ["https://b.example/f", "https://c.example/f"] {
+        assert_eq!(get(&service, url).url, url);
+    }
+    assert_eq!(get(&service, "feed:https://b.example/f").url, "https://b.example/f");
+}
+
+#[test]
+fn a_feed_in_two_folders_gets_both_topics() {
+    let service = service();
+    let feed = "<outline text='A' xmlUrl='https://a.example/f'/>";
+    let opml = format!(
+        "<opml><body><outline text='x'>{feed}</outline><outline text='y'>{feed}</outline></body></opml>"
+    );
+    let imported = service.call(&Caller::Operator, Import { opml }).unwrap();
+    assert_eq!((imported.inserted, imported.skipped, imported.errors), (1, 1, vec![]));
+    assert_eq!(get(&service, "https://a.example/f").topic, ["x", "y"]);
+}
+
+#[test]
+fn an_exported_list_has_only_characters_of_xml() {
+    let service = service();
+    add(&service, "https://a.example/f");
+    let sql = "UPDATE source SET title = $1";
+    service
+        .store()
+        .write(crate::store::Isolation::Alone, move |tx| tx.run(sql, &["A\u{1}\u{fffe}\u{ffff}B".into()]))
+        .unwrap();
+    let exported = service.call(&Caller::Operator, Export {}).unwrap().opml;
+    assert!(exported.contains("text=\"AB\""), "{exported}");
+}
+
+#[test]
+fn readers_do_not_see_the_query_of_a_feed() {
+    let service = reading();
+    let site = Site::start();
+    let url = site.url("/feed?token=secret");
+    let shown = |home: &str| {
+        site.gives(
+            "/feed?token=secret",
+            &atom(&format!("A</title><link href='{home}'/><title>"), &[entry(1, home)]),
+        );
+        let source = add(&service, &url);
+        let id = fetch(&service, &source).posts.pop().unwrap().id;
+        let post = service.call(&Caller::Guest, post::Get { post_obi: id }).unwrap().post;
+        service.call(&Caller::Operator, Remove { source_obi: source, with_posts: Some(1) }).unwrap();
+        post.source.unwrap().url
+    };
+    assert_eq!(shown(&url), site.url("/feed"));
+    assert_eq!(shown("https://a.example/?lang=ko"), "https://a.example/?lang=ko");
 }

@@ -39,6 +39,10 @@ const NICE: i32 = 5;
 pub(crate) const IMPORTS: usize = 8;
 /// The maximum number of imports of one administrator or API key at the same time.
 pub(crate) const IMPORTS_OF_ONE: usize = 2;
+/// The maximum number of concurrent requests to servers that callers name, each of which takes up to half a minute, and of those of
+/// one caller.
+pub(crate) const REMOTE: usize = 8;
+pub(crate) const REMOTE_OF_ONE: usize = 2;
 
 /// The queue of one kind of work, and the threads that run it.
 #[derive(Clone)]
@@ -82,6 +86,8 @@ pub(crate) struct Lanes {
     pub(crate) university: Lane,
     /// Imports.
     pub(crate) import: Lane,
+    /// Requests to servers that callers name.
+    pub(crate) remote: Lane,
 }
 
 impl Lanes {
@@ -118,12 +124,13 @@ impl Lanes {
             change_pw: Lane::Fair(passwords, Kind::ChangePw),
             university: Lane::fair(university, UNIVERSITY_QUEUE, || {}),
             import: Lane::waiting(IMPORTS, 0),
+            remote: Lane::waiting(REMOTE, 0),
         }
     }
 
     /// Returns the number of waiting jobs in each lane, with the lane's label in `/metrics`.
-    pub(crate) fn waiting(&self) -> [(&'static str, usize); 7] {
-        let Self { read, store, query, codec, sign_in, university, import, .. } = self;
+    pub(crate) fn waiting(&self) -> [(&'static str, usize); 8] {
+        let Self { read, store, query, codec, sign_in, university, import, remote, .. } = self;
         let lanes = [
             ("read", read),
             ("store", store),
@@ -132,6 +139,7 @@ impl Lanes {
             ("password", sign_in),
             ("university", university),
             ("import", import),
+            ("remote", remote),
         ];
         lanes.map(|(name, lane)| (name, lane.depth()))
     }
@@ -147,6 +155,7 @@ impl Lanes {
             Work::Password => &self.change_pw,
             Work::University => &self.university,
             Work::Long => &self.import,
+            Work::Remote => &self.remote,
         }
     }
 }

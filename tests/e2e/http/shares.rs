@@ -1,10 +1,11 @@
 //! Capacity that callers share: one caller takes only a part of it, and loses it with the right, or if it is too slow.
 
-use std::io::{BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use serde_json::json;
+use tidings_tests::site::{Site, feed};
 use tidings_tests::{Caller, Server, read_answer};
 
 /// Posts of more bytes than the sockets of a connection hold.
@@ -82,6 +83,41 @@ fn slow_imports_of_a_key_leave_places_and_end_when_it_is_revoked() {
     let _ = admin.get(&format!("/remove_key/{}", keys.text("/keys/0/_id"))).succeeded();
     let refused = read_answer(&mut BufReader::new(one)).unwrap();
     assert_eq!(refused.outcome(), "401 bad token");
+}
+
+#[test]
+fn slow_fetches_of_a_key_leave_places_and_bring_nothing_after_it_is_revoked() {
+    let server = Server::with(|serve| {
+        serve.arg("--source-private");
+    });
+    let admin = server.admin();
+    let key = admin.post("/add_key", json!({ "name": "reader", "scopes": ["sources"] })).succeeded();
+    let key = server.anyone().with_token("reader", key.text("/key"));
+    let slow = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/feed", slow.local_addr().unwrap());
+    let id = admin.post("/add_source", json!({ "url": url })).succeeded().text("/_id");
+    let _ = admin.get(&format!("/pause_source/{id}")).succeeded();
+    let fetch = || send(&server, &key, &format!("GET /fetch_source/{id}"), "");
+    let (one, _two) = (fetch(), fetch());
+    let requests = [(); 2].map(|()| slow.accept().unwrap().0);
+    let discover = json!({ "url": url });
+    assert_eq!(key.post("/discover_sources", discover).outcome(), "429 too many requests");
+    let (site, line) = (Site::start(), json!({ "title": "A", "url": "https://a.example" }).to_string());
+    let discover = json!({ "url": site.url("/") });
+    assert_eq!(admin.post("/discover_sources", discover).outcome(), "200 success");
+    let import = admin.request("POST", "/import_posts").body("application/x-ndjson", line).send();
+    assert_eq!(import.outcome(), "200 success");
+    let _ = server.cli(["key", "revoke", "reader"]).succeeded();
+    for mut request in requests {
+        let mut lines = BufReader::new(request.try_clone().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().is_empty()));
+        let feed = feed("Campus", &["One"]);
+        write!(request, "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{feed}").unwrap();
+    }
+    let refused = read_answer(&mut BufReader::new(one)).unwrap();
+    assert_eq!(refused.outcome(), "401 bad token");
+    let source = admin.get(&format!("/get_source/{id}")).succeeded();
+    assert_eq!(source.body["source"]["posts"], 0);
 }
 
 #[test]

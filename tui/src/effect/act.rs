@@ -243,7 +243,9 @@ impl Act {
                     service.call(source::Resume { source_obi })?;
                 }
             }
-            Self::RemoveSource { id, .. } => service.call(source::Remove { source_obi: id.clone() })?,
+            Self::RemoveSource { id, .. } => {
+                service.call(source::Remove { source_obi: id.clone(), with_posts: None })?;
+            }
             Self::Blacklist { id, on: true } => {
                 service.call(admin::PushBlacklist { user_id: id.clone() }).map(drop)?;
             }
@@ -280,6 +282,7 @@ fn save_source(service: &Service, target: Option<String>, fields: source::Add) -
     let Some(id) = target else { return Ok(Some(service.call(fields)?.id.to_string())) };
     let source::Add { url, name, topic, tag, every } = fields;
     let url = Some(url);
-    service.call(source::Update { source_obi: id.clone(), url, name, topic, tag, every })?;
+    let source_obi = id.clone();
+    service.call(source::Update { source_obi, url, name, topic, tag, every, adopt: None })?;
     Ok(Some(id))
 }

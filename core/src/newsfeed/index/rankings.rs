@@ -86,7 +86,7 @@ impl FeedIndex {
         let [a, b] = [one, other].map(|at| at as usize);
         sketches[a].may_match(&sketches[b])
             && story::are_close(dates[a], dates[b])
-            && story::tell_the_same(&self.items[a].about.features, &self.items[b].about.features)
+            && self.items[a].about.tells_the_same(&self.items[b].about)
     }
 
     /// Returns the positions of the other posts that tell the same story as the one at a position, newest first.

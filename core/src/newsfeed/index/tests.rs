@@ -205,9 +205,10 @@ proptest! {
     }
 }
 
-/// Creates a post whose only keywords are these.
+/// Creates a post of a site of its own whose only keywords are these.
 fn told(key: i64, hours: i64, keyword: &str) -> FeedRow {
-    FeedRow { keyword: keyword.into(), ..row(key, NOW - hours * 3_600_000, "news") }
+    let (keyword, host) = (keyword.into(), format!("site-{key}.example"));
+    FeedRow { host, keyword, ..row(key, NOW - hours * 3_600_000, "news") }
 }
 
 const LIBRARY: &str = "library reading room opens observatory monday students";
@@ -229,6 +230,31 @@ fn the_posts_of_a_story_are_found_within_its_days() {
     };
     assert_eq!((of(1), of(2), of(3)), (vec![2, 5], vec![1, 5, 4], vec![]));
     assert_eq!((of(4), of(5), of(6)), (vec![2, 5], vec![1, 2, 4], vec![]));
+}
+
+#[test]
+fn posts_of_one_site_tell_a_story_only_if_they_are_equal() {
+    let of_site = |key, host: &str, title: &str, words: &str| FeedRow {
+        host: host.into(),
+        title: title.into(),
+        ..told(key, 0, words)
+    };
+    let other_words = "observatory library reading room students monday desks";
+    let rows = vec![
+        of_site(1, "a.example", "Menu of Monday", LIBRARY),
+        of_site(2, "www.a.example", "Menu of Tuesday", LIBRARY),
+        of_site(3, "a.example", "Menu of Monday", other_words),
+        of_site(4, "www.a.example", "Menu of Monday", LIBRARY),
+        of_site(5, "b.example", "A menu", LIBRARY),
+    ];
+    let index = index(None, rows, &[]);
+    let of = |key: i64| -> Vec<i64> {
+        let at = index.position(PostKey::new(key)).unwrap();
+        let mut keys: Vec<i64> = index.same_story(at).map(|at| index.key(at).as_i64()).collect();
+        keys.sort_unstable();
+        keys
+    };
+    assert_eq!([of(1), of(2), of(5)], [vec![4, 5], vec![5], vec![1, 2, 3, 4]]);
 }
 
 #[test]

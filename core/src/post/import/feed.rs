@@ -11,8 +11,8 @@ use super::line::{Fields, Line, Names};
 use crate::base::clock::Timestamp;
 use crate::base::config::Bounds;
 use crate::base::text;
-use crate::import::{ERRORS_MAX, Item};
-use crate::post::draft::{Draft, NAME, NAMES_MAX, POST, TITLE};
+use crate::import::{ERRORS_MAX, Item, shorten};
+use crate::post::draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
 use crate::record::error::{Code, Error, Problem, Result};
 
 /// The maximum size of a feed in bytes.
@@ -53,15 +53,11 @@ pub(super) fn read(
     let mut warnings = feed.warnings;
     let entries = distinct(feed.entries, &mut warnings);
     for (number, entry) in &entries {
-        let Ok(Entry { date, date_fault, .. }) = entry else { continue };
-        let fault = match date_fault {
-            Some(fault) => fault,
-            None if is_to_come(*date, now) => "its date is yet to come",
-            None => continue,
-        };
-        warnings.push(format!("entry {number}: {fault}: a new post gets the time of the import"));
+        if let Some(fault) = entry.as_ref().ok().and_then(|entry| date_fault(entry, now)) {
+            warnings.push(format!("entry {number}: {fault}: a new post gets the time of the import"));
+        }
     }
-    shorten(&mut warnings);
+    shorten(&mut warnings, ERRORS_MAX);
     let items = entries.into_iter().map(move |(number, entry)| {
         let bytes = entry.as_ref().map_or(0, |entry| entry.text.len());
         let line = match entry {
@@ -103,13 +99,10 @@ fn distinct(entries: Vec<Result<Entry, EntryFault>>, warnings: &mut Vec<String>)
     kept
 }
 
-/// Keeps as many warnings as a report lists lines.
-fn shorten(warnings: &mut Vec<String>) {
-    let more = warnings.len().saturating_sub(ERRORS_MAX);
-    if more > 0 {
-        warnings.truncate(ERRORS_MAX);
-        warnings.push(format!("{more} more warnings"));
-    }
+/// Returns why an entry with a date does not get it.
+pub(crate) fn date_fault(entry: &Entry, now: Timestamp) -> Option<&str> {
+    let to_come = is_to_come(entry.date, now).then_some("its date is yet to come");
+    entry.date_fault.as_deref().or(to_come)
 }
 
 fn is_to_come(date: Option<i64>, now: Timestamp) -> bool {

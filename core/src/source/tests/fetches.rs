@@ -113,7 +113,30 @@ fn a_feed_that_has_moved_for_days_has_a_new_address() {
         assert_eq!(address(), site.url(expected), "{status}");
         service.clock().advance(days * DAY_MS);
     }
-    site.answers("/new", 410, "", b"");
+}
+
+#[test]
+fn a_source_ends_after_it_said_so_for_days() {
+    let service = reading();
+    let site = Site::start();
+    site.answers("/feed", 302, "location: /other\r\n", b"");
+    site.answers("/other", 410, "", b"");
+    let source = add(&service, &site.url("/feed"));
+    for _ in 0..2 {
+        assert_eq!(error(&service, &source), "status 410", "another address cannot say that it has ended");
+        service.clock().advance(5 * DAY_MS);
+    }
+    site.answers("/feed", 410, "", b"");
+    assert_eq!(error(&service, &source), "status 410: it says that it has ended");
+    service.clock().advance(2 * DAY_MS);
+    site.answers("/feed", 503, "", b"");
+    assert_eq!(error(&service, &source), "status 503");
+    site.answers("/feed", 301, "location: /other\r\n", b"");
+    for _ in 0..2 {
+        assert_eq!(get(&service, &source).state, SourceState::Active);
+        assert_eq!(error(&service, &source), "status 410: it says that it has ended");
+        service.clock().advance(2 * DAY_MS);
+    }
     assert_eq!(error(&service, &source), "status 410: it has ended");
     let shown = get(&service, &source);
     assert_eq!((shown.state, shown.next_fetch), (SourceState::Ended, None));
@@ -145,7 +168,7 @@ fn what_changes_during_a_fetch_wins() {
 
     let source = add(&service, &site.url("/feed"));
     let (record, asked) = begun(&source);
-    service.call(&Caller::Operator, Remove { source_obi: source }).unwrap();
+    service.call(&Caller::Operator, Remove { source_obi: source, ..Remove::default() }).unwrap();
     add(&service, &site.url("/other"));
     assert!(matches!(reader.take_in(&record, asked), Err(Error::NotFound)));
     assert!(titles(&service).is_empty());

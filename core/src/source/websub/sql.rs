@@ -98,13 +98,13 @@ pub(super) fn set_refused(
 }
 
 /// Returns the entries that a source is known to have.
-pub(super) fn seen(tx: &mut dyn Tx, source: SourceKey) -> Result<Seen, StoreError> {
+pub(in crate::source) fn seen(tx: &mut dyn Tx, source: SourceKey) -> Result<Seen, StoreError> {
     let seen: String = tx.one("SELECT seen FROM source WHERE key = $1", &[source.into()])?.take(0)?;
     Ok(Seen::unpack(&seen))
 }
 
 /// Records the entries that a source is known to have.
-pub(super) fn set_seen(tx: &mut dyn Tx, source: SourceKey, seen: &Seen) -> Result<(), StoreError> {
+pub(in crate::source) fn set_seen(tx: &mut dyn Tx, source: SourceKey, seen: &Seen) -> Result<(), StoreError> {
     let seen = seen.pack();
     tx.run("UPDATE source SET seen = $2 WHERE key = $1", &[source.into(), (&seen).into()]).map(drop)
 }

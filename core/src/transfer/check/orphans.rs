@@ -15,12 +15,13 @@ struct Owned {
     owner_key: &'static str,
 }
 
-const MEMBER_TABLES: [Owned; 8] = [
+const MEMBER_TABLES: [Owned; 9] = [
     Owned::new("label", "name, post", "post", "post", "key"),
     Owned::new("post_stats", "post", "post", "post", "key"),
     Owned::new("post_source", "post", "post", "post", "key"),
     Owned::new("post_source", "post", "source", "source", "key"),
     Owned::new("source_hub", "source", "source", "source", "key"),
+    Owned::new("source_removed", "key", "source", "source", "key"),
     Owned::new("hidden", "member, post", "post", "post", "key"),
     Owned::new("notice_reads", "notice, day", "notice", "notice", "id"),
     Owned::new("webhook_delivery", "key", "webhook", "webhook", "id"),

@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 73] = [
+const TABLES: [(&str, Treatment); 74] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -56,6 +56,7 @@ const TABLES: [(&str, Treatment); 73] = [
     ("source", Treatment::Rows),
     ("source_hub", Treatment::Rows),
     ("post_source", Treatment::Rows),
+    ("source_removed", Treatment::Rows),
     ("label", Treatment::Rows),
     ("category", Treatment::Rows),
     ("removed_post", Treatment::Rows),

@@ -150,7 +150,12 @@ impl Call {
     async fn make_in(self, kind: operation::Work, work: Work) -> Answer {
         let (app, condition) = (self.app().clone(), self.0.context.condition());
         let is_personal = self.0.context.is_personal;
+        let account =
+            (kind == operation::Work::Remote).then(|| self.caller().account(self.tidings())).flatten();
+        let place = account.map(|account| app.remote.take(account, 1)).transpose().map_err(Error::from)?;
         let answer = move |tidings: &_, caller: &_, accepted| {
+            // Returned when the work ends, also if the client is gone by then.
+            let _place = place;
             Ok(match work(tidings, caller)? {
                 Made::Own(json) => {
                     let json = Bytes::from(json);

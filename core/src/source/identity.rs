@@ -1,0 +1,118 @@
+//! What makes an entry of a feed the same entry at the next fetch, and gives it an address of its own.
+//!
+//! The id that the feed gives identifies an entry, so that its address may change, and several entries may link to one page. An entry
+//! without an id is known by its page, or by its title and date if others are on the same page.
+
+use std::collections::{HashMap, HashSet};
+
+use tidings_feeds::{Entry, EntryFault, Feed};
+use url::Url;
+
+use super::seen::hash;
+use super::{address, sql::Record};
+use crate::post::URL_MAX;
+
+/// An entry with what identifies it.
+pub(super) struct Identified {
+    pub(super) entry: Entry,
+    /// The number of the entry in the feed, from 1.
+    pub(super) number: u64,
+    /// A hash of what identifies it.
+    pub(super) key: u64,
+    /// A hash of what identifies an entry that is alone on its page.
+    pub(super) page_key: u64,
+    /// The address that it links to.
+    pub(super) page: String,
+    /// Whether other entries link there, too.
+    pub(super) is_shared: bool,
+    /// Another address, which is its own.
+    pub(super) own: String,
+}
+
+/// Identifies the entries of a feed, and passes those that cannot be used to `refuse`, each with its line.
+pub(super) fn identified(
+    feed: &mut Feed,
+    record: &Record,
+    mut refuse: impl FnMut(u64, String),
+) -> Vec<Identified> {
+    let hosts = Hosts::of(feed, record);
+    let mut entries: Vec<(u64, Entry, String)> = Vec::new();
+    for (number, entry) in (1..).zip(std::mem::take(&mut feed.entries)) {
+        match entry {
+            Err(EntryFault { line, reason }) => refuse(line, reason),
+            Ok(entry) => match entry.url.as_deref().map(address::of_article) {
+                Some(page) => entries.push((number, entry, page)),
+                None => refuse(entry.line, "it has no address".to_owned()),
+            },
+        }
+    }
+    let (mut ids, mut files) = (HashMap::<String, HashSet<String>>::new(), HashMap::<String, usize>::new());
+    for (_, entry, page) in &entries {
+        if let Some(id) = &entry.id {
+            ids.entry(id.clone()).or_default().insert(page.clone());
+        }
+        if let Some(file) = &entry.own_url {
+            *files.entry(file.clone()).or_default() += 1;
+        }
+    }
+    let mut pages: HashMap<String, HashSet<String>> = HashMap::new();
+    let mut names = Vec::with_capacity(entries.len());
+    for (_, entry, page) in &entries {
+        // An id that entries on several pages have identifies none of them.
+        let id = entry.id.as_deref().filter(|id| ids.get(*id).is_some_and(|pages| pages.len() == 1));
+        let text = if entry.title.is_empty() { &entry.text } else { &entry.title };
+        let name = id.map_or_else(|| format!("{text}\0{:?}", entry.date), |id| hosts.stripped(id));
+        pages.entry(page.clone()).or_default().insert(name.clone());
+        names.push((id.is_some(), name));
+    }
+    let identify = |((number, entry, page), (has_id, name)): ((u64, Entry, String), (bool, String))| {
+        let is_shared = pages.get(&page).is_some_and(|names| names.len() > 1);
+        let place = hosts.stripped(&page);
+        let (page_key, own_key) = (hash(&["page", &place]), hash(&["story", &name, &place]));
+        let key = match (has_id, is_shared) {
+            (true, _) => hash(&["id", &name]),
+            (false, true) => own_key,
+            (false, false) => page_key,
+        };
+        let is_own = |file: &&String| files.get(*file) == Some(&1) && !pages.contains_key(*file);
+        let file = entry.own_url.as_ref().filter(is_own).filter(|file| file.len() <= URL_MAX);
+        let of_page = || with_fragment(&page, entry.id.as_deref().filter(|_| has_id), own_key);
+        let own = file.map_or_else(of_page, |file| address::of_article(file));
+        Identified { entry, number, key, page_key, page, is_shared, own }
+    };
+    entries.into_iter().zip(names).map(identify).collect()
+}
+
+/// Returns the address of a page with what tells an entry from the others there.
+fn with_fragment(page: &str, id: Option<&str>, key: u64) -> String {
+    let with = |fragment: &str| match Url::parse(page) {
+        Ok(mut url) => {
+            url.set_fragment(Some(fragment));
+            url.into()
+        }
+        Err(_) => format!("{page}#{fragment}"),
+    };
+    let of_id: Option<String> = id.map(with).filter(|url| url.len() <= URL_MAX);
+    of_id.unwrap_or_else(|| with(&format!("{key:016x}")))
+}
+
+/// The hosts of a source: that of the feed, and those that it names as its own.
+struct Hosts(HashSet<String>);
+
+impl Hosts {
+    fn of(feed: &Feed, record: &Record) -> Self {
+        let source = Url::parse(&record.url).ok();
+        let urls = [source.as_ref(), feed.link.as_ref(), feed.self_address.as_ref()];
+        Self(urls.into_iter().flatten().filter_map(|url| url.host_str().map(str::to_owned)).collect())
+    }
+
+    /// Returns an id without what changes when its site moves: the scheme, and the host of the source itself.
+    fn stripped(&self, id: &str) -> String {
+        let url = Url::parse(id).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let Some(url) = url else { return id.to_owned() };
+        let host = url.host_str().filter(|host| !self.0.contains(*host)).unwrap_or_default();
+        let port =
+            url.port().filter(|_| !host.is_empty()).map_or_else(String::new, |port| format!(":{port}"));
+        format!("//{host}{port}{}", &url[url::Position::BeforePath..])
+    }
+}
