@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::issuer::Claims;
+use super::id_token::Claims;
 use super::{ACCESS_DENIED, Denied, EMAIL, EMAIL_VERIFIED, SERVER_ERROR, SUBJECT};
 use crate::account::verify::{university_id, university_name};
 use crate::base::config::Oidc;
@@ -22,6 +22,8 @@ pub(super) struct Person {
     pub(super) major: String,
     /// The address, if the issuer has verified that it is theirs.
     pub(super) email: Option<Address>,
+    /// Whether the issuer has said all that it was asked.
+    pub(super) is_complete: bool,
 }
 
 impl Person {
@@ -30,7 +32,7 @@ impl Person {
     /// # Errors
     /// When the person may not.
     pub(super) fn new(oidc: &Oidc, claims: &Claims) -> Result<Self, Denied> {
-        let text = |claim: &str| claims.get(claim).and_then(Value::as_str).unwrap_or_default();
+        let text = |name: &str| claim(claims, name).and_then(Value::as_str).unwrap_or_default();
         // Some issuers write it as a text.
         let is_verified =
             matches!(claims.get(EMAIL_VERIFIED), Some(Value::Bool(true))) || text(EMAIL_VERIFIED) == "true";
@@ -45,7 +47,7 @@ impl Person {
                 "only people with a verified address of certain domains sign in here",
             ));
         }
-        if !is_of_groups(&oidc.groups, claims.get(&oidc.groups_claim)) {
+        if !is_of_groups(&oidc.groups, claim(claims, &oidc.groups_claim)) {
             return Err(Denied::new(ACCESS_DENIED, "only people of certain groups sign in here"));
         }
         Ok(Self {
@@ -54,8 +56,15 @@ impl Person {
             name: university_name(text(&oidc.name_claim)),
             major: oidc.major_claim.as_deref().map(|claim| university_name(text(claim))).unwrap_or_default(),
             email,
+            is_complete: true,
         })
     }
+}
+
+/// Returns a claim by its name, which may have dots, or by the path of its name in other claims, such as `realm_access.roles`.
+pub(super) fn claim<'c>(claims: &'c Claims, name: &str) -> Option<&'c Value> {
+    let inner = |(at, _)| claim(claims.get(&name[..at])?.as_object()?, &name[at + 1..]);
+    claims.get(name).or_else(|| name.match_indices('.').find_map(inner))
 }
 
 fn is_of_domains(domains: &[String], email: Option<&Address>) -> bool {
