@@ -15,7 +15,7 @@ use webauthn_rp::{
 use super::{Ceremony, GROUP, end, name_of, settings, sql, wrong};
 use crate::Tidings;
 use crate::account::attempt::{ForClient, begin, failed};
-use crate::account::session::{AccessToken, Identified, sign_in_identified};
+use crate::account::session::{AccessToken, Proof, sign_in_identified};
 use crate::account::{Caller, SignInClient, sealed};
 use crate::base::config::{Config, Passkeys};
 use crate::record::error::{Error, Outcome, Result};
@@ -90,8 +90,8 @@ impl ForClient for SignInPasskey {
             return Err(failed(attempt, wrong()));
         };
         let Used { passkey, challenge, state } = used;
-        let identified = Identified { member: passkey.member, is_both_factors: passkey.gave_code };
-        sign_in_identified(tidings, identified, attempt, self.otp.as_deref(), &client, move |tx| {
+        let proof = if passkey.gave_code { Proof::Both } else { Proof::Code(self.otp.as_deref()) };
+        sign_in_identified(tidings, passkey.member, proof, attempt, &client, move |tx| {
             end(tx, &challenge, now)?;
             if sql::used(tx, &passkey, &state, now)? { Ok(()) } else { Err(wrong()) }
         })
