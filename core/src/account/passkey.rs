@@ -8,7 +8,9 @@
 //!
 //! The ceremonies are those of Web Authentication Level 3, sections 7.1 and 7.2.
 
+use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 use webauthn_rp::bin::Encode as _;
 
@@ -147,6 +149,35 @@ fn settings(tidings: &Tidings) -> Result<(&Passkeys, webauthn_rp::request::RpId)
 /// Returns the refusal of an answer of a browser.
 fn wrong() -> Error {
     Outcome::IncorrectCode.because(WRONG)
+}
+
+/// What a browser has answered, of which only the fields that count are read.
+///
+/// The library refuses values that it does not know, such as a way of transport that a later browser adds, and panics if some are null.
+struct Given {
+    /// The id of the credential, in base 64.
+    id: String,
+    response: Value,
+}
+
+impl Given {
+    fn parse(credential: &str) -> Option<Self> {
+        let mut given: Value = serde_json::from_str(credential).ok()?;
+        let id = given.get("id").and_then(Value::as_str)?;
+        let id = BASE64URL_NOPAD.decode(id.as_bytes()).ok().filter(|id| !id.is_empty())?;
+        Some(Self { id: BASE64URL_NOPAD.encode(&id), response: given.get_mut("response")?.take() })
+    }
+
+    /// Returns a text of the response that is not empty.
+    fn text(&self, field: &str) -> Option<&str> {
+        self.response.get(field)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// Returns the JSON for the library, with this response.
+    fn with(&self, response: &Value) -> String {
+        json!({ "id": self.id, "rawId": self.id, "type": "public-key", "response": response, "clientExtensionResults": {} })
+            .to_string()
+    }
 }
 
 /// Returns what names a ceremony.

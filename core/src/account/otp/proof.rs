@@ -1,14 +1,18 @@
 //! Proofs of who a member is, before a change of what a sign-in needs.
 
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
 use super::{Factor, sql, typed, verify};
 use crate::Tidings;
 use crate::account::attempt::{begin, begin_code, failed, succeeded};
 use crate::account::password::Check;
 use crate::account::throttle::Attempt;
-use crate::account::{Caller, Identity, SignInClient};
+use crate::account::{Caller, Identity, Member, SignInClient};
+use crate::audit::trail::hex;
 use crate::record::error::{Error, Outcome, Result};
 use crate::record::id::MemberKey;
-use crate::store::{Isolation, Tx};
+use crate::store::{Isolation, StoreError, Tx};
 
 /// A member whose password was right.
 pub(in crate::account) struct Confirmed<'t> {
@@ -75,12 +79,35 @@ impl Confirmed<'_> {
     }
 }
 
+/// What must not change between the two steps of an operation: the member's password, the session, and the second factor.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::account) struct Present {
+    generation: i64,
+    session: Option<String>,
+    /// The hash of the secret of the factor, if one is enabled.
+    factor: Option<String>,
+}
+
+impl Present {
+    pub(in crate::account) fn of(
+        tx: &mut dyn Tx,
+        identity: &Identity,
+        member: &Member<'_>,
+    ) -> Result<Self, StoreError> {
+        let factor = sql::factor(tx, member.key)?.filter(|factor| factor.is_enabled);
+        let factor = factor.map(|factor| hex(&Sha256::digest(&*factor.secret)));
+        Ok(Self { generation: member.generation, session: identity.session().map(str::to_owned), factor })
+    }
+}
+
 /// A member who has given their password, and a code if they have enabled the second factor.
 pub(in crate::account) struct Proven {
     pub(in crate::account) member: MemberKey,
     pub(in crate::account) id: String,
     /// Whether they have given a code.
     pub(in crate::account) gave_code: bool,
+    /// What they have proved it for.
+    pub(in crate::account) present: Present,
 }
 
 /// Checks the caller's password, and a code if the second factor is enabled.
@@ -105,6 +132,7 @@ pub(in crate::account) fn prove(
             Factor::Missing => return Err(Outcome::OtpRequired.into()),
             Factor::Wrong => return Err(Outcome::IncorrectOtp.into()),
         };
-        Ok(Proven { member: member.key, id: member.id.clone(), gave_code })
+        let present = Present::of(tx, &identity, &member)?;
+        Ok(Proven { member: member.key, id: member.id.clone(), gave_code, present })
     })
 }

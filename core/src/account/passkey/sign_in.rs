@@ -2,6 +2,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 use webauthn_rp::bin::{Decode as _, Encode as _};
 use webauthn_rp::request::auth::AuthenticationVerificationOptions;
@@ -12,7 +13,7 @@ use webauthn_rp::{
     DiscoverableCredentialRequestOptions,
 };
 
-use super::{Ceremony, GROUP, end, name_of, settings, sql, wrong};
+use super::{Ceremony, GROUP, Given, end, name_of, settings, sql, wrong};
 use crate::Tidings;
 use crate::account::attempt::{ForClient, begin, failed};
 use crate::account::session::{AccessToken, Proof, sign_in_identified};
@@ -113,18 +114,22 @@ fn used(
     ceremony: &str,
     credential: &str,
 ) -> Result<Option<Used>> {
-    let parsed = || {
+    let Some(given) = Given::parse(credential) else { return Ok(None) };
+    let Some(passkey) = tidings.store().read(|tx| sql::find(tx, &given.id))? else { return Ok(None) };
+    let verified = || {
         let state =
             BASE64URL_NOPAD.decode(sealed::open::<String>(tidings, PURPOSE, ceremony)?.as_bytes()).ok()?;
         let state = DiscoverableAuthenticationServerState::decode(&state).ok()?;
-        let answer = DiscoverableAuthentication64::from_json_relaxed(credential.as_bytes()).ok()?;
+        let response = json!({
+            "clientDataJSON": given.text("clientDataJSON")?,
+            "authenticatorData": given.text("authenticatorData")?,
+            "signature": given.text("signature")?,
+            // Some devices do not tell it; the credential alone tells whose it is.
+            "userHandle": given.text("userHandle").unwrap_or(&passkey.handle),
+        });
+        let answer =
+            DiscoverableAuthentication64::from_json_relaxed(given.with(&response).as_bytes()).ok()?;
         let challenge = name_of(answer.challenge_relaxed().ok()?);
-        Some((state, answer, challenge))
-    };
-    let Some((state, answer, challenge)) = parsed() else { return Ok(None) };
-    let id = BASE64URL_NOPAD.encode(answer.raw_id().as_ref());
-    let Some(passkey) = tidings.store().read(|tx| sql::find(tx, &id))? else { return Ok(None) };
-    let verified = || {
         let handle = handle(&passkey.handle)?;
         let key = BASE64URL_NOPAD.decode(passkey.key.as_bytes()).ok()?;
         let key = StaticState::<Key>::decode(&key).ok()?;
@@ -141,10 +146,10 @@ fn used(
             tracing::debug!(%error, "a passkey was refused");
             return None;
         }
-        Some(sql::state(known.dynamic_state()))
+        Some((challenge, sql::state(known.dynamic_state())))
     };
-    let Some(state) = verified() else { return Ok(None) };
-    Ok(Some(Used { passkey, challenge, state }))
+    let verified = verified();
+    Ok(verified.map(|(challenge, state)| Used { passkey, challenge, state }))
 }
 
 /// Returns the identifier of a member for devices, as it is stored.
