@@ -7,8 +7,7 @@ use http::{HeaderValue, Method};
 use tidings_core::Error;
 use tidings_core::answer::Encoded;
 
-use super::home::HTML;
-use crate::filter::reply::Answer;
+use crate::filter::reply::{Answer, HTML};
 use crate::filter::request::Call;
 use crate::filter::security::PAGE_ISOLATION;
 use crate::route::Route;
