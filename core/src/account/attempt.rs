@@ -31,14 +31,6 @@ pub(super) fn begin<'t>(
     tidings.throttle().begin(id, client, is_known).map(Some)
 }
 
-/// Begins to ask the issuer of single sign-on about a code. `None` if the client is not slowed.
-///
-/// Not every failure is a mistake of the client, so these keep nobody from a sign-in with a password.
-pub(super) fn begin_at_issuer(tidings: &Tidings, client: Option<Client>) -> Result<Option<Attempt<'_>>> {
-    let Some(client) = client.filter(|_| tidings.config().sign_in_slowing) else { return Ok(None) };
-    tidings.throttle().begin_at_issuer(client).map(Some)
-}
-
 /// Begins to check a code of the second factor of a member, whose password was right. `None` if the client is not slowed.
 ///
 /// Wrong codes count for the account, whatever the client, because a code is short. Only callers who know the password get here, so

@@ -176,7 +176,8 @@ fn finish_at(
     let flow = Flow::of_cookies(tidings, cookies, &state).ok_or(Error::BadRequest(UNKNOWN_FLOW))?;
     // The issuer is asked about each code, so a client that makes codes up waits.
     let attempt = attempt::begin(tidings, None, client)?;
-    let asking = attempt::begin_at_issuer(tidings, client)?;
+    // Not every failure is a mistake of the client, so these keep nobody from a sign-in with a password.
+    let asking = attempt::begin(tidings, None, client.map(Client::apart))?;
     let code = match identified(tidings, issuer, &flow, query) {
         Ok(person) => admit(tidings, &flow, &person)?,
         Err(denied) => {
@@ -213,12 +214,7 @@ fn identified(tidings: &Tidings, issuer: &Issuer, flow: &Flow, query: &str) -> R
         });
     }
     let code = parameter(query, "code").ok_or(Denied::new(INVALID, "the issuer gave no code"))?;
-    let (claims, is_complete) = issuer.claims(flow, &code)?;
-    match Person::new(&tidings.config().oidc, &claims) {
-        // The issuer may know later what they lack.
-        Err(_) if !is_complete => Err(UNAVAILABLE),
-        person => Ok(Person { is_complete, ..person? }),
-    }
+    Person::new(&tidings.config().oidc, &issuer.claims(flow, &code)?)
 }
 
 /// Returns the code for the app, with which the person signs in or links an account.
@@ -230,8 +226,6 @@ fn admit(tidings: &Tidings, flow: &Flow, person: &Person) -> Result<Result<Strin
     })?;
     let new = if has_account {
         None
-    } else if !person.is_complete {
-        return Ok(Err(UNAVAILABLE));
     } else {
         match new_member(tidings, person)? {
             Ok(new) => Some(new),

@@ -38,7 +38,7 @@ pub use enrolment::IssueOtp;
 pub(super) use enrolment::sql::remove_everybodys;
 pub use operations::{BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes};
 use proof::Confirmed;
-pub(super) use proof::{Present, Proven, confirm, prove};
+pub(super) use proof::{Proven, confirm, present, prove};
 
 /// The number of recovery codes of a member.
 const RECOVERY_CODES: usize = 10;

@@ -10,7 +10,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use webauthn_rp::bin::Encode as _;
 
@@ -151,33 +151,27 @@ fn wrong() -> Error {
     Outcome::IncorrectCode.because(WRONG)
 }
 
-/// What a browser has answered, of which only the fields that count are read.
+/// The fields of the response of a browser that count.
+const FIELDS: [&str; 5] =
+    ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"];
+
+/// Returns the id of a credential in base 64, and the fields of its response that count, which are texts.
 ///
-/// The library refuses values that it does not know, such as a way of transport that a later browser adds, and panics if some are null.
-struct Given {
-    /// The id of the credential, in base 64.
-    id: String,
-    response: Value,
+/// The library refuses values of others that it does not know, such as a way of transport, and panics if some are null.
+fn parse(credential: &str) -> Option<(String, Map<String, Value>)> {
+    let mut given: Value = serde_json::from_str(credential).ok()?;
+    let id = BASE64URL_NOPAD.decode(given.get("id")?.as_str()?.as_bytes()).ok()?;
+    let Value::Object(mut response) = given.get_mut("response")?.take() else { return None };
+    response.retain(|field, value| {
+        FIELDS.contains(&&**field) && value.as_str().is_some_and(|text| !text.is_empty())
+    });
+    Some((BASE64URL_NOPAD.encode(&id), response))
 }
 
-impl Given {
-    fn parse(credential: &str) -> Option<Self> {
-        let mut given: Value = serde_json::from_str(credential).ok()?;
-        let id = given.get("id").and_then(Value::as_str)?;
-        let id = BASE64URL_NOPAD.decode(id.as_bytes()).ok().filter(|id| !id.is_empty())?;
-        Some(Self { id: BASE64URL_NOPAD.encode(&id), response: given.get_mut("response")?.take() })
-    }
-
-    /// Returns a text of the response that is not empty.
-    fn text(&self, field: &str) -> Option<&str> {
-        self.response.get(field)?.as_str().filter(|text| !text.is_empty())
-    }
-
-    /// Returns the JSON for the library, with this response.
-    fn with(&self, response: &Value) -> String {
-        json!({ "id": self.id, "rawId": self.id, "type": "public-key", "response": response, "clientExtensionResults": {} })
-            .to_string()
-    }
+/// Returns such a credential as JSON for the library.
+fn to_json(id: &str, response: Map<String, Value>) -> String {
+    json!({ "id": id, "rawId": id, "type": "public-key", "response": response, "clientExtensionResults": {} })
+        .to_string()
 }
 
 /// Returns what names a ceremony.

@@ -264,19 +264,6 @@ impl Throttle {
         Ok(Attempt { throttle: self, what: What::Password { pair, client }, outcome: Outcome::Unknown })
     }
 
-    /// Begins to ask an issuer about a code of a client. Its failures are counted apart from those of passwords.
-    ///
-    /// # Errors
-    /// `too many requests` while the client has to wait; an error of the store.
-    pub(crate) fn begin_at_issuer(&self, client: Client) -> Result<Attempt<'_>> {
-        let client = hash(self.keys()?, &Key::AtIssuer(client));
-        match self {
-            Self::Memory(memory) => memory.begin(None, client, || Ok(false))?,
-            Self::Shared(shared) => shared.begin(None, client, || Ok(false))?,
-        }
-        Ok(Attempt { throttle: self, what: What::Password { pair: None, client }, outcome: Outcome::Unknown })
-    }
-
     /// Begins to check a code of a member's second factor.
     ///
     /// # Errors
@@ -302,7 +289,6 @@ impl Throttle {
 /// What failures are counted for.
 enum Key<'a> {
     Client(Client),
-    AtIssuer(Client),
     Pair(&'a str, Client),
     Account(MemberKey),
 }
@@ -314,10 +300,6 @@ fn hash(keys: (u64, u64), key: &Key<'_>) -> u64 {
         Key::Client(client) => {
             client.hash(&mut hasher);
             hasher.write_u8(0);
-        }
-        Key::AtIssuer(client) => {
-            client.hash(&mut hasher);
-            hasher.write_u8(3);
         }
         Key::Pair(id, client) => {
             client.hash(&mut hasher);

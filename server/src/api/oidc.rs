@@ -1,8 +1,7 @@
 //! Single sign-on: the way of a browser to the issuer and back, and the operations of the app that it returns to.
 
 use http::header::{CONTENT_SECURITY_POLICY, COOKIE, SET_COOKIE};
-use http::{HeaderMap, HeaderValue, Method};
-use tidings_core::Tidings;
+use http::{HeaderValue, Method};
 use tidings_core::account::oidc::{self, PATH, RETURN_PATH, Redirect};
 use tidings_core::account::{LinkOidc, SignInOidc, UnlinkOidc};
 use tidings_core::error::Error;
@@ -29,14 +28,14 @@ pub(crate) fn handlers() -> Vec<Route> {
 }
 
 async fn begin(call: Call) -> Answer {
-    let (query, browser) = (call.query().to_owned(), Browser::of(&call));
+    let (query, app) = (call.query().to_owned(), page_of_app(&call));
     let begin = move |tidings: &_, _: &_, _| oidc::begin(tidings, &query);
     // It waits for the issuer as sign_in_up does for the university.
-    browser.redirect(PATH, call.run_in(|lanes| &lanes.university, begin).await)
+    redirect(call.run_in(|lanes| &lanes.university, begin).await, app, PATH)
 }
 
 async fn finish(call: Call) -> Answer {
-    let (query, browser) = (call.query().to_owned(), Browser::of(&call));
+    let (query, app) = (call.query().to_owned(), page_of_app(&call));
     let cookies = call.headers().get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let cookies: Vec<String> = cookies.map(str::to_owned).collect();
     let client = call.sign_in_client().client;
@@ -44,7 +43,7 @@ async fn finish(call: Call) -> Answer {
         let cookies: Vec<&str> = cookies.iter().map(String::as_str).collect();
         oidc::finish(tidings, &query, &cookies, client)
     };
-    browser.redirect(RETURN_PATH, call.run_in(|lanes| &lanes.university, finish).await)
+    redirect(call.run_in(|lanes| &lanes.university, finish).await, app, RETURN_PATH)
 }
 
 /// Sends a browser that comes with a form (OAuth 2.0 Form Post Response Mode) to the same address with a query: it sends no
@@ -58,46 +57,32 @@ fn header(text: String) -> Result<HeaderValue, Error> {
     HeaderValue::try_from(text).map_err(|error| Error::Internal(error.into()))
 }
 
-/// Who sees a response.
-struct Browser {
-    tidings: Tidings,
-    /// Whether it shows pages to a person.
-    shows_pages: bool,
+/// Returns the page of the app, for a browser that shows pages to a person.
+fn page_of_app(call: &Call) -> Option<String> {
+    let is_html = |(name, _): (&str, f32)| name.eq_ignore_ascii_case("text/html");
+    let is_browser = accept::media_types(call.headers()).any(is_html);
+    is_browser.then(|| call.tidings().config().oidc.pages.first().cloned().unwrap_or_default())
 }
 
-impl Browser {
-    fn of(call: &Call) -> Self {
-        let names_html = |headers: &HeaderMap| {
-            accept::media_types(headers).any(|(name, _)| name.eq_ignore_ascii_case("text/html"))
-        };
-        Self { tidings: call.tidings().clone(), shows_pages: names_html(call.headers()) }
-    }
-
-    fn redirect(&self, path: &str, done: Result<Redirect, Refusal>) -> Answer {
-        match done {
-            Ok(Redirect { location, cookie }) => {
-                Ok(Reply::see_other(header(location)?).with(SET_COOKIE, header(cookie)?))
-            }
-            Err(Refusal::Operation(error)) if self.shows_pages => {
-                let page = self.page(&error.message());
-                Ok(Reply::page_of(&error.into(), path, page).with(CONTENT_SECURITY_POLICY, POLICY))
-            }
-            Err(refusal) => Err(refusal),
+/// Sends a browser on; if that fails, shows the reason on a page with a link to this page of the app.
+fn redirect(to: Result<Redirect, Refusal>, app: Option<String>, path: &str) -> Answer {
+    match (to, app) {
+        (Ok(Redirect { location, cookie }), _) => {
+            Ok(Reply::see_other(header(location)?).with(SET_COOKIE, header(cookie)?))
         }
-    }
-
-    /// Returns a page that says why a sign-in has failed, with a way back to the app.
-    fn page(&self, why: &str) -> String {
-        let escaped = |page: &String| page.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
-        let app = self.tidings.config().oidc.pages.first().map(escaped);
-        let back =
-            app.map_or(String::new(), |page| format!("<p><a href=\"{page}\">Back to the app</a></p>\n"));
-        format!(
-            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width\">\n\
-             <title>Sign in again</title>\n<style>{STYLE}</style>\n\
-             <main>\n<h1>Sign in again</h1>\n<p>The sign-in has failed: {why}.</p>\n{back}</main>\n</html>\n"
-        )
+        (Err(Refusal::Operation(error)), Some(app)) => {
+            let app = app.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+            let page = format!(
+                "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+                 <meta name=\"viewport\" content=\"width=device-width\">\n\
+                 <title>Sign in again</title>\n<style>{STYLE}</style>\n\
+                 <main>\n<h1>Sign in again</h1>\n<p>The sign-in has failed: {}.</p>\n\
+                 <p><a href=\"{app}\">Back to the app</a></p>\n</main>\n</html>\n",
+                error.message()
+            );
+            Ok(Reply::page_of(&error.into(), path, page).with(CONTENT_SECURITY_POLICY, POLICY))
+        }
+        (Err(refusal), _) => Err(refusal),
     }
 }
 

@@ -132,11 +132,11 @@ impl Issuer {
         if is_sender { Ok(()) } else { Err(Denied::new(INVALID, "the answer is not that of the issuer")) }
     }
 
-    /// Exchanges the code of the issuer for what it asserts about the person, and whether that is all that it can assert.
+    /// Exchanges the code of the issuer for what it asserts about the person.
     ///
     /// # Errors
     /// When the issuer refuses the code or does not answer; when its token is not valid for this flow.
-    pub(super) fn claims(&self, flow: &Flow, code: &str) -> Result<(Claims, bool), Denied> {
+    pub(super) fn claims(&self, flow: &Flow, code: &str) -> Result<Claims, Denied> {
         let metadata = self.metadata(None)?;
         let answer = self.exchange(&metadata, flow, code)?;
         let text = |field: &str| answer.get(field).and_then(Value::as_str);
@@ -150,13 +150,10 @@ impl Issuer {
         token.check(&self.url, &self.client_id, &flow.nonce(), self.clock.now()).map_err(of_token)?;
         let mut claims = token.claims;
         let lacks = |wanted: &String| super::person::claim(&claims, wanted).is_none();
-        let Some(endpoint) = metadata.userinfo_endpoint().filter(|_| self.wanted.iter().any(lacks)) else {
-            return Ok((claims, true));
-        };
-        let Ok(more) = self.user_info(endpoint, text("access_token").unwrap_or_default()) else {
-            return Ok((claims, false));
-        };
-        let Some(more) = more else { return Ok((claims, true)) };
+        let endpoint = metadata.userinfo_endpoint().filter(|_| self.wanted.iter().any(lacks));
+        let more =
+            endpoint.map(|endpoint| self.user_info(endpoint, text("access_token").unwrap_or_default()));
+        let Some(more) = more.transpose()?.flatten() else { return Ok(claims) };
         // Otherwise it could be about somebody else (OpenID Connect Core 1.0 section 5.3.2).
         if more.get(SUBJECT) != claims.get(SUBJECT) {
             return Err(wrong("its further claims are about somebody else"));
@@ -169,7 +166,7 @@ impl Issuer {
         for (claim, value) in more {
             claims.entry(claim).or_insert(value);
         }
-        Ok((claims, true))
+        Ok(claims)
     }
 
     /// Exchanges the code for the tokens of the person.

@@ -22,8 +22,6 @@ pub(super) struct Person {
     pub(super) major: String,
     /// The address, if the issuer has verified that it is theirs.
     pub(super) email: Option<Address>,
-    /// Whether the issuer has said all that it was asked.
-    pub(super) is_complete: bool,
 }
 
 impl Person {
@@ -56,7 +54,6 @@ impl Person {
             name: university_name(text(&oidc.name_claim)),
             major: oidc.major_claim.as_deref().map(|claim| university_name(text(claim))).unwrap_or_default(),
             email,
-            is_complete: true,
         })
     }
 }

@@ -1,6 +1,5 @@
 //! Proofs of who a member is, before a change of what a sign-in needs.
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{Factor, sql, typed, verify};
@@ -12,7 +11,7 @@ use crate::account::{Caller, Identity, Member, SignInClient};
 use crate::audit::trail::hex;
 use crate::record::error::{Error, Outcome, Result};
 use crate::record::id::MemberKey;
-use crate::store::{Isolation, StoreError, Tx};
+use crate::store::{Isolation, Tx};
 
 /// A member whose password was right.
 pub(in crate::account) struct Confirmed<'t> {
@@ -79,25 +78,12 @@ impl Confirmed<'_> {
     }
 }
 
-/// What must not change between the two steps of an operation: the member's password, the session, and the second factor.
-#[derive(PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::account) struct Present {
-    generation: i64,
-    session: Option<String>,
-    /// The hash of the secret of the factor, if one is enabled.
-    factor: Option<String>,
-}
-
-impl Present {
-    pub(in crate::account) fn of(
-        tx: &mut dyn Tx,
-        identity: &Identity,
-        member: &Member<'_>,
-    ) -> Result<Self, StoreError> {
-        let factor = sql::factor(tx, member.key)?.filter(|factor| factor.is_enabled);
-        let factor = factor.map(|factor| hex(&Sha256::digest(&*factor.secret)));
-        Ok(Self { generation: member.generation, session: identity.session().map(str::to_owned), factor })
-    }
+/// Returns what changes with the member's tokens, their session and their second factor, for what has two steps.
+pub(in crate::account) fn present(tx: &mut dyn Tx, of: &Identity, member: &Member<'_>) -> Result<String> {
+    let factor = sql::factor(tx, member.key)?.filter(|factor| factor.is_enabled);
+    let (session, secret) = (of.session().unwrap_or_default(), factor.map(|factor| factor.secret));
+    let hash = Sha256::new_with_prefix(format!("{} {session} ", member.generation));
+    Ok(hex(&hash.chain_update(secret.as_ref().map_or(&[][..], |secret| secret)).finalize()))
 }
 
 /// A member who has given their password, and a code if they have enabled the second factor.
@@ -106,8 +92,8 @@ pub(in crate::account) struct Proven {
     pub(in crate::account) id: String,
     /// Whether they have given a code.
     pub(in crate::account) gave_code: bool,
-    /// What they have proved it for.
-    pub(in crate::account) present: Present,
+    /// What [`present`] returned.
+    pub(in crate::account) present: String,
 }
 
 /// Checks the caller's password, and a code if the second factor is enabled.
@@ -132,7 +118,7 @@ pub(in crate::account) fn prove(
             Factor::Missing => return Err(Outcome::OtpRequired.into()),
             Factor::Wrong => return Err(Outcome::IncorrectOtp.into()),
         };
-        let present = Present::of(tx, &identity, &member)?;
+        let present = present(tx, &identity, &member)?;
         Ok(Proven { member: member.key, id: member.id.clone(), gave_code, present })
     })
 }

@@ -2,7 +2,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::Value;
 use utoipa::ToSchema;
 use webauthn_rp::bin::{Decode as _, Encode as _};
 use webauthn_rp::request::PublicKeyCredentialDescriptor;
@@ -13,10 +13,10 @@ use webauthn_rp::request::register::{
 use webauthn_rp::response::{AuthTransports, CredentialId};
 use webauthn_rp::{PublicKeyCredentialCreationOptions, Registration, RegistrationServerState};
 
-use super::{Ceremony, GROUP, Given, NAME_MAX, PASSKEYS_MAX, end, name_of, settings, sql, wrong};
+use super::{Ceremony, GROUP, NAME_MAX, PASSKEYS_MAX, end, name_of, parse, settings, sql, to_json, wrong};
 use crate::Tidings;
 use crate::account::attempt::ForClient;
-use crate::account::otp::{Present, Proven, prove};
+use crate::account::otp::{Proven, present, prove};
 use crate::account::verify::university_name;
 use crate::account::{Caller, SignInClient, email, sealed};
 use crate::audit::trail::{Action, Entry};
@@ -43,7 +43,7 @@ struct Begun {
     /// Whether the member has given a code of their second factor.
     gave_code: bool,
     /// What must be the same when the passkey is added.
-    present: Present,
+    present: String,
 }
 
 /// Begin to add a passkey to the account of the member
@@ -187,7 +187,7 @@ impl Operation for AddPasskey {
         let (id, note) = (new.id.clone(), email::Note::new(tidings, Kind::SignInChanged));
         tidings.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
-            if Present::of(tx, &identity, &member)? != begun.present {
+            if present(tx, &identity, &member)? != begun.present {
                 return Err(wrong());
             }
             end(tx, &challenge, now)?;
@@ -207,22 +207,15 @@ impl Operation for AddPasskey {
 /// The beginning of an attestation object without a statement about the device, in CBOR: `fmt`, `attStmt` and the key `authData`.
 const NO_STATEMENT: &[u8] = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData";
 
-/// Returns the new passkey that a browser names.
+/// Returns the new passkey that a browser names. No statement was asked for, so none is read, whatever its format.
 fn answer(credential: &str) -> Option<Registration> {
-    let given = Given::parse(credential)?;
-    // No statement was asked for, so what the device says about itself is left out, whatever its format.
-    let data = given.text("authenticatorData").and_then(|data| BASE64URL_NOPAD.decode(data.as_bytes()).ok());
-    let object = match data.as_ref().map(|data| (data, u16::try_from(data.len()))) {
-        Some((data, Ok(length @ 0x100..))) => {
-            Some([NO_STATEMENT, b"\x59", &length.to_be_bytes(), data].concat())
-        }
-        Some((data, Ok(length))) => Some([NO_STATEMENT, b"\x58", &length.to_be_bytes()[1..], data].concat()),
-        _ => None,
-    };
-    let object = object.map(|object| BASE64URL_NOPAD.encode(&object));
-    let response = json!({
-        "clientDataJSON": given.text("clientDataJSON")?,
-        "attestationObject": object.as_deref().or_else(|| given.text("attestationObject"))?,
-    });
-    Registration::from_json_relaxed(given.with(&response).as_bytes()).ok()
+    let (id, mut response) = parse(credential)?;
+    if let Some(data) = response.get("authenticatorData").and_then(Value::as_str) {
+        let data = BASE64URL_NOPAD.decode(data.as_bytes()).ok()?;
+        let length = u16::try_from(data.len()).ok()?.to_be_bytes();
+        let length = if length[0] == 0 { &[0x58, length[1]][..] } else { &[0x59, length[0], length[1]] };
+        let object = BASE64URL_NOPAD.encode(&[NO_STATEMENT, length, &data].concat());
+        response.insert("attestationObject".to_owned(), object.into());
+    }
+    Registration::from_json_relaxed(to_json(&id, response).as_bytes()).ok()
 }

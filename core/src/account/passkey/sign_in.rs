@@ -2,7 +2,6 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use utoipa::ToSchema;
 use webauthn_rp::bin::{Decode as _, Encode as _};
 use webauthn_rp::request::auth::AuthenticationVerificationOptions;
@@ -13,7 +12,7 @@ use webauthn_rp::{
     DiscoverableCredentialRequestOptions,
 };
 
-use super::{Ceremony, GROUP, Given, end, name_of, settings, sql, wrong};
+use super::{Ceremony, GROUP, end, name_of, parse, settings, sql, to_json, wrong};
 use crate::Tidings;
 use crate::account::attempt::{ForClient, begin, failed};
 use crate::account::session::{AccessToken, Proof, sign_in_identified};
@@ -114,21 +113,16 @@ fn used(
     ceremony: &str,
     credential: &str,
 ) -> Result<Option<Used>> {
-    let Some(given) = Given::parse(credential) else { return Ok(None) };
-    let Some(passkey) = tidings.store().read(|tx| sql::find(tx, &given.id))? else { return Ok(None) };
+    let Some((id, mut response)) = parse(credential) else { return Ok(None) };
+    let Some(passkey) = tidings.store().read(|tx| sql::find(tx, &id))? else { return Ok(None) };
+    // Some devices do not tell whose it is; the credential alone does.
+    response.entry("userHandle").or_insert_with(|| passkey.handle.clone().into());
+    let answer = to_json(&id, response);
     let verified = || {
         let state =
             BASE64URL_NOPAD.decode(sealed::open::<String>(tidings, PURPOSE, ceremony)?.as_bytes()).ok()?;
         let state = DiscoverableAuthenticationServerState::decode(&state).ok()?;
-        let response = json!({
-            "clientDataJSON": given.text("clientDataJSON")?,
-            "authenticatorData": given.text("authenticatorData")?,
-            "signature": given.text("signature")?,
-            // Some devices do not tell it; the credential alone tells whose it is.
-            "userHandle": given.text("userHandle").unwrap_or(&passkey.handle),
-        });
-        let answer =
-            DiscoverableAuthentication64::from_json_relaxed(given.with(&response).as_bytes()).ok()?;
+        let answer = DiscoverableAuthentication64::from_json_relaxed(answer.as_bytes()).ok()?;
         let challenge = name_of(answer.challenge_relaxed().ok()?);
         let handle = handle(&passkey.handle)?;
         let key = BASE64URL_NOPAD.decode(passkey.key.as_bytes()).ok()?;

@@ -219,14 +219,9 @@ fn further_claims_are_no_condition_of_a_sign_in_without_them() {
         drop(state);
         world.signed_in();
     }
-    // What the issuer may say later is needed only for a new member.
     let world = partly();
     world.fake.state().refuses_more = Some(503);
     assert!(world.person().starts_with("error: temporarily_unavailable"));
-    world.fake.state().refuses_more = None;
-    world.signed_in();
-    world.fake.state().refuses_more = Some(503);
-    world.signed_in();
 }
 
 #[test]
