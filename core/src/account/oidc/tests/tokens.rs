@@ -12,11 +12,12 @@ const REFUSED: &str = "error: server_error";
 #[test]
 fn fields_that_are_not_used_may_have_any_type() {
     let world = world();
+    let soon = world.service.clock().now().as_millis() / 1_000 + 300;
     let mut state = world.fake.state();
     state.claims = json!({
         "updated_at": "2026-11-28T10:00:00.000Z", "picture": 7, "address": [], "locale": null, "phone_number_verified": "x",
         "amr": "pwd", "auth_time": "now", "at_hash": 1, "acr": {}, "birthdate": false, "email_verified": "true", "azp": null,
-        "exp": (world.service.clock().now().as_millis() + 300_500) as f64 / 1_000.0,
+        "exp": f64::from(u32::try_from(soon).unwrap()) + 0.5,
     });
     state.answer =
         json!({ "expires_in": "3600", "scope": ["openid"], "token_type": null, "refresh_token": 7 });
