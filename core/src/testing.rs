@@ -19,6 +19,8 @@ use crate::search::{Find, FindInCategory, PostPage, SearchResult};
 use crate::store::{Dialect, Isolation, Store, StoreError};
 use crate::transfer::roster_import::ImportRoster;
 
+pub(crate) mod signer;
+
 /// The time in tests: 2026-11-20T08:36:00Z.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
 

@@ -24,8 +24,14 @@ pub(crate) struct Service {
 
 /// Returns a new service with default settings.
 pub(crate) fn service() -> Service {
+    service_with(tidings_core::config::Config::default())
+}
+
+/// Returns a new service with these settings.
+pub(crate) fn service_with(config: tidings_core::config::Config) -> Service {
     let database = Scratch::new();
-    Service { tidings: Tidings::open(database.location()).unwrap(), _database: database }
+    let tidings = Tidings::builder(database.location()).config(config).open().unwrap();
+    Service { tidings, _database: database }
 }
 
 impl Service {

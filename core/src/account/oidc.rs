@@ -26,6 +26,7 @@ use crate::record::id::MemberKey;
 use crate::store::{Isolation, StoreError, Tx};
 
 mod flow;
+mod id_token;
 mod issuer;
 mod offer;
 mod operations;
@@ -67,8 +68,14 @@ const UNAVAILABLE: Denied = Denied {
     description: "the issuer does not answer: try again later, or sign in with a password",
 };
 
-const REFUSED_CODE: Denied =
-    Denied { error: ACCESS_DENIED, description: "the issuer refused the sign-in: sign in again" };
+/// The issuer knows no such code of the person.
+const REFUSED_CODE: Denied = Denied::new(ACCESS_DENIED, "the issuer refused the sign-in: sign in again");
+/// What is wrong does not depend on the code.
+const REFUSED_SERVICE: Denied =
+    Denied::new(SERVER_ERROR, "the issuer refuses this service: tell the administrators of this service");
+/// What is wrong may be the code or something else.
+const NO_TOKEN: Denied =
+    Denied::new(SERVER_ERROR, "the issuer does not say who this is: tell the administrators of this service");
 
 const UNVERIFIED: Denied = Denied {
     error: ACCESS_DENIED,
@@ -169,17 +176,28 @@ fn finish_at(
     let flow = Flow::of_cookies(tidings, cookies, &state).ok_or(Error::BadRequest(UNKNOWN_FLOW))?;
     // The issuer is asked about each code, so a client that makes codes up waits.
     let attempt = attempt::begin(tidings, None, client)?;
+    // Not every failure is a mistake of the client, so these keep nobody from a sign-in with a password.
+    let asking = attempt::begin(tidings, None, client.map(Client::apart))?;
     let code = match identified(tidings, issuer, &flow, query) {
         Ok(person) => admit(tidings, &flow, &person)?,
         Err(denied) => {
-            if let Some(attempt) = attempt.filter(|_| denied == REFUSED_CODE) {
-                attempt.failed();
+            let counted =
+                if denied == REFUSED_CODE { attempt } else { asking.filter(|_| denied == NO_TOKEN) };
+            if let Some(counted) = counted {
+                counted.failed();
             }
             Err(denied)
         }
     };
     let location = back(&flow, code.as_deref());
-    Ok(Redirect { location, cookie: cookie(tidings.config(), &flow::cookie_name(&state), "", 0) })
+    Ok(Redirect { location, cookie: cookie(tidings.config(), &flow::cookie_name(tidings, &state), "", 0) })
+}
+
+/// Returns what [`finish`] reads of a form with which an issuer sends a browser back, as a query.
+pub fn query_of_form(form: &[u8]) -> String {
+    let is_read = |name: &str| matches!(name, "code" | "state" | "iss" | "error");
+    let given = form_urlencoded::parse(form).filter(|(name, _)| is_read(name));
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(given).finish()
 }
 
 /// Returns the person whom the issuer has identified.
@@ -187,12 +205,16 @@ fn identified(tidings: &Tidings, issuer: &Issuer, flow: &Flow, query: &str) -> R
     issuer.check_sender(parameter(query, "iss").as_deref())?;
     if let Some(error) = parameter(query, "error") {
         return Err(match error.as_str() {
-            "temporarily_unavailable" => UNAVAILABLE,
+            "temporarily_unavailable" | "server_error" => UNAVAILABLE,
+            "invalid_request" | "invalid_scope" | "unauthorized_client" | "unsupported_response_type" => {
+                tracing::error!(error, "the issuer refuses the requests of this service");
+                REFUSED_SERVICE
+            }
             _ => Denied::new(ACCESS_DENIED, "the issuer did not sign the person in"),
         });
     }
     let code = parameter(query, "code").ok_or(Denied::new(INVALID, "the issuer gave no code"))?;
-    Person::new(&tidings.config().oidc, &issuer.claims(flow, code)?)
+    Person::new(&tidings.config().oidc, &issuer.claims(flow, &code)?)
 }
 
 /// Returns the code for the app, with which the person signs in or links an account.
@@ -314,12 +336,16 @@ fn back(flow: &Flow, code: Result<&str, &Denied>) -> String {
     page.into()
 }
 
-/// Returns the header of a cookie that browsers show no script, and send only to the way back from the issuer.
+/// Returns the header of a cookie that browsers show no script. They send it only to the way back from the issuer; or, so that they
+/// take it from no other host of the domain, to the whole host.
 fn cookie(config: &Config, name: &str, value: &str, seconds: i64) -> String {
-    let url = config.public_url.as_ref();
-    let path = url.map_or("", |url| url.path().trim_end_matches('/'));
-    let secure = if url.is_some_and(|url| url.scheme() == "https") { "; Secure" } else { "" };
-    format!("{name}={value}; Path={path}{RETURN_PATH}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+    let (path, secure) = if name.starts_with(flow::HOST) {
+        ("/".to_owned(), "; Secure")
+    } else {
+        let path = config.public_url.as_ref().map_or("", |url| url.path().trim_end_matches('/'));
+        (format!("{path}{RETURN_PATH}"), "")
+    };
+    format!("{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
 }
 
 /// Returns the first value of a parameter of a query.

@@ -37,7 +37,7 @@ pub use enrolment::EnrolmentCode;
 pub use enrolment::IssueOtp;
 pub use operations::{BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes};
 use proof::Confirmed;
-pub(super) use proof::{Proven, confirm, prove};
+pub(super) use proof::{Proven, confirm, present, prove};
 
 /// The number of recovery codes of a member.
 const RECOVERY_CODES: usize = 10;

@@ -8,7 +8,9 @@
 //!
 //! The ceremonies are those of Web Authentication Level 3, sections 7.1 and 7.2.
 
+use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use webauthn_rp::bin::Encode as _;
 
@@ -147,6 +149,29 @@ fn settings(tidings: &Tidings) -> Result<(&Passkeys, webauthn_rp::request::RpId)
 /// Returns the refusal of an answer of a browser.
 fn wrong() -> Error {
     Outcome::IncorrectCode.because(WRONG)
+}
+
+/// The fields of the response of a browser that count.
+const FIELDS: [&str; 5] =
+    ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"];
+
+/// Returns the id of a credential in base 64, and the fields of its response that count, which are texts.
+///
+/// The library refuses values of others that it does not know, such as a way of transport, and panics if some are null.
+fn parse(credential: &str) -> Option<(String, Map<String, Value>)> {
+    let mut given: Value = serde_json::from_str(credential).ok()?;
+    let id = BASE64URL_NOPAD.decode(given.get("id")?.as_str()?.as_bytes()).ok()?;
+    let Value::Object(mut response) = given.get_mut("response")?.take() else { return None };
+    response.retain(|field, value| {
+        FIELDS.contains(&&**field) && value.as_str().is_some_and(|text| !text.is_empty())
+    });
+    Some((BASE64URL_NOPAD.encode(&id), response))
+}
+
+/// Returns such a credential as JSON for the library.
+fn to_json(id: &str, response: Map<String, Value>) -> String {
+    json!({ "id": id, "rawId": id, "type": "public-key", "response": response, "clientExtensionResults": {} })
+        .to_string()
 }
 
 /// Returns what names a ceremony.

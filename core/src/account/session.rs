@@ -102,9 +102,11 @@ fn blacklisted(stored: &Credentials, attempt: Option<Attempt<'_>>) -> Error {
 
 /// What a sign-in gives of the second factor.
 #[derive(Clone, Copy)]
-enum Proof<'a> {
+pub(super) enum Proof<'a> {
     /// A code, if any.
     Code(Option<&'a str>),
+    /// The same, after single sign-on.
+    Issuer(Option<&'a str>),
     /// Nothing else is needed.
     Both,
 }
@@ -123,10 +125,11 @@ fn finish(
     isolation: Isolation,
     change: impl Fn(&mut dyn Tx) -> Result<i64> + Send + 'static,
 ) -> Result<AccessToken> {
-    let session = Arc::new(new_session(tidings, client));
+    let by_issuer = matches!(proof, Proof::Issuer(_));
+    let session = Arc::new(NewSession { by_issuer, ..new_session(tidings, client) });
     let (key, now, new) = (stored.key, tidings.now(), Arc::clone(&session));
     let (otp, is_both_factors) = match proof {
-        Proof::Code(otp) => (otp.map(otp::typed).filter(|otp| !otp.is_empty()), false),
+        Proof::Code(otp) | Proof::Issuer(otp) => (otp.map(otp::typed).filter(|otp| !otp.is_empty()), false),
         Proof::Both => (None, true),
     };
     let code_attempt =
@@ -159,22 +162,15 @@ fn finish(
     }
 }
 
-/// A member whom something else than a password has identified.
-pub(super) struct Identified {
-    pub(super) member: MemberKey,
-    /// Whether that replaces the second factor too.
-    pub(super) is_both_factors: bool,
-}
-
-/// Signs in such a member, and uses up what has identified them with `take`.
+/// Signs in a member whom something else than a password has identified, and uses that up with `take`.
 ///
 /// # Errors
 /// `blacklist user`, `otp required`, `incorrect otp`; those of `take`.
 pub(super) fn sign_in_identified(
     tidings: &Tidings,
-    Identified { member, is_both_factors }: Identified,
+    member: MemberKey,
+    proof: Proof<'_>,
     attempt: Option<Attempt<'_>>,
-    otp: Option<&str>,
     client: &SignInClient,
     take: impl Fn(&mut dyn Tx) -> Result<()> + Send + 'static,
 ) -> Result<AccessToken> {
@@ -186,7 +182,6 @@ pub(super) fn sign_in_identified(
         return Err(blacklisted(&stored, attempt));
     }
     let generation = stored.generation;
-    let proof = if is_both_factors { Proof::Both } else { Proof::Code(otp) };
     finish(tidings, &stored, attempt, proof, client, Isolation::Alone, move |tx| {
         take(tx)?;
         Ok(generation)
@@ -311,7 +306,8 @@ fn new_session(tidings: &Tidings, client: &SignInClient) -> NewSession {
     let at = tidings.now();
     let expires = tidings.keys().expiry(at);
     let places = client.client.map(|client| Places::of(tidings, client));
-    NewSession { id: ObjectId::new(tidings.clock()), device: client.device.clone(), at, expires, places }
+    let (id, device) = (ObjectId::new(tidings.clock()), client.device.clone());
+    NewSession { id, device, at, expires, places, by_issuer: false }
 }
 
 /// Returns the token of a session that was inserted.

@@ -108,6 +108,8 @@ pub(super) struct NewSession {
     pub(super) expires: Timestamp,
     /// The place of its client; `None` for this machine.
     pub(super) places: Option<Places>,
+    /// Whether it begins with single sign-on.
+    pub(super) by_issuer: bool,
 }
 
 impl NewSession {
@@ -163,6 +165,16 @@ pub(crate) fn end_one(
         pending::withdraw(tx, Some(member))?;
     }
     Ok(is_ended)
+}
+
+/// Ends the sessions of a member that have begun with single sign-on, except the session `current`.
+pub(super) fn end_by_issuer(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    current: Option<&str>,
+) -> Result<(), StoreError> {
+    let sql = "DELETE FROM session WHERE member = $1 AND by_issuer = 1 AND id <> $2";
+    tx.run(sql, &[member.into(), current.unwrap_or_default().into()]).map(drop)
 }
 
 /// Ends all sessions of a member, whose tokens are revoked.
@@ -242,9 +254,9 @@ pub(crate) mod sql {
         new: &NewSession,
         gave_code: bool,
     ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO session (id, member, device, date, last_seen, expires, otp)
+        let sql = "INSERT INTO session (id, member, device, date, last_seen, expires, otp, by_issuer)
                    SELECT CAST($3 AS TEXT), key, CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($5 AS BIGINT),
-                          CAST($6 AS BIGINT), CAST($7 AS BIGINT)
+                          CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT)
                    FROM member WHERE key = $1 AND generation = $2";
         let (id, device) = (new.id.to_string(), new.device.name());
         tx.run(
@@ -257,6 +269,7 @@ pub(crate) mod sql {
                 new.at.into(),
                 new.expires.into(),
                 gave_code.then_some(new.at).into(),
+                i64::from(new.by_issuer).into(),
             ],
         )?;
         Ok(())

@@ -16,6 +16,14 @@ impl Client {
         Self(IpAddr::V4(address))
     }
 
+    /// Returns the same client as another one, whose failures are counted apart. No address becomes it.
+    pub(crate) const fn apart(self) -> Self {
+        Self(IpAddr::V6(match self.0 {
+            IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+            IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() | 1),
+        }))
+    }
+
     /// Returns the client's address; for IPv6, the first address of its /64.
     pub fn address(self) -> IpAddr {
         self.0

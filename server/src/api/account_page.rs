@@ -8,10 +8,9 @@ use tidings_core::Error;
 use tidings_core::answer::Encoded;
 use tidings_core::config::{Config as Core, Language};
 
-use super::home::HTML;
 use crate::config::Config;
 use crate::filter::accept;
-use crate::filter::reply::Answer;
+use crate::filter::reply::{Answer, HTML};
 use crate::filter::request::Call;
 use crate::filter::security::PAGE_ISOLATION;
 use crate::route::Route;

@@ -9,19 +9,18 @@ use tidings_core::api::{GetHome, Home};
 
 use crate::config::Config;
 use crate::filter::accept;
-use crate::filter::reply::{Answer, JSON};
+use crate::filter::reply::{Answer, HTML, JSON};
 use crate::filter::request::Call;
 use crate::route::Route;
 
-pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
-const STYLE: &str = "\
+pub(super) const STYLE: &str = "\
     :root{color-scheme:light dark;font:1.05rem/1.6 system-ui,sans-serif}\
     body{max-width:34rem;margin:12vh auto;padding:0 1.5rem}\
     h1{margin:0 0 .5rem}\
     a{color:light-dark(#0b57d0,#8ab4f8)}\
     p.version{color:light-dark(#5f6368,#9aa0a6)}";
 /// The policy for the page: nothing is loaded or run, and only its own style applies. A test compares the hash.
-const POLICY: HeaderValue = HeaderValue::from_static(
+pub(super) const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'sha256-3C+bgWW13BJ3uhV2gzgQbkyEoreo4Bc1hEry7+IxRBQ='; base-uri 'none'; \
      form-action 'none'; frame-ancestors 'none'",
 );

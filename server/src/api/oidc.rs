@@ -1,20 +1,26 @@
 //! Single sign-on: the way of a browser to the issuer and back, and the operations of the app that it returns to.
 
-use http::header::{COOKIE, SET_COOKIE};
+use http::header::{CONTENT_SECURITY_POLICY, COOKIE, SET_COOKIE};
 use http::{HeaderValue, Method};
 use tidings_core::account::oidc::{self, PATH, RETURN_PATH, Redirect};
 use tidings_core::account::{LinkOidc, SignInOidc, UnlinkOidc};
 use tidings_core::error::Error;
 
 use super::account::run;
-use crate::filter::reply::{Answer, Reply};
+use super::home::{POLICY, STYLE};
+use crate::filter::accept;
+use crate::filter::reply::{Answer, Refusal, Reply};
 use crate::filter::request::Call;
 use crate::route::Route;
+
+/// The maximum size of the form with which an issuer sends a browser back, in bytes.
+const FORM_MAX: usize = 16 * 1024;
 
 pub(crate) fn handlers() -> Vec<Route> {
     vec![
         Route::raw(Method::GET, PATH, begin),
         Route::raw(Method::GET, RETURN_PATH, finish).unrecorded(),
+        Route::raw(Method::POST, RETURN_PATH, read_form).unrecorded(),
         Route::of::<SignInOidc>().answered_by(run::<SignInOidc>),
         Route::of::<LinkOidc>().answered_by(run::<LinkOidc>),
         Route::of::<UnlinkOidc>().answered_by(run::<UnlinkOidc>),
@@ -22,14 +28,14 @@ pub(crate) fn handlers() -> Vec<Route> {
 }
 
 async fn begin(call: Call) -> Answer {
-    let query = call.query().to_owned();
+    let (query, app) = (call.query().to_owned(), page_of_app(&call));
     let begin = move |tidings: &_, _: &_, _| oidc::begin(tidings, &query);
     // It waits for the issuer as sign_in_up does for the university.
-    redirect(call.run_in(|lanes| &lanes.university, begin).await?)
+    redirect(call.run_in(|lanes| &lanes.university, begin).await, app, PATH)
 }
 
 async fn finish(call: Call) -> Answer {
-    let query = call.query().to_owned();
+    let (query, app) = (call.query().to_owned(), page_of_app(&call));
     let cookies = call.headers().get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let cookies: Vec<String> = cookies.map(str::to_owned).collect();
     let client = call.sign_in_client().client;
@@ -37,10 +43,86 @@ async fn finish(call: Call) -> Answer {
         let cookies: Vec<&str> = cookies.iter().map(String::as_str).collect();
         oidc::finish(tidings, &query, &cookies, client)
     };
-    redirect(call.run_in(|lanes| &lanes.university, finish).await?)
+    redirect(call.run_in(|lanes| &lanes.university, finish).await, app, RETURN_PATH)
 }
 
-fn redirect(Redirect { location, cookie }: Redirect) -> Answer {
-    let header = |text: String| HeaderValue::try_from(text).map_err(|error| Error::Internal(error.into()));
-    Ok(Reply::see_other(header(location)?).with(SET_COOKIE, header(cookie)?))
+/// Sends a browser that comes with a form (OAuth 2.0 Form Post Response Mode) to the same address with a query: it sends no
+/// cookie of a flow with a form of another site.
+async fn read_form(mut call: Call) -> Answer {
+    let (form, _held) = call.bytes(FORM_MAX).await?;
+    Ok(Reply::see_other(header(format!("?{}", oidc::query_of_form(&form)))?))
+}
+
+fn header(text: String) -> Result<HeaderValue, Error> {
+    HeaderValue::try_from(text).map_err(|error| Error::Internal(error.into()))
+}
+
+/// Returns the page of the app, for a browser that shows pages to a person.
+fn page_of_app(call: &Call) -> Option<String> {
+    let is_html = |(name, _): (&str, f32)| name.eq_ignore_ascii_case("text/html");
+    let is_browser = accept::media_types(call.headers()).any(is_html);
+    is_browser.then(|| call.tidings().config().oidc.pages.first().cloned().unwrap_or_default())
+}
+
+/// Sends a browser on; if that fails, shows the reason on a page with a link to this page of the app.
+fn redirect(to: Result<Redirect, Refusal>, app: Option<String>, path: &str) -> Answer {
+    match (to, app) {
+        (Ok(Redirect { location, cookie }), _) => {
+            Ok(Reply::see_other(header(location)?).with(SET_COOKIE, header(cookie)?))
+        }
+        (Err(Refusal::Operation(error)), Some(app)) => {
+            let app = app.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+            let page = format!(
+                "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+                 <meta name=\"viewport\" content=\"width=device-width\">\n\
+                 <title>Sign in again</title>\n<style>{STYLE}</style>\n\
+                 <main>\n<h1>Sign in again</h1>\n<p>The sign-in has failed: {}.</p>\n\
+                 <p><a href=\"{app}\">Back to the app</a></p>\n</main>\n</html>\n",
+                error.message()
+            );
+            Ok(Reply::page_of(&error.into(), path, page).with(CONTENT_SECURITY_POLICY, POLICY))
+        }
+        (Err(refusal), _) => Err(refusal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidings_core::config::{Config, Oidc};
+
+    use super::*;
+    use crate::testing::{header, outcome, post, request, service, service_with, with};
+
+    #[tokio::test]
+    async fn a_form_of_the_issuer_becomes_a_query() {
+        let service = service();
+        let form =
+            "code=a%2Bb%26c&state=s%22%0d%0a&user=%7B%7D&iss=https%3A%2F%2Flogin.example&session_state=7";
+        let answer = service.call(post(RETURN_PATH, "application/x-www-form-urlencoded", form)).await;
+        assert_eq!(answer.status(), 303);
+        let query = "?code=a%2Bb%26c&state=s%22%0D%0A&iss=https%3A%2F%2Flogin.example";
+        assert_eq!(header(&answer, "location"), query);
+        let long =
+            service.call(post(RETURN_PATH, "application/x-www-form-urlencoded", "a".repeat(FORM_MAX + 1)));
+        assert_eq!(outcome(&long.await), "413 payload too large");
+    }
+
+    #[tokio::test]
+    async fn a_person_gets_a_page_and_a_program_data() {
+        let oidc = Oidc { pages: vec!["https://app.example/?a=\"b\"&c".into()], ..Oidc::default() };
+        let service = service_with(Config { oidc, ..Config::default() });
+        let path = format!("{RETURN_PATH}?state=0123456789abcdef&code=x");
+        let page = service.call(with(request("GET", &path), "accept", "text/html,*/*;q=0.8")).await;
+        assert_eq!((page.status().as_u16(), header(&page, "tidings-result")), (400, "bad request"));
+        assert_eq!(header(&page, "content-type"), "text/html; charset=utf-8");
+        let html = str::from_utf8(page.body()).unwrap();
+        let back = "<a href=\"https://app.example/?a=&quot;b&quot;&amp;c\">Back to the app</a>";
+        assert!(html.contains("there is no single sign-on here") && html.contains(back), "{html}");
+        for accept in ["*/*", "application/json"] {
+            let data = service.call(with(request("GET", &path), "accept", accept)).await;
+            assert_eq!(outcome(&data), "400 bad request", "{accept}");
+        }
+        let begin = with(request("GET", &format!("{PATH}?page=x")), "accept", "text/html");
+        assert_eq!(header(&service.call(begin).await, "content-type"), "text/html; charset=utf-8");
+    }
 }

@@ -25,6 +25,7 @@ mod refusal;
 pub(crate) use refusal::Refusal;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 
 /// A response, whose body is in memory or sent as it comes.
 pub(crate) type Response = warp::reply::Response;
@@ -123,6 +124,13 @@ impl Reply {
     pub(crate) fn see_other(location: HeaderValue) -> Self {
         Self::Content(response(StatusCode::SEE_OTHER, security::headers(), Body::default()))
             .with(LOCATION, location)
+    }
+
+    /// Returns the response to a refused request with a page for people.
+    pub(crate) fn page_of(refusal: &Refusal, path: &str, page: String) -> Self {
+        let mut response = refused(refusal, path);
+        *response.body_mut() = page.into();
+        Self::Content(response).with(CONTENT_TYPE, HTML)
     }
 
     /// Adds the tag of the content, if it has one.
@@ -266,7 +274,7 @@ pub(crate) fn incomplete(answer: Answer, path: &str) -> Response {
         }
         Err(refusal) => return refused(&refusal, path),
     };
-    response.extensions_mut().insert(ResultText(result));
+    response.extensions_mut().get_or_insert(ResultText(result));
     response
 }
 

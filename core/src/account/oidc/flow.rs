@@ -17,6 +17,8 @@ use crate::base::random::random;
 pub(super) const LASTS_MS: i64 = 10 * 60 * SECOND_MS;
 /// The beginning of the names of cookies: each flow has one of its own, so that a person may begin several.
 const COOKIE: &str = "tidings_oidc_";
+/// What precedes it where there is TLS: browsers take such a cookie from the host itself alone.
+pub(super) const HOST: &str = "__Host-";
 /// The characters of the state in the name of a cookie.
 const NAME: usize = 16;
 const DOMAIN: &str = "tidings single sign-on 1\0";
@@ -61,12 +63,12 @@ impl Flow {
 
     /// Returns the name and the value of its cookie.
     pub(super) fn cookie(&self, tidings: &Tidings) -> (String, String) {
-        (cookie_name(&self.state()), sealed::seal(tidings, DOMAIN, self))
+        (cookie_name(tidings, &self.state()), sealed::seal(tidings, DOMAIN, self))
     }
 
     /// Returns the flow with this state whose cookie is among those of a browser, unless it has expired.
     pub(super) fn of_cookies(tidings: &Tidings, cookies: &[&str], state: &str) -> Option<Self> {
-        let name = cookie_name(state.get(..NAME)?);
+        let name = cookie_name(tidings, state.get(..NAME)?);
         let pairs = cookies
             .iter()
             .flat_map(|header| header.split(';'))
@@ -79,6 +81,7 @@ impl Flow {
 }
 
 /// Returns the name of the cookie of the flow with this state.
-pub(super) fn cookie_name(state: &str) -> String {
-    format!("{COOKIE}{}", state.get(..NAME).unwrap_or_default())
+pub(super) fn cookie_name(tidings: &Tidings, state: &str) -> String {
+    let is_secure = tidings.config().public_url.as_ref().is_some_and(|url| url.scheme() == "https");
+    format!("{}{COOKIE}{}", if is_secure { HOST } else { "" }, state.get(..NAME).unwrap_or_default())
 }

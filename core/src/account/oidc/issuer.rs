@@ -4,28 +4,22 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
-use data_encoding::BASE64URL_NOPAD;
-use openidconnect::core::{
-    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdToken, CoreIdTokenVerifier,
-    CoreJwsSigningAlgorithm,
-};
-use openidconnect::{
-    AuthType, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken,
-    EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IssuerUrl, Nonce,
-    OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope,
-    SignatureVerificationError, TokenResponse as _,
-};
-use serde_json::{Map, Value};
-use url::Url;
+use data_encoding::{BASE64, BASE64URL_NOPAD};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use ureq::http::{Request, Response};
+use url::{Url, form_urlencoded};
 use zeroize::Zeroizing;
 
 use super::flow::Flow;
+use super::id_token::{Claims, IdToken};
 use super::offer::{self, Metadata, Offer};
 use super::{
-    Denied, EMAIL, EMAIL_VERIFIED, INVALID, REFUSED_CODE, RETURN_PATH, SERVER_ERROR, SUBJECT, UNAVAILABLE,
+    Denied, EMAIL, EMAIL_VERIFIED, INVALID, NO_TOKEN, REFUSED_CODE, REFUSED_SERVICE, RETURN_PATH,
+    SERVER_ERROR, SUBJECT, UNAVAILABLE,
 };
-use crate::base::clock::{Clock, SECOND_MS, Timestamp};
+use crate::account::verify::university_name;
+use crate::base::clock::Clock;
 use crate::base::config::{Config, Invalid, Oidc};
 use crate::base::text_file;
 use crate::record::error::{Error, Result};
@@ -36,33 +30,8 @@ const WHOLE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_secs(3);
 /// The maximum number of bytes that are read from an answer.
 const ANSWER_MAX: u64 = 1 << 20;
-/// How much the clocks of the issuer and of this service may differ.
-const SKEW_MS: i64 = 60 * SECOND_MS;
-/// The algorithms of signatures: with keys that the issuer alone has. A token without a signature is never accepted.
-const SIGNATURES: [CoreJwsSigningAlgorithm; 9] = [
-    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
-    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
-    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha512,
-    CoreJwsSigningAlgorithm::RsaSsaPssSha256,
-    CoreJwsSigningAlgorithm::RsaSsaPssSha384,
-    CoreJwsSigningAlgorithm::RsaSsaPssSha512,
-    CoreJwsSigningAlgorithm::EcdsaP256Sha256,
-    CoreJwsSigningAlgorithm::EcdsaP384Sha384,
-    CoreJwsSigningAlgorithm::EdDsa,
-];
-
-/// A client whose token endpoint may be unknown.
-type SetClient = CoreClient<
-    EndpointSet,
-    EndpointNotSet,
-    EndpointNotSet,
-    EndpointNotSet,
-    EndpointMaybeSet,
-    EndpointMaybeSet,
->;
-
-/// What the issuer has asserted about a person.
-pub(super) type Claims = Map<String, Value>;
+/// The refusals of this service (RFC 6749 section 5.2), whatever the code.
+const OF_SERVICE: [&str; 3] = ["invalid_client", "unauthorized_client", "unsupported_grant_type"];
 
 /// Sends requests to the issuer.
 pub(super) trait Transport: Send + Sync {
@@ -70,21 +39,16 @@ pub(super) trait Transport: Send + Sync {
     ///
     /// # Errors
     /// Why it failed, in a few words.
-    fn send(&self, request: HttpRequest) -> std::result::Result<HttpResponse, Failure>;
+    fn send(&self, request: Request<Vec<u8>>) -> std::result::Result<Response<Vec<u8>>, String>;
 }
-
-/// Why a request to the issuer failed.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct Failure(pub(super) String);
 
 /// An issuer.
 pub(crate) struct Issuer {
-    url: IssuerUrl,
-    client_id: ClientId,
+    url: String,
+    client_id: String,
     secret: Option<Zeroizing<String>>,
-    returns: RedirectUrl,
-    scopes: Vec<Scope>,
+    returns: String,
+    scope: String,
     /// The claims for which the issuer is asked again if its token has them not.
     wanted: Vec<String>,
     clock: Clock,
@@ -119,20 +83,17 @@ impl Issuer {
         else {
             return Ok(None);
         };
-        let unusable = |setting, why: String| Error::InvalidSetting(Invalid::new(&[setting], why));
-        let url =
-            IssuerUrl::new(issuer.0.clone()).map_err(|error| unusable("oidc-issuer", error.to_string()))?;
-        let returns = format!("{}{RETURN_PATH}", public_url.as_str().trim_end_matches('/'));
-        let returns = RedirectUrl::new(returns).map_err(|error| unusable("public-url", error.to_string()))?;
-        let wanted = [&oidc.id_claim, &oidc.name_claim].into_iter().chain(&oidc.major_claim);
-        let wanted = wanted.chain((!oidc.groups.is_empty()).then_some(&oidc.groups_claim)).cloned();
+        let wanted = settings_of_claims(oidc).into_iter().map(|(_, claim)| claim);
         Ok(Some(Self {
-            url,
-            client_id: ClientId::new(client_id.clone()),
+            url: issuer.0.clone(),
+            client_id: client_id.clone(),
             secret: secret(oidc)?,
-            returns,
-            scopes: oidc.scopes.iter().cloned().map(Scope::new).collect(),
-            wanted: wanted.chain([EMAIL, EMAIL_VERIFIED].map(str::to_owned)).collect(),
+            returns: format!("{}{RETURN_PATH}", public_url.as_str().trim_end_matches('/')),
+            scope: std::iter::once("openid")
+                .chain(oidc.scopes.iter().map(String::as_str))
+                .collect::<Vec<_>>()
+                .join(" "),
+            wanted: wanted.chain([EMAIL, EMAIL_VERIFIED]).map(str::to_owned).collect(),
             clock: clock.clone(),
             transport,
             offer: Offer::default(),
@@ -144,15 +105,19 @@ impl Issuer {
     /// # Errors
     /// When the issuer does not answer.
     pub(super) fn sign_in(&self, flow: &Flow) -> Result<Url, Denied> {
-        let metadata = self.metadata(None)?;
-        let (client, state, nonce) = (self.client(&metadata), flow.state(), flow.nonce());
-        let request = client.authorize_url(
-            CoreAuthenticationFlow::AuthorizationCode,
-            move || CsrfToken::new(state),
-            move || Nonce::new(nonce),
-        );
-        let challenge = PkceCodeChallenge::from_code_verifier_sha256(&PkceCodeVerifier::new(flow.verifier()));
-        Ok(request.set_pkce_challenge(challenge).add_scopes(self.scopes.iter().cloned()).url().0)
+        let mut at = self.metadata(None)?.authorization_endpoint.clone();
+        let challenge = BASE64URL_NOPAD.encode(&Sha256::digest(flow.verifier()));
+        at.query_pairs_mut().extend_pairs([
+            ("response_type", "code"),
+            ("client_id", &self.client_id),
+            ("redirect_uri", &self.returns),
+            ("scope", &self.scope),
+            ("state", &flow.state()),
+            ("nonce", &flow.nonce()),
+            ("code_challenge", &challenge),
+            ("code_challenge_method", "S256"),
+        ]);
+        Ok(at)
     }
 
     /// Checks who sends a person back: `given` is what the answer says, if anything.
@@ -160,13 +125,9 @@ impl Issuer {
     /// # Errors
     /// When it is not this issuer (RFC 9207), or the issuer does not answer.
     pub(super) fn check_sender(&self, given: Option<&str>) -> Result<(), Denied> {
-        let must = || {
-            let metadata = self.metadata(None)?;
-            Ok(metadata.additional_metadata().authorization_response_iss_parameter_supported)
-        };
         let is_sender = match given {
-            Some(given) => given == self.url.as_str(),
-            None => !must()?,
+            Some(given) => given == self.url,
+            None => !self.metadata(None)?.names_itself(),
         };
         if is_sender { Ok(()) } else { Err(Denied::new(INVALID, "the answer is not that of the issuer")) }
     }
@@ -175,106 +136,121 @@ impl Issuer {
     ///
     /// # Errors
     /// When the issuer refuses the code or does not answer; when its token is not valid for this flow.
-    pub(super) fn claims(&self, flow: &Flow, code: String) -> Result<Claims, Denied> {
+    pub(super) fn claims(&self, flow: &Flow, code: &str) -> Result<Claims, Denied> {
         let metadata = self.metadata(None)?;
-        let answer = self
-            .client(&metadata)
-            .exchange_code(AuthorizationCode::new(code))
-            .map_err(wrong)?
-            .set_pkce_verifier(PkceCodeVerifier::new(flow.verifier()))
-            .request(&|request| self.transport.send(request))
-            .map_err(|error| match error {
-                RequestTokenError::Request(failure) => unavailable(&failure),
-                RequestTokenError::ServerResponse(refusal) => {
-                    tracing::warn!(error = %refusal.error(), "the issuer refused a code");
-                    REFUSED_CODE
-                }
-                error => wrong(error),
-            })?;
-        let token = answer.id_token().ok_or_else(|| wrong("it has no ID token"))?;
-        match self.verify(&metadata, token, flow) {
-            // Its keys were replaced after it was asked for them.
-            Err(ClaimsVerificationError::SignatureVerification(
-                SignatureVerificationError::NoMatchingKey,
-            )) => {
-                self.verify(&*self.metadata(Some(&metadata))?, token, flow).map_err(wrong)?;
-            }
-            verified => verified.map_err(wrong)?,
-        }
-        let mut claims = payload(token).ok_or_else(|| wrong("it cannot be read"))?;
-        if let Some(endpoint) = metadata.userinfo_endpoint()
-            && self.wanted.iter().any(|claim| !claims.contains_key(claim))
+        let answer = self.exchange(&metadata, flow, code)?;
+        let text = |field: &str| answer.get(field).and_then(Value::as_str);
+        let token = IdToken::parse(text("id_token").unwrap_or_default()).map_err(of_token)?;
+        // Its keys may have been replaced after it was asked for them.
+        if !token.is_signed_with(&metadata.keys)
+            && !token.is_signed_with(&self.metadata(Some(&metadata))?.keys)
         {
-            let more = self.user_info(endpoint.url().as_str(), answer.access_token().secret())?;
-            // Otherwise it could be about somebody else (OpenID Connect Core 1.0 section 5.3.2).
-            if more.get(SUBJECT) != claims.get(SUBJECT) {
-                return Err(wrong("its further claims are about somebody else"));
-            }
-            // An address and whether it is verified belong together.
-            if [EMAIL, EMAIL_VERIFIED].iter().any(|claim| !claims.contains_key(*claim)) {
-                claims.remove(EMAIL);
-                claims.remove(EMAIL_VERIFIED);
-            }
-            for (claim, value) in more {
-                claims.entry(claim).or_insert(value);
-            }
+            return Err(of_token("its signature is by no key of the issuer"));
+        }
+        token.check(&self.url, &self.client_id, &flow.nonce(), self.clock.now()).map_err(of_token)?;
+        let mut claims = token.claims;
+        let lacks = |wanted: &String| super::person::claim(&claims, wanted).is_none();
+        let endpoint = metadata.userinfo_endpoint().filter(|_| self.wanted.iter().any(lacks));
+        let more =
+            endpoint.map(|endpoint| self.user_info(endpoint, text("access_token").unwrap_or_default()));
+        let Some(more) = more.transpose()?.flatten() else { return Ok(claims) };
+        // Otherwise it could be about somebody else (OpenID Connect Core 1.0 section 5.3.2).
+        if more.get(SUBJECT) != claims.get(SUBJECT) {
+            return Err(wrong("its further claims are about somebody else"));
+        }
+        // An address and whether it is verified belong together.
+        if [EMAIL, EMAIL_VERIFIED].iter().any(|claim| !claims.contains_key(*claim)) {
+            claims.remove(EMAIL);
+            claims.remove(EMAIL_VERIFIED);
+        }
+        for (claim, value) in more {
+            claims.entry(claim).or_insert(value);
         }
         Ok(claims)
     }
 
-    /// Checks the signature of an ID token, for whom and by whom it is, when, and that it belongs to the flow.
-    fn verify(
-        &self,
-        metadata: &Metadata,
-        token: &CoreIdToken,
-        flow: &Flow,
-    ) -> std::result::Result<(), ClaimsVerificationError> {
-        let (clock, now) = (&self.clock, self.clock.now());
-        let keys = metadata.jwks().clone();
-        let verifier = CoreIdTokenVerifier::new_public_client(self.client_id.clone(), self.url.clone(), keys)
-            .set_allowed_algs(SIGNATURES)
-            .set_time_fn(|| time(clock.now() - SKEW_MS))
-            .set_issue_time_verifier_fn(move |issued| {
-                let is_past = issued <= time(now + SKEW_MS);
-                is_past.then_some(()).ok_or_else(|| "it was issued in the future".to_owned())
-            });
-        token.claims(&verifier, &Nonce::new(flow.nonce())).map(drop)
+    /// Exchanges the code for the tokens of the person.
+    fn exchange(&self, metadata: &Metadata, flow: &Flow, code: &str) -> Result<Claims, Denied> {
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.extend_pairs([
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", &self.returns),
+            ("code_verifier", &flow.verifier()),
+        ]);
+        let mut request = Request::post(metadata.token_endpoint.as_str())
+            .header("accept", "application/json")
+            .header("content-type", "application/x-www-form-urlencoded");
+        match &self.secret {
+            Some(secret) if !metadata.takes_secret_in_body() => {
+                let encoded =
+                    |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+                let pair = Zeroizing::new(format!("{}:{}", encoded(&self.client_id), encoded(secret)));
+                let basic = Zeroizing::new(format!("Basic {}", BASE64.encode(pair.as_bytes())));
+                request = request.header("authorization", &*basic);
+            }
+            secret => {
+                form.append_pair("client_id", &self.client_id);
+                form.extend_pairs(secret.iter().map(|secret| ("client_secret", secret.as_str())));
+            }
+        }
+        let request = request.body(form.finish().into_bytes()).map_err(wrong)?;
+        let answer = self.transport.send(request).map_err(|failure| unavailable(&failure))?;
+        let status = answer.status();
+        let fields: Claims = serde_json::from_slice(answer.body()).unwrap_or_default();
+        match fields.get("error").and_then(Value::as_str) {
+            Some("invalid_grant") => {
+                tracing::warn!("the issuer refused a code: invalid_grant");
+                Err(REFUSED_CODE)
+            }
+            None if status.is_success() && fields.contains_key("id_token") => Ok(fields),
+            error => {
+                let error = university_name(error.unwrap_or("no id_token"));
+                tracing::error!(error, status = status.as_u16(), "the issuer gave this service no token");
+                Err(if OF_SERVICE.contains(&error.as_str()) { REFUSED_SERVICE } else { NO_TOKEN })
+            }
+        }
     }
 
     fn metadata(&self, outdated: Option<&Arc<Metadata>>) -> Result<Arc<Metadata>, Denied> {
         self.offer.get(outdated, &self.clock, || offer::ask(&self.url, &*self.transport))
     }
 
-    /// Returns the further claims about a person.
-    fn user_info(&self, endpoint: &str, access_token: &str) -> Result<Claims, Denied> {
+    /// Returns the further claims about a person; `None` if the issuer gives none that can be read.
+    fn user_info(&self, endpoint: &str, access_token: &str) -> Result<Option<Claims>, Denied> {
         let authorization = Zeroizing::new(format!("Bearer {access_token}"));
-        let request =
-            ureq::http::Request::get(endpoint).header("authorization", &*authorization).body(Vec::new());
+        let request = Request::get(endpoint).header("authorization", &*authorization).body(Vec::new());
         let answer = self.transport.send(request.map_err(wrong)?).map_err(|failure| unavailable(&failure))?;
-        if !answer.status().is_success() {
-            return Err(wrong(format!("its further claims: status {}", answer.status().as_u16())));
+        let status = answer.status();
+        if status.is_server_error() {
+            return Err(unavailable(&format!("userinfo_endpoint: status {}", status.as_u16())));
         }
-        serde_json::from_slice(answer.body()).map_err(wrong)
-    }
-
-    fn client(&self, metadata: &Metadata) -> SetClient {
-        let secret = self.secret.as_ref().map(|secret| ClientSecret::new(secret.to_string()));
-        let methods = metadata.token_endpoint_auth_methods_supported();
-        let takes = |method| methods.is_none_or(|methods| methods.contains(&method));
-        let in_body = !takes(CoreClientAuthMethod::ClientSecretBasic);
-        CoreClient::from_provider_metadata(metadata.clone(), self.client_id.clone(), secret)
-            .set_auth_type(if in_body { AuthType::RequestBody } else { AuthType::BasicAuth })
-            .set_redirect_uri(self.returns.clone())
+        let claims = serde_json::from_slice::<Claims>(answer.body()).ok();
+        let claims = claims.filter(|claims| status.is_success() && claims.contains_key(SUBJECT));
+        if claims.is_none() {
+            tracing::warn!(status = status.as_u16(), "the issuer gave no further claims that can be read");
+        }
+        Ok(claims)
     }
 }
 
-/// Checks that the issuer of these settings answers.
+/// Returns the claims that the settings name, with the settings.
+fn settings_of_claims(oidc: &Oidc) -> Vec<(&'static str, &str)> {
+    let major = oidc.major_claim.as_ref().map(|claim| ("oidc-major-claim", claim.as_str()));
+    let groups = (!oidc.groups.is_empty()).then_some(("oidc-groups-claim", oidc.groups_claim.as_str()));
+    let always = [("oidc-id-claim", oidc.id_claim.as_str()), ("oidc-name-claim", &oidc.name_claim)];
+    always.into_iter().chain(major).chain(groups).collect()
+}
+
+/// Checks that the issuer of these settings answers, signs in a way that is supported, and may send the claims of the settings.
 ///
 /// # Errors
-/// Why it does not.
+/// What is not so.
 pub(crate) fn check(config: &Config) -> Result<(), String> {
     match Issuer::from_config(config, &Clock::system()) {
-        Ok(Some(issuer)) => offer::ask(&issuer.url, &*issuer.transport).map(drop),
+        Ok(Some(issuer)) => {
+            offer::ask(&issuer.url, &*issuer.transport)?.check(&settings_of_claims(&config.oidc))
+        }
         Ok(None) => Ok(()),
         Err(error) => Err(error.message().into_owned()),
     }
@@ -299,19 +275,8 @@ fn secret(oidc: &Oidc) -> Result<Option<Zeroizing<String>>> {
     }
 }
 
-/// Returns the claims of an ID token that was verified.
-fn payload(token: &CoreIdToken) -> Option<Claims> {
-    let token = token.to_string();
-    let payload = BASE64URL_NOPAD.decode(token.split('.').nth(1)?.as_bytes()).ok()?;
-    serde_json::from_slice(&payload).ok()
-}
-
-fn time(at: Timestamp) -> DateTime<Utc> {
-    DateTime::from_timestamp_millis(at.as_millis()).unwrap_or_default()
-}
-
-fn unavailable(failure: &Failure) -> Denied {
-    tracing::warn!(%failure, "the issuer did not answer");
+fn unavailable(failure: &str) -> Denied {
+    tracing::warn!(failure, "the issuer did not answer");
     UNAVAILABLE
 }
 
@@ -324,12 +289,17 @@ fn wrong(why: impl Display) -> Denied {
     )
 }
 
+/// Returns the refusal of an ID token that breaks a rule.
+fn of_token(why: impl Display) -> Denied {
+    wrong(format!("the ID token: {why}"))
+}
+
 /// Sends over HTTP.
 struct Http(ureq::Agent);
 
 impl Transport for Http {
-    fn send(&self, request: HttpRequest) -> std::result::Result<HttpResponse, Failure> {
-        let failed = |error: ureq::Error| Failure(outgoing::reason(&error));
+    fn send(&self, request: Request<Vec<u8>>) -> std::result::Result<Response<Vec<u8>>, String> {
+        let failed = |error: ureq::Error| outgoing::reason(&error);
         let mut answer = self.0.run(request).map_err(failed)?;
         let body = answer.body_mut().with_config().limit(ANSWER_MAX).read_to_vec().map_err(failed)?;
         Ok(answer.map(|_| body))

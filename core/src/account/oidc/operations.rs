@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 use super::sql;
 use crate::Tidings;
 use crate::account::attempt::{ForClient, begin, failed};
-use crate::account::session::{AccessToken, Identified, sign_in_identified};
-use crate::account::{Caller, SignInClient, email, otp};
+use crate::account::session::{AccessToken, Proof, sign_in_identified};
+use crate::account::{Caller, SignInClient, email, otp, sessions};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::mail::outbox::Kind;
@@ -24,7 +24,8 @@ const NOT_LINKED: Problem = Problem::new(
 
 /// Exchange the code of a single sign-on for an access token
 ///
-/// The browser was at `/sign_in_oidc`, and came back to the page of the app with the code, which works once and for two minutes.
+/// The app sends the browser to `GET /sign_in_oidc`, with a `page` of the setting `oidc-pages` and a `state` in the query, and it
+/// comes back to the page with `state` and the code, or with `error` and `error_description`. The code works once and for two minutes.
 /// `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `already id` when there is an
 /// account with the same id or address: its member signs in with their password and links it with the code, which then works for
 /// ten minutes; or `blacklist user`. Only for a member who has enabled the second factor, it is `otp required` without a code of it and
@@ -65,16 +66,17 @@ impl ForClient for SignInOidc {
         if !pending.is_linked {
             return Err(Outcome::AlreadyId.because(NOT_LINKED));
         }
-        let identified = Identified { member: pending.member, is_both_factors: false };
-        sign_in_identified(tidings, identified, attempt, self.otp.as_deref(), &client, move |tx| {
-            if sql::take(tx, &hash, now)? { Ok(()) } else { Err(Outcome::IncorrectCode.into()) }
+        let proof = Proof::Issuer(self.otp.as_deref());
+        sign_in_identified(tidings, pending.member, proof, attempt, &client, move |tx| {
+            sql::take(tx, &hash, now)?.map(drop).ok_or_else(|| Outcome::IncorrectCode.into())
         })
     }
 }
 
 /// Link the account of the member to the person of a single sign-on, who then signs in to it
 ///
-/// The account must be the one with the person's address or id. It is linked to one person at most; another link replaces it.
+/// The account must be the one with the person's address or id. It is linked to one person at most; another link replaces it, as
+/// after `unlink_oidc`.
 /// `result` is `success`; or `incorrect pw`; or `incorrect code` when the code is wrong, was used before or has expired, is about
 /// another account, or the person has an account already.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -118,6 +120,7 @@ impl ForClient for LinkOidc {
                 return Ok(false);
             }
             sql::link(tx, member.key, &person, now)?;
+            sessions::end_by_issuer(tx, member.key, identity.session())?;
             identity.record_own(tx, &member, Entry::new(Action::MemberLink))?;
             note.send(tx, member.key)?;
             Ok::<_, Error>(true)
@@ -132,7 +135,8 @@ impl ForClient for LinkOidc {
 
 /// Remove the link of the member's account to the person of a single sign-on
 ///
-/// The person does not sign in to the account any more. `result` is `success`; or `incorrect pw`.
+/// The person does not sign in to the account any more: other sessions that have begun with single sign-on end, and so do codes
+/// that were not exchanged yet. `result` is `success`; or `incorrect pw`.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = UnlinkOidcFields)]
 pub struct UnlinkOidc {
@@ -163,6 +167,7 @@ impl ForClient for UnlinkOidc {
         tidings.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             if sql::unlink(tx, member.key)? {
+                sessions::end_by_issuer(tx, member.key, identity.session())?;
                 identity.record_own(tx, &member, Entry::new(Action::MemberUnlink))?;
                 note.send(tx, member.key)?;
             }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::issuer::Claims;
+use super::id_token::Claims;
 use super::{ACCESS_DENIED, Denied, EMAIL, EMAIL_VERIFIED, SERVER_ERROR, SUBJECT};
 use crate::account::verify::{university_id, university_name};
 use crate::base::config::Oidc;
@@ -30,7 +30,7 @@ impl Person {
     /// # Errors
     /// When the person may not.
     pub(super) fn new(oidc: &Oidc, claims: &Claims) -> Result<Self, Denied> {
-        let text = |claim: &str| claims.get(claim).and_then(Value::as_str).unwrap_or_default();
+        let text = |name: &str| claim(claims, name).and_then(Value::as_str).unwrap_or_default();
         // Some issuers write it as a text.
         let is_verified =
             matches!(claims.get(EMAIL_VERIFIED), Some(Value::Bool(true))) || text(EMAIL_VERIFIED) == "true";
@@ -45,7 +45,7 @@ impl Person {
                 "only people with a verified address of certain domains sign in here",
             ));
         }
-        if !is_of_groups(&oidc.groups, claims.get(&oidc.groups_claim)) {
+        if !is_of_groups(&oidc.groups, claim(claims, &oidc.groups_claim)) {
             return Err(Denied::new(ACCESS_DENIED, "only people of certain groups sign in here"));
         }
         Ok(Self {
@@ -56,6 +56,12 @@ impl Person {
             email,
         })
     }
+}
+
+/// Returns a claim by its name, which may have dots, or by the path of its name in other claims, such as `realm_access.roles`.
+pub(super) fn claim<'c>(claims: &'c Claims, name: &str) -> Option<&'c Value> {
+    let inner = |(at, _)| claim(claims.get(&name[..at])?.as_object()?, &name[at + 1..]);
+    claims.get(name).or_else(|| name.match_indices('.').find_map(inner))
 }
 
 fn is_of_domains(domains: &[String], email: Option<&Address>) -> bool {

@@ -107,16 +107,19 @@ pub(super) struct Pending {
     pub(super) is_linked: bool,
 }
 
-/// Returns what the code with this hash is for.
+/// Returns what the code with this hash is for. That of a sign-in needs the link that the member had when it was made.
 pub(super) fn pending(tx: &mut dyn Tx, code: &str, now: Timestamp) -> Result<Option<Pending>, StoreError> {
-    let sql = "SELECT issuer, subject, member, linked FROM oidc_sign_in WHERE code = $1 AND expires > $2";
+    let sql = "SELECT issuer, subject, member, linked FROM oidc_sign_in s WHERE code = $1 AND expires > $2
+               AND (linked = 0 OR EXISTS (SELECT 1 FROM oidc_identity i
+                    WHERE i.member = s.member AND i.issuer = s.issuer AND i.subject = s.subject))";
     let Some(mut row) = tx.row(sql, &[code.into(), now.into()])? else { return Ok(None) };
     let (issuer, subject, member) = (row.take(0)?, row.take(1)?, row.take(2)?);
     Ok(Some(Pending { issuer, subject, member, is_linked: row.take::<i64>(3)? != 0 }))
 }
 
-/// Uses the code with this hash up; returns whether it was there.
-pub(super) fn take(tx: &mut dyn Tx, code: &str, now: Timestamp) -> Result<bool, StoreError> {
-    let sql = "UPDATE oidc_sign_in SET code = NULL WHERE code = $1 AND expires > $2";
-    Ok(tx.run(sql, &[code.into(), now.into()])? > 0)
+/// Uses the code with this hash up, and returns what it was for.
+pub(super) fn take(tx: &mut dyn Tx, code: &str, now: Timestamp) -> Result<Option<Pending>, StoreError> {
+    let pending = pending(tx, code, now)?;
+    tx.run("UPDATE oidc_sign_in SET code = NULL WHERE code = $1", &[code.into()])?;
+    Ok(pending)
 }

@@ -12,7 +12,9 @@ use crate::base::client::Client;
 use crate::base::config::{Issuer as IssuerUrl, Oidc, Secret};
 use crate::testing::{Service, service_with, sign_in};
 
+mod codes;
 mod issuer;
+mod tokens;
 
 const PAGE: &str = "https://app.example/signed-in?from=campus";
 const OTHER_PAGE: &str = "https://other.example/in";
@@ -263,7 +265,11 @@ fn a_browser_returns_to_permitted_pages_only_with_what_the_app_gave() {
         "{location}"
     );
     let cookie = begin_at(&world.issuer, &world.service, "").unwrap().cookie;
-    let end = "; Path=/api/sign_in_oidc/return; Max-Age=600; HttpOnly; SameSite=Lax; Secure";
+    let end = "; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure";
+    assert!(cookie.starts_with("__Host-tidings_oidc_") && cookie.ends_with(end), "{cookie}");
+    let plain = world_with(|config| config.public_url = Url::parse("http://campus.example/api").ok());
+    let cookie = begin_at(&plain.issuer, &plain.service, "").unwrap().cookie;
+    let end = "; Path=/api/sign_in_oidc/return; Max-Age=600; HttpOnly; SameSite=Lax";
     assert!(cookie.starts_with("tidings_oidc_") && cookie.ends_with(end), "{cookie}");
 }
 

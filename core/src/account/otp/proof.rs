@@ -1,11 +1,14 @@
 //! Proofs of who a member is, before a change of what a sign-in needs.
 
+use sha2::{Digest as _, Sha256};
+
 use super::{Factor, sql, typed, verify};
 use crate::Tidings;
 use crate::account::attempt::{begin, begin_code, failed, succeeded};
 use crate::account::password::Check;
 use crate::account::throttle::Attempt;
-use crate::account::{Caller, Identity, SignInClient};
+use crate::account::{Caller, Identity, Member, SignInClient};
+use crate::audit::trail::hex;
 use crate::record::error::{Error, Outcome, Result};
 use crate::record::id::MemberKey;
 use crate::store::{Isolation, Tx};
@@ -75,12 +78,22 @@ impl Confirmed<'_> {
     }
 }
 
+/// Returns what changes with the member's tokens, their session and their second factor, for what has two steps.
+pub(in crate::account) fn present(tx: &mut dyn Tx, of: &Identity, member: &Member<'_>) -> Result<String> {
+    let factor = sql::factor(tx, member.key)?.filter(|factor| factor.is_enabled);
+    let (session, secret) = (of.session().unwrap_or_default(), factor.map(|factor| factor.secret));
+    let hash = Sha256::new_with_prefix(format!("{} {session} ", member.generation));
+    Ok(hex(&hash.chain_update(secret.as_ref().map_or(&[][..], |secret| secret)).finalize()))
+}
+
 /// A member who has given their password, and a code if they have enabled the second factor.
 pub(in crate::account) struct Proven {
     pub(in crate::account) member: MemberKey,
     pub(in crate::account) id: String,
     /// Whether they have given a code.
     pub(in crate::account) gave_code: bool,
+    /// What [`present`] returned.
+    pub(in crate::account) present: String,
 }
 
 /// Checks the caller's password, and a code if the second factor is enabled.
@@ -105,6 +118,7 @@ pub(in crate::account) fn prove(
             Factor::Missing => return Err(Outcome::OtpRequired.into()),
             Factor::Wrong => return Err(Outcome::IncorrectOtp.into()),
         };
-        Ok(Proven { member: member.key, id: member.id.clone(), gave_code })
+        let present = present(tx, &identity, &member)?;
+        Ok(Proven { member: member.key, id: member.id.clone(), gave_code, present })
     })
 }

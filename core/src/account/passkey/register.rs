@@ -2,6 +2,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 use webauthn_rp::bin::{Decode as _, Encode as _};
 use webauthn_rp::request::PublicKeyCredentialDescriptor;
@@ -12,10 +13,10 @@ use webauthn_rp::request::register::{
 use webauthn_rp::response::{AuthTransports, CredentialId};
 use webauthn_rp::{PublicKeyCredentialCreationOptions, Registration, RegistrationServerState};
 
-use super::{Ceremony, GROUP, NAME_MAX, PASSKEYS_MAX, end, name_of, settings, sql, wrong};
+use super::{Ceremony, GROUP, NAME_MAX, PASSKEYS_MAX, end, name_of, parse, settings, sql, to_json, wrong};
 use crate::Tidings;
 use crate::account::attempt::ForClient;
-use crate::account::otp::{Proven, prove};
+use crate::account::otp::{Proven, present, prove};
 use crate::account::verify::university_name;
 use crate::account::{Caller, SignInClient, email, sealed};
 use crate::audit::trail::{Action, Entry};
@@ -41,6 +42,8 @@ struct Begun {
     handle: String,
     /// Whether the member has given a code of their second factor.
     gave_code: bool,
+    /// What must be the same when the passkey is added.
+    present: String,
 }
 
 /// Begin to add a passkey to the account of the member
@@ -76,7 +79,7 @@ impl Operation for BeginPasskey {
 impl ForClient for BeginPasskey {
     fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<Ceremony> {
         let (_, relying_party) = settings(tidings)?;
-        let Proven { member, id, gave_code } =
+        let Proven { member, id, gave_code, present } =
             prove(tidings, caller, &self.pw, self.otp.as_deref(), &client)?;
         let known = tidings.store().read(|tx| sql::credentials(tx, member))?;
         if known.len() >= usize::try_from(PASSKEYS_MAX).unwrap_or_default() {
@@ -105,6 +108,7 @@ impl ForClient for BeginPasskey {
             state: BASE64URL_NOPAD.encode(&server.encode().map_err(|error| Error::Internal(error.into()))?),
             handle: BASE64URL_NOPAD.encode(&handle.encode().unwrap_or_else(|never| match never {})),
             gave_code,
+            present,
         };
         let options = serde_json::to_string(&browser).map_err(|error| Error::Internal(error.into()))?;
         Ok(Ceremony { ceremony: sealed::seal(tidings, PURPOSE, &begun), options })
@@ -155,7 +159,7 @@ impl Operation for AddPasskey {
         }
         let state = BASE64URL_NOPAD.decode(begun.state.as_bytes()).map_err(|_| wrong())?;
         let state = RegistrationServerState::<64>::decode(&state).map_err(|_| wrong())?;
-        let answer = Registration::from_json_relaxed(self.credential.as_bytes()).map_err(|_| wrong())?;
+        let answer = answer(&self.credential).ok_or_else(wrong)?;
         let challenge = name_of(answer.challenge_relaxed().map_err(|_| wrong())?);
         let allowed = settings.allowed();
         let options = RegistrationVerificationOptions::<_, &str> {
@@ -172,7 +176,7 @@ impl Operation for AddPasskey {
         let new = sql::New {
             id: ObjectId::new(tidings.clock()).to_string(),
             credential: BASE64URL_NOPAD.encode(passkey.id().as_ref()),
-            handle: begun.handle,
+            handle: begun.handle.clone(),
             name,
             key: BASE64URL_NOPAD
                 .encode(&passkey.static_state().encode().unwrap_or_else(|never| match never {})),
@@ -183,6 +187,9 @@ impl Operation for AddPasskey {
         let (id, note) = (new.id.clone(), email::Note::new(tidings, Kind::SignInChanged));
         tidings.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
+            if present(tx, &identity, &member)? != begun.present {
+                return Err(wrong());
+            }
             end(tx, &challenge, now)?;
             if sql::count(tx, member.key)? >= PASSKEYS_MAX {
                 return Err(Error::BadRequest(TOO_MANY));
@@ -195,4 +202,20 @@ impl Operation for AddPasskey {
         })?;
         Ok(AddedPasskey { id })
     }
+}
+
+/// The beginning of an attestation object without a statement about the device, in CBOR: `fmt`, `attStmt` and the key `authData`.
+const NO_STATEMENT: &[u8] = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData";
+
+/// Returns the new passkey that a browser names. No statement was asked for, so none is read, whatever its format.
+fn answer(credential: &str) -> Option<Registration> {
+    let (id, mut response) = parse(credential)?;
+    if let Some(data) = response.get("authenticatorData").and_then(Value::as_str) {
+        let data = BASE64URL_NOPAD.decode(data.as_bytes()).ok()?;
+        let length = u16::try_from(data.len()).ok()?.to_be_bytes();
+        let length = if length[0] == 0 { &[0x58, length[1]][..] } else { &[0x59, length[0], length[1]] };
+        let object = BASE64URL_NOPAD.encode(&[NO_STATEMENT, length, &data].concat());
+        response.insert("attestationObject".to_owned(), object.into());
+    }
+    Registration::from_json_relaxed(to_json(&id, response).as_bytes()).ok()
 }

@@ -12,10 +12,10 @@ use webauthn_rp::{
     DiscoverableCredentialRequestOptions,
 };
 
-use super::{Ceremony, GROUP, end, name_of, settings, sql, wrong};
+use super::{Ceremony, GROUP, end, name_of, parse, settings, sql, to_json, wrong};
 use crate::Tidings;
 use crate::account::attempt::{ForClient, begin, failed};
-use crate::account::session::{AccessToken, Identified, sign_in_identified};
+use crate::account::session::{AccessToken, Proof, sign_in_identified};
 use crate::account::{Caller, SignInClient, sealed};
 use crate::base::config::{Config, Passkeys};
 use crate::record::error::{Error, Outcome, Result};
@@ -90,8 +90,8 @@ impl ForClient for SignInPasskey {
             return Err(failed(attempt, wrong()));
         };
         let Used { passkey, challenge, state } = used;
-        let identified = Identified { member: passkey.member, is_both_factors: passkey.gave_code };
-        sign_in_identified(tidings, identified, attempt, self.otp.as_deref(), &client, move |tx| {
+        let proof = if passkey.gave_code { Proof::Both } else { Proof::Code(self.otp.as_deref()) };
+        sign_in_identified(tidings, passkey.member, proof, attempt, &client, move |tx| {
             end(tx, &challenge, now)?;
             if sql::used(tx, &passkey, &state, now)? { Ok(()) } else { Err(wrong()) }
         })
@@ -113,18 +113,17 @@ fn used(
     ceremony: &str,
     credential: &str,
 ) -> Result<Option<Used>> {
-    let parsed = || {
+    let Some((id, mut response)) = parse(credential) else { return Ok(None) };
+    let Some(passkey) = tidings.store().read(|tx| sql::find(tx, &id))? else { return Ok(None) };
+    // Some devices do not tell whose it is; the credential alone does.
+    response.entry("userHandle").or_insert_with(|| passkey.handle.clone().into());
+    let answer = to_json(&id, response);
+    let verified = || {
         let state =
             BASE64URL_NOPAD.decode(sealed::open::<String>(tidings, PURPOSE, ceremony)?.as_bytes()).ok()?;
         let state = DiscoverableAuthenticationServerState::decode(&state).ok()?;
-        let answer = DiscoverableAuthentication64::from_json_relaxed(credential.as_bytes()).ok()?;
+        let answer = DiscoverableAuthentication64::from_json_relaxed(answer.as_bytes()).ok()?;
         let challenge = name_of(answer.challenge_relaxed().ok()?);
-        Some((state, answer, challenge))
-    };
-    let Some((state, answer, challenge)) = parsed() else { return Ok(None) };
-    let id = BASE64URL_NOPAD.encode(answer.raw_id().as_ref());
-    let Some(passkey) = tidings.store().read(|tx| sql::find(tx, &id))? else { return Ok(None) };
-    let verified = || {
         let handle = handle(&passkey.handle)?;
         let key = BASE64URL_NOPAD.decode(passkey.key.as_bytes()).ok()?;
         let key = StaticState::<Key>::decode(&key).ok()?;
@@ -141,10 +140,10 @@ fn used(
             tracing::debug!(%error, "a passkey was refused");
             return None;
         }
-        Some(sql::state(known.dynamic_state()))
+        Some((challenge, sql::state(known.dynamic_state())))
     };
-    let Some(state) = verified() else { return Ok(None) };
-    Ok(Some(Used { passkey, challenge, state }))
+    let verified = verified();
+    Ok(verified.map(|(challenge, state)| Used { passkey, challenge, state }))
 }
 
 /// Returns the identifier of a member for devices, as it is stored.

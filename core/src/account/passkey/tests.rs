@@ -7,6 +7,8 @@ use crate::base::config::Config;
 use crate::testing::{Service, service_with};
 use crate::{admin, audit, member};
 
+mod answers;
+mod begun;
 mod device;
 
 fn service() -> Service {

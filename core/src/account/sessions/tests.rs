@@ -202,8 +202,15 @@ fn the_sessions_of_a_member_are_bounded() {
         .write::<_, StoreError>(Isolation::Alone, move |tx| {
             for _ in 0..SESSIONS_MAX {
                 let id = ObjectId::new(&clock);
-                NewSession { id, device: Device::default(), at: now, expires: now + DAY_MS, places: None }
-                    .insert(tx, key.0, key.1, false)?;
+                NewSession {
+                    id,
+                    device: Device::default(),
+                    at: now,
+                    expires: now + DAY_MS,
+                    places: None,
+                    by_issuer: false,
+                }
+                .insert(tx, key.0, key.1, false)?;
             }
             Ok(())
         })

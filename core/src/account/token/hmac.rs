@@ -1,6 +1,7 @@
 //! HS256, the only algorithm that signs tokens, as a crypto provider of `jsonwebtoken`.
 //!
-//! The providers of that crate also contain RSA and elliptic curves, which this service must not accept.
+//! The provider of that crate, which verifies the tokens of an issuer, also has RSA and elliptic curves: tokens of this service must
+//! not be accepted with them.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jsonwebtoken::crypto::{CryptoProvider, JwtSigner, JwtVerifier, KeyUtils};

@@ -33,3 +33,6 @@ ALTER TABLE source ADD COLUMN news_day bigint;
 ALTER TABLE source ADD COLUMN day_posts bigint NOT NULL DEFAULT 0;
 -- Since when its server says that it is gone permanently.
 ALTER TABLE source ADD COLUMN gone_since bigint;
+
+-- 1 if the session has begun with single sign-on.
+ALTER TABLE session ADD COLUMN by_issuer BIGINT;

@@ -40,3 +40,6 @@ ALTER TABLE source ADD COLUMN news_day INTEGER;
 ALTER TABLE source ADD COLUMN day_posts INTEGER NOT NULL DEFAULT 0;
 -- Since when its server says that it is gone permanently.
 ALTER TABLE source ADD COLUMN gone_since INTEGER;
+
+-- 1 if the session has begun with single sign-on.
+ALTER TABLE session ADD COLUMN by_issuer INTEGER;

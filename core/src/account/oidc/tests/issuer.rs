@@ -3,14 +3,15 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use data_encoding::{BASE64, BASE64URL_NOPAD};
-use openidconnect::core::{CoreEdDsaPrivateSigningKey, CoreJwsSigningAlgorithm};
-use openidconnect::{HttpRequest, HttpResponse, JsonWebKeyId, PrivateSigningKey as _};
+use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use ureq::http::{Request, Response};
 use url::{Url, form_urlencoded};
 
-use super::super::issuer::{Failure, Transport};
+use super::super::issuer::Transport;
 use crate::base::clock::{Clock, Timestamp};
+use crate::testing::signer::Signer;
 
 pub(super) const URL: &str = "https://login.example";
 pub(super) const CLIENT: &str = "campus";
@@ -27,9 +28,18 @@ pub(super) struct State {
     pub(super) names_itself: bool,
     /// The number of the key that signs.
     pub(super) key: u8,
+    /// What its tokens name, and what it signs with.
     pub(super) algorithm: &'static str,
-    /// What replaces and adds to the claims of ID tokens.
+    pub(super) signs: Algorithm,
+    /// What replaces and adds to what it says: its metadata, its key, its answer with tokens, their headers and their claims.
+    pub(super) metadata: Value,
+    pub(super) jwk: Value,
+    pub(super) answer: Value,
+    pub(super) header: Value,
     pub(super) claims: Value,
+    /// What it answers instead of tokens, and instead of further claims.
+    pub(super) refuses: Option<(u16, Value)>,
+    pub(super) refuses_more: Option<u16>,
     /// Whether its tokens have no claims but the necessary ones.
     pub(super) leaves_out: bool,
     /// What it says about a person besides.
@@ -49,7 +59,14 @@ impl Fake {
             names_itself: true,
             key: 1,
             algorithm: "EdDSA",
+            signs: Algorithm::EdDSA,
+            metadata: json!({}),
+            jwk: json!({}),
+            answer: json!({}),
+            header: json!({}),
             claims: json!({}),
+            refuses: None,
+            refuses_more: None,
             leaves_out: false,
             user_info: json!({ "sub": "7f3" }),
             signed_in: None,
@@ -86,32 +103,31 @@ impl Fake {
 }
 
 impl Transport for Fake {
-    fn send(&self, request: HttpRequest) -> Result<HttpResponse, Failure> {
+    fn send(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, String> {
         let mut state = self.state();
         let path = request.uri().path().to_owned();
         state.asked.push(path.clone());
         if state.is_down {
-            return Err(Failure("no answer in time".to_owned()));
+            return Err("no answer in time".to_owned());
         }
         let (status, body) = match path.as_str() {
             "/.well-known/openid-configuration" => (200, state.configuration()),
-            "/keys" => (200, json!({ "keys": [state.signing_key().as_verification_key()] })),
+            "/keys" => (200, json!({ "keys": [7, {}, state.public_key()], "more": 1 })),
             "/token" => state.token(&request),
             "/me" => {
                 assert_eq!(request.headers()["authorization"], "Bearer access");
-                (200, state.user_info.clone())
+                (state.refuses_more.unwrap_or(200), state.user_info.clone())
             }
             _ => (404, json!({})),
         };
-        let answer =
-            ureq::http::Response::builder().status(status).header("content-type", "application/json");
+        let answer = Response::builder().status(status).header("content-type", "application/json");
         Ok(answer.body(body.to_string().into_bytes()).unwrap())
     }
 }
 
 impl State {
     fn configuration(&self) -> Value {
-        json!({
+        let metadata = json!({
             "issuer": URL,
             "authorization_endpoint": format!("{URL}/authorize"),
             "token_endpoint": format!("{URL}/token"),
@@ -121,21 +137,21 @@ impl State {
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": ["EdDSA", "RS256"],
             "authorization_response_iss_parameter_supported": self.names_itself,
-        })
+        });
+        with(metadata, &self.metadata)
     }
 
-    fn signing_key(&self) -> CoreEdDsaPrivateSigningKey {
-        // A key of Ed25519 in PKCS #8 (RFC 8410).
-        let mut der = data_encoding::HEXLOWER.decode(b"302e020100300506032b657004220420").unwrap();
-        der.extend([self.key; 32]);
-        let pem =
-            format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", BASE64.encode(&der));
-        let name = JsonWebKeyId::new(format!("key-{}", self.key));
-        CoreEdDsaPrivateSigningKey::from_ed25519_pem(&pem, Some(name)).unwrap()
+    fn public_key(&self) -> Value {
+        let key =
+            with(Signer::of(self.signs, self.key).jwk(), &json!({ "kid": format!("key-{}", self.key) }));
+        with(key, &self.jwk)
     }
 
     /// Exchanges a code, once.
-    fn token(&mut self, request: &HttpRequest) -> (u16, Value) {
+    fn token(&mut self, request: &Request<Vec<u8>>) -> (u16, Value) {
+        if let Some(refused) = self.refuses.clone() {
+            return refused;
+        }
         let basic = format!("Basic {}", BASE64.encode(format!("{CLIENT}:s3cret%2Fwith%3A+signs").as_bytes()));
         assert_eq!(request.headers()["authorization"], basic.as_str());
         let given = |name: &str| {
@@ -146,7 +162,8 @@ impl State {
         match self.signed_in.take() {
             Some((code, nonce, expected)) if code == given("code") && expected == challenge => {
                 let token = self.id_token(&nonce);
-                (200, json!({ "access_token": "access", "token_type": "Bearer", "id_token": token }))
+                let answer = json!({ "access_token": "access", "token_type": "Bearer", "id_token": token });
+                (200, with(answer, &self.answer))
             }
             _ => (400, json!({ "error": "invalid_grant" })),
         }
@@ -166,16 +183,21 @@ impl State {
                 .unwrap()
                 .retain(|claim, _| claim.len() <= 5 && claim != "name" && claim != "email");
         }
-        for (claim, value) in self.claims.as_object().unwrap() {
-            claims[claim] = value.clone();
-        }
+        let claims = with(claims, &self.claims);
         let header = json!({ "alg": self.algorithm, "kid": format!("key-{}", self.key) });
+        let header = with(header, &self.header);
         let part = |json: &Value| BASE64URL_NOPAD.encode(json.to_string().as_bytes());
         let signed = format!("{}.{}", part(&header), part(&claims));
         if self.algorithm == "none" {
             return format!("{signed}.");
         }
-        let signature = self.signing_key().sign(&CoreJwsSigningAlgorithm::EdDsa, signed.as_bytes()).unwrap();
+        let signature = Signer::of(self.signs, self.key).sign(signed.as_bytes());
         format!("{signed}.{}", BASE64URL_NOPAD.encode(&signature))
     }
+}
+
+/// Returns an object with what replaces and adds to its fields.
+fn with(mut object: Value, changes: &Value) -> Value {
+    object.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    object
 }

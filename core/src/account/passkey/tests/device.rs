@@ -1,12 +1,11 @@
 //! A device with one passkey, and the browser that asks it.
 
-use data_encoding::{BASE64, BASE64URL_NOPAD, HEXLOWER};
-use openidconnect::PrivateSigningKey as _;
-use openidconnect::core::{CoreEdDsaPrivateSigningKey, CoreJwsSigningAlgorithm};
+use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::super::Ceremony;
+use crate::testing::signer::Signer;
 
 pub(super) const DOMAIN: &str = "app.example";
 
@@ -18,7 +17,7 @@ const NEW_KEY: u8 = 0x40;
 
 /// A device.
 pub(super) struct Device {
-    key: CoreEdDsaPrivateSigningKey,
+    key: Signer,
     credential: [u8; 32],
     handle: String,
     pub(super) counter: u32,
@@ -28,13 +27,8 @@ pub(super) struct Device {
 
 impl Device {
     pub(super) fn new(seed: u8) -> Self {
-        // A key of Ed25519 in PKCS #8 (RFC 8410).
-        let mut der = HEXLOWER.decode(b"302e020100300506032b657004220420").unwrap();
-        der.extend([seed; 32]);
-        let pem =
-            format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", BASE64.encode(&der));
         Self {
-            key: CoreEdDsaPrivateSigningKey::from_ed25519_pem(&pem, None).unwrap(),
+            key: Signer::new(seed),
             credential: [seed; 32],
             handle: String::new(),
             counter: 0,
@@ -62,26 +56,34 @@ impl Device {
 
     /// Makes a passkey; returns the answer of the browser.
     pub(super) fn create(&mut self, ceremony: &Ceremony) -> String {
+        self.create_with(ceremony, "none").0
+    }
+
+    /// Makes a passkey, and says something about itself in this format; returns also what it says about the passkey alone.
+    pub(super) fn create_with(&mut self, ceremony: &Ceremony, format: &str) -> (String, String) {
         let options = options(ceremony);
         options["user"]["id"].as_str().unwrap().clone_into(&mut self.handle);
-        let public = serde_json::to_value(self.key.as_verification_key()).unwrap();
-        let public = BASE64URL_NOPAD.decode(public["x"].as_str().unwrap().as_bytes()).unwrap();
         // No name of a model, the length and the id of the credential, and its key in COSE: OKP, EdDSA, Ed25519.
         let mut new_key = vec![0; 16];
         new_key.extend([0, 32]);
         new_key.extend(self.credential);
         new_key.extend(HEXLOWER.decode(b"a4010103272006215820").unwrap());
-        new_key.extend(public);
+        new_key.extend(self.key.public());
         let data = self.data(NEW_KEY, &new_key);
-        // In CBOR: {"fmt": "none", "attStmt": {}, "authData": data}.
-        let mut object = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x58".to_vec();
+        // In CBOR: {"fmt": format, "attStmt": {…}, "authData": data}.
+        let mut object = b"\xa3\x63fmt".to_vec();
+        object.push(0x60 + u8::try_from(format.len()).unwrap());
+        object.extend(format.as_bytes());
+        let statement = if format == "none" { &b"\xa0"[..] } else { b"\xa1\x63x5c\x81\x42ab" };
+        object.extend([b"\x67attStmt", statement, b"\x68authData\x58"].concat());
         object.push(data.len().try_into().unwrap());
         object.extend(&data);
-        self.answer(&json!({
+        let answer = self.answer(&json!({
             "clientDataJSON": encode(&self.client_data("webauthn.create", &options)),
             "attestationObject": encode(&object),
             "transports": ["internal"],
-        }))
+        }));
+        (answer, encode(&data))
     }
 
     /// Signs in; returns the answer of the browser.
@@ -90,7 +92,7 @@ impl Device {
         let client_data = self.client_data("webauthn.get", &options(ceremony));
         let data = self.data(0, &[]);
         let signed = [&data[..], &Sha256::digest(&client_data)].concat();
-        let signature = self.key.sign(&CoreJwsSigningAlgorithm::EdDsa, &signed).unwrap();
+        let signature = self.key.sign(&signed);
         self.answer(&json!({
             "clientDataJSON": encode(&client_data),
             "authenticatorData": encode(&data),
@@ -114,6 +116,10 @@ pub(super) fn options(ceremony: &Ceremony) -> Value {
     serde_json::from_str(&ceremony.options).unwrap()
 }
 
-fn encode(bytes: &[u8]) -> String {
+pub(super) fn encode(bytes: &[u8]) -> String {
     BASE64URL_NOPAD.encode(bytes)
+}
+
+pub(super) fn decode(text: &str) -> Vec<u8> {
+    BASE64URL_NOPAD.decode(text.as_bytes()).unwrap()
 }

@@ -1,0 +1,183 @@
+//! Tests of what browsers and attackers send.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Returns a credential with another value of a field, or without the field.
+fn with(credential: &str, path: &[&str], value: Option<Value>) -> String {
+    let mut changed: Value = serde_json::from_str(credential).unwrap();
+    let (field, parents) = path.split_last().unwrap();
+    let object = parents.iter().fold(&mut changed, |object, parent| &mut object[*parent]);
+    let object = object.as_object_mut().unwrap();
+    match value {
+        Some(value) => drop(object.insert((*field).to_owned(), value)),
+        None => drop(object.remove(*field)),
+    }
+    changed.to_string()
+}
+
+/// The fields of credentials that count.
+const NEEDED: [&[&str]; 5] = [
+    &["id"],
+    &["response"],
+    &["response", "clientDataJSON"],
+    &["response", "authenticatorData"],
+    &["response", "signature"],
+];
+
+fn values() -> impl Iterator<Item = Option<Value>> {
+    let given =
+        [json!(null), json!(""), json!(7), json!(-0.5), json!(true), json!([]), json!({}), json!("AAAA")];
+    let more = [json!("=="), json!("ä"), json!([null]), json!("A".repeat(5_000)), json!({ "length": 3 })];
+    std::iter::once(None).chain(given.into_iter().chain(more).map(Some))
+}
+
+#[test]
+fn a_field_of_any_value_is_no_failure_of_the_service() {
+    let service = service();
+    let (ann, mut device) = (service.member("ann"), Device::new(1));
+    add(&service, &ann, "ann", &mut device);
+    for path in NEEDED {
+        for value in values() {
+            let begun = begin_sign_in(&service);
+            let credential = with(&device.get(&begun), path, value.clone());
+            assert_eq!(
+                text(answer(&service, &begun, credential, None)),
+                "incorrect code",
+                "{path:?} {value:?}"
+            );
+        }
+    }
+    // Nothing else counts, except for whom a device says that the passkey is.
+    let unused: [&[&str]; 6] = [
+        &["rawId"],
+        &["type"],
+        &["authenticatorAttachment"],
+        &["clientExtensionResults"],
+        &["more"],
+        &["response", "more"],
+    ];
+    for path in unused {
+        for value in values() {
+            let begun = begin_sign_in(&service);
+            let credential = with(&device.get(&begun), path, value.clone());
+            assert_eq!(text(answer(&service, &begun, credential, None)), "success", "{path:?} {value:?}");
+        }
+    }
+    for (value, result) in [
+        (None, "success"),
+        (Some(json!(null)), "success"),
+        (Some(json!("")), "success"),
+        (Some(json!("AAAA")), "incorrect code"),
+        (Some(json!("A".repeat(86))), "incorrect code"),
+    ] {
+        let begun = begin_sign_in(&service);
+        let credential = with(&device.get(&begun), &["response", "userHandle"], value.clone());
+        assert_eq!(text(answer(&service, &begun, credential, None)), result, "{value:?}");
+    }
+}
+
+#[test]
+fn a_new_passkey_of_any_form_is_no_failure_of_the_service() {
+    let service = service();
+    let ann = service.member("ann");
+    let paths: [&[&str]; 9] = [
+        &["id"],
+        &["response"],
+        &["response", "clientDataJSON"],
+        &["response", "attestationObject"],
+        &["response", "authenticatorData"],
+        &["response", "transports"],
+        &["response", "publicKey"],
+        &["authenticatorAttachment"],
+        &["clientExtensionResults"],
+    ];
+    for path in paths {
+        for value in values() {
+            let begun = begin(&service, &ann, "password of ann", None).unwrap();
+            let credential = with(&Device::new(9).create(&begun), path, value);
+            if let Ok(added) = finish(&service, &ann, &begun, credential) {
+                service.call(&ann, RemovePasskey { passkey_obi: added.id }).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn values_that_a_later_browser_adds_are_accepted() {
+    let service = service();
+    let ann = service.member("ann");
+    let changes: [(&[&str], Value); 8] = [
+        (&["response", "transports"], json!(["cable", "internal"])),
+        (&["response", "transports"], json!(["internal", "internal", 7, "quantum"])),
+        (&["response", "transports"], json!(null)),
+        (&["authenticatorAttachment"], json!("implant")),
+        (&["type"], json!("public-key-2")),
+        (
+            &["clientExtensionResults"],
+            json!({ "credProps": { "rk": "yes" }, "prf": { "enabled": 1 }, "new": [] }),
+        ),
+        (&["response", "publicKeyAlgorithm"], json!(-9_999)),
+        (&["response", "publicKey"], json!("AAAA")),
+    ];
+    for (seed, (path, value)) in (1..).zip(changes) {
+        let mut device = Device::new(seed);
+        let begun = begin(&service, &ann, "password of ann", None).unwrap();
+        let credential = with(&device.create(&begun), path, Some(value.clone()));
+        assert_eq!(text(finish(&service, &ann, &begun, credential)), "success", "{path:?} {value}");
+        let begun = begin_sign_in(&service);
+        let credential = with(&device.get(&begun), &path[path.len() - 1..], Some(value.clone()));
+        assert_eq!(text(answer(&service, &begun, credential, None)), "success", "{path:?} {value}");
+    }
+}
+
+#[test]
+fn what_a_device_says_about_itself_is_left_out() {
+    let service = service();
+    let ann = service.member("ann");
+    for (seed, format) in (1..).zip(["packed", "tpm", "android-key", "fido-u2f", "apple", "compound", ""]) {
+        let mut device = Device::new(seed);
+        let begun = begin(&service, &ann, "password of ann", None).unwrap();
+        let (credential, data) = device.create_with(&begun, format);
+        assert_eq!(text(finish(&service, &ann, &begun, credential.clone())), "incorrect code", "{format}");
+        let credential = with(&credential, &["response", "authenticatorData"], Some(json!(data)));
+        assert_eq!(text(finish(&service, &ann, &begun, credential)), "success", "{format}");
+        sign_in(&service, &mut device, None).unwrap();
+    }
+}
+
+#[test]
+fn bytes_of_a_device_that_are_cut_or_changed_are_refused() {
+    let service = service();
+    let (ann, mut device) = (service.member("ann"), Device::new(1));
+    add(&service, &ann, "ann", &mut device);
+    let begun = begin_sign_in(&service);
+    let credential = device.get(&begun);
+    for field in ["clientDataJSON", "authenticatorData", "signature"] {
+        let given: Value = serde_json::from_str(&credential).unwrap();
+        let bytes = device::decode(given["response"][field].as_str().unwrap());
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << (at % 8);
+            for bytes in [&bytes[..at], &changed] {
+                let encoded = json!(device::encode(bytes));
+                let credential = with(&credential, &["response", field], Some(encoded));
+                assert_eq!(
+                    text(answer(&service, &begun, credential, None)),
+                    "incorrect code",
+                    "{field} {at}"
+                );
+            }
+        }
+    }
+    let begun = begin(&service, &ann, "password of ann", None).unwrap();
+    let (credential, data) = Device::new(2).create_with(&begun, "none");
+    let bytes = device::decode(&data);
+    // Without any, the other field has them.
+    for at in 1..bytes.len() {
+        let encoded = json!(device::encode(&bytes[..at]));
+        let credential = with(&credential, &["response", "authenticatorData"], Some(encoded));
+        assert_eq!(text(finish(&service, &ann, &begun, credential)), "incorrect code", "{at}");
+    }
+}
