@@ -37,7 +37,9 @@ type Parse<L> = fn(u64, &[String], &StringRecord) -> Result<L, String>;
 
 /// The records of an input.
 pub(crate) struct Lines<R, L> {
-    reader: csv::Reader<Input<R>>,
+    /// Made when the first line is known, which tells the separator; until then, the input.
+    reader: Option<csv::Reader<Input<R>>>,
+    input: Option<Input<R>>,
     columns: Columns,
     parse: Parse<L>,
     /// The names of the columns; `None` before the first line is read.
@@ -49,15 +51,9 @@ pub(crate) struct Lines<R, L> {
 
 /// Returns the records of `input`.
 pub(crate) fn lines<R: BufRead, L>(input: R, columns: Columns, parse: Parse<L>) -> Lines<R, L> {
-    let input = Input { first: VecDeque::new(), source: input, ends_with_cr: None, end: END, read: 0 };
-    let reader = ReaderBuilder::new()
-        .flexible(true)
-        .buffer_capacity(CHUNK)
-        .has_headers(false)
-        // Makes the position after each record exact. `parse` removes the `\r` of a line end.
-        .terminator(Terminator::Any(b'\n'))
-        .from_reader(input);
-    Lines { reader, columns, parse, names: None, unknown: Vec::new(), ended: false }
+    let input = Input { first: VecDeque::new(), source: input, ends_with_cr: false, end: END, read: 0 };
+    let (reader, input) = (None, Some(input));
+    Lines { reader, input, columns, parse, names: None, unknown: Vec::new(), ended: false }
 }
 
 impl<R: Read, L> Iterator for Lines<R, L> {
@@ -75,10 +71,13 @@ type Record<L> = (u64, usize, Result<L, String>);
 impl<R: Read, L> Lines<R, L> {
     fn record(&mut self) -> io::Result<Option<Record<L>>> {
         let mut record = ByteRecord::new();
-        while !self.ended {
-            self.reader.get_mut().read = 0;
-            let number = self.reader.position().line();
-            match self.reader.read_byte_record(&mut record) {
+        if let Some(input) = self.input.take() {
+            self.reader = Some(input.reader()?);
+        }
+        while let Some(reader) = self.reader.as_mut().filter(|_| !self.ended) {
+            reader.get_mut().read = 0;
+            let number = reader.position().line();
+            match reader.read_byte_record(&mut record) {
                 Ok(true) => {}
                 Ok(false) => return Ok(None),
                 Err(error) => {
@@ -98,7 +97,7 @@ impl<R: Read, L> Lines<R, L> {
             if record.as_slice() == END.trim_ascii() {
                 return Ok(None);
             }
-            let (number, bytes) = (self.first_line(&record), record.as_slice().len());
+            let (number, bytes) = (first_line(reader.position(), &record), record.as_slice().len());
             if record.as_slice().ends_with(END) {
                 self.ended = true;
                 // No line break follows this record.
@@ -125,13 +124,6 @@ impl<R: Read, L> Lines<R, L> {
         Ok(None)
     }
 
-    /// Returns the number of the first line of the record that was just read. The number of the CSV reader may be that of a
-    /// blank line before it.
-    fn first_line(&self, record: &ByteRecord) -> u64 {
-        let lines = record.as_slice().split(|byte| *byte == b'\n').count();
-        self.reader.position().line().saturating_sub(lines as u64).max(1)
-    }
-
     /// Stores the names of the columns. Returns whether all required columns are present.
     fn take_names(&mut self, header: &StringRecord) -> bool {
         let written = || header.iter().map(|name| name.trim_start_matches('\u{feff}').trim());
@@ -145,6 +137,13 @@ impl<R: Read, L> Lines<R, L> {
     }
 }
 
+/// Returns the number of the first line of the record that was just read. The number of the CSV reader may be that of a blank
+/// line before it.
+fn first_line(after: &csv::Position, record: &ByteRecord) -> u64 {
+    let lines = record.as_slice().split(|byte| *byte == b'\n').count();
+    after.line().saturating_sub(lines as u64).max(1)
+}
+
 /// An input, followed by [`END`], which fails when one record is too long.
 ///
 /// Its lines may end with CR alone, as old programs for the Mac write them: then each CR becomes LF. The end of the first
@@ -153,7 +152,7 @@ struct Input<R> {
     /// The bytes that were read to find the end of the first line.
     first: VecDeque<u8>,
     source: R,
-    ends_with_cr: Option<bool>,
+    ends_with_cr: bool,
     /// The unread rest of the bytes after the input.
     end: &'static [u8],
     /// The number of bytes read since the last record.
@@ -161,6 +160,18 @@ struct Input<R> {
 }
 
 impl<R: Read> Input<R> {
+    /// Returns a reader of the records. The separator is a comma, or the semicolon or tab of which the first line has more:
+    /// spreadsheets write them where the comma separates decimals.
+    fn reader(mut self) -> io::Result<csv::Reader<Self>> {
+        self.ends_with_cr = self.read_first()?;
+        let count = |separator: &u8| self.first.iter().filter(|byte| **byte == *separator).count();
+        let separator = b"\t;,".iter().max_by_key(|separator| count(separator)).copied();
+        let mut builder = ReaderBuilder::new();
+        builder.flexible(true).buffer_capacity(CHUNK).has_headers(false).delimiter(separator.unwrap_or(b','));
+        // Makes the position after each record exact. `parse` removes the `\r` of a line end.
+        Ok(builder.terminator(Terminator::Any(b'\n')).from_reader(self))
+    }
+
     /// Reads the first line and the byte after it. Returns whether the line ends with CR alone.
     fn read_first(&mut self) -> io::Result<bool> {
         let (mut is_quoted, mut after_cr, mut byte) = (false, false, [0]);
@@ -183,9 +194,6 @@ impl<R: Read> Read for Input<R> {
         if self.read > LINE_MAX {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        if self.ends_with_cr.is_none() {
-            self.ends_with_cr = Some(self.read_first()?);
-        }
         let mut read = self.first.read(to)?;
         if read == 0 {
             read = self.source.read(to)?;
@@ -193,7 +201,7 @@ impl<R: Read> Read for Input<R> {
         if read == 0 {
             read = self.end.read(to)?;
         }
-        if self.ends_with_cr == Some(true) {
+        if self.ends_with_cr {
             to[..read].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
         }
         self.read += read;
