@@ -177,8 +177,11 @@ fn explained(error: &BackupError, work: Work) -> Failure {
         (BackupError::InUse(_), Work::Backup) => {
             return Failure::in_use(format!("{error}: name another file"));
         }
-        (BackupError::InUse(_), Work::Restore) => {
-            return Failure::in_use(format!("{error}: stop the server and whatever else uses it first"));
+        (BackupError::InUse(database), Work::Restore) => {
+            let users: String = users_of(database).iter().map(|user| format!(", {user}")).collect();
+            return Failure::in_use(format!(
+                "{error}{users}: stop the server and whatever else uses it first"
+            ));
         }
         (BackupError::Missing(_), Work::Backup) => "name the database with --db",
         (BackupError::Missing(_) | BackupError::Foreign(_), _) => "name another file",
@@ -202,4 +205,18 @@ fn explained(error: &BackupError, work: Work) -> Failure {
         (BackupError::Store { .. }, _) => "check whether the disk is full or broken",
     };
     Failure::system(format!("{error}: {advice}"))
+}
+
+/// Returns the other processes that have a file open, such as `tidings (process 4321)`: on Linux, those of the same user, and for
+/// root all.
+fn users_of(file: &Path) -> Vec<String> {
+    let user = |process: fs::DirEntry| {
+        let id: u32 = process.file_name().to_str()?.parse().ok()?;
+        let process = Some(process).filter(|_| id != std::process::id())?;
+        let mut files = fs::read_dir(process.path().join("fd")).ok()?.flatten();
+        files.find(|opened| fs::read_link(opened.path()).ok() == file.canonicalize().ok())?;
+        let name = fs::read_to_string(process.path().join("comm")).ok()?;
+        Some(format!("{} (process {id})", name.trim()))
+    };
+    fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(user).collect()
 }
