@@ -16,6 +16,7 @@ use crate::atomic_file;
 use crate::database;
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::input;
 use crate::interrupt;
 use crate::output::{Output, Page};
 use crate::session::{confirm, operator};
@@ -82,6 +83,9 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
     let operator = operator(global)?;
     let database = database::named(global)?;
     let out = Output::new(global);
+    if file.is_file() {
+        input::check(file)?;
+    }
     let replace = question(&database, file);
     confirm(&out, *yes, &replace)?;
     let (stop, bar) = (interrupt::stop()?, StepBar::new());

@@ -352,7 +352,14 @@ impl Server {
         match Refusal::read(&json, retry_after_s) {
             Some(answer) if answer.result == SUCCESS => Ok(json),
             Some(refusal) => Err(Error::Refused(Box::new(refusal))),
-            None => Err(self.unexpected(format!("with the status {status} and no answer of tidings"))),
+            None => {
+                // Servers that expect TLS say so in plain HTTP.
+                let hint = match status.as_u16() {
+                    400 if self.address.0.starts_with("http:") => "; if it has TLS, write https://",
+                    _ => "",
+                };
+                Err(self.unexpected(format!("with the status {status} and no answer of tidings{hint}")))
+            }
         }
     }
 

@@ -409,7 +409,7 @@ fn a_command_whose_input_is_missing_makes_no_database() {
         assert!(failed.stderr.starts_with("error: cannot read none."), "{failed:?}");
     }
     for args in [&["source", "list"][..], &["source", "remove", "a"]] {
-        assert!(place.tidings(args).stderr.contains("there is no database tidings.db"), "{args:?}");
+        assert!(place.tidings(args).stderr.contains("there is no database"), "{args:?}");
     }
     assert_eq!(fs::read_dir(place.0.path()).unwrap().count(), 0);
 }
@@ -422,11 +422,9 @@ fn a_password_file_that_cannot_be_read_is_named_instead_of_the_database() {
         "smtp-url = \"smtps://me@mail.example.org\"\nsmtp-password-file = \"none.pw\"\nmail-from = \"a@example.org\"\n\
          public-url = \"https://a.example.org\"\n",
     );
-    for args in [&["member", "list"][..], &["serve", "--listen", "127.0.0.1:0"]] {
-        let failed = place.tidings(args);
-        assert_eq!(failed.status, 2, "{failed:?}");
-        assert!(failed.stderr.contains("smtp-password-file"), "{failed:?}");
-        assert!(failed.stderr.contains("none.pw cannot be read"), "{failed:?}");
-        assert!(!failed.stderr.contains("database"), "{failed:?}");
-    }
+    let failed = place.tidings(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(failed.status, 2, "{failed:?}");
+    assert!(failed.stderr.contains("smtp-password-file"), "{failed:?}");
+    assert!(failed.stderr.contains("none.pw cannot be read"), "{failed:?}");
+    assert!(!failed.stderr.contains("database"), "{failed:?}");
 }

@@ -14,7 +14,7 @@ use crate::notice;
 use crate::record::id::{MemberKey, ObjectId};
 
 /// How often another title is tried before one that is taken gets a number.
-const TITLE_TRIES: u32 = 20;
+const TITLE_TRIES: u32 = 100;
 
 /// All members and posts.
 pub(super) struct World {
