@@ -16,6 +16,7 @@ use crate::atomic_file;
 use crate::database;
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::input;
 use crate::interrupt;
 use crate::output::{Output, Page};
 use crate::session::{confirm, operator};
@@ -82,6 +83,9 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
     let operator = operator(global)?;
     let database = database::named(global)?;
     let out = Output::new(global);
+    if file.is_file() {
+        input::check(file)?;
+    }
     let replace = question(&database, file);
     confirm(&out, *yes, &replace)?;
     let (stop, bar) = (interrupt::stop()?, StepBar::new());
@@ -177,8 +181,11 @@ fn explained(error: &BackupError, work: Work) -> Failure {
         (BackupError::InUse(_), Work::Backup) => {
             return Failure::in_use(format!("{error}: name another file"));
         }
-        (BackupError::InUse(_), Work::Restore) => {
-            return Failure::in_use(format!("{error}: stop the server and whatever else uses it first"));
+        (BackupError::InUse(database), Work::Restore) => {
+            let users: String = users_of(database).iter().map(|user| format!(", {user}")).collect();
+            return Failure::in_use(format!(
+                "{error}{users}: stop the server and whatever else uses it first"
+            ));
         }
         (BackupError::Missing(_), Work::Backup) => "name the database with --db",
         (BackupError::Missing(_) | BackupError::Foreign(_), _) => "name another file",
@@ -202,4 +209,18 @@ fn explained(error: &BackupError, work: Work) -> Failure {
         (BackupError::Store { .. }, _) => "check whether the disk is full or broken",
     };
     Failure::system(format!("{error}: {advice}"))
+}
+
+/// Returns the other processes that have a file open, such as `tidings (process 4321)`: on Linux, those of the same user, and for
+/// root all.
+fn users_of(file: &Path) -> Vec<String> {
+    let user = |process: fs::DirEntry| {
+        let id: u32 = process.file_name().to_str()?.parse().ok()?;
+        let process = Some(process).filter(|_| id != std::process::id())?;
+        let mut files = fs::read_dir(process.path().join("fd")).ok()?.flatten();
+        files.find(|opened| fs::read_link(opened.path()).ok() == file.canonicalize().ok())?;
+        let name = fs::read_to_string(process.path().join("comm")).ok()?;
+        Some(format!("{} (process {id})", name.trim()))
+    };
+    fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(user).collect()
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use tidings_client::Error as AccessError;
 use tidings_client::shown::advice::{advice, of_core};
 use tidings_client::shown::escape;
-use tidings_core::error::Code;
+use tidings_core::error::{Code, Explained};
 use tidings_core::{Error, Location, StoreError, answer};
 
 use crate::given::{self, Given};
@@ -23,6 +23,9 @@ pub(crate) struct Failure {
     /// The field of the operation that was refused, if it is one.
     field: Option<String>,
 }
+
+/// The example of a time in the rules of operations. An argument may also be written in the zone of the database.
+const RFC3339: &str = "2026-11-20T08:36:00Z";
 
 /// The operation was refused.
 pub(crate) const REFUSED: u8 = 1;
@@ -114,6 +117,7 @@ impl Failure {
         let Some((result, rule)) = self.message.split_once(": ").filter(|_| !named.is_empty()) else {
             return self;
         };
+        let rule = rule.replace(RFC3339, "\"2026-12-05 09:00\", 2026-12-05 or 2026-12-05T09:00:00Z");
         let message = format!("{result}: {verb} {}: {rule}", named.join(", "));
         Self { message, ..self }
     }
@@ -221,6 +225,9 @@ pub(crate) fn no_database(path: &Path) -> Failure {
 pub(crate) fn cannot_open(location: &Location, error: &Error) -> Failure {
     let message = format!("cannot open the database {location}: {}", of_core(error));
     match error {
+        // A file, such as that of a password or the key, cannot be used; the database is intact.
+        Error::InvalidSetting(invalid) => Failure::usage(invalid.to_string()),
+        Error::Internal(cause) if cause.is::<Explained>() => Failure::system(of_core(error)),
         // The setting is invalid; the database is intact.
         Error::Store(StoreError::Zone { .. }) => Failure::usage(message),
         _ => Failure::system(message),

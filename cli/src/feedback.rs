@@ -11,7 +11,7 @@ use tidings_core::lookup::Kind;
 
 use crate::failure::Failure;
 use crate::ids;
-use crate::output::{Page, Style, local, stream_pages, zone};
+use crate::output::{Page, Style, local, stream_pages};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Subcommand)]
@@ -113,7 +113,7 @@ fn entry(page: &mut Page, feedback: &feedback::Feedback) {
     page.styled(style, format!("{}  {state}", feedback.id));
     let (kind, author) = (&feedback.kind, &feedback.author);
     page.line(format!("{kind}, by {author}"));
-    page.line(format!("{} ({})", local(feedback.date), zone()));
+    page.line(local(feedback.date));
     if !feedback.notice.is_empty() {
         page.line(format!("on notice {}", feedback.notice));
     }

@@ -81,17 +81,8 @@ impl Global {
 
 /// Returns when to use colours, even if clap cannot parse the command line.
 pub(crate) fn color() -> Color {
-    const FLAG: &str = "--color";
-    let mut arguments = raw_args::options();
-    while let Some(argument) = arguments.next() {
-        let Some(rest) = argument.to_str().and_then(|argument| argument.strip_prefix(FLAG)) else { continue };
-        let value = match rest.strip_prefix('=') {
-            None if rest.is_empty() => arguments.next().and_then(|value| value.into_string().ok()),
-            value => value.map(str::to_owned),
-        };
-        return value.and_then(|value| Color::from_str(&value, false).ok()).unwrap_or(Color::Auto);
-    }
-    Color::Auto
+    let value = raw_args::value("--color");
+    value.and_then(|value| Color::from_str(&value, false).ok()).unwrap_or(Color::Auto)
 }
 
 /// When to use colours.

@@ -1,5 +1,6 @@
 //! The outcome of an import: what is printed, and the exit status.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::Path;
 use std::process::ExitCode;
@@ -84,13 +85,28 @@ fn describe(page: &mut Page, report: &Report, left_out: u64) {
     let (skipped, left_out) = (number(report.skipped), number(left_out));
     page.line(format!("{inserted} inserted, {updated}{skipped} already the same, {left_out} left out"));
     let what = if report.about.are_entries { "entry" } else { "line" };
-    for LineError { line, reason } in &report.errors {
-        page.note(&format!("{what} {line}: {reason}"));
-    }
-    for warning in &report.warnings {
-        page.note(warning);
-    }
+    let errors = report.errors.iter().map(|LineError { line, reason }| format!("{what} {line}: {reason}"));
+    few_of_a_kind(page, errors);
+    few_of_a_kind(page, report.warnings.iter().cloned());
     for column in &report.about.unknown_columns {
         page.note(&format!("the column {column:?} is not known and is not read"));
+    }
+}
+
+/// Adds notes: the first ones of each kind, and the number of the others. Those of a kind differ only in numbers and quoted texts.
+fn few_of_a_kind(page: &mut Page, notes: impl Iterator<Item = String>) {
+    const FEW: u64 = 10;
+    let mut kinds: BTreeMap<String, (u64, String)> = BTreeMap::new();
+    for note in notes {
+        let unquoted: String = note.split('"').step_by(2).collect();
+        let (count, last) = kinds.entry(unquoted.replace(|c: char| c.is_ascii_digit(), "")).or_default();
+        *count += 1;
+        if *count <= FEW {
+            page.note(&note);
+        }
+        *last = note;
+    }
+    for (all, last) in kinds.values().filter(|(all, _)| *all > FEW) {
+        page.note(&format!("… and {} more of this kind; the last one is {last}", number(all - FEW)));
     }
 }

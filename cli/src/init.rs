@@ -19,7 +19,7 @@ pub(crate) struct Init {
     #[arg(long, value_name = "ID")]
     admin: Option<String>,
     #[command(flatten)]
-    password: Password,
+    pub(crate) password: Password,
 }
 
 #[derive(Serialize)]

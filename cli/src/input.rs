@@ -32,11 +32,19 @@ pub(crate) fn open_until(file: &Path, stop: &Arc<AtomicBool>) -> Result<Box<dyn 
     if file.is_file() {
         return open(file);
     }
-    if file.as_os_str() != "-" {
-        file.metadata().map_err(|e| unreadable(file, &e))?;
-    }
+    check(file)?;
     let file = file.to_owned();
     Ok(Box::new(Interruptible::for_input(move || opened(&file), Arc::clone(stop))))
+}
+
+/// Checks that a file can be opened, without waiting for the other end of a pipe.
+///
+/// # Errors
+/// When it cannot.
+pub(crate) fn check(file: &Path) -> Result<(), Failure> {
+    let is_stdin = file.as_os_str() == "-";
+    let checked = if file.is_file() { File::open(file).map(drop) } else { file.metadata().map(drop) };
+    if is_stdin { Ok(()) } else { checked.map_err(|e| unreadable(file, &e)) }
 }
 
 fn unbuffered(file: &Path) -> Result<Box<dyn Read + Send>, Failure> {

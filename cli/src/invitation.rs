@@ -10,7 +10,7 @@ use tidings_core::account::key::Scope;
 use crate::failure::Failure;
 use crate::ids;
 use crate::key::{self, scope_names};
-use crate::output::{Column, Table, dated, local, zone};
+use crate::output::{Column, Table, dated, local};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Subcommand)]
@@ -62,7 +62,7 @@ pub(crate) fn run(session: &Session, command: &Invitation) -> Result<ExitCode, F
                 email: email.clone(),
             })?;
             out.answer(&new, |page| {
-                let (until, members) = (format!("Until {}, {}", local(new.expires), zone()), count(*uses, "member"));
+                let (until, members) = (format!("Until {}", local(new.expires)), count(*uses, "member"));
                 if let Some(code) = &new.code {
                     page.line(code);
                     page.note(&format!(

@@ -3,12 +3,14 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use jiff::tz::TimeZone;
+use tidings_client::shown::time;
 use tidings_core::account::key::{self, Add, Revoke, Scope};
-use tidings_core::clock::{DAY_MS, Timestamp};
+use tidings_core::clock::DAY_MS;
 
 use crate::failure::Failure;
 use crate::ids;
-use crate::output::{Column, Table, dated, local};
+use crate::output::{Column, Table, dated, local, typed_time};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Subcommand)]
@@ -23,7 +25,7 @@ pub(crate) enum Key {
         /// What the key may do: one or more scopes, separated by commas
         #[arg(long, value_name = "SCOPE", required = true, value_delimiter = ',', value_parser = scope)]
         scope: Vec<Scope>,
-        /// When the key expires: days such as 90d, or a date such as 2027-01-31 [default: never]
+        /// When the key expires: days such as 90d, or a time such as 2027-01-31 or "2027-01-31 18:00" [default: never]
         #[arg(long, value_name = "WHEN", value_parser = expiry)]
         expires: Option<Expiry>,
     },
@@ -39,12 +41,12 @@ pub(crate) enum Key {
 }
 
 /// When a key expires.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Expiry {
     /// After a number of days.
     Days(i64),
-    /// At a time.
-    At(Timestamp),
+    /// At a typed time.
+    At(String),
 }
 
 /// Returns the help of a command that takes scopes: what each allows, and then the examples.
@@ -67,24 +69,26 @@ fn expiry(text: &str) -> Result<Expiry, String> {
     let days = text.strip_suffix('d').and_then(|days| days.parse().ok());
     match days.filter(|days| (1..=36_500).contains(days)) {
         Some(days) => Ok(Expiry::Days(days)),
-        None if text.len() == "2027-01-31".len() => key::expiry(&format!("{text}T00:00:00Z")).map(Expiry::At),
-        None => key::expiry(text).map(Expiry::At),
+        // The database, which is opened later, tells the zone.
+        None if time::parse(text, &TimeZone::UTC).is_some() => Ok(Expiry::At(text.to_owned())),
+        None => {
+            Err("write days such as 90d, or a time such as 2027-01-31 or \"2027-01-31 18:00\"".to_owned())
+        }
     }
-    .map_err(|_| "write days such as 90d, or a date such as 2027-01-31 or 2027-01-31T12:00:00Z".to_owned())
 }
 
 pub(crate) fn run(session: &Session, command: &Key) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     match command {
         Key::Add { name, scope, expires } => {
-            let expires = expires.map(|expires| match expires {
-                Expiry::Days(days) => service.now() + days * DAY_MS,
-                Expiry::At(time) => time,
+            let expires = expires.as_ref().map(|expires| match expires {
+                Expiry::Days(days) => (service.now() + days * DAY_MS).to_string(),
+                Expiry::At(text) => typed_time(text),
             });
             let new = service.call(Add {
                 name: name.clone(),
                 scopes: scope.iter().map(ToString::to_string).collect(),
-                expires: expires.map(|time| time.to_string()),
+                expires,
             })?;
             out.answer(&new, |page| {
                 page.line(new.key.as_str());
@@ -149,6 +153,7 @@ mod tests {
     #[test]
     fn an_expiry_is_days_or_a_date() {
         assert!(matches!(expiry("90d"), Ok(Expiry::Days(90))));
+        assert!(matches!(expiry("2027-01-31 18:00"), Ok(Expiry::At(_))));
         assert!(matches!(expiry("2027-01-31"), Ok(Expiry::At(_))));
         assert!(matches!(expiry("2027-01-31T12:00:00+09:00"), Ok(Expiry::At(_))));
         for wrong in ["", "d", "0d", "-1d", "90", "2027-13-31", "tomorrow"] {

@@ -63,7 +63,7 @@ fn list(session: &Session) -> Result<ExitCode, Failure> {
             Column::whole("Id"),
             Column::whole("Kind"),
             Column::text("Member"),
-            Column::whole(dated("Date")).optional(),
+            Column::whole("Date").optional(),
             Column::number("Attempts"),
             Column::whole(dated("Next")),
             Column::text("Error"),

@@ -61,6 +61,7 @@ mod tui;
 mod webhook;
 mod words;
 
+use act::Act;
 use args::{Cli, Command};
 use failure::Failure;
 use global::Global;
@@ -70,6 +71,7 @@ use post::Post;
 use profile::{credentials, login};
 use roster::Roster;
 use session::Session;
+use source::Command as Source;
 
 #[cfg(not(feature = "count-allocations"))]
 #[global_allocator]
@@ -78,6 +80,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     #[cfg(feature = "count-allocations")]
     allocations::register();
+    if serve::logs_json() {
+        output::use_json_log();
+    }
     match args::parse() {
         Ok((Cli { global, command }, given)) => {
             let output = Output::new(&global);
@@ -91,6 +96,16 @@ fn main() -> ExitCode {
 }
 
 fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
+    let input = match &command {
+        Command::Init(args) => args.password.password_file.clone(),
+        Command::Member(Member::Import { file, .. })
+        | Command::Post(Post::Import { file, .. })
+        | Command::Act(Act::Import { file, .. })
+        | Command::Source(Source::Import { file })
+        | Command::Roster(Roster::Import { file, .. }) => Some(file.clone()),
+        _ => None,
+    };
+    let create = || Session::create(global, input.as_deref());
     match command {
         Command::Serve(_)
         | Command::Backup(_)
@@ -103,11 +118,9 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         }
         Command::Serve(settings) => serve::run(global, *settings),
         Command::Tui(screens) => tui::run(global, &screens),
-        Command::Init(args) => init::run(&Session::create(global)?, &args),
-        Command::Demo(args) => demo::run(&Session::create(global)?, &args),
-        Command::Member(command @ Member::Import { .. }) => {
-            member::run(&Session::create(global)?, global, &command)
-        }
+        Command::Init(args) => init::run(&create()?, &args),
+        Command::Demo(args) => demo::run(&create()?, &args),
+        Command::Member(command @ Member::Import { .. }) => member::run(&create()?, global, &command),
         Command::Member(command) => member::run(&Session::open(global)?, global, &command),
         Command::Invitation(command) => invitation::run(&Session::open(global)?, &command),
         Command::Otp(command) => otp::run(&Session::open(global)?, &command),
@@ -119,15 +132,18 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Audit(command) => audit::run(&Session::open(global)?, &command),
         Command::Notice(command) => notice::run(&Session::open(global)?, &command),
         Command::Feedback(command) => feedback::run(&Session::open(global)?, &command),
-        Command::Post(command @ Post::Import { .. }) => post::run(&Session::create(global)?, &command),
+        Command::Post(command @ Post::Import { .. }) => post::run(&create()?, &command),
         Command::Post(command) => post::run(&Session::open(global)?, &command),
-        Command::Act(command) => act::run(&Session::create(global)?, &command),
+        Command::Act(command) => act::run(&create()?, &command),
         Command::Front(command) => front::run(&Session::open(global)?, &command),
-        Command::Source(command) => source::run(&Session::create(global)?, command),
+        Command::Source(command @ (Source::Add { .. } | Source::Import { .. })) => {
+            source::run(&create()?, command)
+        }
+        Command::Source(command) => source::run(&Session::open(global)?, command),
         Command::Feed(command) => feed::run(&Session::open(global)?, &command),
         Command::Search(command) => search::run(&Session::open(global)?, &command),
         Command::Analysis(command) => analysis::run(&Session::open(global)?, &command),
-        Command::Roster(command @ Roster::Import { .. }) => roster::run(&Session::create(global)?, &command),
+        Command::Roster(command @ Roster::Import { .. }) => roster::run(&create()?, &command),
         Command::Roster(command) => roster::run(&Session::open(global)?, &command),
         Command::Words(command) => words::run(&Session::open(global)?, &command),
         Command::Bench(command) => bench::run(&Session::open(global)?, &command),

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::imported::{self, Strictness};
 use crate::key;
-use crate::output::{local, zone};
+use crate::output::local;
 use crate::password::{self, Password};
 use crate::session::{Session, unknown};
 
@@ -211,10 +211,11 @@ pub(crate) enum Member {
     #[command(
         after_help = "A line:\n  {\"id\": \"ann\", \"nickname\": \"Ann\", \"password_hash\": \"scrypt:32768:8:1$…$…\", \
                       \"name\": \"Ann Lee\", \"major\": \"Physics\", \"date\": \"2024-03-01T09:00:00Z\"}\n\
-                      Example: tidings member import members.jsonl"
+                      In CSV, the first line has these names.\n\
+                      Examples:\n  tidings member import members.jsonl\n  tidings member import members.csv"
     )]
     Import {
-        /// The file with one JSON object per line or one JSON array, or - for standard input
+        /// The file with one JSON object per line, one JSON array, or CSV, or - for standard input
         file: PathBuf,
         #[command(flatten)]
         strictness: Strictness,
@@ -285,10 +286,9 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
             out.answer(&issued, |page| {
                 page.line(&issued.code);
                 page.note(&format!(
-                    "Give the code to {id}, who chooses a new password with it until {}, {}: tidings member new-password. It is \
+                    "Give the code to {id}, who chooses a new password with it until {}: tidings member new-password. It is \
                      not shown again.",
-                    local(issued.expires),
-                    zone()
+                    local(issued.expires)
                 ));
             })
         }
@@ -326,10 +326,9 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
                 page.qr(&issued.enrolment_code);
                 page.line(&issued.enrolment_code);
                 page.note(&format!(
-                    "Give the code to {id}, who enables the second factor with it until {}, {}: tidings otp enable. It is \
+                    "Give the code to {id}, who enables the second factor with it until {}: tidings otp enable. It is \
                      not shown again.",
-                    local(issued.expires),
-                    zone()
+                    local(issued.expires)
                 ));
             })
         }
@@ -337,7 +336,8 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
         Member::Export { id, file } => export_data(session, id, file),
         Member::Remove { id, yes } => remove(session, id, *yes),
         Member::Import { file, strictness } => {
-            imported::run(session, ("members", file), *strictness, ImportMembers {})
+            let is_csv = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+            imported::run(session, ("members", file), *strictness, ImportMembers { is_csv })
         }
     }
 }

@@ -6,12 +6,14 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use tidings_core::Error;
 use tidings_core::account::key::Scope;
+use tidings_core::id::ObjectId;
 use tidings_core::lookup::Kind;
-use tidings_core::notice::{self, Visibility};
+use tidings_core::notice::{self, State, Visibility};
 
 use crate::failure::Failure;
 use crate::ids;
 use crate::input::Text;
+use crate::output::{Page, local};
 use crate::session::{Session, unknown};
 
 mod draft;
@@ -130,7 +132,7 @@ impl Add {
             return Err(Failure::usage("--post or --post-file is missing: a notice needs a text"));
         }
         let inserted = service.call(notice::Insert { draft })?;
-        out.answer(&inserted, |page| page.line(inserted.id.to_string()))
+        out.answer(&inserted, |page| published(page, session, inserted.id))
     }
 }
 
@@ -144,10 +146,32 @@ impl Edit {
         if draft != notice::Draft::default() {
             let update = notice::Update { notice_obi: id.to_string(), draft };
             service.call(update).map_err(|error| unknown(error, "notice", id))?;
-            return out.answer(&(), |page| page.line("The notice is changed."));
+            return out.answer(&(), |page| changed(page, session, id));
         }
         // A command that would be refused must not open the editor.
         editor::edit(session, &find(session, id)?)
+    }
+}
+
+fn published(page: &mut Page, session: &Session, id: ObjectId) {
+    page.line(id.to_string());
+    name_ended(page, session, &id.to_string());
+}
+
+fn changed(page: &mut Page, session: &Session, id: &str) {
+    page.line("The notice is changed.");
+    name_ended(page, session, id);
+}
+
+/// Notes that a notice has ended, so that nobody sees it.
+fn name_ended(page: &mut Page, session: &Session, id: &str) {
+    // The change is done: a list that cannot be read is no failure.
+    let Ok(all) = session.service.call(notice::ListFull::default()) else { return };
+    let notice = all.notices().iter().find(|notice| notice.id.to_string().eq_ignore_ascii_case(id));
+    let ended = notice.filter(|notice| notice.state(session.service.now()) == State::Ended);
+    if let Some((notice, until)) = ended.and_then(|notice| Some((notice, notice.placement.visible_until?))) {
+        let (title, until) = (&notice.title, local(until));
+        page.note(&format!("The notice {title:?} ended at {until}, so nobody sees it: change --until"));
     }
 }
 

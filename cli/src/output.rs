@@ -5,10 +5,13 @@
 
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, StdoutLock, Write as _};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
+use serde_json::json;
 use tidings_client::shown::escape;
 use tidings_core::answer;
+use tidings_core::clock::Clock;
 
 use crate::failure::{self, Failure};
 use crate::global::{Color, Global};
@@ -17,8 +20,11 @@ mod bar;
 mod page;
 mod table;
 
-pub(crate) use page::{Page, dated, local, zone};
+pub(crate) use page::{Page, dated, local, local_to_second, typed_time, use_zone, zone};
 pub(crate) use table::{Column, Table};
+
+/// What the system says about a file that the user of the program may not open.
+const DENIED: &str = "Permission denied (os error 13)";
 
 /// The form of the output.
 pub(crate) struct Output {
@@ -159,7 +165,11 @@ impl Output {
     pub(crate) fn failed(&self, failure: &Failure) -> ExitCode {
         // When the object cannot be written, the message still can.
         let _ = self.object(failure.json());
-        note_error(failure.message(), self.colour_errors);
+        let mut message = failure.message().to_owned();
+        if message.contains(DENIED) {
+            message += &format!("\nhint: it runs as the user {}", whoami::username().unwrap_or_default());
+        }
+        note_error(&message, self.colour_errors);
         ExitCode::from(failure.status())
     }
 
@@ -248,15 +258,37 @@ pub(crate) fn print(line: &[u8]) -> Result<(), Failure> {
     has_reader(out.write_all(line).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush())).map(|_| ())
 }
 
+/// Whether each line on standard error is JSON, as the log of the server is.
+static IS_LOG_JSON: AtomicBool = AtomicBool::new(false);
+
+/// From now on writes messages, and those of panics, as the JSON log of the server has them.
+pub(crate) fn use_json_log() {
+    IS_LOG_JSON.store(true, Ordering::Relaxed);
+    std::panic::set_hook(Box::new(|panic| write_message("ERROR", &panic.to_string(), "")));
+}
+
 /// Prints a message on standard error. The caller has escaped `text`.
 pub(crate) fn note(text: &str) {
-    // An error on standard error cannot be reported anywhere.
-    let _ = writeln!(std::io::stderr(), "{text}");
+    write_message("INFO", text, text);
 }
 
 /// Prints the message of an error on standard error, with hints in lines of their own.
 pub(crate) fn note_error(message: &str, colour: bool) {
-    note(&format!("{} {}", paint("error:", Style::Bad, colour), escape::block(message)));
+    let line = format!("{} {}", paint("error:", Style::Bad, colour), escape::block(message));
+    write_message("ERROR", message, &line);
+}
+
+/// Prints a message: as a line of the JSON log, or as `text`.
+fn write_message(level: &str, message: &str, text: &str) {
+    let line = if IS_LOG_JSON.load(Ordering::Relaxed) {
+        let at = Clock::system().now();
+        json!({ "timestamp": at, "level": level, "fields": { "message": message }, "target": "tidings" })
+            .to_string()
+    } else {
+        text.to_owned()
+    };
+    // An error on standard error cannot be reported anywhere.
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Returns `text` with its style if `colour` is set.

@@ -22,7 +22,7 @@ pub(crate) struct Password {
     password_stdin: bool,
     /// Read the password from a file, up to the end of its first line
     #[arg(long, value_name = "F")]
-    password_file: Option<PathBuf>,
+    pub(crate) password_file: Option<PathBuf>,
 }
 
 /// The maximum number of bytes read of a password: more than four for each character of the longest one.

@@ -15,10 +15,11 @@ use crate::database;
 use crate::failure::{Failure, cannot_open};
 use crate::global::Global;
 use crate::next_steps;
-use crate::output::{colours, note, print};
+use crate::output::{colours, note, print, use_json_log};
+use crate::raw_args;
 use crate::ready;
 use crate::session::operator;
-use crate::settings::Settings;
+use crate::settings::{LogFormat, Settings};
 
 mod log;
 mod reload;
@@ -30,12 +31,21 @@ mod supervisor;
 
 use reload::Reload;
 
+/// Returns whether the command line or a variable selects a JSON log for a server, also if clap cannot parse the command line.
+pub(crate) fn logs_json() -> bool {
+    let given = raw_args::value("--log-format").or_else(|| std::env::var("TIDINGS_LOG_FORMAT").ok());
+    raw_args::options().any(|word| word == "serve") && given.as_deref() == Some("json")
+}
+
 pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure> {
     operator(global)?;
     // Before there are threads: it changes the environment.
     let passed = supervisor::listener()?;
     let settings = given.clone().complete(global.config.as_deref())?;
     let own = settings.own()?;
+    if let LogFormat::Json = own.log_format {
+        use_json_log();
+    }
     let (log, _end) = log::start(&own, colours(global.color, std::io::stderr().is_terminal()))?;
     let config = settings.server()?;
     for warning in settings.warnings(&Cli::command()) {

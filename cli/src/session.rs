@@ -1,13 +1,16 @@
 //! The session of a command: the service, the caller and the output.
 
+use std::path::Path;
+
 use tidings_client::shown::escape;
 use tidings_client::{Error, Service};
 use tidings_core::account::{Caller, Operator};
-use tidings_core::{Location, Tidings};
+use tidings_core::{Location, Tidings, analysis};
 
 use crate::database;
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::input;
 use crate::output::{self, Output};
 use crate::password;
 use crate::profile::credentials;
@@ -28,12 +31,17 @@ impl Session {
         Self::with(global, database::open)
     }
 
-    /// Opens the database as [`Session::open`] does, creating it if it does not exist.
+    /// Opens the database as [`Session::open`] does, creating it if it does not exist, unless the `input` of the command cannot
+    /// be opened.
     ///
     /// # Errors
-    /// When it does not open; when `--as` names an unknown member or one who may not act.
-    pub(crate) fn create(global: &Global) -> Result<Self, Failure> {
-        Self::with(global, database::create)
+    /// When the input or the database does not open; when `--as` names an unknown member or one who may not act.
+    pub(crate) fn create(global: &Global, input: Option<&Path>) -> Result<Self, Failure> {
+        Self::with(global, |location, settings| {
+            let is_new = location.file().is_some_and(|path| !path.exists());
+            input.filter(|_| is_new).map_or(Ok(()), input::check)?;
+            database::create(location, settings)
+        })
     }
 
     fn with(
@@ -42,10 +50,15 @@ impl Session {
     ) -> Result<Self, Failure> {
         let out = Output::new(global);
         if let Some(server) = credentials::server(global)? {
-            return Ok(Self { service: Service::on_server(server), out });
+            let service = Service::on_server(server);
+            let asked = service.clone();
+            output::use_zone(move || asked.zone());
+            return Ok(Self { service, out });
         }
         let settings = Settings::default().complete(global.config.as_deref())?;
         let tidings = open(&database::location(global, &settings), &settings)?;
+        let zone = analysis::zone(&tidings);
+        output::use_zone(move || Some(zone.clone()));
         let caller = match &global.acting {
             Some(id) => {
                 Caller::acting_as(&tidings, id).map_err(|error| unknown(error.into(), "member", id))?

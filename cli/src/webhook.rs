@@ -152,7 +152,7 @@ fn deliveries(session: &Session) -> Result<ExitCode, Failure> {
             Column::whole("Id"),
             Column::text("Webhook"),
             Column::whole("Event"),
-            Column::whole(dated("Date")).optional(),
+            Column::whole("Date").optional(),
             Column::number("Attempts"),
             Column::whole(dated("Next")),
             Column::text("Error"),

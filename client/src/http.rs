@@ -326,7 +326,7 @@ impl Server {
             None => request.body(()).map(|request| self.run_within(request, read)),
         };
         let response = response.map_err(|_| self.unexpected("no valid request"))?;
-        response.map_err(|error| self.unreachable(&cause(&error)))
+        response.map_err(|error| self.unreachable(&self.cause(&error)))
     }
 
     fn run_within(
@@ -352,7 +352,14 @@ impl Server {
         match Refusal::read(&json, retry_after_s) {
             Some(answer) if answer.result == SUCCESS => Ok(json),
             Some(refusal) => Err(Error::Refused(Box::new(refusal))),
-            None => Err(self.unexpected(format!("with the status {status} and no answer of tidings"))),
+            None => {
+                // Servers that expect TLS say so in plain HTTP.
+                let hint = match status.as_u16() {
+                    400 if self.address.0.starts_with("http:") => "; if it has TLS, write https://",
+                    _ => "",
+                };
+                Err(self.unexpected(format!("with the status {status} and no answer of tidings{hint}")))
+            }
         }
     }
 
@@ -361,33 +368,44 @@ impl Server {
         serde_json::from_slice(json).map_err(|error| self.unexpected(error))
     }
 
+    /// Returns why a server did not answer, and what to do if its certificate is the reason.
+    fn cause(&self, error: &ureq::Error) -> String {
+        let certificate = match error {
+            ureq::Error::Io(error) => error.get_ref().and_then(|cause| cause.downcast_ref()),
+            ureq::Error::Rustls(error) => Some(error),
+            _ => None,
+        };
+        match certificate {
+            // macOS and Windows tell only with `Other` that they do not know the authority.
+            Some(TlsError::InvalidCertificate(
+                CertificateError::UnknownIssuer | CertificateError::Other(_),
+            )) => {
+                format!(
+                    "the certificate is not trusted ({error}): if it is self-signed or its authority is private, name the file of \
+                     the certificate or of that of the authority with tidings login --tls-ca FILE (or add the authority to the \
+                     system, or name it in SSL_CERT_FILE)"
+                )
+            }
+            Some(TlsError::InvalidCertificate(_)) => format!("the certificate is not valid ({error})"),
+            Some(TlsError::InvalidMessage(_)) => {
+                format!(
+                    "it does not speak TLS ({error}): write http:// if it is on this machine, and else another port"
+                )
+            }
+            // A server that expects TLS answers with an alert of TLS, which is no HTTP, or not at all.
+            None if self.address.0.starts_with("http:") && matches!(error, ureq::Error::Protocol(_)) => {
+                format!("it does not speak plain HTTP ({error}): write https:// if it has TLS")
+            }
+            _ => error.to_string(),
+        }
+    }
+
     pub(crate) fn unexpected(&self, what: impl fmt::Display) -> Error {
         Error::Unexpected { server: self.address.to_string(), what: what.to_string() }
     }
 
     pub(crate) fn unreachable(&self, error: &impl fmt::Display) -> Error {
         Error::Unreachable { server: self.address.to_string(), cause: error.to_string() }
-    }
-}
-
-/// Returns why a server did not answer, and what to do if its certificate is the reason.
-fn cause(error: &ureq::Error) -> String {
-    let certificate = match error {
-        ureq::Error::Io(error) => error.get_ref().and_then(|cause| cause.downcast_ref()),
-        ureq::Error::Rustls(error) => Some(error),
-        _ => None,
-    };
-    match certificate {
-        // macOS and Windows tell only with `Other` that they do not know the authority.
-        Some(TlsError::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_))) => {
-            format!(
-                "the certificate is not trusted ({error}): if it is self-signed or its authority is private, name the file of \
-                 the certificate or of that of the authority with tidings login --tls-ca FILE (or add the authority to the \
-                 system, or name it in SSL_CERT_FILE)"
-            )
-        }
-        Some(TlsError::InvalidCertificate(_)) => format!("the certificate is not valid ({error})"),
-        _ => error.to_string(),
     }
 }
 

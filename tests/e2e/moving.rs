@@ -256,3 +256,29 @@ fn an_import_interrupted_before_reading_changes_nothing() {
         assert_eq!((&outcome["inserted"], &outcome["errors"]), (&json!(0), &json!([])), "{kind}");
     }
 }
+
+#[test]
+fn members_are_imported_from_csv_and_many_errors_of_a_kind_are_counted() {
+    let server = Server::start();
+    let bad: String = (0..14).map(|n| format!("x{n}!;;;\n")).collect();
+    let input = format!(
+        "\u{feff}id;nickname;password_hash;name\r\nann;\"Ann; A\";{SCRYPT};Ann Lee\r\n{bad}ben;;nothing;\n"
+    );
+    let output = server.cli_with_input(["member", "import", "-"], &input).succeeded();
+    assert_eq!(output.stdout.trim_end(), "1 inserted, 0 already the same, 15 left out");
+    let notes: Vec<&str> = output.stderr.lines().collect();
+    assert_eq!(notes.len(), 12, "{output:?}");
+    assert!(notes[0].starts_with("line 3: id is ") && notes[9].starts_with("line 12: id is "), "{output:?}");
+    assert!(notes[10].starts_with("line 17: password_hash is "), "{output:?}");
+    assert!(
+        notes[11].starts_with("… and 4 more of this kind; the last one is line 16: id is "),
+        "{output:?}"
+    );
+    let json = server.cli_with_input(["member", "import", "-", "--json"], &input).succeeded().json();
+    assert_eq!(json["errors"].as_array().map(Vec::len), Some(15), "programs get all of them");
+    let sign_in = server.anyone().post("/sign_in", json!({"id": "ann", "pw": "correct horse"}));
+    assert_eq!(sign_in.outcome(), "200 success");
+    let admin = server.admin();
+    let import = admin.request("POST", "/import_members").body("text/csv", "id,name\ncid,Cid\n").send();
+    assert_eq!(import.succeeded().body["inserted"], 1);
+}

@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
+use tidings_client::shown::time;
 use tidings_core::clock::Timestamp;
 use tidings_core::config::Bounds;
 
@@ -39,13 +40,12 @@ impl Ctx {
 
     /// Formats a point in time in the zone.
     fn at(&self, at: Timestamp, format: &str) -> String {
-        let moment = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
-        moment.to_zoned(self.zone.clone()).strftime(format).to_string()
+        time::formatted(at, &self.zone, format)
     }
 
     /// Formats a point in time as `2026-11-20 13:36`.
     pub(crate) fn stamp(&self, at: Timestamp) -> String {
-        self.at(at, "%Y-%m-%d %H:%M")
+        time::stamp(at, &self.zone)
     }
 
     /// Formats a point in time as `2026-11-20`.

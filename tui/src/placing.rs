@@ -1,7 +1,7 @@
 //! When, where and to whom a notice is visible, as an administrator types it.
 
-use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
+use tidings_client::shown::time;
 use tidings_core::clock::Timestamp;
 use tidings_core::notice::{Audience, Draft, Pin, Placement};
 
@@ -91,14 +91,9 @@ pub(crate) fn typed(at: Timestamp, ctx: &Ctx) -> String {
     if at.as_millis().rem_euclid(60_000) == 0 { ctx.stamp(at) } else { at.to_string() }
 }
 
-/// Parses a typed time: a date, which begins at midnight, or a date with a time, in the zone of the screens; or a time with an
-/// offset.
+/// Parses a typed time, in the zone of the screens.
 pub(crate) fn parse(text: &str, ctx: &Ctx) -> Option<Timestamp> {
-    let at = match text.parse::<jiff::Timestamp>() {
-        Ok(at) => at,
-        Err(_) => text.parse::<DateTime>().ok()?.to_zoned(ctx.zone.clone()).ok()?.timestamp(),
-    };
-    Some(Timestamp::from_millis(at.as_millisecond()))
+    time::parse(text, &ctx.zone)
 }
 
 #[cfg(test)]

@@ -13,11 +13,13 @@ pub(crate) struct Problem {
     pub(crate) field: Option<String>,
     /// Whether the cause is that the file to create already exists.
     pub(crate) exists: bool,
+    /// Whether the cause is that the caller lacks the right.
+    pub(crate) is_refusal: bool,
 }
 
 impl Problem {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), field: None, exists: false }
+        Self { text: text.into(), field: None, exists: false, is_refusal: false }
     }
 
     /// Returns the problem with the label of its field instead of the name that programs use.
@@ -44,13 +46,14 @@ impl Problem {
     pub(crate) fn file(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let exists = error.kind() == std::io::ErrorKind::AlreadyExists;
         let text = format!("Cannot {what} {}: {error}. Name another file, or make room.", path.display());
-        Self { text, field: None, exists }
+        Self { exists, ..Self::new(text) }
     }
 }
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let field = error.field().map(str::to_owned);
+        let is_refusal = matches!(error.code(), Some(Code::NotAdmin | Code::MissingScope));
         let advice = match error {
             // The title names the server.
             Error::Unreachable { cause, .. } => format!("the server cannot be reached: {cause}"),
@@ -64,6 +67,6 @@ impl From<Error> for Problem {
         let mut chars = advice.chars();
         let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
         let stop = if advice.ends_with('.') { "" } else { "." };
-        Self { field, ..Self::new(format!("{first}{}{stop}", chars.as_str())) }
+        Self { field, is_refusal, ..Self::new(format!("{first}{}{stop}", chars.as_str())) }
     }
 }

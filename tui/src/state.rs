@@ -48,6 +48,8 @@ pub(crate) struct State {
     pub(crate) ctx: Ctx,
     pub(crate) zone_name: String,
     pub(crate) current: usize,
+    /// Whether the screen to open is still sought.
+    opening: bool,
     pub(crate) overlay: Option<Overlay>,
     pub(crate) message: Option<Message>,
     overview: Overview,
@@ -120,6 +122,7 @@ impl State {
                 password: None,
             },
             current: 0,
+            opening: true,
             overlay: None,
             message: None,
             overview: Overview::default(),
@@ -279,6 +282,7 @@ impl State {
     /// Handles an event. Returns the work that follows from it.
     pub(crate) fn update(&mut self, event: Event) -> Vec<Effect> {
         let mut out = Out::default();
+        self.opening &= !matches!(event, Event::Key(_) | Event::Paste(_) | Event::Mouse(_));
         match event {
             // Some terminals also report released keys.
             Event::Key(key) if key.kind == KeyEventKind::Release => {}
@@ -292,10 +296,19 @@ impl State {
                 self.refresh(&mut out);
             }
             Event::Loaded { number, answer } => {
+                let is_refused = answer.as_ref().is_err_and(|problem| problem.is_refusal);
+                let (current, mut answer, mut taker) = (self.current, Some(answer), None);
                 let (screens, ctx) = self.screens();
-                let mut answer = Some(answer);
-                for screen in screens {
+                for (place, screen) in screens.into_iter().enumerate() {
                     screen.answer(number, &mut answer, ctx, &mut out);
+                    taker = taker.or(answer.is_none().then_some(place));
+                }
+                if self.opening && is_refused && taker == Some(current) {
+                    // The caller may see another screen. A caller who may see none stays on the first, which says why.
+                    self.current = (current + 1) % layout::TITLES.len();
+                    self.opening = self.current != 0;
+                    let (screen, ctx) = self.screen_mut();
+                    screen.act(keys::Action::Refresh, ctx, &mut out);
                 }
             }
             Event::Acted { act, result } => self.change_done(&act, &result, &mut out),

@@ -10,7 +10,6 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use tidings_client::Error;
 use tidings_client::shown::escape;
 use tidings_core::analysis::{GetLog, LOG_MAX, LogFilter, LogLine, LogPlace, Window};
@@ -19,7 +18,7 @@ use tidings_core::error::Code;
 use tidings_core::operation::Operation as _;
 
 use crate::failure::Failure;
-use crate::output::{self, has_reader};
+use crate::output::{self, has_reader, local_to_second, zone};
 use crate::session::Session;
 
 /// The pause between two looks at the log …
@@ -53,6 +52,9 @@ pub(super) fn run(
         None => LogPlace::at(now - LATE_MS),
     };
     let mut follower = Follower { session, filter, first, printed: BTreeSet::new(), read_to: now };
+    if !session.out.is_for_programs() {
+        output::note(&format!("Times are in {}.", zone()));
+    }
     let mut has_reader = follower.print(older)?;
     let mut is_failing = false;
     let mut pause = Duration::ZERO;
@@ -175,9 +177,7 @@ impl Follower<'_> {
 
 /// Returns a line for people, with its time to the second.
 fn of_people(LogLine { entry, result, .. }: &LogLine) -> String {
-    let date = jiff::Timestamp::from_millisecond(entry.date.as_millis());
-    let date = date.map(|date| date.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string());
-    let date = date.unwrap_or_else(|_| entry.date.to_string());
+    let date = local_to_second(entry.date);
     let (id, method, path, status) = (&entry.user_id, &entry.method, &entry.path, entry.status);
     let result = result.as_deref().unwrap_or_default();
     escape::line(format!("{date}  {id}  {method} {path}  {status}  {result}").trim_end()).into_owned()

@@ -10,13 +10,13 @@ use super::snapshot::{Snapshot, interrupted, operator};
 use super::{count, refused};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{Column, Page, Table, local};
+use crate::output::{Column, Page, Table, local, typed_time};
 use crate::progress::Percent;
 use crate::session::Session;
 
 #[derive(Debug, Args)]
 pub(crate) struct Feed {
-    /// Learn from acts before this date and test with later ones [default: the last fifth of the acts is the test]
+    /// Learn from acts before this time, such as 2026-12-05, and test with later ones [default: the last fifth of the acts is the test]
     #[arg(long, value_name = "DATE")]
     at: Option<String>,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Feed {
 pub(super) fn run(session: &Session, Feed { at }: &Feed) -> Result<ExitCode, Failure> {
     let (service, caller) = session.database()?;
     let operator = operator(caller)?;
-    let at = at.as_deref().map(evaluation::split_time).transpose().map_err(refused)?;
+    let at = at.as_deref().map(|at| evaluation::split_time(&typed_time(at))).transpose().map_err(refused)?;
     let stop = interrupt::stop()?;
     let snapshot = Snapshot::take(operator, service, &stop)?;
     let progress = Percent::start();

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use tidings_core::Error;
+use tidings_core::clock::Timestamp;
 use tidings_core::notice::{self, SavedDraft};
 
 use super::fields::Placing;
@@ -94,7 +95,7 @@ pub(super) fn run(session: &Session, command: &Draft) -> Result<ExitCode, Failur
             let id = &whole(session, id)?;
             let published = service.call(notice::PublishDraft { draft_obi: id.to_string() });
             let published = published.map_err(|error| unknown(error, "notice draft", id))?;
-            out.answer(&published, |page| page.line(published.id.to_string()))
+            out.answer(&published, |page| super::published(page, session, published.id))
         }
     }
 }
@@ -148,13 +149,16 @@ fn show(session: &Session, id: &str) -> Result<ExitCode, Failure> {
             members_only,
         } = &draft.fields;
         let number = |n: &Option<i64>| n.map(|n| n.to_string());
+        let time = |text: &Option<String>| {
+            text.as_ref().map(|text| Timestamp::parse(text).map_or_else(|| text.clone(), local))
+        };
         let fields = [
             ("Notice", draft.notice.map(|notice| notice.to_string())),
             ("Saved", Some(local(draft.date))),
             ("Title", title.clone()),
             ("Activation", number(activation)),
-            ("From", visible_from.clone()),
-            ("Until", visible_until.clone()),
+            ("From", time(visible_from)),
+            ("Until", time(visible_until)),
             ("Pinned", number(pinned)),
             ("Topic", topic.clone()),
             ("Members only", number(members_only)),

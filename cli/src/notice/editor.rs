@@ -34,7 +34,7 @@ pub(super) fn write(session: &Session, draft: Draft) -> Result<ExitCode, Failure
     }
     let draft = Draft { title: Some(title.to_owned()), post: Some(post.to_owned()), ..draft };
     match session.service.call(Insert { draft }) {
-        Ok(inserted) => session.out.answer(&inserted, |page| page.line(inserted.id.to_string())),
+        Ok(inserted) => session.out.answer(&inserted, |page| super::published(page, session, inserted.id)),
         Err(error) => {
             note(&keep(file));
             Err(error.into())
@@ -58,7 +58,7 @@ pub(super) fn edit(session: &Session, notice: &Notice) -> Result<ExitCode, Failu
         return session.out.answer(&(), |page| page.line("Nothing was changed."));
     }
     match session.service.call(Update { notice_obi: notice.id.to_string(), draft }) {
-        Ok(()) => session.out.answer(&(), |page| page.line("The notice is changed.")),
+        Ok(()) => session.out.answer(&(), |page| super::changed(page, session, &notice.id.to_string())),
         Err(error) => {
             note(&keep(file));
             Err(error.into())

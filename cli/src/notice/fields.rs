@@ -3,14 +3,16 @@
 use clap::Args;
 use tidings_core::notice::{Audience, Draft, Pin};
 
+use crate::output::typed_time;
+
 /// When, where and to whom a notice is visible.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Placing {
-    /// The date from which it is visible, such as 2026-11-20 or 2026-11-20T17:36:00+09:00; empty for no limit
+    /// The time from which it is visible, such as "2026-12-05 09:00" or 2026-12-05, in the zone of the database; empty for no limit
     #[arg(long, value_name = "D")]
     from: Option<String>,
-    /// The date from which it is no longer visible; empty for no limit
+    /// The time from which it is no longer visible; empty for no limit
     #[arg(long, value_name = "D")]
     until: Option<String>,
     /// List it before the others
@@ -36,8 +38,8 @@ impl Placing {
         let pin = |is_given: bool, pin: Pin| is_given.then(|| pin.activation());
         let audience = |is_given: bool, audience: Audience| is_given.then(|| audience.activation());
         Draft {
-            visible_from: self.from.clone(),
-            visible_until: self.until.clone(),
+            visible_from: self.from.as_deref().map(typed_time),
+            visible_until: self.until.as_deref().map(typed_time),
             pinned: pin(self.pinned, Pin::Pinned).or(pin(self.unpinned, Pin::Unpinned)),
             topic: self.topic.clone(),
             members_only: audience(self.members_only, Audience::Members)

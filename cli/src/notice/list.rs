@@ -8,7 +8,7 @@ use tidings_core::notice::{self, Audience, FullNotice, Get, GetReads, ListFull, 
 
 use super::whole;
 use crate::failure::Failure;
-use crate::output::{Column, Style, Table, dated, local, zone};
+use crate::output::{Column, Style, Table, dated, local};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Args)]
@@ -103,7 +103,7 @@ impl Show {
             page.styled(Style::Strong, &notice.title);
             let full = all.notices().iter().find(|full| full.id == notice.id);
             let marks = full.map(|full| marks(full, session)).unwrap_or_default();
-            let mut facts = vec![format!("{} ({})", local(notice.date), zone()), count(notice.view, "view")];
+            let mut facts = vec![local(notice.date), count(notice.view, "view")];
             facts.extend(marks.into_iter().map(ToOwned::to_owned));
             page.styled(Style::Faint, facts.join(", "));
             if let Some(full) = full {

@@ -1,9 +1,11 @@
 //! The output for people: lines, fields and tables that fit the terminal.
 
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, OnceLock};
 
 use jiff::tz::TimeZone;
-use tidings_client::shown::escape;
+use tidings_client::shown::{escape, time};
 use tidings_core::clock::Timestamp;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -26,8 +28,11 @@ impl Page {
         Self { width, colour, text: String::new(), notes: Vec::new() }
     }
 
-    /// Returns the text and the notes.
-    pub(super) fn into_parts(self) -> (String, Vec<String>) {
+    /// Returns the text and the notes. The last note names the zone of typed times, unless it was named.
+    pub(super) fn into_parts(mut self) -> (String, Vec<String>) {
+        if IS_TYPED.load(Ordering::Relaxed) && !IS_NAMED.swap(true, Ordering::Relaxed) {
+            self.note(&format!("Times are in {}.", zone()));
+        }
         (self.text, self.notes)
     }
 
@@ -93,22 +98,53 @@ impl Page {
     }
 }
 
-/// Returns a time to the minute, in the zone that [`dated`] names.
-pub(crate) fn local(time: Timestamp) -> String {
-    match jiff::Timestamp::from_millisecond(time.as_millis()) {
-        Ok(moment) => moment.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
-        Err(_) => time.to_string(),
-    }
+type AskedZone = LazyLock<TimeZone, Box<dyn FnOnce() -> TimeZone + Send>>;
+
+/// The zone of the service, which is asked for it only when a time is read or shown.
+static ZONE: OnceLock<AskedZone> = OnceLock::new();
+/// Whether a time was typed.
+static IS_TYPED: AtomicBool = AtomicBool::new(false);
+/// Whether the zone was named: once is enough.
+static IS_NAMED: AtomicBool = AtomicBool::new(false);
+
+/// From now on times are in the zone that `ask` returns, or else in that of this machine.
+pub(crate) fn use_zone(ask: impl FnOnce() -> Option<String> + Send + 'static) {
+    let ask = || ask().and_then(|name| TimeZone::get(&name).ok()).unwrap_or_else(TimeZone::system);
+    // A command has one service.
+    let _ = ZONE.set(LazyLock::new(Box::new(ask)));
 }
 
-/// Returns the title of a column of times, with the zone: `Date, Asia/Seoul`.
+fn time_zone() -> TimeZone {
+    ZONE.get().map_or_else(TimeZone::system, |zone| TimeZone::clone(zone))
+}
+
+/// Returns a time to the minute. The first one names the zone, unless [`dated`] has named it.
+pub(crate) fn local(at: Timestamp) -> String {
+    let text = time::stamp(at, &time_zone());
+    if IS_NAMED.swap(true, Ordering::Relaxed) { text } else { format!("{text} ({})", zone()) }
+}
+
+/// Returns a time to the second.
+pub(crate) fn local_to_second(at: Timestamp) -> String {
+    time::formatted(at, &time_zone(), "%Y-%m-%d %H:%M:%S")
+}
+
+/// Returns a typed time in RFC 3339, which operations take. Any other text is returned as it is: the operation has the rule.
+pub(crate) fn typed_time(text: &str) -> String {
+    let at = time::parse(text, &time_zone());
+    IS_TYPED.fetch_or(at.is_some(), Ordering::Relaxed);
+    at.map_or_else(|| text.to_owned(), |at| at.to_string())
+}
+
+/// Returns the title of a column of times. The first one names the zone: `Date, Asia/Seoul`.
 pub(crate) fn dated(name: &str) -> String {
-    format!("{name}, {}", zone())
+    let is_named = IS_NAMED.swap(true, Ordering::Relaxed);
+    if is_named { name.to_owned() } else { format!("{name}, {}", zone()) }
 }
 
-/// Returns the name of the local time zone.
+/// Returns the name of the zone in which times are shown.
 pub(crate) fn zone() -> String {
-    let zone = TimeZone::system();
+    let zone = time_zone();
     match zone.iana_name() {
         // Without a configured zone the system uses UTC.
         _ if zone.is_unknown() => "UTC",

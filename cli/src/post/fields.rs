@@ -5,6 +5,7 @@ use tidings_core::post::Draft;
 
 use crate::failure::Failure;
 use crate::input::Text;
+use crate::output::typed_time;
 
 /// The given fields of a post.
 #[derive(Debug, Args)]
@@ -26,10 +27,10 @@ pub(crate) struct Fields {
     /// A tag; may be repeated; empty for none
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     tag: Option<Vec<String>>,
-    /// The date of publication, such as 2026-11-20 or 2026-11-20T17:36:00+09:00 [default for a new post: now]
+    /// The time of publication, such as "2026-12-05 09:00" or 2026-12-05, in the zone of the database [default for a new post: now]
     #[arg(long, value_name = "D")]
     date: Option<String>,
-    /// The date from which the post is no longer shown; empty for none
+    /// The time from which the post is no longer shown; empty for none
     #[arg(long, value_name = "D")]
     end_date: Option<String>,
 }
@@ -66,8 +67,8 @@ impl Fields {
             img: self.img.clone(),
             topic: names(&self.topic),
             tag: names(&self.tag),
-            date: self.date.clone(),
-            end_date: self.end_date.clone(),
+            date: self.date.as_deref().map(typed_time),
+            end_date: self.end_date.as_deref().map(typed_time),
         })
     }
 }

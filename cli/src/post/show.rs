@@ -7,7 +7,7 @@ use tidings_client::shown::number::{count, number};
 use tidings_core::post::{Get, LIST_MAX, List, ListCategories};
 
 use crate::failure::Failure;
-use crate::output::{Column, Style, Table, dated, local, stream_pages, zone};
+use crate::output::{Column, Style, Table, dated, local, stream_pages};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Args)]
@@ -80,7 +80,7 @@ pub(super) fn one(session: &Session, id: &str) -> Result<ExitCode, Failure> {
         page.styled(Style::Strong, &shown.title);
         page.line(&shown.url);
         let (views, likes) = (count(shown.view, "view"), count(shown.fav_cnt, "like"));
-        page.styled(Style::Faint, format!("{} ({}), {views}, {likes}", local(shown.date), zone()));
+        page.styled(Style::Faint, format!("{}, {views}, {likes}", local(shown.date)));
         let (topics, tags) = (detail.topic.texts().join(", "), detail.tag.texts().join(", "));
         let end = shown.end_date.map(local).unwrap_or_default();
         let fields = [("Topics", topics), ("Tags", tags), ("Image", shown.img.clone()), ("Shown until", end)];

@@ -3,13 +3,14 @@
 use std::env::VarError;
 
 use tidings_client::{Address, Server, Service, expiry};
+use tidings_core::account::key::is_key;
 use tidings_core::clock::Clock;
 use tidings_core::error::Code;
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::output::{local, zone};
+use crate::output::local;
 use crate::profile::{self, Chosen, Profile, Store};
 
 /// The variable with an API key or an access token.
@@ -87,7 +88,7 @@ pub(crate) fn explained(global: &Global, failure: Failure) -> Failure {
                 ));
             }
             let why = match profile.expires {
-                Some(end) if end <= Clock::system().now() => format!("expired on {}, {}", local(end), zone()),
+                Some(end) if end <= Clock::system().now() => format!("expired on {}", local(end)),
                 _ => "is no longer valid".to_owned(),
             };
             failure.with_advice(format!(
@@ -157,13 +158,15 @@ fn nobody(address: &Address, acting: Option<&str>) -> Result<SignIn, Failure> {
 
 /// Returns the key in the variable; `None` if it has none.
 fn key() -> Result<Option<Zeroizing<String>>, Failure> {
-    match std::env::var(KEY).map(Zeroizing::new) {
-        Ok(key) => Ok(Some(Zeroizing::new(key.trim().to_owned())).filter(|key| !key.is_empty())),
-        Err(VarError::NotPresent) => Ok(None),
-        Err(VarError::NotUnicode(_)) => {
-            Err(Failure::usage(format!("{KEY} is neither an API key nor an access token")))
-        }
-    }
+    let key = match std::env::var(KEY).map(Zeroizing::new) {
+        Err(VarError::NotPresent) => return Ok(None),
+        key => Zeroizing::new(key.unwrap_or_else(|_| Zeroizing::new("?".to_owned())).trim().to_owned()),
+    };
+    // An access token is a JSON Web Token, which has three parts.
+    let is_known = key.is_empty() || is_key(&key) || key.split('.').count() == 3;
+    is_known.then(|| Some(key).filter(|key| !key.is_empty())).ok_or_else(|| {
+        Failure::usage(format!("{KEY} is neither an API key nor an access token: {}", super::login::NO_KEY))
+    })
 }
 
 /// Checks that the token in the variable is that of the member whom `--as` names, because commands act in their name.

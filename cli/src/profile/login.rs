@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use tidings_client::{Address, Error, Server, Service, SignedIn, expiry};
 use tidings_core::account::SignIn;
-use tidings_core::account::key::Scope;
+use tidings_core::account::key::{Scope, is_key};
 use tidings_core::clock::Timestamp;
 use tidings_core::error::Code;
 use tidings_core::location::masked;
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::input;
 use crate::key;
-use crate::output::{self, Output, Page, local, zone};
+use crate::output::{self, Output, Page, local};
 use crate::password::{self, Password};
 use crate::profile::{self, Chosen, Place, Profile, Profiles, Store, name};
 
@@ -185,7 +185,7 @@ fn show(page: &mut Page, store: &Store, name: &str, profile: &Profile, profiles:
         (None, _) => format!("The API key signs in at {server}; its scopes decide what it may do."),
     });
     if let Some(end) = expires {
-        page.line(format!("The sign-in expires on {}, {}.", local(*end), zone()));
+        page.line(format!("The sign-in expires on {}.", local(*end)));
     }
     page.line(format!("The secret is in {}.", store.secrets_file().display()));
     let option =
@@ -257,15 +257,16 @@ fn sign_in(args: &Login, server: &Server, id: &str) -> Result<Accepted, Failure>
     Ok(Accepted { secret: token, server, member: Some(id), is_admin, scopes, needs_otp })
 }
 
+/// What is wrong with a text that is no API key.
+pub(crate) const NO_KEY: &str =
+    "a key begins with tidings_ and has 48 digits after it, as tidings key add prints it once";
+
 /// Signs in with an API key, which is checked before it is stored.
 fn with_key(args: &Login, server: &Server) -> Result<Accepted, Failure> {
     let secret = password::key(args.key_file.as_deref())?;
     let secret = Zeroizing::new(secret.trim().to_owned());
-    if !secret.starts_with(tidings_core::account::key::PREFIX) {
-        return Err(Failure::usage(format!(
-            "this is no API key, which begins with {}: tidings key add makes one",
-            tidings_core::account::key::PREFIX
-        )));
+    if !is_key(&secret) {
+        return Err(Failure::usage(format!("this is no API key: {NO_KEY}")));
     }
     let server = server.signed_in(secret.clone(), None);
     server.check_key().map_err(|error| match error.code() {

@@ -20,7 +20,7 @@ use crate::base::config::{Bounds, Config, Mail};
 use crate::base::text;
 use crate::mail::address::{Address, RULE};
 use crate::mail::letter::{Letter, Text};
-use crate::mail::outbox::{Kind, NO_MAIL, Outbox, To};
+use crate::mail::outbox::{Kind, MAIL_IS_OFF, Outbox, To};
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Rate, Spec, Work};
@@ -174,7 +174,7 @@ impl Add {
         let email = self.email.as_deref().map(str::trim).filter(|email| !email.is_empty());
         let email = email.map(|email| Address::parse(email).ok_or(RULE)).transpose()?;
         if email.is_some() && !outbox.is_on() {
-            return Err(NO_MAIL);
+            return Err(MAIL_IS_OFF);
         }
         Ok(Draft { uses, scopes, note, email, expires: now + days * DAY_MS })
     }

@@ -84,6 +84,11 @@ impl KeyHash {
     }
 }
 
+/// Returns whether a text is an API key by its form and its checksum; it may be revoked.
+pub fn is_key(text: &str) -> bool {
+    KeyHash::of(text).is_some()
+}
+
 /// Returns the checksum of the digits of a secret.
 fn checksum(secret: &str) -> String {
     hex(&Sha256::digest(secret)[..CHECKSUM])
@@ -166,7 +171,7 @@ impl Caller {
 ///
 /// # Errors
 /// The rule, for another text.
-pub fn expiry(text: &str) -> Result<Timestamp, Problem> {
+fn expiry(text: &str) -> Result<Timestamp, Problem> {
     Timestamp::parse(text).ok_or(EXPIRES_RULE)
 }
 

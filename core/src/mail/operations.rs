@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::Mails;
 use super::address::{Address, RULE};
 use super::letter::{Letter, Text};
-use super::outbox::NO_MAIL;
+use super::outbox::MAIL_IS_OFF;
 use super::smtp::{Outgoing, Smtp, Transport as _};
 use super::templates::Templates;
 use crate::audit::trail::{Action, Entry};
@@ -89,7 +89,7 @@ impl Operation for Test {
         tidings.store().read(|tx| identity.administrator(tx).map(drop))?;
         let config = &tidings.config().mail.clone().with_pages(tidings.config().public_url.as_ref());
         if !config.is_on() {
-            return Err(Error::BadRequest(NO_MAIL));
+            return Err(Error::BadRequest(MAIL_IS_OFF));
         }
         let to = Address::parse(&self.email).ok_or(Error::BadRequest(RULE))?;
         let letter = Letter {

@@ -15,8 +15,13 @@ use crate::record::schema::{one_of, schemas};
 use crate::store::{Row, StoreError, Topic, Tx};
 
 /// The problem of a request for mail on a service that sends none.
-pub(crate) const NO_MAIL: Problem =
-    Problem::new(Code::NotPossible, "this service sends no mail: ask an administrator for a code");
+pub(crate) const NO_MAIL: Problem = Problem::new(
+    Code::NotPossible,
+    "this service sends no mail: ask an administrator for a code, or to set smtp-url, which turns mail on",
+);
+/// [`NO_MAIL`] for administrators.
+pub(crate) const MAIL_IS_OFF: Problem =
+    Problem::new(Code::NotPossible, "this service sends no mail: the setting smtp-url turns it on");
 /// The maximum number of mails that wait.
 const PENDING_MAX: i64 = 10_000;
 /// The maximum number of mails that were given up, and the time for which they are kept.

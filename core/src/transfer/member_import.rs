@@ -13,21 +13,30 @@ use crate::audit::trail::Action;
 use crate::base::clock::Timestamp;
 use crate::base::config::{Bounds, Config};
 use crate::base::text;
-use crate::import::{self, BatchTime, Import, Item, Kind, MoveReport, Progress, Report, Written};
+use crate::import::{self, BatchTime, Import, Item, Kind, MoveReport, Progress, Report, Written, csv};
 use crate::mail::address::Address;
-use crate::record::error::Result;
-use crate::record::operation::{Access, Failure, JSON_LINES, Media, Spec, Stream, Work};
+use crate::record::error::{Error, Result};
+use crate::record::operation::{Access, CSV, Failure, Form, JSON, Media, NDJSON, Spec, Stream, Work};
 use crate::record::scope::Scope;
 use crate::store::{Arg, StoreError, Topic, Tx};
 
+mod columns;
+
+use columns::names_id;
+
 /// Import members of another system with their password hashes
 ///
-/// The body, up to {import}, has one JSON object on each line, or is one array of such objects. Existing members are skipped
+/// The body, up to {import}, has one JSON object on each line, or is one array of such objects. It can also be CSV, after a line
+/// with the names of the fields. Existing members are skipped
 /// and do not change. An invalid line is reported and does not stop the import. If the database fails during the import, the
 /// response is `internal error` with the numbers of members `inserted` and `skipped` so far; the same import can then be
 /// repeated and continues from there.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct ImportMembers {}
+pub struct ImportMembers {
+    /// Whether the body is CSV, whatever its first line is. One that names a column `id` is CSV in any case.
+    #[serde(skip)]
+    pub is_csv: bool,
+}
 
 impl Stream for ImportMembers {
     type Line = MemberLine;
@@ -35,21 +44,45 @@ impl Stream for ImportMembers {
     const SPEC: Spec = Spec::post("admin", "/import_members", Access::Admins(Scope::Members))
         .works(Work::Long)
         .or(&[Failure::Import]);
-    const TAKES: &'static [Media] = JSON_LINES;
+    const TAKES: &'static [Media] = &[
+        Media { name: NDJSON, form: Form::Lines },
+        Media { name: JSON, form: Form::Array },
+        Media { name: CSV, form: Form::Text },
+    ];
 }
 
 impl Import for ImportMembers {
     const UPDATES: bool = false;
     const EMPTY: &'static str = "the body is missing: send a member on each line";
 
+    fn media_type(&self, head: &[u8]) -> &'static str {
+        match head {
+            head if self.is_csv || names_id(head) => CSV,
+            [b'[', ..] => JSON,
+            _ => NDJSON,
+        }
+    }
+
     fn import(
         self,
         tidings: &Tidings,
         caller: &Caller,
-        input: impl BufRead,
+        mut input: impl BufRead,
         progress: Progress<'_>,
     ) -> Result<Report> {
-        import::run(tidings, caller, Members, lines(tidings, input), progress)
+        if !self.is_csv && !names_id(input.fill_buf().map_err(Error::Input)?) {
+            return import::run(tidings, caller, Members, lines(tidings, input), progress);
+        }
+        let (config, now) = (tidings.config(), tidings.now());
+        let mut read = csv::lines(input, columns::COLUMNS, columns::fields);
+        let checked = (&mut read).map(|item| {
+            let Item { number, is_entry, bytes, line } = item?;
+            let line = line.and_then(|fields| Line::check(config, now, fields));
+            Ok(Item { number, is_entry, bytes, line })
+        });
+        let mut report = import::run(tidings, caller, Members, checked, progress)?;
+        report.about.unknown_columns = read.unknown;
+        Ok(report)
     }
 }
 
@@ -106,7 +139,7 @@ pub fn import_members(
     input: impl BufRead,
     progress: Progress<'_>,
 ) -> Result<Report> {
-    ImportMembers {}.import(tidings, caller, input, progress)
+    ImportMembers::default().import(tidings, caller, input, progress)
 }
 
 /// Returns the lines of an input.

@@ -10,7 +10,7 @@ use tidings_core::api::{GetReportPage, GetReportTable};
 use tidings_core::operation::Operation as _;
 use tidings_report::{Place, Table};
 
-use crate::api::home::HTML;
+use crate::filter::reply::HTML;
 use crate::filter::forms::Forms as _;
 use crate::filter::reply::Answer;
 use crate::filter::request::Call;

@@ -395,3 +395,36 @@ fn a_key_with_a_passphrase_is_named_so() {
         assert!(refused.status != 0 && refused.stderr.contains("passphrase"), "{key}: {refused:?}");
     }
 }
+
+#[test]
+fn a_command_whose_input_is_missing_makes_no_database() {
+    only_on_sqlite!("a new database is a file");
+    let place = Place::new();
+    let imports =
+        ["member", "post", "act", "roster", "source"].map(|kind| vec![kind, "import", "none.jsonl"]);
+    let init = vec!["init", "--admin", "boss", "--password-file", "none.pw"];
+    for args in imports.into_iter().chain([init]) {
+        let failed = place.tidings(&args);
+        assert_eq!(failed.status, 3, "{failed:?}");
+        assert!(failed.stderr.starts_with("error: cannot read none."), "{failed:?}");
+    }
+    for args in [&["source", "list"][..], &["source", "remove", "a"]] {
+        assert!(place.tidings(args).stderr.contains("there is no database"), "{args:?}");
+    }
+    assert_eq!(fs::read_dir(place.0.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_password_file_that_cannot_be_read_is_named_instead_of_the_database() {
+    let place = Place::with_admin();
+    place.write(
+        "tidings.toml",
+        "smtp-url = \"smtps://me@mail.example.org\"\nsmtp-password-file = \"none.pw\"\nmail-from = \"a@example.org\"\n\
+         public-url = \"https://a.example.org\"\n",
+    );
+    let failed = place.tidings(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(failed.status, 2, "{failed:?}");
+    assert!(failed.stderr.contains("smtp-password-file"), "{failed:?}");
+    assert!(failed.stderr.contains("none.pw cannot be read"), "{failed:?}");
+    assert!(!failed.stderr.contains("database"), "{failed:?}");
+}

@@ -134,3 +134,54 @@ fn commands_for_drafts_and_reads_answer_like_http() {
         ],
     );
 }
+
+#[test]
+fn times_are_typed_and_shown_in_the_zone_of_the_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let tidings = |args: &[&str]| {
+        let mut command = tidings_tests::command_in(directory.path());
+        command.env("TIDINGS_TIMEZONE", "Asia/Seoul").env("TZ", "America/New_York").args(args);
+        tidings_tests::run(command, "")
+    };
+    let _ = tidings(&["init"]).succeeded();
+    let add = |title: &str, more: &[&str]| {
+        let added =
+            tidings(&[&["notice", "add", "--title", title, "--post", "x"], more].concat()).succeeded();
+        (added.stdout.trim().to_owned(), added.stderr)
+    };
+    let (later, note) = add("Later", &["--from", "2096-12-05 09:00", "--until", "2096-12-24"]);
+    assert_eq!(note, "Times are in Asia/Seoul.\n");
+    let list = tidings(&["notice", "list", "--all", "--details", "--json"]).succeeded().json();
+    let notice = &list["notice_list"][0];
+    assert_eq!(
+        (&notice["visible_from"], &notice["visible_until"]),
+        (&json!("2096-12-05T00:00:00.000Z"), &json!("2096-12-23T15:00:00.000Z"))
+    );
+    let list = tidings(&["notice", "list", "--all", "--details"]).succeeded().stdout;
+    assert_eq!(list.matches("Asia/Seoul").count(), 1, "{list}");
+    assert!(list.contains("2096-12-05 09:00  2096-12-24 00:00"), "{list}");
+
+    let (ended, note) = add("Past", &["--until", "2026-01-01T00:00:00Z"]);
+    let is_ended = "The notice \"Past\" ended at 2026-01-01 09:00 (Asia/Seoul), so nobody sees it";
+    assert!(note.starts_with(is_ended), "{note}");
+    let edited = tidings(&["notice", "edit", &ended, "--post", "y"]).succeeded();
+    assert!(edited.stderr.starts_with(is_ended), "{edited:?}");
+    let draft = tidings(&["notice", "draft", "save", "--notice", &later, "--until", "2096-12-25 10:00"]);
+    let shown = tidings(&["notice", "draft", "show", draft.succeeded().stdout.trim()]).succeeded().stdout;
+    assert!(shown.contains("2096-12-25 10:00") && shown.matches("Asia/Seoul").count() == 1, "{shown}");
+    let published = tidings(&["notice", "edit", &ended, "--until", "soon"]);
+    assert!(
+        published.stderr.contains("is written like \"2026-12-05 09:00\", 2026-12-05 or"),
+        "{published:?}"
+    );
+
+    let post = ["post", "add", "--title", "P", "--url", "https://a.example/", "--date", "2026-01-01 09:00"];
+    let added = tidings(&[&post[..], &["--end-date", "2026-01-02 00:00"]].concat()).succeeded();
+    assert_eq!(added.stderr, "Times are in Asia/Seoul.\n");
+    let post = tidings(&["post", "show", added.stdout.trim(), "--json"]).succeeded().json();
+    assert_eq!(post["post"]["date"], "2026-01-01T00:00:00.000Z");
+    let key = tidings(&["key", "add", "k", "--scope", "posts", "--expires", "2096-01-31 18:00"]).succeeded();
+    assert!(key.stderr.ends_with("Times are in Asia/Seoul.\n"), "{key:?}");
+    let keys = tidings(&["key", "list", "--json"]).succeeded().json();
+    assert_eq!(keys["keys"][0]["expires"], "2096-01-31T09:00:00.000Z");
+}

@@ -137,3 +137,44 @@ fn closing_the_terminal_stops_the_server() {
     let address = text.split("http://").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
     wait_until("nothing listens", || std::net::TcpStream::connect(&address).is_err());
 }
+
+#[test]
+fn every_line_of_a_json_log_is_json() {
+    let directory = tempfile::tempdir().unwrap();
+    let all_json = |stderr: &str| {
+        let lines: Vec<serde_json::Value> =
+            stderr.lines().map(|line| serde_json::from_str(line).expect(stderr)).collect();
+        let text = |line: &serde_json::Value| line["fields"]["message"].as_str().unwrap().to_owned();
+        assert!(
+            lines.iter().all(|line| line["level"].is_string() && line["timestamp"].is_string()),
+            "{stderr}"
+        );
+        lines.iter().map(text).collect::<Vec<_>>()
+    };
+    // Of a start that succeeds: the time zone, and how to make an administrator.
+    let mut child = serve(directory.path());
+    child.args(["--log-format", "json"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let texts = all_json(&String::from_utf8(output.stderr).unwrap());
+    assert!(texts.iter().any(|text| text.starts_with("There is no administrator yet.")), "{texts:?}");
+    // Of starts that fail, before and after the settings are read.
+    for wrong in [&["--listen", "x"][..], &["--lisen"], &["--pw-min", "9", "--pw-max", "8"], &["--as", "ann"]]
+    {
+        let mut failing = serve(directory.path());
+        failing.args(["--log-format=json"]).args(wrong);
+        let output = run(failing, "");
+        assert!(output.status != 0 && !all_json(&output.stderr).is_empty(), "{output:?}");
+    }
+    std::fs::write(directory.path().join("tidings.toml"), "log-format = \"json\"\ntls-cert = \"none.pem\"\n")
+        .unwrap();
+    let output = run(serve(directory.path()), "");
+    assert!(output.status == 2 && !all_json(&output.stderr).is_empty(), "{output:?}");
+    // The log of a server is not that of other commands.
+    let mut list = command_in(directory.path());
+    list.args(["--config", "none.toml", "member", "list"]).env("TIDINGS_LOG_FORMAT", "json");
+    assert!(run(list, "").stderr.starts_with("error: "));
+}

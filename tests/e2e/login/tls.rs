@@ -73,3 +73,13 @@ fn a_certificate_is_trusted_through_its_authority_only() {
     let _ = with(&["member", "list"], Some(&proxy)).succeeded();
     assert_refused(&with(&["member", "list"], None), 3, "the certificate is not trusted");
 }
+
+#[test]
+fn an_address_with_the_wrong_scheme_is_recognised() {
+    let (server, home) = (Server::start(), Home::new());
+    let proxy = TlsProxy::before(server.address());
+    let plain = proxy.url().replace("https://", "http://");
+    assert_refused(&home.login(&plain, &["admin"]), 3, "write https://");
+    let encrypted = format!("https://{}", server.address());
+    assert_refused(&home.login(&encrypted, &["admin"]), 3, "write http://");
+}

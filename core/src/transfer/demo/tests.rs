@@ -105,6 +105,34 @@ fn every_report_and_feed_has_data() {
 }
 
 #[test]
+fn no_two_posts_have_the_same_title() {
+    for posts in [600, 5_000] {
+        let size = Size { members: 1, posts, days: 1, seed: 3 };
+        let world = World::new(size, NOW, &testing::service().analysis().calendar.local_time());
+        let lines = world.posts_as_lines();
+        let title = |line: &str| serde_json::from_str::<Value>(line).unwrap()["title"].to_string();
+        let titles: std::collections::HashSet<String> = lines.lines().map(title).collect();
+        assert_eq!(titles.len(), lines.lines().count());
+        if posts == 600 {
+            assert!(!titles.iter().any(|title| title.contains('(')), "{titles:?}");
+        }
+    }
+}
+
+#[test]
+fn similar_words_are_of_the_subject_and_differ_in_similarity() {
+    let (service, _) = made(Size { seed: 1, members: 1, posts: 600, days: 1 });
+    for (search, similar) in [("telescope", "observatory"), ("violin", "cello"), ("장학금", "수강신청")]
+    {
+        let found = service.call(&Caller::Guest, words::FindSimilar { search: search.into() }).unwrap();
+        let words = &found.similarity_word[0].words;
+        assert!(words.iter().any(|word| &*word.word == similar), "{search}: {words:?}");
+        let [first, last] = [words.first(), words.last()].map(|word| word.unwrap().similarity);
+        assert!(first - last > 0.03, "{search}: {words:?}");
+    }
+}
+
+#[test]
 fn the_keen_member_has_viewed_and_liked_posts_at_any_time() {
     for hours in (0..200).step_by(37) {
         let service = service_at(NOW + hours * 60 * 60 * 1000, Config::default());

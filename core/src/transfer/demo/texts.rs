@@ -6,7 +6,7 @@ pub(super) struct Subject {
     pub(super) site: &'static str,
     pub(super) tags: [&'static str; 5],
     pub(super) nouns: [&'static str; 14],
-    pub(super) titles: [&'static str; 5],
+    pub(super) titles: &'static [&'static str],
     pub(super) sentences: [&'static str; 7],
 }
 
@@ -31,7 +31,7 @@ pub(super) const SUBJECTS: [Subject; 9] = [
             "network protocol",
             "web server",
         ],
-        titles: [
+        titles: &[
             "What I learned from writing a {}",
             "A {} in a weekend",
             "Why your {} is slow, and what to do",
@@ -68,7 +68,7 @@ pub(super) const SUBJECTS: [Subject; 9] = [
             "embedding",
             "transformer",
         ],
-        titles: [
+        titles: &[
             "Reading group: the {}",
             "How we trained a {} on one laptop",
             "The {} explained without formulas",
@@ -105,7 +105,7 @@ pub(super) const SUBJECTS: [Subject; 9] = [
             "guitar",
             "drum set",
         ],
-        titles: [
+        titles: &[
             "Friday evening: {} and {}",
             "The university {} looks for members",
             "Listening notes: a {} worth your evening",
@@ -115,7 +115,7 @@ pub(super) const SUBJECTS: [Subject; 9] = [
         sentences: [
             "The {} opens the concert, and the {} follows after the break.",
             "Tickets for the {} are free for students.",
-            "The conductor asked the {} to play the melody softly.",
+            "The composer asked the {} to play the melody softly.",
             "A recording of the {} can be heard in the music library.",
             "The hall has the best sound for a {} in town.",
             "Musicians of every level are welcome to join the {}.",
@@ -142,17 +142,17 @@ pub(super) const SUBJECTS: [Subject; 9] = [
             "training session",
             "coach",
         ],
-        titles: [
+        titles: &[
             "The {}: news of the weekend",
-            "Sign up for the {}",
+            "The {} in pictures",
             "How the {} prepares for the {}",
             "New times for the {}",
-            "A conversation after the {}",
+            "Ten questions about the {}",
         ],
         sentences: [
             "The {} won by two goals in the last minutes of the match.",
             "Our {} meets on Tuesdays and trains for the {}.",
-            "The coach was happy with the {} in spite of the rain.",
+            "Nobody complained about the {} in spite of the rain.",
             "Runners and players share the {} until the season ends.",
             "The score stood even until the {} made a mistake.",
             "Fans filled the {} long before the match began.",
@@ -179,7 +179,7 @@ pub(super) const SUBJECTS: [Subject; 9] = [
             "street food",
             "dumpling soup",
         ],
-        titles: [
+        titles: &[
             "Where to find the best {} near campus",
             "{} in under half an hour",
             "This week on campus: {} and {}",
@@ -216,7 +216,7 @@ pub(super) const SUBJECTS: [Subject; 9] = [
             "workshop",
             "writing course",
         ],
-        titles: [
+        titles: &[
             "{}: applications are open",
             "How to prepare for the {}",
             "What a {} taught me about the {}",
@@ -253,7 +253,7 @@ pub(super) const SUBJECTS: [Subject; 9] = [
             "lunar eclipse",
             "eclipse",
         ],
-        titles: [
+        titles: &[
             "Look up tonight: the {}",
             "A talk about the {}",
             "The {} as seen from the roof of the institute",
@@ -263,7 +263,7 @@ pub(super) const SUBJECTS: [Subject; 9] = [
         sentences: [
             "The {} can be seen in the south after midnight.",
             "Astronomers measured the light of the {} for ten nights.",
-            "The telescope follows the {} across the sky.",
+            "A camera on the roof follows the {} across the sky.",
             "Stars behind the {} appear shifted by its gravity.",
             "The {} is many light years away from the {}.",
             "Clear skies are needed to observe the {}.",
@@ -290,12 +290,15 @@ pub(super) const SUBJECTS: [Subject; 9] = [
             "등록금 납부",
             "휴학 신청",
         ],
-        titles: [
+        titles: &[
             "{} 기간 안내",
             "{} 방법이 바뀝니다",
             "{} 관련 자주 묻는 질문",
             "{}, 이렇게 준비하세요",
             "이번 학기 {} 일정",
+            "{} 전에 확인할 것들",
+            "{}, 선배에게 물었습니다",
+            "{} 안내 자료 모음",
         ],
         sentences: [
             "{} 기간은 다음 주 월요일부터 금요일까지입니다.",
@@ -327,7 +330,16 @@ pub(super) const SUBJECTS: [Subject; 9] = [
             "영화 상영회",
             "코딩 모임",
         ],
-        titles: ["{}에 초대합니다", "{} 후기", "이번 주말 {}", "{}, 함께해요", "{} 일정과 장소"],
+        titles: &[
+            "{}에 초대합니다",
+            "{} 후기",
+            "이번 주말 {}",
+            "{}, 함께해요",
+            "{} 일정과 장소",
+            "{} 준비 이야기",
+            "사진으로 보는 {}",
+            "처음 만나는 {}",
+        ],
         sentences: [
             "동아리 회원들이 {} 준비로 바쁩니다.",
             "{} 장소는 학생회관 3층입니다.",

@@ -1,5 +1,6 @@
 //! The members and posts of the demo data, generated without a store or a clock.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde_json::json;
@@ -11,6 +12,9 @@ use crate::analysis::local_time::{LocalTime, date_text};
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::notice;
 use crate::record::id::{MemberKey, ObjectId};
+
+/// How often another title is tried before one that is taken gets a number.
+const TITLE_TRIES: u32 = 100;
 
 /// All members and posts.
 pub(super) struct World {
@@ -70,7 +74,9 @@ impl World {
         let mut dates: Vec<Timestamp> =
             (0..size.posts).map(|_| now - between(&mut random, 0, 2 * days * DAY_MS)).collect();
         dates.sort_unstable();
-        let posts = (0..).zip(dates).map(|(n, date)| Post::new(&mut random, n, date, size.seed)).collect();
+        let mut titles = HashSet::new();
+        let posts = (0..).zip(dates);
+        let posts = posts.map(|(n, date)| Post::new(&mut random, n, date, size.seed, &mut titles)).collect();
         Self { people, posts, random, first_day, today, now, begins }
     }
 
@@ -164,16 +170,24 @@ impl Person {
 }
 
 impl Post {
-    fn new(random: &mut Random, n: i64, date: Timestamp, seed: u64) -> Self {
+    /// Generates a post. Its title is none of `titles`, to which it is added.
+    fn new(random: &mut Random, n: i64, date: Timestamp, seed: u64, titles: &mut HashSet<String>) -> Self {
         let at = random.below(SUBJECTS.len());
         let subject = &SUBJECTS[at];
-        let mut nouns = Nouns::new(random, &subject.nouns);
-        let title = subject.titles[random.below(subject.titles.len())];
-        let title = fill(random, title, &mut nouns);
+        let untaken = |attempt: u32| {
+            let mut nouns = Nouns::new(random, &subject.nouns);
+            let template = subject.titles[random.below(subject.titles.len())];
+            let mut title = fill(random, template, &mut nouns);
+            if attempt > TITLE_TRIES {
+                let _ = write!(title, " ({})", attempt - TITLE_TRIES + 1);
+            }
+            titles.insert(title.clone()).then_some((nouns, title))
+        };
+        let (mut nouns, title) = (1..).find_map(untaken).expect("there are more numbers than posts");
         let sentences = 3 + random.below(5);
         let text: Vec<String> = (0..sentences)
             .map(|_| {
-                let is_common = at < ENGLISH && chance(random, 0.3);
+                let is_common = at < ENGLISH && chance(random, 0.4);
                 let sentences: &[&str] = if is_common { &COMMON } else { &subject.sentences };
                 let sentence = sentences[random.below(sentences.len())];
                 fill(random, sentence, &mut nouns)
@@ -212,8 +226,8 @@ struct Nouns<'n> {
 }
 
 impl<'n> Nouns<'n> {
-    /// How far the nouns of a post are from its first noun, mostly less.
-    const REACH: usize = 3;
+    /// How far the nouns of a post are from its first noun, at most. With more, all words of a subject would be similar.
+    const REACH: usize = 1;
 
     fn new(random: &mut Random, all: &'n [&'n str]) -> Self {
         Self { all, centre: random.below(all.len()), last: None }

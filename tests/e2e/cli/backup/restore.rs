@@ -23,6 +23,10 @@ fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens()
     let idle = server.cli(["restore", "copy.db", "--yes", "--json"]);
     assert_eq!((idle.status, &idle.json()["result"]), (3, &json!("overloaded")));
     assert!(idle.stderr.contains("in use") && idle.stderr.contains("stop the server"), "{idle:?}");
+    assert!(
+        idle.stderr.contains(&format!(" by another process, tidings (process {}): stop", server.pid())),
+        "{idle:?}"
+    );
     assert_eq!(idle.stderr.trim_end(), format!("error: {}", idle.json()["message"].as_str().unwrap()));
     assert_eq!(titles(&server), ["after", "before"]);
 

@@ -1,6 +1,7 @@
 //! The screens on a server: its name, the state of the connection, and recovering after the connection was lost.
 
 use tidings_client::{Link, Look};
+use tidings_core::member;
 
 use super::*;
 
@@ -113,4 +114,40 @@ fn raise(look: &mut Look) {
     ] {
         *version += 1_000_000;
     }
+}
+
+#[test]
+fn the_first_screen_is_one_that_the_caller_may_see() {
+    let id = "ed";
+    let opened = |scopes: &[&str]| {
+        let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
+            data::member(tidings, id, "Ed");
+            let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+            tidings.call(&Caller::Operator, member::SetRole { user_id: id.into(), scopes }).unwrap();
+        });
+        stage.sources.service = Service::on_database(stage.tidings.clone(), Caller::Member(id.into()));
+        let look = stage.watch.look();
+        stage.state =
+            State::new(Title::server("tidings.example.org"), &Preferences::default(), (80, 24), &look);
+        stage
+    };
+    for (scopes, screen) in
+        [(&["analytics:read"][..], 0), (&["notices"], 1), (&["feedback"], 2), (&["posts"], 4)]
+    {
+        let mut stage = opened(scopes);
+        let first = stage.state.start();
+        stage.perform(first);
+        assert_eq!(stage.state.current, screen, "{scopes:?}");
+        stage.sees_not("Not admin");
+    }
+    // A person who has pressed a key has chosen.
+    let mut stage = opened(&["notices"]);
+    stage.holds = true;
+    let first = stage.state.start();
+    stage.perform(first);
+    stage.keys(&["1"]);
+    stage.holds = false;
+    let waiting = std::mem::take(&mut stage.waiting);
+    stage.perform(waiting);
+    assert_eq!(stage.state.current, 0);
 }
