@@ -93,7 +93,7 @@ fn measure(store: &Store, members: usize, first: usize, likes: usize, is_logged:
                 pending.wait().expect("the like is on disk");
                 if is_logged {
                     let caller = &store.members[member];
-                    let (address, user_agent) = (IpAddr::V4(Ipv4Addr::LOCALHOST), &b"bench"[..]);
+                    let (address, user_agent) = (IpAddr::V4(Ipv4Addr::LOCALHOST), &b"app"[..]);
                     let path = format!("/post_like/{post}");
                     let communication = Communication {
                         caller,

@@ -217,7 +217,7 @@ fn record_paths_with_name(tidings: &Tidings, member: &str, times: u64) {
             status: 200,
             result: SUCCESS,
             address,
-            user_agent: b"",
+            user_agent: b"app",
         };
         analysis::record(tidings, &communication);
         if n % 4_000 == 0 {
@@ -307,8 +307,15 @@ fn day_of_visitors(visitors: u32) -> u64 {
     for n in 0..VISITORS {
         let address = IpAddr::V4(Ipv4Addr::from(n % visitors));
         let (caller, path) = (&Caller::Guest, "/get_device");
-        let communication =
-            Communication { caller, operation, path, status: 200, result: SUCCESS, address, user_agent: b"" };
+        let communication = Communication {
+            caller,
+            operation,
+            path,
+            status: 200,
+            result: SUCCESS,
+            address,
+            user_agent: b"app",
+        };
         analysis::record(&tidings, &communication);
         if n % 4_000 == 0 {
             wait_for_writes(&tidings);

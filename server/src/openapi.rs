@@ -90,12 +90,13 @@ pub(crate) fn handlers(core: &config::Config, config: &Config) -> Vec<Route> {
         return Vec::new();
     }
     let document = Arc::new(Written { core: core.clone(), server: config.clone(), json: OnceLock::new() });
+    let page = page::routes(Arc::clone(&document));
     let answer = move |call: Call, _| {
         let document = Arc::clone(&document);
         async move { call.file(&document.get(), reply::JSON).await }
     };
     let mut routes = vec![Route::stream::<GetDocument, _>(answer)];
-    routes.extend(page::routes());
+    routes.extend(page);
     routes
 }
 

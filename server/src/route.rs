@@ -21,6 +21,7 @@ use warp::filters::BoxedFilter;
 
 use crate::endpoint;
 use crate::filter::caching::Content;
+use crate::filter::client;
 use crate::filter::fields::Given;
 use crate::filter::limit::Counted;
 use crate::filter::reply::{Answer, Refusal, Response};
@@ -160,6 +161,9 @@ impl Route {
     /// Returns the answer to a guest if it is in memory, before anything else of the request is read.
     pub(crate) async fn remembered(&self, context: &Arc<Context>, target: &Uri) -> Option<Answer> {
         let (spec, remembered) = self.spec.zip(self.remembered)?;
+        if spec.effect == Effect::Counts && client::is_prefetch(&context.head.headers) {
+            return None;
+        }
         let segments = target.path()[1..].split_once('/').map_or("", |(_, rest)| rest);
         let given = Given {
             spec,

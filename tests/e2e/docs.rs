@@ -42,6 +42,14 @@ fn no_page_is_too_long() {
 }
 
 #[test]
+fn the_readme_names_the_minimum_version_of_rust() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let version = manifest.split("rust-version = \"").nth(1).unwrap().split('"').next().unwrap();
+    let readme = Page::named("README.md").text;
+    assert!(readme.contains(&format!("[Rust](https://rustup.rs) {version} or later")), "{version}");
+}
+
+#[test]
 fn the_table_of_routes_has_every_route_and_who_may_call_it() {
     let openapi = printed(&["openapi"]);
     let document: Value = serde_json::from_str(&openapi).unwrap();

@@ -29,8 +29,9 @@ export interface Settings {
     /** The maximum number of retries of a call; 2 by default. */
     readonly retries?: number;
     /**
-     * Called when a call changes the token, to store it: after `signUp`, `signUpInvited`, `signIn`, `signInUp` and `changePw`
-     * with the new one; with `undefined` after `signOutAll` and `removeMine`, and when the session has ended.
+     * Called when a call changes the token, to store it: after `signUp`, `signUpInvited`, `signIn`, `signInUp`, `signInOidc`,
+     * `signInPasskey` and `changePw` with the new one; with `undefined` after `signOutAll` and `removeMine`, and when the session has
+     * ended.
      */
     readonly onToken?: (token: string | undefined) => void;
     /**

@@ -1,7 +1,7 @@
-//! Declared crawlers: search engines and similar programs, which are not visitors.
+//! Declared crawlers: search engines, monitors, scripts and other programs without a person, which are not visitors.
 //!
-//! Only programs that identify themselves are recognised: by words that such programs use, and by a list of others. Plain
-//! HTTP clients (curl, libraries) are visitors, because the apps of a service look like them.
+//! Programs that identify themselves are recognised, by words that such programs use and by a list of others, and so are those
+//! without a user agent. The HTTP libraries that apps contain, such as okhttp, are visitors.
 
 use std::sync::LazyLock;
 
@@ -18,8 +18,8 @@ const GENERAL: &[&str] = &[
     r"\+ ?(?:https?:|www\.)|\+[\w.-]+@\w",
     r"^(?:[^MO]|M[^o]|O[^p]).*https?://|\(compatible;[^()]*https?://",
     // Monitors and checks
-    r"(?:monitor|monitoring|validator|checker|scanner|analy[sz]er|detector|auditor|prober)s?\b",
-    r"\b(?:uptime|pingdom|statuscake|synthetics?|health-?check|site-?check|link-?check|inspect(?:or|ion)?)\b",
+    r"(?:monitor|monitoring|validator|checker|scanner|analy[sz]er|detector|auditor|prober?)s?\b",
+    r"\b(?:uptime|pingdom|statuscake|synthetics?|health[- ]?checks?|site-?check|link-?check|inspect(?:or|ion)?)\b",
     // Link previews
     r"preview(?:er)?s?\b|\b(?:unfurl\w*|webhooks?|embedly|expanding)\b",
     r"^WhatsApp(?:/[\d.]+(?:/[a-z]| [a-z])?)?$",
@@ -48,16 +48,42 @@ const TOKENS: &[&str] = &[
     "tidings-access",
 ];
 
+/// The beginnings of the user agents of commands, of libraries that scripts and servers use, and of monitors.
+///
+/// Not those of libraries that apps contain: okhttp, Ktor, `CFNetwork`, Dart, and those of Rust.
+const PROGRAMS: &[&str] = &[
+    // Commands
+    r"(?:lib|py)?curl\b|wget2?\b|aria2\b|httpie\b|xh/|git/|mozilla/.*(?:powershell/|winhttprequest)",
+    // Libraries
+    r"python\d?(?:$|[-/.])|aiohttp\b|httpx\b|urllib3?\b|mechanize\b",
+    r"go-http-client\b|go-resty\b|go 1\.1 package http|fasthttp\b|colly\b",
+    r"java(?:$|[-/])|apache-http|(?:jakarta )?commons-httpclient|ahc/|reactornetty\b|jetty/|vert\.x-|akka-http/",
+    r"armeria/|unirest\b|jersey/|restsharp\b|winhttp\b|hackney/|lua-resty-http\b|libfetch/",
+    r"node(?:$|[-/]|\.?js)|axios/|undici\b|superagent\b|bun/|deno/",
+    r"ruby(?:$|/)|faraday\b|rest-client/|typhoeus\b|http\.rb/|httparty\b|excon/",
+    r"php(?:$|[-/])|guzzle|symfony|wordpress\b|libwww-perl|lwp\b|perl\b|http-tiny/|mojolicious\b",
+    // Tools of developers, and load tests
+    r"postman|insomnia/|bruno-?runtime|vscode-restclient|thunder client|hoppscotch|rest-?assured\b",
+    r"apachebench/|apache-?jmeter|k6/|wrk\b|oha/|vegeta\b|bombardier\b|autocannon\b|gatling\b|locust\b",
+    // Monitors, and the checks of load balancers
+    r"prometheus\b|telegraf\b|grafana|nagios\b|icinga|check_\w+/|check-?mk|monit/|munin\b|netdata\b|sensu\b",
+    r"gatus\b|elastic-heartbeat|hetrixtools|cronitor|freshping|datadog|new ?relic|dynatrace|sentry\b|consul\b",
+    r"googlehc/|envoy/hc|load balancer agent|alwayson$|readyforrequest|haproxy\b|traefik\b|varnish\b",
+    r"cloudflare-traffic-manager",
+];
+
 /// Further crawlers.
 const LIST: &str = include_str!("crawler/list.txt");
 
-/// Returns whether a user agent declares a crawler.
+/// Returns whether a user agent declares a crawler, or is empty: browsers and apps have one. Some programs send `-`.
 pub(super) fn is_declared(user_agent: &[u8]) -> bool {
     static GENERALLY: LazyLock<Regex> = LazyLock::new(|| {
-        let pattern = format!(r"(?i-u){}|\b(?:{})\b", GENERAL.join("|"), TOKENS.join("|"));
+        let (general, tokens, programs) = (GENERAL.join("|"), TOKENS.join("|"), PROGRAMS.join("|"));
+        let pattern = format!(r"(?i-u){general}|\b(?:{tokens})\b|^(?:{programs})");
         Regex::new(&pattern).expect("the patterns are valid")
     });
-    GENERALLY.is_match(user_agent) || is_listed(user_agent)
+    let is_empty = user_agent.iter().all(|byte| byte.is_ascii_punctuation() || *byte == b' ');
+    is_empty || GENERALLY.is_match(user_agent) || is_listed(user_agent)
 }
 
 /// Returns whether a user agent has a text of the list at the beginning of a word.

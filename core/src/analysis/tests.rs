@@ -8,6 +8,7 @@ use crate::testing::Service;
 mod browse;
 mod bursts;
 mod counts;
+mod guests;
 mod live;
 mod logs;
 mod paths;

@@ -1,7 +1,7 @@
 //! Visitors: the members and guests of a day, the hours of their requests, and the number of their visits.
 //!
 //! A visitor is a member or a guest. A guest is a client that is not signed in, identified for one day by a keyed hash
-//! of address and user agent. The key of a day is random. The database stores it, so that the hash stays the same after
+//! of address and user agent; of an IPv6 address, the first 64 bits count, because devices change the others. The key of a day is random. The database stores it, so that the hash stays the same after
 //! a restart and in other processes; when the day is over, the key of a later day replaces it. No address is ever
 //! stored. The network of an address is hashed with the same key, which limits the influence of a client with many user
 //! agents or addresses.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::cache::CachedNotice;
+use super::cache::{CachedNotice, Snapshot};
 use super::draft::Change;
 use super::full::ListQuery;
 use super::placement::Audience;
@@ -127,6 +127,35 @@ impl Operation for Get {
         Spec::get(GROUP, "/get_notice/{notice_obi}", Access::Anyone).counts().or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OneNotice> {
+        self.found(tidings, caller, super::view)
+    }
+
+    fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
+        if is_wanted(self.html).unwrap_or(true) {
+            return None;
+        }
+        let notice = super::try_get(tidings, &self.notice_obi)?;
+        Some(notice.map(|notice| Arc::new(Encoded::new(answer::success(&notice)))))
+    }
+}
+
+impl Get {
+    /// Returns the notice without counting a view, for a browser that fetches it before a person asks for it.
+    ///
+    /// # Errors
+    /// Those of the operation.
+    pub fn without_view(self, tidings: &Tidings, caller: &Caller) -> Result<OneNotice> {
+        self.found(tidings, caller, |_, _, found| {
+            Ok(OneNotice { notice_list: found.ok_or(Error::NotFound)?.now() })
+        })
+    }
+
+    fn found(
+        self,
+        tidings: &Tidings,
+        caller: &Caller,
+        view: fn(&Tidings, &Snapshot, Option<&CachedNotice>) -> Result<OneNotice>,
+    ) -> Result<OneNotice> {
         let html = is_wanted(self.html)?;
         let (snapshot, now) = (super::snapshot(tidings)?, tidings.now());
         let id = ObjectId::parse(&self.notice_obi).ok_or(Error::NotFound)?;
@@ -136,17 +165,9 @@ impl Operation for Get {
             }
             shown => shown,
         };
-        let mut answer = super::view(tidings, &snapshot, found)?;
+        let mut answer = view(tidings, &snapshot, found)?;
         answer.notice_list.html = found.filter(|_| html).map(CachedNotice::html);
         Ok(answer)
-    }
-
-    fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
-        if is_wanted(self.html).unwrap_or(true) {
-            return None;
-        }
-        let notice = super::try_get(tidings, &self.notice_obi)?;
-        Some(notice.map(|notice| Arc::new(Encoded::new(answer::success(&notice)))))
     }
 }
 

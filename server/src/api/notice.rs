@@ -1,6 +1,6 @@
 //! The administrators' notices.
 
-use tidings_core::notice::{self, List};
+use tidings_core::notice::{self, Get, List};
 use tidings_core::operation::Operation as _;
 
 use crate::endpoint;
@@ -10,7 +10,15 @@ use crate::route::Route;
 use crate::syndication::{self, Format, Outline};
 
 pub(crate) fn handlers() -> Vec<Route> {
-    vec![Route::of::<List>().answered_by(list)]
+    vec![Route::of::<List>().answered_by(list), Route::of::<Get>().answered_by(get)]
+}
+
+/// Returns a notice, and counts a view unless a browser prefetches it.
+async fn get(call: Call, fields: Get) -> Answer {
+    if call.is_prefetch() {
+        return call.read(move |tidings, caller| fields.without_view(tidings, caller)).await;
+    }
+    call.run(Get::SPEC.work, endpoint::boxed(fields)).await
 }
 
 /// Lists the notices, in the format that the request asks for.

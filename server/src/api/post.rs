@@ -1,6 +1,6 @@
 //! Posts, which administrators write and import, and members view and like.
 
-use tidings_core::post::{self, ExportPosts, Hide, ImportPosts, Like, Unhide, Unlike, View};
+use tidings_core::post::{self, ExportPosts, Get, Hide, ImportPosts, Like, Unhide, Unlike, View};
 
 use crate::filter::download;
 use crate::filter::reply::{Answer, Reply};
@@ -22,6 +22,9 @@ pub(crate) fn handlers() -> Vec<Route> {
 // The acts of many callers are written together: none of them waits on a thread of its own.
 
 async fn view(call: Call, View { post_obi }: View) -> Answer {
+    if call.is_prefetch() {
+        return call.read(move |tidings, caller| tidings.call(caller, Get { post_obi }).map(drop)).await;
+    }
     let guest = Some(call.guest());
     Reply::written(post::view_from(call.tidings(), call.caller(), guest, &post_obi)).await
 }

@@ -73,6 +73,18 @@ pub(crate) fn user_agent(headers: &HeaderMap) -> &[u8] {
     headers.get(USER_AGENT).map_or(b"", HeaderValue::as_bytes)
 }
 
+/// Returns whether a browser fetches the response before anybody asks for it, as `Sec-Purpose: prefetch;prerender` says. Earlier
+/// browsers use other names, and Safari says `preview`.
+pub(crate) fn is_prefetch(headers: &HeaderMap) -> bool {
+    let values =
+        ["sec-purpose", "purpose", "x-purpose", "x-moz"].iter().flat_map(|name| headers.get_all(*name));
+    let mut purposes = values.flat_map(|value| value.as_bytes().split(|byte| b",;".contains(byte)));
+    purposes.any(|purpose| {
+        let purpose = purpose.trim_ascii();
+        [&b"prefetch"[..], b"prerender", b"preview"].iter().any(|one| purpose.eq_ignore_ascii_case(one))
+    })
+}
+
 /// Reads an address as proxies write it: bare, in brackets, or with a port.
 fn read_address(hop: &[u8]) -> Option<IpAddr> {
     let hop = str::from_utf8(hop).ok()?.trim();

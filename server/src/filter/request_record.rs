@@ -7,6 +7,7 @@ use http::{HeaderValue, StatusCode};
 use tidings_core::account::Caller;
 use tidings_core::analysis::{self, Communication, Operation};
 
+use crate::filter::client;
 use crate::filter::request::Context;
 use crate::state::App;
 
@@ -19,10 +20,12 @@ pub(crate) struct RequestRecord {
 
 impl RequestRecord {
     pub(crate) fn of(context: &Context) -> Self {
+        let headers = &context.head.headers;
         Self {
             caller: context.caller().clone(),
             address: context.address(),
-            user_agent: context.head.headers.get(USER_AGENT).cloned(),
+            // A prefetch is no visit, so its client counts like a program without a person.
+            user_agent: headers.get(USER_AGENT).filter(|_| !client::is_prefetch(headers)).cloned(),
         }
     }
 

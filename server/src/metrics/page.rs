@@ -254,7 +254,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::testing::{post, request, service};
+    use crate::testing::{post, request, service, with};
 
     #[tokio::test]
     async fn requests_are_counted_by_operation_and_result() {
@@ -269,9 +269,10 @@ mod tests {
             ("PUT", "/get_device"),
             ("GET", "/nowhere/203.0.113.7"),
         ] {
-            service.answer_of(&app, request(method, path)).await;
+            service.answer_of(&app, with(request(method, path), "user-agent", "app")).await;
         }
-        service.answer_of(&app, post("/sign_in", "application/json", r#"{"id":"ann","pw":"x"}"#)).await;
+        let sign_in = post("/sign_in", "application/json", r#"{"id":"ann","pw":"x"}"#);
+        service.answer_of(&app, with(sign_in, "user-agent", "app")).await;
         // The thread of the access log may write at the moment.
         let end = Instant::now() + Duration::from_secs(10);
         let page = loop {

@@ -1,14 +1,17 @@
-//! A page for reading the OpenAPI document and trying the operations. It is part of the binary and loads nothing from other
-//! hosts.
+//! A page that lists the operations, and loads an explorer for reading the OpenAPI document and trying them when a person asks for
+//! it. It is part of the binary and loads nothing from other hosts.
 
+use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
 use http::header::CONTENT_SECURITY_POLICY;
 use http::{HeaderValue, Method};
+use serde_json::Value;
 use tidings_core::answer::Encoded;
 use tidings_core::api::GetPage;
 use tidings_core::{Error, Result};
 
+use super::Written;
 use crate::filter::reply::{Answer, Reply};
 use crate::filter::request::Call;
 use crate::filter::security::{PAGE_ISOLATION, PAGE_POLICY};
@@ -24,9 +27,14 @@ const INDEX: &str = "index.html";
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const SCRIPT: HeaderValue = HeaderValue::from_static("text/javascript; charset=utf-8");
 
-/// Returns the routes of the page.
-pub(super) fn routes() -> [Route; 3] {
-    let files = Arc::new(Files::default());
+/// Returns the routes of the page of this document.
+pub(super) fn routes(document: Arc<Written>) -> [Route; 3] {
+    let files = Arc::new(Files {
+        document,
+        index: OnceLock::new(),
+        start: OnceLock::new(),
+        component: OnceLock::new(),
+    });
     let page = Arc::clone(&files);
     [
         Route::stream::<GetPage, _>(|_, _| async { Ok(Reply::moved(HeaderValue::from_static("docs/"))) }),
@@ -53,8 +61,8 @@ async fn file(call: Call, name: String, files: Arc<Files>) -> Answer {
 }
 
 /// The files of the page, each of which is prepared when it is first asked for.
-#[derive(Default)]
 struct Files {
+    document: Arc<Written>,
     index: OnceLock<Arc<Encoded>>,
     start: OnceLock<Arc<Encoded>>,
     component: OnceLock<Arc<Encoded>>,
@@ -68,7 +76,7 @@ impl Files {
     fn get(&self, name: &str) -> Result<(&Arc<Encoded>, HeaderValue)> {
         let text = |text: &'static str| Arc::new(Encoded::new(text));
         match name {
-            INDEX => Ok((self.index.get_or_init(|| text(include_str!("page/index.html"))), HTML)),
+            INDEX => Ok((self.index.get_or_init(|| Arc::new(Encoded::new(index(&self.document)))), HTML)),
             "start.js" => Ok((self.start.get_or_init(|| text(include_str!("page/start.js"))), SCRIPT)),
             COMPONENT => {
                 let component =
@@ -78,4 +86,30 @@ impl Files {
             _ => Err(Error::NotFound),
         }
     }
+}
+
+/// Returns the page with the list of the operations, by tag.
+fn index(document: &Written) -> String {
+    let document: Value = serde_json::from_slice(document.get().json()).expect("the document is JSON");
+    let text = |value: &Value| html(value.as_str().unwrap_or_default());
+    let mut list = String::new();
+    for tag in document["tags"].as_array().into_iter().flatten() {
+        let (name, description) = (text(&tag["name"]), text(&tag["description"]));
+        let _ = writeln!(list, "<h2>{name}</h2>\n<p>{description}</p>\n<ul>");
+        for (path, item) in document["paths"].as_object().into_iter().flatten() {
+            let operations = item.as_object().into_iter().flatten();
+            for (method, operation) in operations.filter(|(_, one)| one["tags"][0] == tag["name"]) {
+                let (method, path, summary) =
+                    (method.to_uppercase(), html(path), text(&operation["summary"]));
+                let _ = writeln!(list, "<li><code>{method} {path}</code> {summary}</li>");
+            }
+        }
+        list.push_str("</ul>\n");
+    }
+    include_str!("page/index.html").replace("<!-- operations -->", &list)
+}
+
+/// Returns a text as HTML.
+fn html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
 }

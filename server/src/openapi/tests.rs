@@ -162,6 +162,30 @@ async fn the_page_and_its_files_are_part_of_the_binary() {
 }
 
 #[tokio::test]
+async fn the_page_lists_every_operation_without_a_blocking_script() {
+    let page = service().call(request("GET", "/docs/")).await;
+    let html = str::from_utf8(page.body()).unwrap();
+    let document: Value =
+        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let mut operations = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let summary = operation["summary"].as_str().unwrap();
+            let line = format!("<li><code>{} {path}</code> {summary}</li>", method.to_uppercase());
+            assert_eq!(html.matches(&line).count(), 1, "{line}");
+            operations += 1;
+        }
+    }
+    assert_eq!(html.matches("<li>").count(), operations);
+    let scripts: Vec<_> = html.split("<script ").skip(1).collect();
+    assert!(scripts.len() == 1 && scripts[0].starts_with("src=\"start.js\" defer>"), "{scripts:?}");
+    for part in ["<html lang=\"en\">", "<title>", "<meta name=\"description\"", "<main>", "<noscript>"] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert!(html.len() < 40_000, "{}", html.len());
+}
+
+#[tokio::test]
 async fn the_document_and_the_page_can_be_disabled() {
     let (service, config) = (service(), Config { docs: false, ..Config::default() });
     for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {

@@ -157,7 +157,7 @@ fn two_servers_on_one_file_count_together() {
         wait_until("the counts of both servers are added up", || {
             let figures = figures(server);
             let names = ["total_view", "total_fav", "search_count", "today_visitor"];
-            // The visitors are the guest with a user agent, the guest without one, admin and ann.
+            // The visitors are the guest with a user agent, the one of the other requests, admin and ann.
             names.map(|name| figures[name].clone()) == [3, 1, searched, 4].map(Value::from)
         });
         let devices = server.anyone().get("/get_device").succeeded().body;

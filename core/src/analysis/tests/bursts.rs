@@ -72,7 +72,7 @@ fn a_term_is_a_burst_from_three_independent_visitors_on() {
     search(&service, &members[..5], "blocked");
     assert_eq!(found(&service), []);
     for from in 0..4 {
-        search::log(&service, &Caller::Guest, Some(guest(from, b"")), "guests").wait().unwrap();
+        search::log(&service, &Caller::Guest, Some(guest(from, b"app")), "guests").wait().unwrap();
     }
     search(&service, &members[..4], "four");
     let terms = found(&service).into_iter().map(|(term, count, ..)| (term, count)).collect::<Vec<_>>();

@@ -41,30 +41,13 @@ fn a_visitor_is_a_member_or_a_guest_by_address_and_user_agent() {
         // A member counts once, whatever the address.
         service.visit(&again(&ann), from);
     }
-    service.communicate_as(&Caller::Guest, 2, "curl/8.5.0", ("GET", "/get_device", "/get_device", 200));
-    service.communicate_as(
-        &Caller::token("forged"),
-        2,
-        "curl/8.5.0",
-        ("GET", "/get_device", "/get_device", 200),
-    );
+    let request = ("GET", "/get_device", "/get_device", 200);
+    service.communicate_as(&Caller::Guest, 2, "Dart/3.4 (dart:io)", request);
+    service.communicate_as(&Caller::token("forged"), 2, "Dart/3.4 (dart:io)", request);
     let day = service.today();
     assert_eq!((day.today_visitor, hours(&day)), (4, vec![(8, 4)]));
     assert_eq!(students(&day), [("guest", 3), ("ann", 1)]);
     assert_eq!(service.figures().communication_avg, 8);
-}
-
-#[test]
-fn a_declared_crawler_counts_as_communication_but_not_as_visitor() {
-    let service = service();
-    let bot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
-    service.communicate_as(&Caller::Guest, 1, bot, ("GET", "/get_device", "/get_device", 200));
-    // A member counts as a visitor, whatever the user agent.
-    service.communicate_as(&service.member("ann"), 1, bot, ("GET", "/get_device", "/get_device", 200));
-    let figures = service.figures();
-    assert_eq!((figures.communication_avg, figures.total_visitor), (2, 1));
-    assert_eq!(students(&service.today()), [("ann", 1)]);
-    assert_eq!((crawled(&service).unwrap(), crate::service::stats::Stats::of(&service).crawled), (1, 1));
 }
 
 #[test]

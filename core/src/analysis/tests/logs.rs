@@ -238,7 +238,7 @@ fn made_up_methods_are_stored_as_other_and_long_paths_truncated() {
         status: 405,
         result: SUCCESS,
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        user_agent: b"",
+        user_agent: b"app",
     };
     record(&service, &communication);
     let line = all(&service).remove(0);
@@ -306,7 +306,7 @@ fn processes_write_lines_of_the_same_millisecond() {
         status: 200,
         result: SUCCESS,
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        user_agent: b"",
+        user_agent: b"app",
     };
     for n in 0..3 {
         for tidings in others.iter().chain([&service.tidings]) {

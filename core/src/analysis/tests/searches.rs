@@ -68,7 +68,7 @@ fn blocked_terms_and_terms_of_few_visitors_are_left_out() {
     config.analysis.trend_min_visitors = 3;
     let service = service_with(config);
     let [ann, ben] = ["ann", "ben"].map(|id| service.member(id));
-    let guest = |from| Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), b"");
+    let guest = |from| Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), b"app");
     for _ in 0..5 {
         search(&service, &ann, "mine");
         search(&service, &ben, "ours");
@@ -146,7 +146,7 @@ fn searches_that_no_longer_count_are_deleted() {
 fn a_visitor_counts_once_in_a_clock_hour_and_five_times_at_most() {
     let service = service();
     let ann = service.member("ann");
-    let guest = Guest::new(&service, Ipv4Addr::new(203, 0, 113, 1).into(), b"");
+    let guest = Guest::new(&service, Ipv4Addr::new(203, 0, 113, 1).into(), b"app");
     for hour in 1..8 {
         for _ in 0..300 {
             search(&service, &ann, "mine");
@@ -293,7 +293,7 @@ fn the_network_of_a_guest_is_stable_within_a_day_only() {
         ("2001:db8:1::1", "2001:db8:1:ffff::1", true),
         ("2001:db8:1::1", "2001:db8:2::1", false),
     ] {
-        let of = |address: &str| Guest::new(&service, address.parse().unwrap(), b"").network();
+        let of = |address: &str| Guest::new(&service, address.parse().unwrap(), b"app").network();
         assert_eq!(of(one) == of(another), same, "{one} {another}");
     }
     assert_eq!(Network::of_searcher(MemberKey::new(7).into()), None);
@@ -304,7 +304,7 @@ fn searches_of_crawlers_are_counted_but_make_no_trend() {
     let mut config = Config::default();
     config.analysis.trend_min_visitors = 2;
     let service = service_with(config);
-    let guest = |from| Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), b"");
+    let guest = |from| Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), b"app");
     let crawler = Guest::new(&service, Ipv4Addr::LOCALHOST.into(), b"Googlebot/2.1");
     search::log(&service, &Caller::Guest, Some(crawler), "crawled").wait().unwrap();
     for guest in [Some(guest(1)), Some(crawler), None] {

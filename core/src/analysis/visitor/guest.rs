@@ -9,6 +9,7 @@ use super::VisitorNumber;
 use super::day_keys::Secret;
 use crate::Tidings;
 use crate::analysis::{State, crawler};
+use crate::base::client::Client;
 use crate::base::clock::Timestamp;
 
 /// The identity of a client that is not signed in: a number for the client and one for its network. Both are valid for
@@ -93,10 +94,10 @@ impl Network {
     }
 }
 
-/// Returns the number of the guest with this address and user agent.
+/// Returns the number of the guest with this address, of which the part that identifies a [`Client`] counts, and user agent.
 fn number(secret: &Secret, address: IpAddr, user_agent: &[u8]) -> VisitorNumber {
     let mut hasher = SipHasher24::new_with_key(secret);
-    let address = match address {
+    let address = match Client::from(address).address() {
         IpAddr::V4(v4) => v4.to_ipv6_mapped(),
         IpAddr::V6(v6) => v6,
     };

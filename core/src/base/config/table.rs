@@ -67,7 +67,8 @@ const GENERAL: &[Setting<Config>] = &[
         "public-url",
         Form::Text,
         field!(Config, public_url),
-        "The address by which others reach the server, such as https://campus.example: hubs of sources send there what is new",
+        "The address by which others reach the server, such as https://campus.example: for the links in mail, the way back from single \
+         sign-on, and hubs of sources",
     )
     .takes("URL")
     .unset("none"),
@@ -251,7 +252,7 @@ const ACCOUNTS: &[Setting<Config>] = &[
         "school-ids",
         Form::Text,
         field!(Config, http_verifier.school_ids),
-        "The ids that only members known to the http verifier may have",
+        "The ids that belong to members of the http verifier: sign-ups and single sign-on cannot take them",
     )
     .takes("REGEX")
     .unset("none"),

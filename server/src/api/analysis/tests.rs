@@ -74,7 +74,7 @@ async fn requests_to_unknown_paths_are_not_counted() {
         service.call(request("GET", "/nowhere")).await;
         service.call(with(request("GET", "/nowhere"), "user-agent", "Googlebot/2.1")).await;
     }
-    let figures = json(&service.call(request("GET", "/get_analysis")).await);
+    let figures = json(&service.call(with(request("GET", "/get_analysis"), "user-agent", "app")).await);
     assert_eq!(
         [&figures["analysis"]["communication_avg"], &figures["analysis"]["total_visitor"]],
         [0, 0],
@@ -99,11 +99,52 @@ async fn visitors_are_counted_by_the_address_that_trusted_proxies_name() {
     for config in [&Config::default(), &proxied] {
         for from in ["203.0.113.7", "203.0.113.8", "203.0.113.8"] {
             let visit = with(request("GET", "/get_device"), "x-forwarded-for", from);
-            service.answer(config, visit).await;
+            service.answer(config, with(visit, "user-agent", "app")).await;
         }
     }
     let figures = service.call(request("GET", "/get_analysis")).await;
     assert_eq!(json(&figures)["analysis"]["total_visitor"], 3);
+}
+
+#[tokio::test]
+async fn a_prefetch_is_a_communication_but_neither_view_nor_visit() {
+    let service = service();
+    let (admin, ann) = (service.admin("boss").await, service.member("ann").await);
+    let form = "application/x-www-form-urlencoded";
+    let inserted = async |path: &str, fields: &'static str| {
+        let answer = service.call(by(&admin, post(path, form, fields))).await;
+        json(&answer)["_id"].as_str().unwrap().to_owned()
+    };
+    let viewed =
+        format!("/post_view/{}", inserted("/insert_post", "title=A&url=https://example.org/a").await);
+    let notice = format!("/get_notice/{}", inserted("/insert_notice", "title=A&post=B").await);
+    let browser = |path: &str| with(request("GET", path), "user-agent", "Mozilla/5.0 Firefox/137.0");
+    for (name, value) in [
+        ("sec-purpose", "prefetch"),
+        ("sec-purpose", "Prefetch;prerender"),
+        ("sec-purpose", "prefetch; anonymous-client-ip"),
+        ("purpose", "prefetch"),
+        ("x-purpose", "preview"),
+        ("x-moz", "prefetch"),
+    ] {
+        for path in [&viewed, &notice] {
+            assert_eq!(outcome(&service.call(with(browser(path), name, value)).await), "200 success");
+            let by_member = with(by(&ann, browser(path)), name, value);
+            assert_eq!(outcome(&service.call(by_member).await), "200 success");
+        }
+    }
+    let unknown = format!("/post_view/{}", "0".repeat(24));
+    let prefetch = with(browser(&unknown), "sec-purpose", "prefetch");
+    assert_eq!(outcome(&service.call(prefetch).await), "404 Not found");
+    let figures = json(&service.call(request("GET", "/get_analysis")).await)["analysis"].clone();
+    let seen = ["total_view", "total_visitor", "communication_avg"].map(|name| figures[name].clone());
+    // The members are visitors. Two requests signed them up, two inserted, and 25 were prefetches.
+    assert_eq!(seen, [0, 2, 29], "{figures}");
+    let read = json(&service.call(browser(&notice)).await);
+    assert_eq!(read["notice_list"]["view"], 1);
+    let _ = service.call(with(browser(&viewed), "sec-purpose", "navigate")).await;
+    let figures = json(&service.call(request("GET", "/get_analysis")).await)["analysis"].clone();
+    assert_eq!((&figures["total_view"], &figures["total_visitor"]), (&1.into(), &3.into()));
 }
 
 #[tokio::test]
