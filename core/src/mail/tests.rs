@@ -222,7 +222,7 @@ fn a_note_is_tried_for_longer_than_a_code_and_a_missing_mailbox_once() {
 }
 
 #[test]
-fn what_was_sent_but_not_recorded_is_sent_once_more_with_another_code() {
+fn unrecorded_mail_is_sent_once_more_with_another_code() {
     let mut mailing = Mailing::new(config());
     mailing.member_at("ann", "ann@example.org");
     mailing.ask("ann");
