@@ -135,6 +135,20 @@ pub(crate) struct Store {
     versions: Arc<watch::Versions>,
 }
 
+/// Returns the steps of the schema that a database of version `found` lacks. The first step is the whole schema of version `base`.
+///
+/// # Errors
+/// [`StoreError::TooOld`] when there are no steps from that version.
+fn missing<S>(steps: &[S], base: usize, found: i64) -> Result<&[S], StoreError> {
+    match usize::try_from(found).unwrap_or_default() {
+        0 => Ok(steps),
+        version if version < base => {
+            Err(StoreError::TooOld { found, oldest: base.try_into().unwrap_or(i64::MAX) })
+        }
+        version => Ok(steps.get(version - base + 1..).unwrap_or_default()),
+    }
+}
+
 /// Returns whether every write runs twice, which tests that it can: `TIDINGS_STORE_REPLAY` is 1, and this is a build with
 /// debug assertions.
 fn is_replaying() -> bool {

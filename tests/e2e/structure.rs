@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+mod size;
+
 /// A crate whose modules are in layers.
 struct Layered {
     directory: &'static str,
@@ -142,12 +144,17 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the paths that begin with `crate::`, without `crate`. A group in braces is a path for each of its names.
+/// Returns the paths that begin with `crate::`, without `crate`.
 fn paths(code: &str) -> BTreeSet<Vec<String>> {
+    paths_after(code, "crate::")
+}
+
+/// Returns the paths that begin with these names, without them. A group in braces is a path for each of its names.
+fn paths_after(code: &str, names: &str) -> BTreeSet<Vec<String>> {
     let code: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let mut found = BTreeSet::new();
     // A macro names its crate with a dollar, for those who use it.
-    for rest in code.replace("$crate::", "").split("crate::").skip(1) {
+    for rest in code.replace("$crate::", "").split(names).skip(1) {
         path(&mut rest.chars().peekable(), &mut Vec::new(), &mut found);
     }
     found

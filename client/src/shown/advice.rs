@@ -82,6 +82,7 @@ pub fn of_store(error: &StoreError) -> String {
         // The messages of these errors already contain the advice.
         StoreError::Newer { .. }
         | StoreError::Older { .. }
+        | StoreError::TooOld { .. }
         | StoreError::Zone { .. }
         | StoreError::NoDirectory(_)
         | StoreError::NotAFile { .. }
@@ -130,6 +131,7 @@ mod tests {
             StoreError::Overloaded,
             StoreError::Newer { found: 9, known: 4 },
             StoreError::Older { found: 3, known: 4 },
+            StoreError::TooOld { found: 3, oldest: 4 },
             StoreError::Zone { counted: "Asia/Seoul".into(), asked: "UTC".into() },
             StoreError::Foreign,
             StoreError::NoDirectory("data".into()),

@@ -17,10 +17,6 @@
 //! Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward decay: a practical time decay model for streaming
 //! systems*, ICDE 2009; the exponential `g`, with 1970 as landmark.
 
-mod convert;
-
-pub(crate) use convert::convert;
-
 use std::f64::consts::LN_2;
 
 use crate::base::clock::{DAY_MS, Timestamp};

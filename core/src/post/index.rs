@@ -13,7 +13,6 @@
 mod candidates;
 mod entry;
 mod frequencies;
-mod indexer;
 mod query;
 #[cfg(feature = "postgres")]
 mod sections;
@@ -30,7 +29,6 @@ use candidates::{Candidate, Scope, TIER};
 
 pub(super) use entry::Entry;
 pub(crate) use frequencies::{LatestTerms, TermFrequencies};
-pub(crate) use indexer::Indexer;
 pub(crate) use query::Query;
 
 /// The maximum number of words of a search; further words are ignored.

@@ -150,9 +150,8 @@ pub(super) fn insert(
         posts.iter().map(|new| [&new.content.topic, &new.content.tag].map(|list| json_list(list))).collect();
     let rows: Vec<_> =
         posts.iter().zip(&lists).map(|(new, [topics, tags])| row_of(new, topics, tags)).collect();
-    let sql = "INSERT INTO post (id, url, host, title, img, topic, tag, keyword, date, end_date, token, post,
-                                 tokenizer)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1)";
+    let sql = "INSERT INTO post (id, url, host, title, img, topic, tag, keyword, date, end_date, token, post)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     run_each(tx, sql, &rows)?;
     // Does not use RETURNING, because SQLite would write a statement journal, which made an import 20 % slower.
     let ids: Vec<[Arg<'_>; 1]> = posts.iter().map(|new| [new.id.into()]).collect();
@@ -239,8 +238,7 @@ pub(super) fn update(
     if (&old.content.title, &old.content.post) != (&new.title, &new.post) {
         let TokenFields { token, keyword, .. } = &*tokens;
         let texts = [&new.title, &new.post, token, keyword].map(Into::into);
-        let sql = "UPDATE post SET title = $2, post = $3, token = $4, keyword = $5,
-                                   tokenizer = CASE tokenizer WHEN 1 THEN 2 ELSE 1 END WHERE key = $1";
+        let sql = "UPDATE post SET title = $2, post = $3, token = $4, keyword = $5 WHERE key = $1";
         tx.run(sql, &[key.into(), texts[0], texts[1], texts[2], texts[3]])?;
         derived.texts += 1;
     }

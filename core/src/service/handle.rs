@@ -35,7 +35,6 @@ pub(crate) struct Inner {
     pub(super) feeds: newsfeed::Feeds,
     pub(super) retention: Retention,
     pub(super) analysis: analysis::State,
-    pub(super) indexer: post::index::Indexer,
     pub(super) webhook_sender: webhook::Sender,
     pub(super) sources: source::Poller,
     pub(super) mail_sender: mail::Sender,
@@ -113,7 +112,6 @@ impl Tidings {
         newsfeed::start(self)?;
         retention::start(self)?;
         analysis::start(self)?;
-        self.indexer().start()?;
         self.webhook_sender().start()?;
         self.sources().start()?;
         self.0.mail_sender.start()?;
@@ -260,10 +258,6 @@ impl Tidings {
 
     pub(crate) fn posts_changed(&self) -> &store::Latest {
         &self.0.posts_changed
-    }
-
-    pub(crate) fn indexer(&self) -> &post::index::Indexer {
-        &self.0.indexer
     }
 
     pub(crate) fn webhook_sender(&self) -> &webhook::Sender {

@@ -30,6 +30,17 @@ pub enum StoreError {
         /// The newest version that this program supports.
         known: i64,
     },
+    /// The database was written by a program before the schema of this one, which has no steps from there.
+    #[error(
+        "the database has schema version {found}, and this program updates {oldest} and later: open it once with the program of \
+         the commit f641f7e1, which updates it to version {oldest}"
+    )]
+    TooOld {
+        /// The version of the database.
+        found: i64,
+        /// The oldest version that this program updates.
+        oldest: i64,
+    },
     /// The database was written by an older program, and this operation does not update it.
     #[error(
         "the database has schema version {found}, and this operation needs {known}: start this program with it once, \

@@ -97,8 +97,7 @@ impl Builder {
         let store = Arc::new(Store::open_with(&location, config.postgres_read_connections)?);
         let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
         let stem = location.base();
-        post::reindex::begin_to_renew(&store)?;
-        post::heat::convert(&store, config.feed.like_weight, clock.now())?;
+        post::reindex::complete_index(&store)?;
         let keys = match &location {
             Location::File(named) => Keys::open(&config, &stem, named, clock.clone())?,
             Location::Postgres(_) => Keys::open_shared(&config, &stem, &store, clock.clone())?,
@@ -115,7 +114,6 @@ impl Builder {
             user_infos: profile::UserInfos::new(&store, &lists),
             lists,
             posts_changed: store::Latest::default(),
-            indexer: post::index::Indexer::new(Arc::clone(&store), clock.clone()),
             webhook_sender: webhook::Sender::new(&store, &clock, &config),
             sources: source::Poller::new(&store, &clock, &config),
             mail_sender: mail::Sender::new(&store, &clock, &config),

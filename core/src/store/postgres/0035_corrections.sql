@@ -36,3 +36,12 @@ ALTER TABLE source ADD COLUMN gone_since bigint;
 
 -- 1 if the session has begun with single sign-on.
 ALTER TABLE session ADD COLUMN by_issuer BIGINT;
+
+-- What programs before version 34 have left.
+DROP TABLE decay;
+DROP INDEX post_stats_unconverted;
+ALTER TABLE post_stats DROP COLUMN heat;
+DROP TRIGGER mark_outdated_tokens ON post;
+DROP FUNCTION mark_outdated_tokens;
+DROP INDEX post_outdated;
+ALTER TABLE post DROP COLUMN tokenizer;

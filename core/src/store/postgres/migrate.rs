@@ -1,7 +1,7 @@
 //! Creates and updates the schema of a database on a server.
 
 use super::super::value::FromValue;
-use super::super::{ServerError, StoreError};
+use super::super::{ServerError, StoreError, missing};
 use super::session::Session;
 
 /// A step of the schema.
@@ -19,60 +19,21 @@ impl Step {
     }
 }
 
-/// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 35] = [
-    Step::new(include_str!("0001_initial.sql"), 1),
-    // Counters have other keys.
-    Step::new(include_str!("0002_concurrent.sql"), 2),
-    Step::new(include_str!("0003_feed_orders.sql"), 2),
-    Step::new(include_str!("0004_sign_in.sql"), 2),
-    Step::new(include_str!("0005_day_keys.sql"), 2),
-    Step::new(include_str!("0006_leases.sql"), 2),
-    // Lines have other keys.
-    Step::new(include_str!("0007_log_partitions.sql"), 7),
-    Step::new(include_str!("0008_results.sql"), 7),
-    // The search index has other tables.
-    Step::new(include_str!("0009_search_segments.sql"), 9),
-    Step::new(include_str!("0010_references.sql"), 9),
-    Step::new(include_str!("0011_hidden.sql"), 9),
-    Step::new(include_str!("0012_feed_weights.sql"), 9),
-    Step::new(include_str!("0013_audit.sql"), 9),
-    Step::new(include_str!("0014_sessions.sql"), 9),
-    // Earlier programs would show notices to callers who must not see them.
-    Step::new(include_str!("0015_notices.sql"), 15),
-    // A server with this step announces the notices of earlier programs.
-    Step::new(include_str!("0016_webhooks.sql"), 15),
-    Step::new(include_str!("0017_collation.sql"), 15),
-    Step::new(include_str!("0018_logged_keys.sql"), 15),
-    Step::new(include_str!("0019_feedback_done.sql"), 15),
-    Step::new(include_str!("0020_second_factor.sql"), 15),
-    // What earlier programs write is marked, and tokenised again.
-    Step::new(include_str!("0021_tokens.sql"), 15),
-    // Earlier programs count in the first zone: it is changed when none of them runs any more.
-    Step::new(include_str!("0022_zone_changes.sql"), 15),
-    // Earlier programs show the templates of paths.
-    Step::new(include_str!("0023_log_paths.sql"), 15),
-    // Earlier programs write the heat of one half-life.
-    Step::new(include_str!("0024_heats.sql"), 24),
-    // The search index has other tables.
-    Step::new(include_str!("0025_search_candidates.sql"), 25),
-    // The terms of the index are others.
-    Step::new(include_str!("0026_search_sections.sql"), 26),
-    Step::new(include_str!("0027_sources.sql"), 26),
-    Step::new(include_str!("0028_hubs.sql"), 26),
-    Step::new(include_str!("0029_reset_code.sql"), 26),
-    // To earlier programs, members with a role are as all others.
-    Step::new(include_str!("0030_roles.sql"), 26),
-    Step::new(include_str!("0031_invitations.sql"), 26),
-    Step::new(include_str!("0032_mail.sql"), 26),
-    Step::new(include_str!("0033_oidc.sql"), 26),
-    Step::new(include_str!("0034_passkeys.sql"), 26),
-    Step::new(include_str!("0035_corrections.sql"), 26),
-];
+/// The schema of version [`BASE`], and the steps after it, as on SQLite.
+const STEPS: [Step; 2] =
+    [Step::new(include_str!("0034_schema.sql"), 26), Step::new(include_str!("0035_corrections.sql"), 35)];
 
-/// The schema version of this program: the number of its steps.
+/// The version of the schema before the steps.
+const BASE: usize = 34;
+
+/// The schema version of this program.
+pub(super) const VERSION: i64 = version_after(&STEPS);
+
+/// Returns the version of the schema after these steps.
 #[expect(clippy::cast_possible_wrap, reason = "a handful of steps")]
-pub(super) const VERSION: i64 = STEPS.len() as i64;
+const fn version_after(steps: &[Step]) -> i64 {
+    (BASE + steps.len() - 1) as i64
+}
 
 /// The key of the lock that a program holds while it updates the schema: "tdngsche" as a number.
 const LOCK: i64 = 0x7464_6e67_7363_6865;
@@ -114,9 +75,8 @@ pub(super) fn refuse_newer(session: &mut Session) -> Result<(), StoreError> {
 }
 
 /// Applies the steps that are missing.
-#[expect(clippy::cast_possible_wrap, reason = "a handful of steps")]
 fn apply(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
-    if version(session)? < steps.len() as i64 {
+    if version(session)? < version_after(steps) {
         // Two servers that start at the same time: the second one waits, and finds the new schema.
         session.control(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"))?;
         let updated = update(session, steps).and_then(|()| session.commit());
@@ -146,13 +106,12 @@ fn raise_base(session: &mut Session) -> Result<(), StoreError> {
 }
 
 /// Applies the missing steps in the transaction of the session.
-#[expect(clippy::cast_possible_wrap, reason = "a handful of steps")]
 fn update(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
     let found = version(session)?;
     if found == 0 && has_tables(session)? {
         return Err(foreign(session));
     }
-    let missing = steps.get(usize::try_from(found).unwrap_or_default()..).unwrap_or_default();
+    let missing = missing(steps, BASE, found)?;
     let Some(readable_by) = missing.iter().map(|step| step.readable_by).max() else { return Ok(()) };
     if found > 0 && readable_by > found {
         // Running programs that may not use the new schema have lanes. They find out at their next transaction, for which
@@ -163,7 +122,7 @@ fn update(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
         session.control(step.sql)?;
     }
     let sql = "UPDATE schema_version SET version = $1, readable_by = greatest(readable_by, $2)";
-    session.run(sql, &[(steps.len() as i64).into(), readable_by.into()])?;
+    session.run(sql, &[version_after(steps).into(), readable_by.into()])?;
     Ok(())
 }
 

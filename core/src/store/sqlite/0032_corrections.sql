@@ -43,3 +43,10 @@ ALTER TABLE source ADD COLUMN gone_since INTEGER;
 
 -- 1 if the session has begun with single sign-on.
 ALTER TABLE session ADD COLUMN by_issuer INTEGER;
+
+-- What programs before version 31 have left.
+DROP TABLE decay;
+DROP INDEX post_stats_unconverted;
+ALTER TABLE post_stats DROP COLUMN heat;
+DROP INDEX post_outdated;
+ALTER TABLE post DROP COLUMN tokenizer;

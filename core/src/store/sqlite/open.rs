@@ -14,46 +14,18 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::guard::DatabaseFile;
 use super::{APPLICATION_ID, StoreError};
 use crate::base::files::{self, beside, key_file, private, word_model};
+use crate::store::missing;
 
-/// The steps of the schema, applied once each and in order. A released step is never edited.
-const MIGRATIONS: [&str; 32] = [
-    include_str!("0001_initial.sql"),
-    include_str!("0002_analysis.sql"),
-    include_str!("0003_acts.sql"),
-    include_str!("0004_paths.sql"),
-    include_str!("0005_names.sql"),
-    include_str!("0006_acts.sql"),
-    include_str!("0007_growth.sql"),
-    include_str!("0008_revisions.sql"),
-    include_str!("0009_results.sql"),
-    include_str!("0010_hidden.sql"),
-    include_str!("0011_feed_weights.sql"),
-    include_str!("0012_audit.sql"),
-    include_str!("0013_sessions.sql"),
-    include_str!("0014_notices.sql"),
-    include_str!("0015_webhooks.sql"),
-    include_str!("0016_logged_keys.sql"),
-    include_str!("0017_feedback_done.sql"),
-    include_str!("0018_second_factor.sql"),
-    include_str!("0019_tokens.sql"),
-    include_str!("0020_zone_changes.sql"),
-    include_str!("0021_log_paths.sql"),
-    include_str!("0022_heats.sql"),
-    include_str!("0023_search_candidates.sql"),
-    include_str!("0024_sources.sql"),
-    include_str!("0025_hubs.sql"),
-    include_str!("0026_reset_code.sql"),
-    include_str!("0027_roles.sql"),
-    include_str!("0028_invitations.sql"),
-    include_str!("0029_mail.sql"),
-    include_str!("0030_oidc.sql"),
-    include_str!("0031_passkeys.sql"),
-    include_str!("0032_corrections.sql"),
-];
+/// The schema of version [`BASE`], and the steps after it, which are applied once each and in order. Until the first release, a change is
+/// a further step; the release folds the steps into the schema. A released step is never edited.
+const STEPS: [&str; 2] = [include_str!("0031_schema.sql"), include_str!("0032_corrections.sql")];
 
-/// The schema version of this program: the number of its migrations.
-#[expect(clippy::cast_possible_wrap, reason = "a handful of migrations")]
-pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
+/// The version of the schema before the steps.
+const BASE: usize = 31;
+
+/// The schema version of this program.
+#[expect(clippy::cast_possible_wrap, reason = "a handful of steps")]
+pub const SCHEMA_VERSION: i64 = (BASE + STEPS.len() - 1) as i64;
 
 /// Maximum time that a transaction waits for a transaction of another process, in attempts of one millisecond.
 ///
@@ -153,7 +125,7 @@ pub(super) fn leave_log(connection: &Connection, leave: bool) -> Result<(), Stor
 
 /// Creates the schema in an empty database.
 pub(super) fn create_schema(connection: &Connection) -> rusqlite::Result<()> {
-    MIGRATIONS.iter().try_for_each(|migration| connection.execute_batch(migration))
+    STEPS.iter().try_for_each(|step| connection.execute_batch(step))
 }
 
 /// Updates the schema. Returns false, without changes, if the file was replaced before the transaction began.
@@ -176,8 +148,8 @@ pub(super) fn migrate(
     if found > SCHEMA_VERSION {
         return Err(StoreError::Newer { found, known: SCHEMA_VERSION });
     }
-    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or_default()) {
-        tx.execute_batch(migration)?;
+    for step in missing(&STEPS, BASE, found)? {
+        tx.execute_batch(step)?;
     }
     if found < SCHEMA_VERSION {
         tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;

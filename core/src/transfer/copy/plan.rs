@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 74] = [
+const TABLES: [(&str, Treatment); 73] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -60,8 +60,6 @@ const TABLES: [(&str, Treatment); 74] = [
     ("label", Treatment::Rows),
     ("category", Treatment::Rows),
     ("removed_post", Treatment::Rows),
-    // The half-life of heats that an earlier version stored.
-    ("decay", Treatment::Settings),
     ("feed_weights", Treatment::Rows),
     ("settled_like", Treatment::Rows),
     ("recent_like", Treatment::Rows),

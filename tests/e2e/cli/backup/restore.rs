@@ -145,13 +145,13 @@ fn a_backup_of_an_older_version_is_migrated_by_its_restore() {
     let (directory, database) = closed_database(1);
     let older = directory.path().join("older.db");
     let connection = Connection::open(&older).unwrap();
-    connection.execute_batch(include_str!("../../../../core/src/store/sqlite/0001_initial.sql")).unwrap();
+    connection.execute_batch(include_str!("../../../../core/src/store/sqlite/0031_schema.sql")).unwrap();
     connection.pragma_update(None, "application_id", 0x7464_6e67).unwrap();
-    connection.pragma_update(None, "user_version", 1).unwrap();
+    connection.pragma_update(None, "user_version", 31).unwrap();
     drop(connection);
     let _ = tidings(&database, &["restore", "older.db", "--yes"]).succeeded();
     let checked = tidings(&database, &["check"]).succeeded();
-    assert!(!checked.stdout.contains("version 1\n"), "{checked:?}");
+    assert!(!checked.stdout.contains("version 31\n"), "{checked:?}");
     let _ = tidings(&database, &["analysis", "summary"]).succeeded();
     assert_eq!(count_posts(&database), 0);
 }

@@ -5,12 +5,9 @@ use std::time::{Duration, Instant};
 use tidings_cluster::{Cluster, Database, is_installed};
 
 use super::super::connect::Connector;
-use super::super::inspect::InspectedServer;
 use super::super::server::Server;
 use super::*;
-use crate::base::cancel::CancelFlag;
 use crate::base::location::Location;
-use crate::store::inspect::{Comparison, Inspected as _};
 use crate::store::{Isolation, Store};
 
 /// Applies steps to a database.
@@ -113,75 +110,6 @@ fn a_running_server_refuses_a_newer_schema_that_does_not_allow_it() {
     while store.writable().is_ok() {
         assert!(begin.elapsed() < Duration::from_secs(20), "the server is not ready any more");
         std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-#[test]
-fn a_database_of_each_earlier_version_is_updated_and_keeps_its_rows() {
-    for version in 1..STEPS.len() {
-        let Some(database) = database() else { return };
-        update_to(&database, &STEPS[..version]);
-        database.query(
-            "INSERT INTO day_key (slot, day, secret) VALUES (0, 20000, 'zero'), (1, 20001, 'one');
-             INSERT INTO notice (id, title, post, activation, date) VALUES ('6560c1a2ffeeddccbbaa0009', 'a', 'b', 1, 5);
-             INSERT INTO post (id, url, host, title, post, img, topic, tag, token, keyword, date)
-             VALUES ('6560c1a2ffeeddccbbaa0001', 'https://a.example/', 'a.example', 'Sea', 'b', '', '[]', '[]', 'a', 'a', 5);
-             INSERT INTO post_stats (post, view, fav) SELECT key, 7, 0 FROM post;
-             INSERT INTO label (name, post, topic) SELECT 'a', key, 1 FROM post",
-            &[],
-        );
-        let store = Store::open(&Location::from(database.url())).unwrap();
-        assert!(write(&store).is_ok());
-        let text = |sql: &str| database.query(sql, &[])[0][0].clone().unwrap();
-        assert_eq!(text("SELECT string_agg(secret, ' ' ORDER BY day) FROM day_key"), "zero one", "{version}");
-        assert_eq!(text("SELECT title FROM notice"), "a");
-        // The program fills the search index that a step has emptied.
-        let tidings = crate::testing::open_at(database.url());
-        let found = crate::testing::search(&tidings, "sea", 9).unwrap().search_result;
-        assert_eq!((found.len(), found[0].post.view), (1, 7));
-        drop(tidings);
-        assert_eq!(text("SELECT version FROM schema_version"), VERSION.to_string());
-        // As in a new database.
-        let Location::Postgres(url) = Location::from(database.url()) else { panic!("a path") };
-        let inspected = InspectedServer::open(&url, &CancelFlag::default()).unwrap();
-        let compared = inspected.compare_schema().unwrap();
-        assert!(
-            matches!(&compared, Comparison::Compared(faults) if faults.is_empty()),
-            "{version}: {compared:?}"
-        );
-        let sql = "SELECT string_agg(conname, ' ') FROM pg_constraint
-                   WHERE conrelid = CAST('day_key' AS regclass) AND contype <> 'n'";
-        assert_eq!(text(sql), "day_key_slot");
-        assert_eq!(text("SELECT relpersistence FROM pg_class WHERE relname = 'day_key'"), "u");
-        database.query("DELETE FROM post", &[]);
-        let rows = "SELECT (SELECT count(*) FROM post_stats) + (SELECT count(*) FROM label)";
-        assert_eq!(text(rows), "0", "they are removed with the post");
-    }
-}
-
-#[test]
-fn lines_of_a_log_without_partitions_stay() {
-    if !is_installed("partitions of an older log") {
-        return;
-    }
-    // One is of a distant time.
-    let keys = [1_795_163_760_000 << 14, 1_795_163_760_001 << 14, 4_000_000_000_000 << 14];
-    let lines = keys.map(|key| format!("({key}, 7, 1)")).join(", ");
-    for rows in [format!("INSERT INTO log (key, member, request) VALUES {lines}"), String::new()] {
-        let database = Cluster::shared().expect("it is installed").database();
-        update_to(&database, &STEPS[..6]);
-        database.query(&rows, &[]);
-        let store = Store::open(&Location::from(database.url())).unwrap();
-        let mut found =
-            store.read(|tx| tx.rows("SELECT key FROM log WHERE member = 7 ORDER BY key", &[])).unwrap();
-        let found: Vec<i64> = found.iter_mut().map(|row| row.take(0).unwrap()).collect();
-        assert_eq!(found, if rows.is_empty() { &[][..] } else { &keys });
-        drop(store);
-        // The last partition begins with a day, after all lines.
-        let sql = "SELECT CAST(replace(c.relname, 'log_', '') AS bigint) % (86400000 * 16384::bigint)
-                   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-                   WHERE i.inhparent = 'log'::regclass AND c.relname <> 'log_first'";
-        assert_eq!(database.query(sql, &[]), [[Some("0".to_owned())]]);
     }
 }
 

@@ -1,6 +1,0 @@
--- The names of API keys in the access log, whose lines have -1 minus the number as their member. A revoked key keeps its name.
-CREATE TABLE logged_key (
-    number bigint PRIMARY KEY,
-    name   text COLLATE "C" NOT NULL UNIQUE
-);
-INSERT INTO logged_key (number, name) SELECT row_number() OVER (ORDER BY name), name FROM api_key;

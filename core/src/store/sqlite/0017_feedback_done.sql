@@ -1,3 +1,0 @@
--- When feedback was marked as done: it is kept for some days from then on.
-ALTER TABLE feedback ADD COLUMN done INTEGER;
-CREATE INDEX feedback_done ON feedback (done) WHERE activation = 0;
