@@ -65,11 +65,10 @@ const PROGRAMS: &[&str] = &[
     // Tools of developers, and load tests
     r"postman|insomnia/|bruno-?runtime|vscode-restclient|thunder client|hoppscotch|rest-?assured\b",
     r"apachebench/|apache-?jmeter|k6/|wrk\b|oha/|vegeta\b|bombardier\b|autocannon\b|gatling\b|locust\b",
-    // Monitors, and the checks of load balancers
+    // Monitors and load balancers
     r"prometheus\b|telegraf\b|grafana|nagios\b|icinga|check_\w+/|check-?mk|monit/|munin\b|netdata\b|sensu\b",
     r"gatus\b|elastic-heartbeat|hetrixtools|cronitor|freshping|datadog|new ?relic|dynatrace|sentry\b|consul\b",
     r"googlehc/|envoy/hc|load balancer agent|alwayson$|readyforrequest|haproxy\b|traefik\b|varnish\b",
-    r"cloudflare-traffic-manager",
 ];
 
 /// Further crawlers.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::cache::{CachedNotice, Snapshot};
+use super::cache::CachedNotice;
 use super::draft::Change;
 use super::full::ListQuery;
 use super::placement::Audience;
@@ -127,7 +127,7 @@ impl Operation for Get {
         Spec::get(GROUP, "/get_notice/{notice_obi}", Access::Anyone).counts().or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OneNotice> {
-        self.found(tidings, caller, super::view)
+        self.read(tidings, caller, true)
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
@@ -140,22 +140,11 @@ impl Operation for Get {
 }
 
 impl Get {
-    /// Returns the notice without counting a view, for a browser that fetches it before a person asks for it.
+    /// Returns the notice, and counts a view unless a browser prefetches it.
     ///
     /// # Errors
     /// Those of the operation.
-    pub fn without_view(self, tidings: &Tidings, caller: &Caller) -> Result<OneNotice> {
-        self.found(tidings, caller, |_, _, found| {
-            Ok(OneNotice { notice_list: found.ok_or(Error::NotFound)?.now() })
-        })
-    }
-
-    fn found(
-        self,
-        tidings: &Tidings,
-        caller: &Caller,
-        view: fn(&Tidings, &Snapshot, Option<&CachedNotice>) -> Result<OneNotice>,
-    ) -> Result<OneNotice> {
+    pub fn read(self, tidings: &Tidings, caller: &Caller, is_view: bool) -> Result<OneNotice> {
         let html = is_wanted(self.html)?;
         let (snapshot, now) = (super::snapshot(tidings)?, tidings.now());
         let id = ObjectId::parse(&self.notice_obi).ok_or(Error::NotFound)?;
@@ -165,7 +154,11 @@ impl Get {
             }
             shown => shown,
         };
-        let mut answer = view(tidings, &snapshot, found)?;
+        let mut answer = if is_view {
+            super::view(tidings, &snapshot, found)?
+        } else {
+            OneNotice { notice_list: found.ok_or(Error::NotFound)?.now() }
+        };
         answer.notice_list.html = found.filter(|_| html).map(CachedNotice::html);
         Ok(answer)
     }

@@ -4,6 +4,7 @@ use tidings_core::notice::{self, Get, List};
 use tidings_core::operation::Operation as _;
 
 use crate::endpoint;
+use crate::filter::client;
 use crate::filter::reply::Answer;
 use crate::filter::request::Call;
 use crate::route::Route;
@@ -15,8 +16,8 @@ pub(crate) fn handlers() -> Vec<Route> {
 
 /// Returns a notice, and counts a view unless a browser prefetches it.
 async fn get(call: Call, fields: Get) -> Answer {
-    if call.is_prefetch() {
-        return call.read(move |tidings, caller| fields.without_view(tidings, caller)).await;
+    if client::is_prefetch(call.headers()) {
+        return call.read(move |tidings, caller| fields.read(tidings, caller, false)).await;
     }
     call.run(Get::SPEC.work, endpoint::boxed(fields)).await
 }

@@ -2,6 +2,7 @@
 
 use tidings_core::post::{self, ExportPosts, Get, Hide, ImportPosts, Like, Unhide, Unlike, View};
 
+use crate::filter::client;
 use crate::filter::download;
 use crate::filter::reply::{Answer, Reply};
 use crate::filter::request::Call;
@@ -22,7 +23,7 @@ pub(crate) fn handlers() -> Vec<Route> {
 // The acts of many callers are written together: none of them waits on a thread of its own.
 
 async fn view(call: Call, View { post_obi }: View) -> Answer {
-    if call.is_prefetch() {
+    if client::is_prefetch(call.headers()) {
         return call.read(move |tidings, caller| tidings.call(caller, Get { post_obi }).map(drop)).await;
     }
     let guest = Some(call.guest());

@@ -242,11 +242,6 @@ impl Call {
         &self.0.context.head.headers
     }
 
-    /// Returns whether the request is a prefetch, which counts as no view.
-    pub(crate) fn is_prefetch(&self) -> bool {
-        client::is_prefetch(self.headers())
-    }
-
     /// Returns the identity of the client as a guest, for counting visitors.
     pub(crate) fn guest(&self) -> Guest {
         Guest::new(self.tidings(), self.address(), client::user_agent(&self.0.context.head.headers))

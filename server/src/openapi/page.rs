@@ -91,6 +91,7 @@ impl Files {
 /// Returns the page with the list of the operations, by tag.
 fn index(document: &Written) -> String {
     let document: Value = serde_json::from_slice(document.get().json()).expect("the document is JSON");
+    let html = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
     let text = |value: &Value| html(value.as_str().unwrap_or_default());
     let mut list = String::new();
     for tag in document["tags"].as_array().into_iter().flatten() {
@@ -99,17 +100,11 @@ fn index(document: &Written) -> String {
         for (path, item) in document["paths"].as_object().into_iter().flatten() {
             let operations = item.as_object().into_iter().flatten();
             for (method, operation) in operations.filter(|(_, one)| one["tags"][0] == tag["name"]) {
-                let (method, path, summary) =
-                    (method.to_uppercase(), html(path), text(&operation["summary"]));
-                let _ = writeln!(list, "<li><code>{method} {path}</code> {summary}</li>");
+                let (method, summary) = (method.to_uppercase(), text(&operation["summary"]));
+                let _ = writeln!(list, "<li><code>{method} {}</code> {summary}</li>", html(path));
             }
         }
         list.push_str("</ul>\n");
     }
     include_str!("page/index.html").replace("<!-- operations -->", &list)
-}
-
-/// Returns a text as HTML.
-fn html(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
 }
