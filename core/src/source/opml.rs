@@ -150,7 +150,7 @@ impl Operation for Import {
                 });
                 match added {
                     Err(Error::BadRequest(rule)) if imported.errors.len() < ERRORS_MAX => {
-                        imported.errors.push(LineError { line, reason: rule.message().into_owned() });
+                        imported.errors.push(LineError { line: *line, reason: rule.message().into_owned() });
                     }
                     Ok(()) | Err(Error::BadRequest(_)) => {}
                     Err(error) => return Err(error),

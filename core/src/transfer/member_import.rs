@@ -81,7 +81,7 @@ impl Import for ImportMembers {
             Ok(Item { number, is_entry, bytes, line })
         });
         let mut report = import::run(tidings, caller, Members, checked, progress)?;
-        report.about.unknown_columns = read.unknown;
+        read.tell(&mut report);
         Ok(report)
     }
 }

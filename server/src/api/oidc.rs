@@ -1,6 +1,6 @@
 //! Single sign-on: the way of a browser to the issuer and back, and the operations of the app that it returns to.
 
-use http::header::{CONTENT_SECURITY_POLICY, COOKIE, SET_COOKIE};
+use http::header::{ACCEPT, CONTENT_SECURITY_POLICY, COOKIE, SET_COOKIE};
 use http::{HeaderValue, Method};
 use tidings_core::account::oidc::{self, PATH, RETURN_PATH, Redirect};
 use tidings_core::account::{LinkOidc, SignInOidc, UnlinkOidc};
@@ -60,7 +60,7 @@ fn header(text: String) -> Result<HeaderValue, Error> {
 /// Returns the page of the app, for a browser that shows pages to a person.
 fn page_of_app(call: &Call) -> Option<String> {
     let is_html = |(name, _): (&str, f32)| name.eq_ignore_ascii_case("text/html");
-    let is_browser = accept::media_types(call.headers()).any(is_html);
+    let is_browser = accept::ranges(call.headers(), &ACCEPT).any(is_html);
     is_browser.then(|| call.tidings().config().oidc.pages.first().cloned().unwrap_or_default())
 }
 

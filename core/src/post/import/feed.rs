@@ -12,7 +12,7 @@ use crate::base::clock::Timestamp;
 use crate::base::config::Bounds;
 use crate::base::text;
 use crate::import::{ERRORS_MAX, Item, shorten};
-use crate::post::draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
+use crate::post::draft::{Draft, NAME, NAMES_MAX, POST, TITLE};
 use crate::record::error::{Code, Error, Problem, Result};
 
 /// The maximum size of a feed in bytes.
