@@ -10,9 +10,8 @@ use tidings_core::api::{GetReportPage, GetReportTable};
 use tidings_core::operation::Operation as _;
 use tidings_report::{Place, Table};
 
-use crate::filter::reply::HTML;
 use crate::filter::forms::Forms as _;
-use crate::filter::reply::Answer;
+use crate::filter::reply::{Answer, HTML};
 use crate::filter::request::Call;
 use crate::route::Route;
 
