@@ -10,6 +10,7 @@ use super::{
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::base::text;
+use crate::record::activation::is_on;
 use crate::record::answer;
 use crate::record::error::{Error, Outcome, Problem, Result};
 use crate::record::id::ObjectId;
@@ -158,11 +159,7 @@ impl Operation for List {
     const SPEC: Spec = Spec::get(GROUP, "/get_feedback", ADMINS).works(Work::Query).or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedbackPage> {
-        let all = match self.all {
-            None | Some(0) => false,
-            Some(1) => true,
-            Some(_) => return Err(Error::BadRequest(Problem::invalid("all", "all is 0 or 1"))),
-        };
+        let all = is_on(self.all, Problem::invalid("all", "all is 0 or 1"))?;
         let limit = self.limit.unwrap_or(LIST);
         let identity = caller.identify(tidings);
         tidings.store().read(|tx| {

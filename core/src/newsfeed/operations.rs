@@ -7,8 +7,9 @@ use utoipa::ToSchema;
 
 use super::{FeedPage, More, Newsfeed, Page};
 use crate::post::known;
+use crate::record::activation::is_on;
 use crate::record::answer::Encoded;
-use crate::record::error::{Error, Problem, Result};
+use crate::record::error::{Problem, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::schema::{FeedFormat, Switch};
@@ -47,24 +48,14 @@ impl Paging {
         Page { limit: self.limit, next: self.next.as_deref(), resumes: self.resumes }
     }
 
-    /// Returns whether posts have `liked`.
-    fn has_likes(&self) -> Result<bool> {
-        is_on(self.liked, Problem::invalid("liked", "liked is 0 or 1"))
-    }
-
-    /// Returns whether posts have `why`.
-    fn has_why(&self) -> Result<bool> {
-        is_on(self.why, Problem::invalid("why", "why is 0 or 1"))
-    }
-
-    /// Returns whether posts have `source`.
-    fn has_sources(&self) -> Result<bool> {
-        is_on(self.source, Problem::invalid("source", "source is 0 or 1"))
-    }
-
-    /// Returns whether posts have `similar`.
-    fn has_similar(&self) -> Result<bool> {
-        is_on(self.similar, Problem::invalid("similar", "similar is 0 or 1"))
+    /// Returns whether posts have `liked`, `why`, `source` and `similar`.
+    fn more(&self) -> Result<[bool; 4]> {
+        Ok([
+            is_on(self.liked, Problem::invalid("liked", "liked is 0 or 1"))?,
+            is_on(self.why, Problem::invalid("why", "why is 0 or 1"))?,
+            is_on(self.source, Problem::invalid("source", "source is 0 or 1"))?,
+            is_on(self.similar, Problem::invalid("similar", "similar is 0 or 1"))?,
+        ])
     }
 
     /// Returns whether posts have the fields of a post only, so that their answer is the same for all callers who get the page.
@@ -72,9 +63,7 @@ impl Paging {
     /// # Errors
     /// `bad request`.
     pub fn is_plain(&self) -> Result<bool> {
-        let (likes, why) = (self.has_likes()?, self.has_why()?);
-        let (sources, similar) = (self.has_sources()?, self.has_similar()?);
-        Ok(!likes && !why && !sources && !similar)
+        Ok(self.more()? == [false; 4])
     }
 
     /// Returns the answer with the page of a feed.
@@ -84,27 +73,19 @@ impl Paging {
         caller: &Caller,
         feed: impl FnOnce(&Page<'_>) -> Result<FeedPage>,
     ) -> Result<Newsfeed> {
-        let is_plain = self.is_plain()?;
+        let [likes, why, sources, similar] = self.more()?;
         let feed = super::with_own_likes(tidings, caller, feed(&self.page())?)?;
-        if is_plain {
+        if !(likes || why || sources || similar) {
             return Ok(Newsfeed::new(Arc::clone(feed.answer())));
         }
-        let likes = self.has_likes()?.then(|| super::likes(tidings, caller, &feed)).transpose()?;
+        let likes = likes.then(|| super::likes(tidings, caller, &feed)).transpose()?;
         // The page was read for this caller.
-        let why = self.has_why()?.then(|| super::why::of_page(tidings, caller, &feed)).transpose()?;
-        let sources = self.has_sources()?.then(|| super::sources(tidings, &feed)).transpose()?;
-        let similar = self.has_similar()?.then(|| super::similar(tidings, caller, &feed)).transpose()?;
+        let why = why.then(|| super::why::of_page(tidings, caller, &feed)).transpose()?;
+        let sources = sources.then(|| super::sources(tidings, &feed)).transpose()?;
+        let similar = similar.then(|| super::similar(tidings, caller, &feed)).transpose()?;
         let (likes, why) = (likes.as_deref(), why.as_deref());
         let more = More { likes, why, sources: sources.as_deref(), similar: similar.as_deref() };
         Ok(Newsfeed::new(Arc::new(feed.answer_with(more))))
-    }
-}
-
-fn is_on(switch: Option<i64>, rule: Problem) -> Result<bool> {
-    match switch {
-        None | Some(0) => Ok(false),
-        Some(1) => Ok(true),
-        Some(_) => Err(Error::BadRequest(rule)),
     }
 }
 

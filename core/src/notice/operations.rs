@@ -13,6 +13,7 @@ use super::reader::{Reader, read_as};
 use super::{Draft, FullList, NoticeList, OneNotice, change_in, insert_in, sql};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
+use crate::record::activation::is_on;
 use crate::record::answer::{self, Encoded, Inserted};
 use crate::record::error::{Error, Outcome, Problem, Result};
 use crate::record::id::ObjectId;
@@ -76,7 +77,7 @@ pub struct ListFull {
 
 impl ListFull {
     fn query(&self) -> Result<ListQuery<'_>> {
-        Ok(ListQuery { topic: self.topic.as_deref(), html: is_wanted(self.html)? })
+        Ok(ListQuery { topic: self.topic.as_deref(), html: is_on(self.html, HTML_RULE)? })
     }
 }
 
@@ -131,7 +132,7 @@ impl Operation for Get {
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
-        if is_wanted(self.html).unwrap_or(true) {
+        if is_on(self.html, HTML_RULE).unwrap_or(true) {
             return None;
         }
         let notice = super::try_get(tidings, &self.notice_obi)?;
@@ -145,7 +146,7 @@ impl Get {
     /// # Errors
     /// Those of the operation.
     pub fn read(self, tidings: &Tidings, caller: &Caller, is_view: bool) -> Result<OneNotice> {
-        let html = is_wanted(self.html)?;
+        let html = is_on(self.html, HTML_RULE)?;
         let (snapshot, now) = (super::snapshot(tidings)?, tidings.now());
         let id = ObjectId::parse(&self.notice_obi).ok_or(Error::NotFound)?;
         let found = match snapshot.find(&Reader::Guest, id, now) {
@@ -164,13 +165,7 @@ impl Get {
     }
 }
 
-fn is_wanted(html: Option<i64>) -> Result<bool> {
-    match html {
-        None | Some(0) => Ok(false),
-        Some(1) => Ok(true),
-        Some(_) => Err(Error::BadRequest(Problem::invalid("html", "html is 0 or 1"))),
-    }
-}
+const HTML_RULE: Problem = Problem::invalid("html", "html is 0 or 1");
 
 /// Returns the failures of operations that answer everyone who may not call them with `Not admin`.
 fn not_admin(_: &Config) -> Vec<Error> {

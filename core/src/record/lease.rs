@@ -54,9 +54,6 @@ impl Lease {
     }
 
     /// Takes or renews the lease, and returns whether this process has it. Work that takes long calls this again and again.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(crate) fn hold(&self) -> Result<bool, StoreError> {
         if !self.store.is_on_server() && !self.reaches_out {
             return Ok(true);
@@ -97,9 +94,6 @@ impl Lease {
     }
 
     /// Lets another server take the lease at once.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(crate) fn release(&self) -> Result<(), StoreError> {
         if std::mem::take(&mut *self.state()).until.is_none() {
             return Ok(());

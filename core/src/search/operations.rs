@@ -14,6 +14,7 @@ use super::{
 use crate::post::index::{self, LatestTerms, Query, SIMILAR_WEIGHT, Terms};
 use crate::post::{Post, texts};
 use crate::profile::Listed;
+use crate::record::activation::is_on;
 use crate::record::answer::{self, Encoded, Ready};
 use crate::record::error::{Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Rate, Spec, Work};
@@ -73,11 +74,7 @@ impl PostPage {
         num: i64,
     ) -> Result<SearchResult> {
         let paging = paging(self.paged, self.next.as_deref())?;
-        let snippets = match self.snippets {
-            None | Some(0) => false,
-            Some(1) => true,
-            Some(_) => return Err(Error::BadRequest(Problem::invalid("snippets", "snippets is 0 or 1"))),
-        };
+        let snippets = is_on(self.snippets, Problem::invalid("snippets", "snippets is 0 or 1"))?;
         let (search, num) = (checked(search)?, checked_num(num)?);
         let category = category.map(tidings_tokens::compose);
         let page = Page::of(paging, &search, category.as_deref(), num)?;
@@ -142,14 +139,8 @@ pub struct SitePage {
 }
 
 fn paging(paged: Option<i64>, next: Option<&str>) -> Result<Paging<'_>> {
-    match (next, paged) {
-        (_, Some(number)) if !matches!(number, 0 | 1) => {
-            Err(Error::BadRequest(Problem::invalid("paged", "paged is 0 or 1")))
-        }
-        (Some(next), _) => Ok(Paging::After(next)),
-        (None, Some(1)) => Ok(Paging::First),
-        (None, _) => Ok(Paging::Off),
-    }
+    let is_paged = is_on(paged, Problem::invalid("paged", "paged is 0 or 1"))?;
+    Ok(next.map_or(if is_paged { Paging::First } else { Paging::Off }, Paging::After))
 }
 
 /// Get the posts that match best
