@@ -43,9 +43,7 @@ type Parse<L> = fn(u64, &[String], &StringRecord) -> Result<L, String>;
 
 /// The records of an input.
 pub(crate) struct Lines<R, L> {
-    /// The input before anything of it is read.
-    source: Option<R>,
-    reader: Option<csv::Reader<Input<R>>>,
+    reader: csv::Reader<Input<R>>,
     columns: Columns,
     parse: Parse<L>,
     /// The encoding of the values, if it is known not to be UTF-8.
@@ -57,10 +55,14 @@ pub(crate) struct Lines<R, L> {
     ended: bool,
 }
 
-/// Returns the records of `input`.
-pub(crate) fn lines<R: BufRead, L>(input: R, columns: Columns, parse: Parse<L>) -> Lines<R, L> {
-    let (source, names, unknown) = (Some(input), None, Vec::new());
-    Lines { source, reader: None, columns, parse, encoding: None, names, unknown, ended: false }
+/// Returns the records of `input`, of which it reads the first line.
+pub(crate) fn lines<R: BufRead, L>(input: R, columns: Columns, parse: Parse<L>) -> Result<Lines<R, L>> {
+    let input = Input::open(input).map_err(Error::Input)?;
+    let mut reader = ReaderBuilder::new();
+    reader.flexible(true).buffer_capacity(CHUNK).has_headers(false).delimiter(input.separator());
+    // Makes the position after each record exact. `parse` removes the `\r` of a line end.
+    let reader = reader.terminator(Terminator::Any(b'\n')).from_reader(input);
+    Ok(Lines { reader, columns, parse, encoding: None, names: None, unknown: Vec::new(), ended: false })
 }
 
 impl<R: Read, L> Iterator for Lines<R, L> {
@@ -76,50 +78,39 @@ impl<R: Read, L> Iterator for Lines<R, L> {
 type Record<L> = (u64, usize, Result<L, String>);
 
 impl<R: Read, L> Lines<R, L> {
-    /// Adds what was found out about the file to the report of its import.
-    pub(crate) fn tell(self, report: &mut Report) {
+    /// Returns the report of an import with what was found out about the file.
+    pub(crate) fn told(self, mut report: Report) -> Report {
         report.about.unknown_columns = self.unknown;
-        let wide = self.reader.and_then(|reader| reader.get_ref().utf16);
-        let encoding = self.encoding.or(wide);
+        let encoding = self.encoding.or(self.reader.get_ref().utf16);
         report.warnings.extend(
             encoding.map(|encoding| format!("the file is not UTF-8, and was read as {}", encoding.name())),
         );
-    }
-
-    fn reader(&mut self) -> io::Result<&mut csv::Reader<Input<R>>> {
-        if let Some(source) = self.source.take() {
-            let input = Input::open(source)?;
-            let mut reader = ReaderBuilder::new();
-            reader.flexible(true).buffer_capacity(CHUNK).has_headers(false).delimiter(input.separator());
-            // Makes the position after each record exact. `parse` removes the `\r` of a line end.
-            self.reader = Some(reader.terminator(Terminator::Any(b'\n')).from_reader(input));
-        }
-        self.reader.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
+        report
     }
 
     /// Returns a record as text, or `None` if it has bytes that are not UTF-8 and no known encoding.
-    fn text(&mut self, record: ByteRecord) -> io::Result<Option<StringRecord>> {
+    fn text(&mut self, record: ByteRecord) -> Option<StringRecord> {
+        let record = match StringRecord::from_byte_record(record) {
+            Ok(text) if self.encoding.is_none() => return Some(text),
+            Ok(text) => text.into_byte_record(),
+            Err(error) => error.into_byte_record(),
+        };
         if self.encoding.is_none() {
-            let record = match StringRecord::from_byte_record(record) {
-                Ok(text) => return Ok(Some(text)),
-                Err(error) => error.into_byte_record(),
-            };
-            let near = &self.reader()?.get_ref().near;
+            let near = &self.reader.get_ref().near;
             // A single byte is a fault and no encoding.
             let is_text = near.iter().filter(|byte| !byte.is_ascii()).count() > 1;
             let encoding = tidings_feeds::decode(near, None).encoding;
             self.encoding = Some(encoding).filter(|encoding| is_text && *encoding != UTF_8);
-            return if self.encoding.is_some() { self.text(record) } else { Ok(None) };
         }
         // No byte of a character in these encodings is a quote, a separator or the end of a line.
-        let encoding = self.encoding.unwrap_or(UTF_8);
-        Ok(Some(record.iter().map(|value| encoding.decode_without_bom_handling(value).0).collect()))
+        let encoding = self.encoding?;
+        Some(record.iter().map(|value| encoding.decode_without_bom_handling(value).0).collect())
     }
 
     fn record(&mut self) -> io::Result<Option<Record<L>>> {
         let mut record = ByteRecord::new();
         while !self.ended {
-            let reader = self.reader()?;
+            let reader = &mut self.reader;
             reader.get_mut().read = 0;
             let number = reader.position().line();
             match reader.read_byte_record(&mut record) {
@@ -148,7 +139,7 @@ impl<R: Read, L> Lines<R, L> {
                 // No line break follows this record.
                 return Ok(Some((number + 1, 0, Err(NOT_CLOSED.to_owned()))));
             }
-            let line = match (self.text(std::mem::take(&mut record))?, &self.names) {
+            let line = match (self.text(std::mem::take(&mut record)), &self.names) {
                 (None, _) => Err(NOT_UTF8.to_owned()),
                 (Some(text), Some(names))
                     if text.iter().skip(names.len()).any(|more| !more.trim().is_empty()) =>
@@ -157,8 +148,7 @@ impl<R: Read, L> Lines<R, L> {
                 }
                 (Some(text), Some(names)) => (self.parse)(number, names, &text),
                 (Some(header), None) => {
-                    // Spreadsheets may name the separator in a line of its own.
-                    if header.get(0).is_some_and(|name| name.contains("sep=")) || self.take_names(&header) {
+                    if self.take_names(&header) {
                         continue;
                     }
                     self.ended = true;

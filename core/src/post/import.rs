@@ -208,20 +208,13 @@ impl Import for ImportPosts {
         let report = match self.format {
             Format::Json => import::run(tidings, caller, posts, import::json(input, Line::parse), progress),
             Format::Csv => {
-                let mut lines = import::csv::lines(input, columns::COLUMNS, columns::line);
-                let report = import::run(tidings, caller, posts, &mut lines, progress);
-                report.map(|mut report| {
-                    lines.tell(&mut report);
-                    report
-                })
+                let mut lines = import::csv::lines(input, columns::COLUMNS, columns::line)?;
+                import::run(tidings, caller, posts, &mut lines, progress).map(|report| lines.told(report))
             }
             Format::Feed => {
                 let feed = feed::read(input, self.charset.as_deref(), tidings.clock().now())?;
                 let report = import::run(tidings, caller, posts, feed.items, progress);
-                report.map(|mut report| {
-                    report.warnings = feed.warnings;
-                    report
-                })
+                report.map(|report| Report { warnings: feed.warnings, ..report })
             }
         };
         super::changed(tidings);
@@ -244,7 +237,10 @@ pub(crate) fn read_lines(format: Format, input: &[u8]) -> import::Read {
     };
     match format {
         Format::Json => import::read_all(import::json(input, Line::parse), again),
-        Format::Csv => import::read_all(import::csv::lines(input, columns::COLUMNS, columns::line), again),
+        Format::Csv => {
+            let lines = import::csv::lines(input, columns::COLUMNS, columns::line);
+            import::read_all(lines.expect("reading from memory does not fail"), again)
+        }
         Format::Feed => feed::read(input, None, now)
             .map_or_else(|_| import::Read::default(), |feed| import::read_all(feed.items, again)),
     }

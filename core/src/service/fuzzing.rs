@@ -119,7 +119,7 @@ pub fn acts(bytes: &[u8]) -> Read {
 
 /// Parses a roster.
 pub fn roster(bytes: &[u8]) -> Read {
-    import::read_all(roster_import::lines(bytes), drop)
+    import::read_all(roster_import::lines(bytes).expect("reading from memory does not fail"), drop)
 }
 
 /// Parses the file of a word model.

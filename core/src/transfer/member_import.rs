@@ -2,6 +2,7 @@
 
 use std::io::BufRead;
 
+use ::csv::StringRecord;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
@@ -13,16 +14,18 @@ use crate::audit::trail::Action;
 use crate::base::clock::Timestamp;
 use crate::base::config::{Bounds, Config};
 use crate::base::text;
-use crate::import::{self, BatchTime, Import, Item, Kind, MoveReport, Progress, Report, Written, csv};
+use crate::import::csv::{self, Columns};
+use crate::import::{
+    self, BatchTime, Import, Item, Kind, LineFields as _, MoveReport, Progress, Report, Written,
+};
 use crate::mail::address::Address;
 use crate::record::error::{Error, Result};
 use crate::record::operation::{Access, CSV, Failure, Form, JSON, Media, NDJSON, Spec, Stream, Work};
 use crate::record::scope::Scope;
 use crate::store::{Arg, StoreError, Topic, Tx};
 
-mod columns;
-
-use columns::names_id;
+#[cfg(test)]
+mod tests;
 
 /// Import members of another system with their password hashes
 ///
@@ -74,15 +77,13 @@ impl Import for ImportMembers {
             return import::run(tidings, caller, Members, lines(tidings, input), progress);
         }
         let (config, now) = (tidings.config(), tidings.now());
-        let mut read = csv::lines(input, columns::COLUMNS, columns::fields);
+        let mut read = csv::lines(input, COLUMNS, fields)?;
         let checked = (&mut read).map(|item| {
             let Item { number, is_entry, bytes, line } = item?;
             let line = line.and_then(|fields| Line::check(config, now, fields));
             Ok(Item { number, is_entry, bytes, line })
         });
-        let mut report = import::run(tidings, caller, Members, checked, progress)?;
-        read.tell(&mut report);
-        Ok(report)
+        import::run(tidings, caller, Members, checked, progress).map(|report| read.told(report))
     }
 }
 
@@ -146,6 +147,28 @@ pub fn import_members(
 pub(crate) fn lines(tidings: &Tidings, input: impl BufRead) -> impl Iterator<Item = Result<Item<Line>>> {
     let (config, now) = (tidings.config(), tidings.now());
     import::json(input, move |_, text| Line::check(config, now, import::parse_fields(text, EXAMPLE)?))
+}
+
+/// The columns of a file of members.
+const COLUMNS: Columns = Columns {
+    is_known: |name| MemberLine::kind(name).is_some(),
+    needed: &["id"],
+    missing: "the first line names the fields, and id is not among them: id,nickname,password_hash,name,major,email,date",
+};
+
+/// Returns whether the first line of a file names a column `id`. The bytes between ASCII characters in UTF-16 are left out.
+fn names_id(head: &[u8]) -> bool {
+    let line = head.split(|byte| b"\r\n".contains(byte)).next().unwrap_or_default();
+    let line: String = line.iter().filter(|byte| (1..128).contains(*byte)).copied().map(char::from).collect();
+    line.split([',', ';', '\t']).any(|name| name.trim().trim_matches('"').eq_ignore_ascii_case("id"))
+}
+
+/// Reads the fields of a line of CSV. An empty value is no value.
+fn fields(_: u64, names: &[String], values: &StringRecord) -> Result<MemberLine, String> {
+    let values = names.iter().zip(values).map(|(name, value)| (name, value.trim()));
+    let given = values.filter(|(name, value)| !value.is_empty() && MemberLine::kind(name).is_some());
+    let object = given.map(|(name, value)| (name.clone(), value.into())).collect();
+    MemberLine::deserialize(serde_json::Value::Object(object)).map_err(|error| error.to_string())
 }
 
 /// Writes the members of an import.
@@ -249,189 +272,5 @@ mod sql {
             email::import(tx, row.take(0)?, email, *date)?;
         }
         Ok(true)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::account::SignUp;
-    use crate::account::password::stored::tests::FOREIGN;
-    use crate::import::About;
-    use crate::import::to_the_end;
-    use crate::profile;
-    use crate::record::answer::LineError;
-    use crate::testing::sign_in;
-    use crate::testing::{self, NOW, Service};
-
-    fn import(service: &Service, members: &[Value]) -> Report {
-        let lines: String = members.iter().map(|member| member.to_string() + "\n").collect();
-        import_members(service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap()
-    }
-
-    fn report(inserted: u64, skipped: u64, errors: &[(u64, &str)]) -> Report {
-        let error = |(line, reason): &(u64, &str)| LineError { line: *line, reason: (*reason).to_owned() };
-        let about = About { left_out: errors.len() as u64, ..About::default() };
-        Report {
-            inserted,
-            updated: None,
-            skipped,
-            errors: errors.iter().map(error).collect(),
-            warnings: vec![],
-            about,
-        }
-    }
-
-    fn password(service: &Service, id: &str) -> (String, i64) {
-        let read = service.store().read(|tx| {
-            let sql = "SELECT password, generation FROM member WHERE folded = $1";
-            let mut row = tx.one(sql, &[id.into()])?;
-            Ok::<_, StoreError>((row.take(0)?, row.take(1)?))
-        });
-        read.unwrap()
-    }
-
-    #[test]
-    fn an_imported_member_signs_in_with_their_password_and_gets_our_hash() {
-        let service = testing::service();
-        for (n, hash) in FOREIGN.iter().enumerate() {
-            let id = format!("Ann{n}");
-            assert_eq!(import(&service, &[json!({"id": id, "password_hash": hash})]), report(1, 0, &[]));
-            let folded = fold(&id);
-            let (kept, generation) = password(&service, &folded);
-            assert_eq!(&kept, hash);
-            assert_eq!(
-                sign_in(&service, &id, "correct horsf", None).err().map(|e| e.to_string()),
-                Some("incorrect pw".to_owned())
-            );
-            let token = sign_in(&service, &id, "correct horse", None).unwrap();
-            let (kept, same) = password(&service, &folded);
-            assert!(kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{kept}");
-            assert_eq!(same, generation, "tokens stay");
-            sign_in(&service, &id, "correct horse", None).unwrap();
-            assert_eq!(password(&service, &folded).0, kept);
-            let info = service.call(&Caller::token(token.access_token), profile::Get {}).unwrap().fields();
-            assert_eq!((info.user_id, info.nickname), (id.clone(), id));
-        }
-    }
-
-    #[test]
-    fn verified_names_and_sign_up_dates_are_imported() {
-        let service = testing::service();
-        let ann = json!({
-            "id": "Ann", "nickname": "Annie", "name": "김안나", "major": "CS", "date": "2024-02-29T12:00:00+09:00",
-            "password_hash": null, "unknown": [1],
-        });
-        let long = "이름이 아주 긴 학생".repeat(4);
-        let ben = json!({"id": "ben", "name": long, "password_hash": ""});
-        let cid = json!({"id": "cid", "name": "", "major": ""});
-        assert_eq!(import(&service, &[ann, ben, cid]), report(3, 0, &[]));
-        let rows = service.store().read(|tx| {
-            let rows = tx.rows("SELECT nickname, name, major, date FROM member ORDER BY key", &[])?;
-            let member =
-                |mut row: crate::store::Row| Ok((row.take(0)?, row.take(1)?, row.take(2)?, row.take(3)?));
-            rows.into_iter()
-                .map(member)
-                .collect::<Result<Vec<(String, Option<String>, Option<String>, Timestamp)>>>()
-        });
-        let text = |text: &str| Some(text.to_owned());
-        let cut: String = long.chars().take(30).collect();
-        assert_eq!(
-            rows.unwrap(),
-            [
-                (
-                    "Annie".into(),
-                    text("김안나"),
-                    text("CS"),
-                    Timestamp::parse("2024-02-29T03:00:00Z").unwrap()
-                ),
-                (cut, text(&long), text(""), NOW),
-                ("cid".into(), None, None, NOW),
-            ]
-        );
-    }
-
-    #[test]
-    fn a_member_without_a_password_cannot_sign_in() {
-        let service = testing::service();
-        import(&service, &[json!({"id": "ann"})]);
-        for pw in ["", "ann", "correct horse"] {
-            let refused = sign_in(&service, "ann", pw, None).err().map(|error| error.to_string());
-            assert_eq!(refused.as_deref(), Some("incorrect pw"), "{pw:?}");
-        }
-    }
-
-    #[test]
-    fn existing_members_are_skipped_without_regard_to_case() {
-        let service = testing::service();
-        service.member("Ann");
-        let before = password(&service, "ann");
-        let lines = [json!({"id": "aNN", "nickname": "Other"}), json!({"id": "ben"}), json!({"id": "BEN"})];
-        assert_eq!(import(&service, &lines), report(1, 2, &[]));
-        assert_eq!(import(&service, &lines), report(0, 3, &[]));
-        assert_eq!(password(&service, "ann"), before);
-        let form = SignUp {
-            id: "Ben".into(),
-            pw: "long enough".into(),
-            pw_check: "long enough".into(),
-            nickname: "b".into(),
-            email: None,
-        };
-        assert_eq!(
-            service.call(&Caller::Guest, form.clone()).err().map(|e| e.to_string()).as_deref(),
-            Some("already id")
-        );
-    }
-
-    #[test]
-    fn each_bad_line_is_reported_with_its_reason_and_the_others_are_imported() {
-        let service = testing::service();
-        let id_rule = "id is 3 to 30 ASCII letters, digits, _ - or ., a letter or digit first, and not guest or removed";
-        let hash =
-            "password_hash is an Argon2 PHC string, a bcrypt hash, or as Werkzeug writes pbkdf2 and scrypt";
-        let bad = [
-            (json!({"nickname": "no id"}), id_rule),
-            (json!({"id": "an"}), id_rule),
-            (json!({"id": "Guest"}), id_rule),
-            (json!({"id": 5}), "id is not a text in quotes"),
-            (
-                json!({"id": "ann", "nickname": " "}),
-                "nickname is 1 to 30 visible characters on one line; leave it out to have the name, or the id",
-            ),
-            (json!({"id": "ann", "password_hash": "secret"}), hash),
-            (json!({"id": "ann", "name": "a\nb"}), NAME_RULE),
-            (json!({"id": "ann", "name": "a", "major": "b".repeat(101)}), MAJOR_RULE),
-            (json!({"id": "ann", "major": "CS"}), MAJOR_ALONE),
-            (json!({"id": "ann", "date": "yesterday"}), DATE_RULE),
-            (json!({"id": "ann", "date": "2026-11-20T08:36:00.001Z"}), DATE_RULE),
-            (
-                json!(["ann"]),
-                "it is not a JSON object: a member is written as {\"id\": …, \"nickname\": …, \
-                              \"password_hash\": …}",
-            ),
-        ];
-        let lines: Vec<Value> =
-            bad.iter().map(|(line, _)| line.clone()).chain([json!({"id": "ben"})]).collect();
-        let errors: Vec<(u64, &str)> = (1..).zip(bad.iter().map(|(_, reason)| *reason)).collect();
-        assert_eq!(import(&service, &lines), report(1, 0, &errors));
-    }
-
-    #[test]
-    fn only_administrators_import_and_a_stopped_import_can_be_continued() {
-        let service = testing::service();
-        let ann = service.member("ann");
-        for (caller, refused) in [(Caller::Guest, "bad token"), (ann, "Not admin")] {
-            let error = import_members(&service, &caller, &b""[..], &mut to_the_end).unwrap_err();
-            assert_eq!(error.to_string(), refused);
-        }
-        let lines: String =
-            (0..2_000).map(|n| json!({"id": format!("member-{n}")}).to_string() + "\n").collect();
-        let mut stop = |_| std::ops::ControlFlow::Break(());
-        let stopped = import_members(&service, &Caller::Operator, lines.as_bytes(), &mut stop).unwrap();
-        assert!((1..2_000).contains(&stopped.inserted), "{stopped:?}");
-        let rest = import_members(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
-        assert_eq!((rest.inserted, rest.skipped), (2_000 - stopped.inserted, stopped.inserted));
     }
 }

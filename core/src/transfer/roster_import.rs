@@ -63,11 +63,9 @@ impl Import for ImportRoster {
         let identity = caller.identify(tidings);
         let is_delegate =
             tidings.store().read(|tx| identity.admin(tx, Scope::Members).map(|admin| admin.is_delegate()))?;
-        let mut lines = lines(input);
+        let mut lines = lines(input)?;
         let hashed = hashed(tidings, is_delegate, &mut lines);
-        let mut report = import::run(tidings, caller, Entries, hashed, progress)?;
-        lines.tell(&mut report);
-        Ok(report)
+        import::run(tidings, caller, Entries, hashed, progress).map(|report| lines.told(report))
     }
 }
 
@@ -114,7 +112,7 @@ const MEMBER: &str = "id is that of a member: only an administrator changes this
 const TOGETHER: usize = 16;
 
 /// Returns the lines of an input.
-pub(crate) fn lines<R: BufRead>(input: R) -> csv::Lines<R, Line> {
+pub(crate) fn lines<R: BufRead>(input: R) -> Result<csv::Lines<R, Line>> {
     csv::lines(input, COLUMNS, Line::check)
 }
 

@@ -1,0 +1,214 @@
+//! Tests of the imports of members.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::account::SignUp;
+use crate::account::password::stored::tests::FOREIGN;
+use crate::import::About;
+use crate::import::to_the_end;
+use crate::record::answer::LineError;
+use crate::testing::sign_in;
+use crate::testing::{self, NOW, Service};
+use crate::{member, profile};
+
+fn import(service: &Service, members: &[Value]) -> Report {
+    let lines: String = members.iter().map(|member| member.to_string() + "\n").collect();
+    import_members(service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap()
+}
+
+fn report(inserted: u64, skipped: u64, errors: &[(u64, &str)]) -> Report {
+    let error = |(line, reason): &(u64, &str)| LineError { line: *line, reason: (*reason).to_owned() };
+    let about = About { left_out: errors.len() as u64, ..About::default() };
+    Report {
+        inserted,
+        updated: None,
+        skipped,
+        errors: errors.iter().map(error).collect(),
+        warnings: vec![],
+        about,
+    }
+}
+
+fn password(service: &Service, id: &str) -> (String, i64) {
+    let read = service.store().read(|tx| {
+        let sql = "SELECT password, generation FROM member WHERE folded = $1";
+        let mut row = tx.one(sql, &[id.into()])?;
+        Ok::<_, StoreError>((row.take(0)?, row.take(1)?))
+    });
+    read.unwrap()
+}
+
+#[test]
+fn an_imported_member_signs_in_with_their_password_and_gets_our_hash() {
+    let service = testing::service();
+    for (n, hash) in FOREIGN.iter().enumerate() {
+        let id = format!("Ann{n}");
+        assert_eq!(import(&service, &[json!({"id": id, "password_hash": hash})]), report(1, 0, &[]));
+        let folded = fold(&id);
+        let (kept, generation) = password(&service, &folded);
+        assert_eq!(&kept, hash);
+        assert_eq!(
+            sign_in(&service, &id, "correct horsf", None).err().map(|e| e.to_string()),
+            Some("incorrect pw".to_owned())
+        );
+        let token = sign_in(&service, &id, "correct horse", None).unwrap();
+        let (kept, same) = password(&service, &folded);
+        assert!(kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{kept}");
+        assert_eq!(same, generation, "tokens stay");
+        sign_in(&service, &id, "correct horse", None).unwrap();
+        assert_eq!(password(&service, &folded).0, kept);
+        let info = service.call(&Caller::token(token.access_token), profile::Get {}).unwrap().fields();
+        assert_eq!((info.user_id, info.nickname), (id.clone(), id));
+    }
+}
+
+#[test]
+fn verified_names_and_sign_up_dates_are_imported() {
+    let service = testing::service();
+    let ann = json!({
+        "id": "Ann", "nickname": "Annie", "name": "김안나", "major": "CS", "date": "2024-02-29T12:00:00+09:00",
+        "password_hash": null, "unknown": [1],
+    });
+    let long = "이름이 아주 긴 학생".repeat(4);
+    let ben = json!({"id": "ben", "name": long, "password_hash": ""});
+    let cid = json!({"id": "cid", "name": "", "major": ""});
+    assert_eq!(import(&service, &[ann, ben, cid]), report(3, 0, &[]));
+    let rows = service.store().read(|tx| {
+        let rows = tx.rows("SELECT nickname, name, major, date FROM member ORDER BY key", &[])?;
+        let member =
+            |mut row: crate::store::Row| Ok((row.take(0)?, row.take(1)?, row.take(2)?, row.take(3)?));
+        rows.into_iter()
+            .map(member)
+            .collect::<Result<Vec<(String, Option<String>, Option<String>, Timestamp)>>>()
+    });
+    let text = |text: &str| Some(text.to_owned());
+    let cut: String = long.chars().take(30).collect();
+    assert_eq!(
+        rows.unwrap(),
+        [
+            ("Annie".into(), text("김안나"), text("CS"), Timestamp::parse("2024-02-29T03:00:00Z").unwrap()),
+            (cut, text(&long), text(""), NOW),
+            ("cid".into(), None, None, NOW),
+        ]
+    );
+}
+
+#[test]
+fn a_member_without_a_password_cannot_sign_in() {
+    let service = testing::service();
+    import(&service, &[json!({"id": "ann"})]);
+    for pw in ["", "ann", "correct horse"] {
+        let refused = sign_in(&service, "ann", pw, None).err().map(|error| error.to_string());
+        assert_eq!(refused.as_deref(), Some("incorrect pw"), "{pw:?}");
+    }
+}
+
+#[test]
+fn existing_members_are_skipped_without_regard_to_case() {
+    let service = testing::service();
+    service.member("Ann");
+    let before = password(&service, "ann");
+    let lines = [json!({"id": "aNN", "nickname": "Other"}), json!({"id": "ben"}), json!({"id": "BEN"})];
+    assert_eq!(import(&service, &lines), report(1, 2, &[]));
+    assert_eq!(import(&service, &lines), report(0, 3, &[]));
+    assert_eq!(password(&service, "ann"), before);
+    let form = SignUp {
+        id: "Ben".into(),
+        pw: "long enough".into(),
+        pw_check: "long enough".into(),
+        nickname: "b".into(),
+        email: None,
+    };
+    assert_eq!(
+        service.call(&Caller::Guest, form.clone()).err().map(|e| e.to_string()).as_deref(),
+        Some("already id")
+    );
+}
+
+#[test]
+fn each_bad_line_is_reported_with_its_reason_and_the_others_are_imported() {
+    let service = testing::service();
+    let id_rule =
+        "id is 3 to 30 ASCII letters, digits, _ - or ., a letter or digit first, and not guest or removed";
+    let hash =
+        "password_hash is an Argon2 PHC string, a bcrypt hash, or as Werkzeug writes pbkdf2 and scrypt";
+    let bad = [
+        (json!({"nickname": "no id"}), id_rule),
+        (json!({"id": "an"}), id_rule),
+        (json!({"id": "Guest"}), id_rule),
+        (json!({"id": 5}), "id is not a text in quotes"),
+        (
+            json!({"id": "ann", "nickname": " "}),
+            "nickname is 1 to 30 visible characters on one line; leave it out to have the name, or the id",
+        ),
+        (json!({"id": "ann", "password_hash": "secret"}), hash),
+        (json!({"id": "ann", "name": "a\nb"}), NAME_RULE),
+        (json!({"id": "ann", "name": "a", "major": "b".repeat(101)}), MAJOR_RULE),
+        (json!({"id": "ann", "major": "CS"}), MAJOR_ALONE),
+        (json!({"id": "ann", "date": "yesterday"}), DATE_RULE),
+        (json!({"id": "ann", "date": "2026-11-20T08:36:00.001Z"}), DATE_RULE),
+        (
+            json!(["ann"]),
+            "it is not a JSON object: a member is written as {\"id\": …, \"nickname\": …, \
+                          \"password_hash\": …}",
+        ),
+    ];
+    let lines: Vec<Value> = bad.iter().map(|(line, _)| line.clone()).chain([json!({"id": "ben"})]).collect();
+    let errors: Vec<(u64, &str)> = (1..).zip(bad.iter().map(|(_, reason)| *reason)).collect();
+    assert_eq!(import(&service, &lines), report(1, 0, &errors));
+}
+
+#[test]
+fn only_administrators_import_and_a_stopped_import_can_be_continued() {
+    let service = testing::service();
+    let ann = service.member("ann");
+    for (caller, refused) in [(Caller::Guest, "bad token"), (ann, "Not admin")] {
+        let error = import_members(&service, &caller, &b""[..], &mut to_the_end).unwrap_err();
+        assert_eq!(error.to_string(), refused);
+    }
+    let lines: String = (0..2_000).map(|n| json!({"id": format!("member-{n}")}).to_string() + "\n").collect();
+    let mut stop = |_| std::ops::ControlFlow::Break(());
+    let stopped = import_members(&service, &Caller::Operator, lines.as_bytes(), &mut stop).unwrap();
+    assert!((1..2_000).contains(&stopped.inserted), "{stopped:?}");
+    let rest = import_members(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
+    assert_eq!((rest.inserted, rest.skipped), (2_000 - stopped.inserted, stopped.inserted));
+}
+
+#[test]
+fn members_are_read_from_csv_with_the_same_names() {
+    let service = testing::service();
+    let import =
+        |input: &str| import_members(&service, &Caller::Operator, input.as_bytes(), &mut to_the_end).unwrap();
+    let rows = |first: &str, second: &str| format!("\u{feff}{first}\r\n{second}\r\n");
+    let first = import(&rows(
+        "ID,Nickname,password_hash,name,major,date,Room",
+        "ann,\"Lee, Ann\",,Ann Lee,Physics,2024-03-01T09:00:00Z,7",
+    ));
+    assert_eq!((first.inserted, first.about.unknown_columns), (1, vec!["Room".to_owned()]));
+    for (n, separator) in [";", "\t"].into_iter().enumerate() {
+        let (head, line) = (["nickname", "id", "name"], ["a, b", &format!("ben{n}"), ""]);
+        assert_eq!(
+            import(&rows(&head.join(separator), &line.join(separator))),
+            Report { inserted: 1, ..Report::default() }
+        );
+    }
+    let late = import(&rows("id;date", "cid;2999-01-01")).errors;
+    assert_eq!((late[0].line, &*late[0].reason), (2, DATE_RULE));
+    let info = service.call(&Caller::Operator, member::Get { user_id: "ann".into() }).unwrap().fields();
+    assert_eq!((&*info.nickname, &*info.user_name, &*info.user_major), ("Lee, Ann", "Ann Lee", "Physics"));
+}
+
+#[test]
+fn a_file_of_another_name_or_first_line_is_read_as_json() {
+    let service = testing::service();
+    let import = |is_csv: bool, input: &[u8]| {
+        ImportMembers { is_csv }.import(&service, &Caller::Operator, input, &mut to_the_end).unwrap()
+    };
+    assert_eq!(import(false, b"nothing\n{\"id\": \"ann\"}\n").inserted, 1);
+    assert_eq!(import(true, b"name\nAnn\n").errors[0].reason, COLUMNS.missing);
+    let media = |is_csv: bool, head: &[u8]| ImportMembers { is_csv }.media_type(head);
+    assert_eq!([media(false, b"[{"), media(false, b"{\"id\": 1}"), media(true, b"")], [JSON, NDJSON, CSV]);
+    // UTF-16.
+    assert_eq!(media(false, b"\xff\xfei\0d\0;\0n\0\r\0\n\0"), CSV);
+}
