@@ -60,9 +60,6 @@ fn of_web(text: &str) -> (Cow<'_, str>, Option<String>) {
 }
 
 /// Returns the normal form of the address of a source, without its fragment.
-///
-/// # Errors
-/// The rule that it breaks.
 pub(super) fn parse(text: &str, allows_private: bool) -> Result<Url, Problem> {
     let mut url = outgoing::parse(&of_web(text).0).ok_or(URL_RULE)?;
     url.set_fragment(None);

@@ -120,9 +120,6 @@ pub(super) fn write(
 }
 
 /// Returns what an entry becomes.
-///
-/// # Errors
-/// The rule that it breaks, for people.
 fn arrival(one: Identified, record: &Record, clock: &Clock, is_known: bool) -> Result<Arrival, String> {
     let Identified { entry, key, page_key, page, is_shared, own, .. } = one;
     let mut draft = entry_draft(entry, clock.now());

@@ -78,7 +78,7 @@ impl Operation for Discover {
             return Ok(DiscoveredFeeds { feeds: vec![found(&about.address, &feed.title)], error: None });
         }
         let (mut feeds, mut tried) = (Vec::new(), 0);
-        let mut links = tidings_feeds::discover(about.link_elements.as_bytes(), &from);
+        let mut links = tidings_feeds::discover(about.link_elements().as_bytes(), &from);
         links.extend(tidings_feeds::discover(&bytes, &from));
         for link in links {
             let is_known = feeds.iter().any(|feed: &FoundFeed| feed.url == link.url.as_str());

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use flate2::read::MultiGzDecoder;
 use percent_encoding::{CONTROLS, percent_encode};
-use ureq::http::{HeaderMap, Response, StatusCode, header};
+use ureq::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use url::Url;
 
 use crate::base::clock::{SECOND_MS, Timestamp};
@@ -56,17 +56,30 @@ pub(super) struct About {
     pub(super) has_moved: bool,
     /// The milliseconds for which the answer stays good.
     pub(super) fresh: Option<i64>,
-    /// The hub of the feed, and the address of the feed itself, if links in the headers name them.
-    pub(super) links: Links,
-    /// The links of the headers as elements of HTML, in which feeds are found as in a page.
-    pub(super) link_elements: String,
+    /// The links of the headers, each as its target and its parameters.
+    links: Vec<(String, String)>,
 }
 
-/// The links of a feed that matter.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Links {
-    pub(super) hub: Option<Url>,
-    pub(super) own: Option<Url>,
+impl About {
+    /// Returns the link of a header with this relation.
+    pub(super) fn link(&self, relation: &str) -> Option<Url> {
+        let has_it = |parameters: &str| {
+            let relations = parameters.split([';', ',']).find_map(|one| one.trim().strip_prefix("rel="));
+            let mut relations = relations.unwrap_or_default().trim_matches('"').split_ascii_whitespace();
+            relations.any(|one| one.eq_ignore_ascii_case(relation))
+        };
+        let mut targets = self.links.iter().filter(|(_, parameters)| has_it(parameters));
+        targets.find_map(|(target, _)| self.address.join(target).ok())
+    }
+
+    /// Returns the links of the headers as elements of HTML, in which feeds are found as in a page.
+    pub(super) fn link_elements(&self) -> String {
+        let element = |(target, parameters): &(String, String)| {
+            let parameters = parameters.trim_end_matches([',', ' ']).replace(';', " ");
+            format!("<link href=\"{}\" {parameters}>", target.replace('"', "%22"))
+        };
+        self.links.iter().map(element).collect()
+    }
 }
 
 /// Why a fetch failed.
@@ -121,7 +134,13 @@ impl Http {
                 return answer(response, address, has_moved && hop > 0, now);
             }
             has_moved &= matches!(status.as_u16(), 301 | 308);
-            add_cookies(&mut cookies, address.host_str().unwrap_or_default(), response.headers());
+            let set =
+                response.headers().get_all(header::SET_COOKIE).iter().filter_map(|set| set.to_str().ok());
+            let host = address.host_str().map(str::to_owned);
+            for pair in set.filter_map(|set| set.split(';').next()) {
+                cookies.retain(|(of, old)| *of != host || old.split('=').next() != pair.split('=').next());
+                cookies.push((host.clone(), pair.to_owned()));
+            }
             address = redirected(&address, response.headers())?;
         }
         Err(Failure::new("it redirects too often"))
@@ -165,9 +184,8 @@ impl Http {
         if let Some(modified) = &known.modified {
             request = request.header(header::IF_MODIFIED_SINCE, modified);
         }
-        let host = address.host_str().unwrap_or_default();
-        let cookies = cookies.iter().filter(|(domain, _)| is_in(host, domain)).map(|(_, pair)| pair.as_str());
-        let cookies: Vec<&str> = cookies.collect();
+        let own = cookies.iter().filter(|(host, _)| host.as_deref() == address.host_str());
+        let cookies: Vec<&str> = own.map(|(_, pair)| pair.as_str()).collect();
         if !cookies.is_empty() {
             request = request.header(header::COOKIE, cookies.join("; "));
         }
@@ -179,27 +197,8 @@ fn left(end: Instant) -> Duration {
     end.saturating_duration_since(Instant::now())
 }
 
-/// The cookies of one fetch, each as the domain whose hosts get it, and its name and value: some sites redirect until they get back
-/// what they set.
-type Cookies = Vec<(String, String)>;
-
-/// Adds the cookies that an answer of a host sets.
-fn add_cookies(cookies: &mut Cookies, host: &str, headers: &HeaderMap) {
-    for cookie in headers.get_all(header::SET_COOKIE).iter().filter_map(|value| value.to_str().ok()) {
-        let mut parts = cookie.split(';').map(|part| part.trim().split_once('='));
-        let Some((name, value)) = parts.next().flatten() else { continue };
-        let domain = parts.flatten().find(|(name, _)| name.eq_ignore_ascii_case("domain"));
-        let domain = domain.map(|(_, domain)| domain.trim_start_matches('.').to_ascii_lowercase());
-        let domain = domain.filter(|domain| domain.contains('.') && is_in(host, domain));
-        let domain = domain.unwrap_or_else(|| host.to_owned());
-        cookies.retain(|(of, pair)| *of != domain || !pair.starts_with(&format!("{name}=")));
-        cookies.push((domain, format!("{name}={value}")));
-    }
-}
-
-fn is_in(host: &str, domain: &str) -> bool {
-    host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-}
+/// The cookies of one fetch, each with the host that has set it: some sites redirect until they get back what they set.
+type Cookies = Vec<(Option<String>, String)>;
 
 /// Returns the address to which an answer redirects. Bytes outside ASCII are those of the address, as in browsers.
 fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, Failure> {
@@ -220,9 +219,7 @@ fn answer(
     now: Timestamp,
 ) -> Result<Answer, Failure> {
     let headers = response.headers();
-    let (fresh, links, link_elements) =
-        (fresh(headers, now), links(headers, &address), link_elements(headers));
-    let about = About { address, has_moved, fresh, links, link_elements };
+    let about = About { address, has_moved, fresh: fresh(headers, now), links: links(headers) };
     match response.status() {
         StatusCode::NOT_MODIFIED => Ok(Answer::NotModified(about)),
         StatusCode::GONE => Ok(Answer::Gone),
@@ -281,27 +278,16 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.trim().to_owned())
 }
 
-/// Returns the links of the header `Link`, which is `<address>; rel="relations"`, and more after commas.
+/// Returns the links of the header `Link`, which is `<target>; parameters`, and more after commas.
 ///
 /// Source: RFC 8288 section 3.
-fn links(headers: &HeaderMap, address: &Url) -> Links {
-    let mut links = Links::default();
-    let values: Vec<_> =
-        headers.get_all(header::LINK).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
-    // The first part is what is before the first address.
-    for link in values.iter().flat_map(|value| value.split('<').skip(1)) {
-        let Some((target, parameters)) = link.split_once('>') else { continue };
-        let Ok(target) = address.join(target) else { continue };
-        let relations = parameters.split([';', ',']).find_map(|one| one.trim().strip_prefix("rel="));
-        for relation in relations.unwrap_or_default().trim_matches('"').split_ascii_whitespace() {
-            match &*relation.to_ascii_lowercase() {
-                "hub" => links.hub = links.hub.take().or_else(|| Some(target.clone())),
-                "self" => links.own = links.own.take().or_else(|| Some(target.clone())),
-                _ => {}
-            }
-        }
-    }
-    links
+fn links(headers: &HeaderMap) -> Vec<(String, String)> {
+    let of_value = |value: &HeaderValue| {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let links = value.split('<').filter_map(|link| link.split_once('>'));
+        links.map(|(target, parameters)| (target.to_owned(), parameters.to_owned())).collect::<Vec<_>>()
+    };
+    headers.get_all(header::LINK).iter().flat_map(of_value).collect()
 }
 
 /// Returns the charset of the media type.
@@ -312,19 +298,6 @@ fn charset(headers: &HeaderMap) -> Option<String> {
         name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"').to_owned())
     };
     media_type.split(';').skip(1).find_map(named)
-}
-
-/// Returns the links of the header `Link` as elements of HTML: their parameters are written like attributes.
-fn link_elements(headers: &HeaderMap) -> String {
-    let mut elements = String::new();
-    for value in headers.get_all(header::LINK) {
-        let value = String::from_utf8_lossy(value.as_bytes());
-        for (target, parameters) in value.split('<').filter_map(|link| link.split_once('>')) {
-            let parameters = parameters.trim_end_matches([',', ' ']).replace(';', " ");
-            elements.extend(["<link href=\"", &*target.replace('"', "%22"), "\" ", &*parameters, ">"]);
-        }
-    }
-    elements
 }
 
 /// Returns the milliseconds for which an answer stays good.

@@ -14,6 +14,7 @@ use crate::audit::trail::{Action, Entry};
 use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::post::{arrive, tags, topics};
+use crate::record::activation::is_on;
 use crate::record::answer::Inserted;
 use crate::record::error::{Error, Problem, Result};
 use crate::record::id::{ObjectId, SourceKey};
@@ -85,9 +86,6 @@ pub(super) struct Given<'g> {
 
 impl Given<'_> {
     /// Checks the settings.
-    ///
-    /// # Errors
-    /// The rule that one of them breaks.
     pub(super) fn check(&self, allows_private: bool) -> Result<Settings, Problem> {
         let every = (self.every != 0).then_some(self.every);
         let is_in_bounds =
@@ -243,22 +241,7 @@ impl Operation for Update {
     }
 }
 
-/// Returns the value of a switch.
-///
-/// # Errors
-/// `bad request` with its rule.
-fn is_on(switch: Option<i64>, rule: Problem) -> Result<bool> {
-    match switch {
-        None | Some(0) => Ok(false),
-        Some(1) => Ok(true),
-        Some(_) => Err(Error::BadRequest(rule)),
-    }
-}
-
 /// Returns the source with this id or address, and its address.
-///
-/// # Errors
-/// `Not found`.
 fn found(tx: &mut dyn Tx, admin: &Admin<'_>, source: &str) -> Result<(SourceKey, String)> {
     let key = sql::find(tx, admin, &address::named(source))?.ok_or(Error::NotFound)?;
     Ok((key, sql::settings(tx, key)?.url))

@@ -148,9 +148,6 @@ impl Worker {
 
     /// Writes what fetches have brought, begins those that are due, and returns the time until the next look, unless something
     /// changes before.
-    ///
-    /// # Errors
-    /// An error of the store.
     fn pass(&mut self) -> Result<Duration> {
         self.collect();
         let reader = &self.shared.reader;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use tidings_feeds::Feed;
 use url::Url;
 
-use super::fetch::{About, Answer, Failure, Http, Links, Validators};
+use super::fetch::{About, Answer, Failure, Http, Validators};
 use super::schedule::{self, IntervalBounds, Wishes};
 use super::seen::Seen;
 use super::sql::{self, Content, Record, Success};
@@ -111,9 +111,6 @@ impl Reader {
     }
 
     /// Writes the outcome of a fetch.
-    ///
-    /// # Errors
-    /// Those of [`Reader::fetch`].
     pub(super) fn take_in(&self, record: &Record, asked: Result<Asked, Failure>) -> Result<Fetched> {
         match asked {
             Ok(Asked::Feed { feed, known, about }) => {
@@ -164,14 +161,8 @@ impl Reader {
             wishes.fresh = wishes.fresh.max(Some(self.bounds.max));
         }
         let (moved, url) = moved(record, about, now);
-        let success = Success {
-            now,
-            wait,
-            next: schedule::next(now, wait, record.every, &wishes),
-            has_posts: fetched.inserted > 0,
-            moved,
-            url,
-        };
+        let success =
+            Success { now, wait, next: schedule::next(now, wait, record.every, &wishes), moved, url };
         self.write(record, move |tx, record| {
             sql::succeeded(tx, record.key, &success)?;
             content.as_ref().map_or(Ok(()), |content| sql::set_content(tx, record.key, content, now))
@@ -203,7 +194,7 @@ impl Reader {
         let reason = failure.reason.clone();
         self.write(record, move |tx, record| {
             let Record { key, id, name, url, .. } = record;
-            sql::failed(tx, *key, &reason, gone_since, now, next)?;
+            sql::failed(tx, *key, &reason, gone_since, must_tell || record.is_told, now, next)?;
             if must_tell {
                 let url = &public(url);
                 let data = Data { id, name, url, error: &reason, failing_since: since };
@@ -211,7 +202,6 @@ impl Reader {
                 // Each time that it begins to fail is another event.
                 let subject = format!("{id} {}", since.as_millis());
                 outbox::enqueue(tx, Event::SourceFailing, &subject, Some(&body), now)?;
-                sql::set_told(tx, *key)?;
                 tx.touch(Topic::Webhooks);
             }
             Ok(())
@@ -259,9 +249,6 @@ pub(super) enum Asked {
 }
 
 /// Asks a server for a feed, and reads it. It needs no database, so it may take its time.
-///
-/// # Errors
-/// Why there is no feed that can be read.
 pub(super) fn ask(http: &Http, url: &str, known: &Validators, now: Timestamp) -> Result<Asked, Failure> {
     let url = Url::parse(url).map_err(|_| Failure::new("its address cannot be read"))?;
     let (bytes, charset, validators, about) = match http.get(&url, known, now)? {
@@ -274,9 +261,6 @@ pub(super) fn ask(http: &Http, url: &str, known: &Validators, now: Timestamp) ->
 }
 
 /// Asks the server of a source as [`ask`] does, in case of a failure also at its address by http, if it may have one.
-///
-/// # Errors
-/// Those of [`ask`].
 pub(super) fn ask_record(http: &Http, record: &Record, now: Timestamp) -> Result<Asked, Failure> {
     let asked = ask(http, &record.url, &record.known, now);
     match &record.plain {
@@ -286,9 +270,6 @@ pub(super) fn ask_record(http: &Http, record: &Record, now: Timestamp) -> Result
 }
 
 /// Reads a feed from an address.
-///
-/// # Errors
-/// Why it cannot be read.
 pub(super) fn read(bytes: &[u8], charset: Option<&str>, address: &Url) -> Result<Feed, Failure> {
     let from = tidings_feeds::Source { charset, address: Some(address) };
     // A fault of the reader costs this source alone.
@@ -303,9 +284,9 @@ pub(super) fn read(bytes: &[u8], charset: Option<&str>, address: &Url) -> Result
 ///
 /// Source: `WebSub`, section 4.
 fn offer(feed: &mut Feed, about: &About) -> Option<Offer> {
-    let Links { hub, own } = &about.links;
-    let hub = hub.clone().or_else(|| std::mem::take(&mut feed.hubs).into_iter().next())?;
-    let topic = own.clone().or_else(|| feed.self_address.take()).unwrap_or_else(|| about.address.clone());
+    let hub = about.link("hub").or_else(|| std::mem::take(&mut feed.hubs).into_iter().next())?;
+    let topic = about.link("self").or_else(|| feed.self_address.take());
+    let topic = topic.unwrap_or_else(|| about.address.clone());
     let url = |url: Url| outgoing::parse(url.as_str()).map(String::from);
     Some(Offer { hub: url(hub)?, topic: url(topic)? })
 }

@@ -70,8 +70,6 @@ pub(super) struct Success {
     pub(super) now: Timestamp,
     pub(super) wait: i64,
     pub(super) next: Timestamp,
-    /// Whether it has brought new posts.
-    pub(super) has_posts: bool,
     pub(super) moved: Option<(String, Timestamp)>,
     /// Its new address, after it has been there for some days.
     pub(super) url: Option<String>,
@@ -160,10 +158,7 @@ pub(super) fn settings(tx: &mut dyn Tx, key: SourceKey) -> Result<Settings, Stor
     })
 }
 
-/// Inserts a source, whose first fetch is at `next`.
-///
-/// # Errors
-/// `Duplicate` if another source has the address.
+/// Inserts a source, whose first fetch is at `next`, unless another one has the address (`Duplicate`).
 pub(super) fn insert(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -193,12 +188,9 @@ pub(super) fn insert(
     tx.run(sql, &args).map(drop)
 }
 
-/// Changes the settings of a source. With another address it is as new, and everything that is known of the old one is
-/// forgotten. With another address or another time between fetches it is fetched at `next`. If it `adopts` posts, its next fetch
-/// looks at all entries again.
-///
-/// # Errors
-/// `Duplicate` if another source has the address.
+/// Changes the settings of a source, unless another one has the address (`Duplicate`). With another address it is as new, and
+/// everything that is known of the old one is forgotten. With another address or another time between fetches it is fetched at
+/// `next`. If it `adopts` posts, its next fetch looks at all entries again.
 pub(super) fn update(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -210,15 +202,13 @@ pub(super) fn update(
 ) -> Result<(), StoreError> {
     let Settings { url, plain, name, topic, tag, every } = settings;
     let (topic, tag) = (json_list(topic), json_list(tag));
-    let sql =
-        "UPDATE source SET url = $2, name = $3, topic = $4, tag = $5, every = $6, wait = coalesce($6, wait)
-               WHERE key = $1";
+    let sql = "UPDATE source SET url = $2, name = $3, topic = $4, tag = $5, every = $6,
+                   wait = coalesce($6, wait) WHERE key = $1";
     let args = [key.into(), url.into(), name.into(), (&topic).into(), (&tag).into(), (*every).into()];
     tx.run(sql, &args)?;
     let moves = old.url != *url;
     if moves {
-        let sql =
-            "UPDATE source SET etag = NULL, modified = NULL, moved_to = $2, moved_since = NULL, gone_since = NULL, ttl = NULL,
+        let sql = "UPDATE source SET etag = NULL, modified = NULL, moved_to = $2, moved_since = NULL, gone_since = NULL, ttl = NULL,
                        skip_hours = '', failures = 0, failing_since = NULL, error = NULL, told = 0,
                        state = CASE WHEN state = 2 THEN 0 ELSE state END WHERE key = $1";
         tx.run(sql, &[key.into(), plain.as_ref().into()])?;
@@ -320,17 +310,12 @@ pub(super) fn record(tx: &mut dyn Tx, key: SourceKey) -> Result<Option<Record>, 
 
 /// Returns how many posts a source may bring now.
 pub(super) fn room(tx: &mut dyn Tx, key: SourceKey, now: Timestamp) -> Result<usize, StoreError> {
-    let sql =
-        "SELECT CASE news_day WHEN $2 THEN day_posts ELSE 0 END, last_success FROM source WHERE key = $1";
-    let Some(mut row) = tx.row(sql, &[key.into(), day(now).into()])? else { return Ok(0) };
+    let sql = "SELECT CASE news_day WHEN $2 THEN day_posts ELSE 0 END, last_success FROM source
+               WHERE key = $1";
+    let Some(mut row) = tx.row(sql, &[key.into(), (now.as_millis() / DAY_MS).into()])? else { return Ok(0) };
     let (brought, success): (i64, Option<Timestamp>) = (row.take(0)?, row.take(1)?);
     let most = if success.is_none() { FIRST_POSTS } else { DAY_POSTS };
     Ok(usize::try_from(most - brought).unwrap_or_default())
-}
-
-/// Returns the number of a day in UTC.
-fn day(at: Timestamp) -> i64 {
-    at.as_millis().div_euclid(DAY_MS)
 }
 
 /// Counts new posts of a source.
@@ -340,24 +325,21 @@ pub(super) fn add_posts(
     inserted: usize,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let inserted = i64::try_from(inserted).unwrap_or(i64::MAX);
+    let (inserted, day) = (i64::try_from(inserted).unwrap_or(i64::MAX), now.as_millis() / DAY_MS);
     let sql = "UPDATE source SET posts = posts + $2, last_news = $3, news_day = $4,
                    day_posts = $2 + CASE news_day WHEN $4 THEN day_posts ELSE 0 END WHERE key = $1";
-    tx.run(sql, &[key.into(), inserted.into(), now.into(), day(now).into()]).map(drop)
+    tx.run(sql, &[key.into(), inserted.into(), now.into(), day.into()]).map(drop)
 }
 
 /// Records that a fetch succeeded.
 pub(super) fn succeeded(tx: &mut dyn Tx, key: SourceKey, success: &Success) -> Result<(), StoreError> {
-    let Success { now, wait, next, has_posts, moved, url } = success;
+    let Success { now, wait, next, moved, url } = success;
     let sql = "UPDATE source SET last_fetch = $2, last_success = $2, wait = $3,
-                   next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END, last_news = COALESCE($7, last_news),
+                   next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END,
                    moved_to = $5, moved_since = $6, failures = 0, failing_since = NULL, gone_since = NULL, error = NULL, told = 0
                WHERE key = $1";
-    let (to, since) = (moved.as_ref().map(|(to, _)| to), moved.as_ref().map(|(_, since)| *since));
-    let news = has_posts.then_some(*now);
-    let args =
-        [key.into(), (*now).into(), (*wait).into(), (*next).into(), to.into(), since.into(), news.into()];
-    tx.run(sql, &args)?;
+    let (to, since) = moved.as_ref().map(|(to, since)| (to, *since)).unzip();
+    tx.run(sql, &[key.into(), (*now).into(), (*wait).into(), (*next).into(), to.into(), since.into()])?;
     if let Some(url) = url {
         // If another source is there already, both stay.
         let sql = "UPDATE source SET url = $2, moved_to = NULL, moved_since = NULL
@@ -396,23 +378,20 @@ pub(super) fn set_content(
     websub::sql::set_offer(tx, key, hub.as_ref(), now)
 }
 
-/// Records that a fetch failed.
+/// Records that a fetch failed, and whether webhooks are told.
 pub(super) fn failed(
     tx: &mut dyn Tx,
     key: SourceKey,
     error: &str,
     gone_since: Option<Timestamp>,
+    is_told: bool,
     now: Timestamp,
     next: Timestamp,
 ) -> Result<(), StoreError> {
     let sql = "UPDATE source SET last_fetch = $2, failures = failures + 1, failing_since = coalesce(failing_since, $2),
-                   error = $3, next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END, gone_since = $5 WHERE key = $1";
-    tx.run(sql, &[key.into(), now.into(), error.into(), next.into(), gone_since.into()]).map(drop)
-}
-
-/// Records that webhooks were told that a source fails.
-pub(super) fn set_told(tx: &mut dyn Tx, key: SourceKey) -> Result<(), StoreError> {
-    tx.run("UPDATE source SET told = 1 WHERE key = $1", &[key.into()]).map(drop)
+                   error = $3, next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END, gone_since = $5, told = $6 WHERE key = $1";
+    let told = i64::from(is_told).into();
+    tx.run(sql, &[key.into(), now.into(), error.into(), next.into(), gone_since.into(), told]).map(drop)
 }
 
 /// Records that a source has ended.
