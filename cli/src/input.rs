@@ -16,18 +16,12 @@ mod interruptible;
 use interruptible::Interruptible;
 
 /// Opens a file, or standard input for `-`. Skips a byte order mark at the beginning.
-///
-/// # Errors
-/// When the file cannot be opened.
 pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
     let input = BufReader::with_capacity(1 << 18, unbuffered(file)?);
     Ok(Box::new(text_file::skip_mark(input).map_err(|e| unreadable(file, &e))?))
 }
 
 /// Opens a file as [`open`] does. Reading a pipe or a terminal, which may block, fails once `stop` is set.
-///
-/// # Errors
-/// When the file cannot be opened.
 pub(crate) fn open_until(file: &Path, stop: &Arc<AtomicBool>) -> Result<Box<dyn BufRead>, Failure> {
     if file.is_file() {
         return open(file);
@@ -38,9 +32,6 @@ pub(crate) fn open_until(file: &Path, stop: &Arc<AtomicBool>) -> Result<Box<dyn 
 }
 
 /// Checks that a file can be opened, without waiting for the other end of a pipe.
-///
-/// # Errors
-/// When it cannot.
 pub(crate) fn check(file: &Path) -> Result<(), Failure> {
     let is_stdin = file.as_os_str() == "-";
     let checked = if file.is_file() { File::open(file).map(drop) } else { file.metadata().map(drop) };
@@ -77,9 +68,6 @@ pub(crate) struct Text {
 
 impl Text {
     /// Returns the text, without the line break at the end of a file; `None` if no text is given.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or is not UTF-8.
     pub(crate) fn read(&self) -> Result<Option<String>, Failure> {
         let Some(file) = &self.post_file else { return Ok(self.post.clone()) };
         let mut text = String::new();

@@ -85,9 +85,6 @@ impl Output {
     }
 
     /// Prints an answer: as the object that HTTP would send, or as the page that `people` writes.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(crate) fn answer<T: Serialize>(
         &self,
         body: &T,
@@ -100,9 +97,6 @@ impl Output {
     }
 
     /// Prints an answer as [`Output::answer`] does, with a `result` other than success.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(crate) fn answer_with_result<T: Serialize>(
         &self,
         result: &str,
@@ -117,9 +111,6 @@ impl Output {
     }
 
     /// Prints an answer as [`Output::answer`] does; `--ndjson` prints the elements of `items` instead.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(crate) fn list<T: Serialize, I: Serialize>(
         &self,
         body: &T,
@@ -140,9 +131,6 @@ impl Output {
     }
 
     /// Prints an answer as [`Output::answer`] does, from encoded JSON.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(crate) fn encoded(&self, json: &[u8], people: impl FnOnce(&mut Page)) -> Result<ExitCode, Failure> {
         match self.form {
             Form::Page => self.page(people),
@@ -151,9 +139,6 @@ impl Output {
     }
 
     /// Prints an object if the form is JSON.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(crate) fn object(&self, json: &[u8]) -> Result<ExitCode, Failure> {
         if self.is_for_programs() {
             print(&escape::json(json))?;
@@ -239,9 +224,6 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// Prints one element. Returns false when the reader has closed the pipe.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(crate) fn item<T: Serialize>(&mut self, item: &T) -> Result<bool, Failure> {
         let written = serde_json::to_vec(item).map_err(std::io::Error::from);
         let written = written.and_then(|json| self.out.write_all(&escape::json(&json)));

@@ -111,9 +111,6 @@ fn is_on_terminal() -> bool {
 }
 
 /// Starts to reload the settings at each SIGHUP.
-///
-/// # Errors
-/// When the system refuses the handler.
 #[cfg(unix)]
 fn reload_on_hangup(mut reload: Reload) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -150,9 +147,6 @@ fn welcome(database: &Location, url: &str) {
 /// these signals.
 ///
 /// A signal that arrives before the future is polled is not lost.
-///
-/// # Errors
-/// When the system refuses a handler.
 #[cfg(unix)]
 fn stop_signal(hangup: bool) -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};

@@ -69,17 +69,11 @@ impl Session {
     }
 
     /// Returns the database and the caller, for commands that work on the database itself.
-    ///
-    /// # Errors
-    /// A usage failure with `--server`.
     pub(crate) fn database(&self) -> Result<(&Tidings, &Caller), Failure> {
         self.service.database().ok_or_else(needs_database)
     }
 
     /// Checks that a member is acting, for operations that only members have.
-    ///
-    /// # Errors
-    /// A usage failure if `--as` is missing.
     pub(crate) fn acting_member(&self) -> Result<&Service, Failure> {
         if self.service.acts_as_member() {
             Ok(&self.service)
@@ -107,9 +101,6 @@ impl Session {
 }
 
 /// Returns the proof that the operator gave a command that opens no session.
-///
-/// # Errors
-/// `Not admin` when `--as` names a member.
 pub(crate) fn operator(global: &Global) -> Result<Operator, Failure> {
     let caller = global.acting.clone().map_or(Caller::Operator, Caller::Member);
     caller.operator().map_err(refused_to_members)

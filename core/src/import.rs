@@ -154,9 +154,6 @@ pub(crate) trait Kind: Send + Sync + 'static {
 
     /// Writes the first lines of an arranged batch on behalf of an administrator, until its time is over. It may run more
     /// than once.
-    ///
-    /// # Errors
-    /// When the store fails.
     fn write(
         &self,
         tx: &mut dyn Tx,

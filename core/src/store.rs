@@ -341,9 +341,6 @@ impl Store {
 
     /// Copies the write-ahead log into the file and empties it, so that no overwritten data remains. Returns false when
     /// a reader prevents it. Blocks writes for at most 50 ms.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) fn empty_wal(&self) -> Result<bool, StoreError> {
         self.engine.empty_wal()
     }
@@ -359,9 +356,6 @@ impl Store {
 
     /// Copies the write-ahead log into the file as far as no reader prevents it, without blocking writes. A thread that
     /// writes much calls it, because otherwise the writer copies the log while other writes wait.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) fn copy_wal(&self) -> Result<(), StoreError> {
         self.engine.copy_wal()
     }

@@ -258,9 +258,6 @@ impl Table {
     }
 
     /// Returns the operations of a path.
-    ///
-    /// # Errors
-    /// [`Refusal::UnknownPath`].
     pub(crate) fn find(&self, path: &str) -> Result<&Methods, Refusal> {
         let found = self.0.at(path).map_err(|_| Refusal::UnknownPath)?;
         Ok(found.value)

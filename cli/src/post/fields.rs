@@ -52,9 +52,6 @@ impl Fields {
     }
 
     /// Returns the draft of the given fields.
-    ///
-    /// # Errors
-    /// When the file with the text cannot be read.
     pub(super) fn draft(&self) -> Result<Draft, Failure> {
         let names = |list: &Option<Vec<String>>| {
             let given = |list: &Vec<String>| list.iter().filter(|name| !name.is_empty()).cloned().collect();

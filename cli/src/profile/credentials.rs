@@ -52,9 +52,6 @@ pub(crate) fn server(global: &Global) -> Result<Option<Server>, Failure> {
 }
 
 /// Stores the token that replaces the one with which the command has signed in to a server. Returns what is left to do.
-///
-/// # Errors
-/// When it cannot be stored.
 pub(crate) fn renew(global: &Global, token: &str) -> Result<Option<String>, Failure> {
     Ok(match choose(global)? {
         Some(SignIn::Profile(store, name, profile)) => {

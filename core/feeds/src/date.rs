@@ -21,9 +21,6 @@ const WEEKDAYS: &str = include_str!("date/weekdays.txt");
 
 /// Reads a date, in milliseconds since 1970. Without a zone, or with an unknown one, it is in UTC. `None` if it is blank, or in
 /// the years before 1000, which programs write for no date.
-///
-/// # Errors
-/// If it cannot be read.
 pub(crate) fn parse(text: &str) -> Result<Option<i64>, ()> {
     // Korean names the units of a time, and East Asian text may use a full-width colon.
     let text = text.trim().replace("시 ", ":").replace(['시', '：'], ":").replace(['분', '초'], " ");

@@ -14,9 +14,6 @@ use crate::{EntryFault, Fault, Feed, Source};
 type Object<'t> = HashMap<String, &'t RawValue>;
 
 /// Reads a JSON feed.
-///
-/// # Errors
-/// If it is none.
 pub(crate) fn read(text: &str, source: &Source<'_>) -> Result<Feed, Fault> {
     let fault = |line, reason| Fault { line, reason };
     let feed: Object<'_> = serde_json::from_str(text).map_err(|error| {

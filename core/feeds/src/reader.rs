@@ -18,9 +18,6 @@ use capture::{Capture, Field, Form};
 use fields::is_opaque;
 
 /// Reads a feed in XML.
-///
-/// # Errors
-/// If it is no feed.
 pub(crate) fn read(text: &str, source: &Source<'_>) -> Result<Feed, Fault> {
     let text = xml::repaired(text);
     let mut reader = Reader::new(xml::Parts::new(&text), source.address);

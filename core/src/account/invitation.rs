@@ -159,9 +159,6 @@ struct Draft {
 
 impl Add {
     /// Checks the fields.
-    ///
-    /// # Errors
-    /// The rule that the first wrong one breaks.
     fn parse(&self, outbox: Outbox, now: Timestamp) -> Result<Draft, Problem> {
         let within = |value: Option<i64>, default: i64, max: i64, rule: Problem| {
             Some(value.unwrap_or(default)).filter(|value| (1..=max).contains(value)).ok_or(rule)

@@ -168,9 +168,6 @@ impl Caller {
 }
 
 /// Returns the time from which on a key fails, as RFC 3339 writes it.
-///
-/// # Errors
-/// The rule, for another text.
 fn expiry(text: &str) -> Result<Timestamp, Problem> {
     Timestamp::parse(text).ok_or(EXPIRES_RULE)
 }

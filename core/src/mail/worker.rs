@@ -107,9 +107,6 @@ impl Worker {
 
     /// Records what was sent, and begins to send what is due. Returns the time until the next pass, unless something changes
     /// before.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(super) fn pass(&mut self) -> Result<Duration> {
         self.record()?;
         let now = self.clock.now();

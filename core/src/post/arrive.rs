@@ -57,9 +57,6 @@ pub(crate) enum Arrived {
 
 impl Arrival {
     /// Checks an entry.
-    ///
-    /// # Errors
-    /// Returns the reason, for people.
     pub(crate) fn new(draft: &Draft, identity: Identity, is_known: bool) -> Result<Self, String> {
         let change = Change::parse(draft).map_err(|rule| {
             let error = Error::from(rule);
@@ -112,9 +109,6 @@ fn found<'u>(tx: &mut dyn Tx, urls: impl Iterator<Item = &'u str>) -> Result<Vec
 }
 
 /// Writes the posts of entries with distinct identities, `room` new ones at most. The transaction must run alone.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) fn write(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
@@ -202,9 +196,6 @@ pub(crate) fn write(
 }
 
 /// Gives a source the posts without a source whose addresses are on the host of this address.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) fn adopt(tx: &mut dyn Tx, _: &Admin<'_>, source: SourceKey, url: &str) -> Result<()> {
     let Some(draft::Address { host, .. }) = draft::address(url) else { return Ok(()) };
     let sql = "INSERT INTO post_source (post, source) SELECT p.key, CAST($1 AS bigint) FROM post p
@@ -216,9 +207,6 @@ pub(crate) fn adopt(tx: &mut dyn Tx, _: &Admin<'_>, source: SourceKey, url: &str
 }
 
 /// Removes posts of a source, `most` at most, and returns their number.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) fn remove(tx: &mut dyn Tx, admin: &Admin<'_>, source: SourceKey, most: usize) -> Result<usize> {
     let (posts, mut derived) = (rows::of_source(tx, source, most)?, DerivedChanges::default());
     for post in &posts {

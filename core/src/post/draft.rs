@@ -213,17 +213,11 @@ impl Change {
 }
 
 /// Checks topics that posts will get.
-///
-/// # Errors
-/// The broken rule.
 pub(crate) fn topics(list: &[String]) -> Result<Vec<String>, Problem> {
     names(list).ok_or(TOPIC_RULE)
 }
 
 /// Checks tags that posts will get.
-///
-/// # Errors
-/// The broken rule.
 pub(crate) fn tags(list: &[String]) -> Result<Vec<String>, Problem> {
     names(list).ok_or(TAG_RULE)
 }

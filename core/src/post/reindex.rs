@@ -107,9 +107,6 @@ fn index_page(tx: &mut dyn Tx) -> Result<u64, StoreError> {
 
 /// Completes the search index after a step of the schema has emptied it, newest posts first. What a killed process has left undone is
 /// continued.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) fn complete_index(store: &Store) -> Result<()> {
     let mut indexed = 0_u64;
     // Opening a complete database writes nothing.

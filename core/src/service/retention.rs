@@ -167,9 +167,6 @@ impl Janitor {
 
     /// Deletes all expired data, unless another server does: then it returns false. If deleting one kind of data fails, the other
     /// kinds are still deleted.
-    ///
-    /// # Errors
-    /// The first error.
     fn delete_expired(&self) -> Result<bool> {
         if !self.lease.hold()? {
             return Ok(false);

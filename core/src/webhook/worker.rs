@@ -142,9 +142,6 @@ impl Worker {
 
     /// Records what was sent, announces notices, and begins to send what is due. Returns the time until the next pass, unless
     /// something changes before.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(super) fn pass(&mut self) -> Result<Duration> {
         self.collect();
         self.record()?;

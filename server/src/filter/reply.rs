@@ -73,9 +73,6 @@ impl Reply {
     }
 
     /// Returns `{"result": "success"}` once a write is on disk. No thread blocks while it waits.
-    ///
-    /// # Errors
-    /// The operation's errors.
     pub(crate) async fn written(write: Pending<()>) -> Answer {
         write.await?;
         Ok(Self::success(&(), Accepted::default()))

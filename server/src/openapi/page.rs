@@ -70,9 +70,6 @@ struct Files {
 
 impl Files {
     /// Returns a file and its media type.
-    ///
-    /// # Errors
-    /// `Not found`.
     fn get(&self, name: &str) -> Result<(&Arc<Encoded>, HeaderValue)> {
         let text = |text: &'static str| Arc::new(Encoded::new(text));
         match name {

@@ -37,9 +37,6 @@ pub(super) fn algorithm(name: &str) -> Option<Algorithm> {
 
 impl<'t> IdToken<'t> {
     /// Parses a token.
-    ///
-    /// # Errors
-    /// The part that is not valid.
     pub(super) fn parse(token: &'t str) -> Result<Self, String> {
         let (message, signature) = token.rsplit_once('.').ok_or("it is not signed")?;
         let (header, claims) = message.split_once('.').ok_or("it is not signed")?;
@@ -89,9 +86,6 @@ impl<'t> IdToken<'t> {
     }
 
     /// Checks that this issuer has issued the token for this client and this flow, and that it is valid now.
-    ///
-    /// # Errors
-    /// The claim that is not right.
     pub(super) fn check(
         &self,
         issuer: &str,

@@ -36,9 +36,6 @@ const OF_SERVICE: [&str; 3] = ["invalid_client", "unauthorized_client", "unsuppo
 /// Sends requests to the issuer.
 pub(super) trait Transport: Send + Sync {
     /// Sends a request. Blocks until the issuer has answered.
-    ///
-    /// # Errors
-    /// Why it failed, in a few words.
     fn send(&self, request: Request<Vec<u8>>) -> std::result::Result<Response<Vec<u8>>, String>;
 }
 
@@ -101,9 +98,6 @@ impl Issuer {
     }
 
     /// Returns the address at which a person signs in.
-    ///
-    /// # Errors
-    /// When the issuer does not answer.
     pub(super) fn sign_in(&self, flow: &Flow) -> Result<Url, Denied> {
         let mut at = self.metadata(None)?.authorization_endpoint.clone();
         let challenge = BASE64URL_NOPAD.encode(&Sha256::digest(flow.verifier()));
@@ -133,9 +127,6 @@ impl Issuer {
     }
 
     /// Exchanges the code of the issuer for what it asserts about the person.
-    ///
-    /// # Errors
-    /// When the issuer refuses the code or does not answer; when its token is not valid for this flow.
     pub(super) fn claims(&self, flow: &Flow, code: &str) -> Result<Claims, Denied> {
         let metadata = self.metadata(None)?;
         let answer = self.exchange(&metadata, flow, code)?;
@@ -243,9 +234,6 @@ fn settings_of_claims(oidc: &Oidc) -> Vec<(&'static str, &str)> {
 }
 
 /// Checks that the issuer of these settings answers, signs in a way that is supported, and may send the claims of the settings.
-///
-/// # Errors
-/// What is not so.
 pub(crate) fn check(config: &Config) -> Result<(), String> {
     match Issuer::from_config(config, &Clock::system()) {
         Ok(Some(issuer)) => {

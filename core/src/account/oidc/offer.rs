@@ -49,9 +49,6 @@ impl Metadata {
     }
 
     /// Checks that it signs in a way that is supported, and may send the claims that these settings name.
-    ///
-    /// # Errors
-    /// What is not so.
     pub(super) fn check(&self, settings: &[(&str, &str)]) -> Result<(), String> {
         if let Some(names) = self.list("id_token_signing_alg_values_supported")
             && !names.iter().any(|name| algorithm(name).is_some())
@@ -91,9 +88,6 @@ struct Known {
 
 impl Offer {
     /// Returns what the issuer says about itself: what is known already, unless it is old or it is `outdated`.
-    ///
-    /// # Errors
-    /// When nothing is known, and the issuer does not answer.
     pub(super) fn get(
         &self,
         outdated: Option<&Arc<Metadata>>,
@@ -145,9 +139,6 @@ impl Offer {
 }
 
 /// Asks the issuer what it offers.
-///
-/// # Errors
-/// Why it did not answer, or which field is not valid.
 pub(super) fn ask(issuer: &str, transport: &dyn Transport) -> Result<Metadata, String> {
     let at = format!("{}/.well-known/openid-configuration", issuer.strip_suffix('/').unwrap_or(issuer));
     let fields = get(&at, transport)?;

@@ -26,9 +26,6 @@ pub(super) struct Person {
 
 impl Person {
     /// Reads the claims of a person who may sign in.
-    ///
-    /// # Errors
-    /// When the person may not.
     pub(super) fn new(oidc: &Oidc, claims: &Claims) -> Result<Self, Denied> {
         let text = |name: &str| claim(claims, name).and_then(Value::as_str).unwrap_or_default();
         // Some issuers write it as a text.

@@ -33,9 +33,6 @@ impl ForClient for SignUp {
 
 /// Signs a member up like [`SignUp`], but begins no session. `grant` makes them an administrator, in the same transaction, so
 /// the password may not be one of the most common.
-///
-/// # Errors
-/// Those of [`SignUp`]; those of `grant`.
 pub(crate) fn sign_up_admin(
     tidings: &Tidings,
     form: &SignUp,
@@ -52,9 +49,6 @@ pub(crate) fn sign_up_admin(
 }
 
 /// Checks a sign-up and hashes its password; `insert` inserts the member.
-///
-/// # Errors
-/// Those of [`SignUp`].
 fn register<T>(
     tidings: &Tidings,
     form: &SignUp,
@@ -136,9 +130,6 @@ pub(super) fn insert(tidings: &Tidings, new: New, client: &SignInClient) -> Resu
 }
 
 /// Inserts a member and signs them in, if `accept` does not refuse, in one transaction of this isolation.
-///
-/// # Errors
-/// Those of [`insert`]; those of `accept`.
 fn insert_with(
     tidings: &Tidings,
     new: New,

@@ -67,9 +67,6 @@ pub(super) fn create_schema(session: &mut Session) -> Result<(), StoreError> {
 }
 
 /// Refuses a schema of a newer program that this one may not use any more.
-///
-/// # Errors
-/// [`StoreError::Newer`].
 pub(super) fn refuse_newer(session: &mut Session) -> Result<(), StoreError> {
     version(session).map(drop)
 }
