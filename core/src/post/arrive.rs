@@ -14,7 +14,7 @@ use crate::account::Admin;
 use crate::base::clock::{Clock, Timestamp};
 use crate::record::error::{Error, Result};
 use crate::record::id::{ObjectId, PostKey, SourceKey};
-use crate::store::{Row, StoreError, Topic, Tx, row_each, run_each};
+use crate::store::{Arg, Row, Topic, Tx, row_each, run_each};
 
 /// An entry of a source that is new or has changed.
 pub(crate) struct Arrival {
@@ -91,21 +91,20 @@ pub(crate) fn place(url: &str) -> &str {
 /// A stored post, with its source and its entry there.
 struct Found {
     post: Stored,
-    of: Option<(SourceKey, Option<i64>)>,
+    source: Option<SourceKey>,
+    entry: Option<i64>,
 }
 
 /// Returns the post with each of these addresses.
 fn found<'u>(tx: &mut dyn Tx, urls: impl Iterator<Item = &'u str>) -> Result<Vec<Option<Found>>> {
-    let stored = rows::by_urls(tx, urls)?;
-    let keys: Vec<_> = stored.iter().flatten().map(|post| [post.key.into()]).collect();
-    let mut sources =
-        row_each(tx, "SELECT source, entry FROM post_source WHERE post = $1", &keys)?.into_iter();
-    let of = |mut row: Row| Ok::<_, StoreError>((row.take(0)?, row.take(1)?));
-    let found = stored.into_iter().map(|post| {
-        let Some(post) = post else { return Ok(None) };
-        Ok(Some(Found { post, of: sources.next().flatten().map(of).transpose()? }))
-    });
-    found.collect()
+    let sql = format!(
+        "SELECT {}, o.source, o.entry FROM post p LEFT JOIN post_source o ON o.post = p.key WHERE p.url = $1",
+        rows::COLUMNS
+    );
+    let found =
+        |mut row: Row| Ok(Found { source: row.take(10)?, entry: row.take(11)?, post: rows::stored(row)? });
+    let urls: Vec<[Arg<'_>; 1]> = urls.map(|url| [url.into()]).collect();
+    row_each(tx, &sql, &urls)?.into_iter().map(|row| row.map(found).transpose()).collect()
 }
 
 /// Writes the posts of entries with distinct identities, `room` new ones at most. The transaction must run alone.
@@ -129,8 +128,7 @@ pub(crate) fn write(
     let (mut new, mut arrived, mut known) = (Vec::new(), Vec::with_capacity(arrivals.len()), Vec::new());
     for (at, (arrival, (page, own))) in arrivals.iter().zip(at_page.into_iter().zip(at_own)).enumerate() {
         let Arrival { change, tokens, identity, .. } = arrival;
-        let is_of =
-            |found: &Option<Found>| found.as_ref().map(|found| found.of.map(|(of, _)| of) == Some(source));
+        let is_of = |found: &Option<Found>| found.as_ref().map(|found| found.source == Some(source));
         let (page_is_ours, own_is_ours) = (is_of(&page), is_of(&own));
         // The address that the entry has if it has no post yet, or its address changes.
         let (url, is_ours) = if identity.is_shared || page_is_ours == Some(true) {
@@ -139,8 +137,7 @@ pub(crate) fn write(
             (&*identity.page, page_is_ours)
         };
         let mut claim = |found: Option<Found>, is_own: bool| {
-            let Found { post, of } = found?;
-            let entry = of.filter(|(of, _)| *of == source)?.1;
+            let Found { post, entry, .. } = found.filter(|found| found.source == Some(source))?;
             (is_own || arrival.is_at_page(&post, entry))
                 .then_some(post)
                 .filter(|post| claimed.insert(post.key))

@@ -20,6 +20,10 @@ pub(super) struct Stored {
     pub(super) content: Content,
 }
 
+/// The columns of a [`Stored`] post `p`.
+pub(super) const COLUMNS: &str =
+    "p.key, p.url, p.host, p.title, p.post, p.img, p.topic, p.tag, p.date, p.end_date";
+
 /// A new post.
 pub(super) struct New<'p> {
     pub(super) id: &'p str,
@@ -79,8 +83,7 @@ impl DerivedChanges {
 
 /// Returns the post with this id.
 pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Stored>> {
-    let sql = "SELECT key, url, host, title, post, img, topic, tag, date, end_date FROM post WHERE id = $1";
-    tx.row(sql, &[id.into()])?.map(stored).transpose()
+    tx.row(&format!("SELECT {COLUMNS} FROM post p WHERE id = $1"), &[id.into()])?.map(stored).transpose()
 }
 
 /// Returns the post with each of these addresses.
@@ -88,24 +91,30 @@ pub(super) fn by_urls<'u>(
     tx: &mut dyn Tx,
     urls: impl Iterator<Item = &'u str>,
 ) -> Result<Vec<Option<Stored>>> {
-    let sql = "SELECT key, url, host, title, post, img, topic, tag, date, end_date FROM post WHERE url = $1";
     let urls: Vec<[Arg<'_>; 1]> = urls.map(|url| [url.into()]).collect();
-    row_each(tx, sql, &urls)?.into_iter().map(|row| row.map(stored).transpose()).collect()
+    row_each(tx, &format!("SELECT {COLUMNS} FROM post p WHERE url = $1"), &urls)?
+        .into_iter()
+        .map(|row| row.map(stored).transpose())
+        .collect()
 }
 
 /// Returns the post of each of these entries, which are a source and a key there.
 pub(super) fn by_entries(tx: &mut dyn Tx, entries: &[[Arg<'_>; 2]]) -> Result<Vec<Option<Stored>>> {
-    let sql = "SELECT p.key, p.url, p.host, p.title, p.post, p.img, p.topic, p.tag, p.date, p.end_date
-               FROM post_source o JOIN post p ON p.key = o.post WHERE o.source = $1 AND o.entry = $2";
-    row_each(tx, sql, entries)?.into_iter().map(|row| row.map(stored).transpose()).collect()
+    let from = "post_source o JOIN post p ON p.key = o.post WHERE o.source = $1 AND o.entry = $2";
+    row_each(tx, &format!("SELECT {COLUMNS} FROM {from}"), entries)?
+        .into_iter()
+        .map(|row| row.map(stored).transpose())
+        .collect()
 }
 
 /// Returns posts of a source, `most` at most.
 pub(super) fn of_source(tx: &mut dyn Tx, source: SourceKey, most: usize) -> Result<Vec<Stored>> {
-    let sql = "SELECT p.key, p.url, p.host, p.title, p.post, p.img, p.topic, p.tag, p.date, p.end_date
-               FROM post_source o JOIN post p ON p.key = o.post WHERE o.source = $1 ORDER BY o.post LIMIT $2";
+    let from = "post_source o JOIN post p ON p.key = o.post WHERE o.source = $1 ORDER BY o.post LIMIT $2";
     let most = i64::try_from(most).unwrap_or(i64::MAX);
-    tx.rows(sql, &[source.into(), most.into()])?.into_iter().map(stored).collect()
+    tx.rows(&format!("SELECT {COLUMNS} FROM {from}"), &[source.into(), most.into()])?
+        .into_iter()
+        .map(stored)
+        .collect()
 }
 
 /// Returns which of these ids posts have.
@@ -119,7 +128,7 @@ pub(super) fn existing_ids<'i>(
     Ok(ids.into_iter().zip(found).filter(|(_, row)| row.is_some()).map(|(id, _)| id).collect())
 }
 
-fn stored(mut row: Row) -> Result<Stored> {
+pub(super) fn stored(mut row: Row) -> Result<Stored> {
     let (topic, tag): (String, String) = (row.take(6)?, row.take(7)?);
     Ok(Stored {
         key: row.take(0)?,

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tidings_feeds::{Entry, EntryFault, Feed};
-use url::Url;
+use url::{Position, Url};
 
 use super::seen::hash;
 use super::{address, sql::Record};
@@ -35,7 +35,9 @@ pub(super) fn identified(
     record: &Record,
     mut refuse: impl FnMut(u64, String),
 ) -> Vec<Identified> {
-    let hosts = Hosts::of(feed, record);
+    // That of the feed, and those that it names as its own.
+    let urls = [Url::parse(&record.url).ok(), feed.link.clone(), feed.self_address.clone()];
+    let hosts: Vec<&str> = urls.iter().flatten().filter_map(Url::host_str).collect();
     let mut entries: Vec<(u64, Entry, String)> = Vec::new();
     for (number, entry) in (1..).zip(std::mem::take(&mut feed.entries)) {
         match entry {
@@ -61,13 +63,13 @@ pub(super) fn identified(
         // An id that entries on several pages have identifies none of them.
         let id = entry.id.as_deref().filter(|id| ids.get(*id).is_some_and(|pages| pages.len() == 1));
         let text = if entry.title.is_empty() { &entry.text } else { &entry.title };
-        let name = id.map_or_else(|| format!("{text}\0{:?}", entry.date), |id| hosts.stripped(id));
+        let name = id.map_or_else(|| format!("{text}\0{:?}", entry.date), |id| stripped(id, &hosts));
         pages.entry(page.clone()).or_default().insert(name.clone());
         names.push((id.is_some(), name));
     }
     let identify = |((number, entry, page), (has_id, name)): ((u64, Entry, String), (bool, String))| {
         let is_shared = pages.get(&page).is_some_and(|names| names.len() > 1);
-        let place = hosts.stripped(&page);
+        let place = stripped(&page, &hosts);
         let (page_key, own_key) = (hash(&["page", &place]), hash(&["story", &name, &place]));
         let key = match (has_id, is_shared) {
             (true, _) => hash(&["id", &name]),
@@ -85,34 +87,19 @@ pub(super) fn identified(
 
 /// Returns the address of a page with what tells an entry from the others there.
 fn with_fragment(page: &str, id: Option<&str>, key: u64) -> String {
-    let with = |fragment: &str| match Url::parse(page) {
-        Ok(mut url) => {
-            url.set_fragment(Some(fragment));
-            url.into()
-        }
-        Err(_) => format!("{page}#{fragment}"),
+    let with = |fragment: &str| {
+        let (page, _) = page.split_once('#').unwrap_or((page, ""));
+        Url::parse(&format!("{page}#{fragment}")).map_or_else(|_| page.to_owned(), String::from)
     };
     let of_id: Option<String> = id.map(with).filter(|url| url.len() <= URL_MAX);
     of_id.unwrap_or_else(|| with(&format!("{key:016x}")))
 }
 
-/// The hosts of a source: that of the feed, and those that it names as its own.
-struct Hosts(HashSet<String>);
-
-impl Hosts {
-    fn of(feed: &Feed, record: &Record) -> Self {
-        let source = Url::parse(&record.url).ok();
-        let urls = [source.as_ref(), feed.link.as_ref(), feed.self_address.as_ref()];
-        Self(urls.into_iter().flatten().filter_map(|url| url.host_str().map(str::to_owned)).collect())
-    }
-
-    /// Returns an id without what changes when its site moves: the scheme, and the host of the source itself.
-    fn stripped(&self, id: &str) -> String {
-        let url = Url::parse(id).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let Some(url) = url else { return id.to_owned() };
-        let host = url.host_str().filter(|host| !self.0.contains(*host)).unwrap_or_default();
-        let port =
-            url.port().filter(|_| !host.is_empty()).map_or_else(String::new, |port| format!(":{port}"));
-        format!("//{host}{port}{}", &url[url::Position::BeforePath..])
-    }
+/// Returns an id without what changes when its site moves: the scheme, and the host if it is one of the source itself.
+fn stripped(id: &str, hosts: &[&str]) -> String {
+    let url = Url::parse(id).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let Some(url) = url else { return id.to_owned() };
+    let is_own = url.host_str().is_none_or(|host| hosts.contains(&host));
+    let host = if is_own { "" } else { &url[Position::BeforeHost..Position::AfterPort] };
+    format!("//{host}{}", &url[Position::BeforePath..])
 }
