@@ -280,22 +280,16 @@ fn taken(tx: &mut dyn Tx, person: &Person) -> Result<Option<MemberKey>, StoreErr
 
 /// Returns the member that a person becomes. Nobody knows the password: with an address, the member may choose one.
 fn new_member(tidings: &Tidings, person: &Person) -> Result<Result<New, Denied>> {
-    let config = tidings.config();
+    let (config, denied) = (tidings.config(), |why| Ok(Err(Denied::new(ACCESS_DENIED, why))));
     if config.sign_up == Registration::Closed {
-        return Ok(Err(Denied::new(
-            ACCESS_DENIED,
-            "nobody can sign up here: ask an administrator for an account",
-        )));
+        return denied("nobody can sign up here: ask an administrator for an account");
     }
     let Some(id) = person.id.clone() else {
-        return Ok(Err(Denied::new(
-            ACCESS_DENIED,
-            "the issuer has no id for this person that can be one here",
-        )));
+        return denied("the issuer has no id for this person that can be one here");
     };
     // Whoever it belongs to signs up with sign_in_up.
     if tidings.verifier().reserves(tidings, &id)? {
-        return Ok(Err(Denied::new(ACCESS_DENIED, "the university's roster reserves the id of this person")));
+        return denied("the university's roster reserves the id of this person");
     }
     let nickname = cut_nickname(config, &person.name, &id);
     let password = tidings.hasher().hash(&hex(&random::<32>()))?;

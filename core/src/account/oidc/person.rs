@@ -36,14 +36,12 @@ impl Person {
         if subject.is_empty() || subject.chars().count() > SUBJECT_MAX {
             return Err(Denied::new(SERVER_ERROR, "the issuer does not say who this is"));
         }
+        let denied = |why| Err(Denied::new(ACCESS_DENIED, why));
         if !is_of_domains(&oidc.domains, email.as_ref()) {
-            return Err(Denied::new(
-                ACCESS_DENIED,
-                "only people with a verified address of certain domains sign in here",
-            ));
+            return denied("only people with a verified address of certain domains sign in here");
         }
         if !is_of_groups(&oidc.groups, claim(claims, &oidc.groups_claim)) {
-            return Err(Denied::new(ACCESS_DENIED, "only people of certain groups sign in here"));
+            return denied("only people of certain groups sign in here");
         }
         Ok(Self {
             subject: subject.to_owned(),
