@@ -48,36 +48,22 @@ const TOKENS: &[&str] = &[
     "tidings-access",
 ];
 
-/// The beginnings of the user agents of commands, of libraries that scripts and servers use, and of monitors.
-///
-/// Not those of libraries that apps contain: okhttp, Ktor, `CFNetwork`, Dart, and those of Rust.
-const PROGRAMS: &[&str] = &[
-    // Commands
-    r"(?:lib|py)?curl\b|wget2?\b|aria2\b|httpie\b|xh/|git/|mozilla/.*(?:powershell/|winhttprequest)",
-    // Libraries
-    r"python\d?(?:$|[-/.])|aiohttp\b|httpx\b|urllib3?\b|mechanize\b",
-    r"go-http-client\b|go-resty\b|go 1\.1 package http|fasthttp\b|colly\b",
-    r"java(?:$|[-/])|apache-http|(?:jakarta )?commons-httpclient|ahc/|reactornetty\b|jetty/|vert\.x-|akka-http/",
-    r"armeria/|unirest\b|jersey/|restsharp\b|winhttp\b|hackney/|lua-resty-http\b|libfetch/",
-    r"node(?:$|[-/]|\.?js)|axios/|undici\b|superagent\b|bun/|deno/",
-    r"ruby(?:$|/)|faraday\b|rest-client/|typhoeus\b|http\.rb/|httparty\b|excon/",
-    r"php(?:$|[-/])|guzzle|symfony|wordpress\b|libwww-perl|lwp\b|perl\b|http-tiny/|mojolicious\b",
-    // Tools of developers, and load tests
-    r"postman|insomnia/|bruno-?runtime|vscode-restclient|thunder client|hoppscotch|rest-?assured\b",
-    r"apachebench/|apache-?jmeter|k6/|wrk\b|oha/|vegeta\b|bombardier\b|autocannon\b|gatling\b|locust\b",
-    // Monitors and load balancers
-    r"prometheus\b|telegraf\b|grafana|nagios\b|icinga|check_\w+/|check-?mk|monit/|munin\b|netdata\b|sensu\b",
-    r"gatus\b|elastic-heartbeat|hetrixtools|cronitor|freshping|datadog|new ?relic|dynatrace|sentry\b|consul\b",
-    r"googlehc/|envoy/hc|load balancer agent|alwayson$|readyforrequest|haproxy\b|traefik\b|varnish\b",
-];
+/// The beginnings of the user agents of programs, as regular expressions.
+const PROGRAMS: &str = include_str!("crawler/programs.txt");
 
 /// Further crawlers.
 const LIST: &str = include_str!("crawler/list.txt");
 
+/// Returns the lines of a list that are neither empty nor comments.
+fn entries(list: &str) -> impl Iterator<Item = &str> {
+    list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
 /// Returns whether a user agent declares a crawler, or is empty: browsers and apps have one. Some programs send `-`.
 pub(super) fn is_declared(user_agent: &[u8]) -> bool {
     static GENERALLY: LazyLock<Regex> = LazyLock::new(|| {
-        let (general, tokens, programs) = (GENERAL.join("|"), TOKENS.join("|"), PROGRAMS.join("|"));
+        let programs = entries(PROGRAMS).collect::<Vec<_>>().join("|");
+        let (general, tokens) = (GENERAL.join("|"), TOKENS.join("|"));
         let pattern = format!(r"(?i-u){general}|\b(?:{tokens})\b|^(?:{programs})");
         Regex::new(&pattern).expect("the patterns are valid")
     });
@@ -89,8 +75,7 @@ pub(super) fn is_declared(user_agent: &[u8]) -> bool {
 fn is_listed(user_agent: &[u8]) -> bool {
     // An automaton: a regular expression of so many texts would be slow, because its states do not fit into its cache.
     static LISTED: LazyLock<AhoCorasick> = LazyLock::new(|| {
-        let texts = LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(texts);
+        let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(entries(LIST));
         automaton.expect("the list is short")
     });
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
