@@ -185,23 +185,15 @@ struct Words {
 impl Words {
     fn add(&mut self, text: &str) {
         self.has_dot |= text.contains('.');
-        let kind = |c: char| {
-            if c.is_ascii_digit() {
-                1
-            } else if c.is_alphabetic() {
-                2
-            } else {
-                0
-            }
-        };
+        let kind = |c: char| (c.is_ascii_digit(), c.is_alphabetic());
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             let end = rest.find(|c| kind(c) != kind(first)).unwrap_or(rest.len());
             let (word, after) = rest.split_at(end);
             match kind(first) {
-                1 => self.numbers.push((word.parse().unwrap_or(i64::MAX), word.len())),
-                2 => self.add_word(&word.to_lowercase()),
-                _ => {}
+                (true, _) => self.numbers.push((word.parse().unwrap_or(i64::MAX), word.len())),
+                (_, true) => self.add_word(&word.to_lowercase()),
+                (false, false) => {}
             }
             rest = after;
         }
@@ -227,11 +219,11 @@ impl Words {
     fn date(&self) -> Result<Option<Date>, ()> {
         let numbers: Vec<i64> = self.numbers.iter().map(|(number, _)| *number).collect();
         let year_at = self.numbers.iter().position(|(number, length)| *length == 4 || *number > 31);
+        let part = |number: i64| i8::try_from(number).map_err(|_| ());
         let civil = |year: i64, month: i64, day: i64| -> Result<Option<Date>, ()> {
             if year < 1000 {
                 return Ok(None);
             }
-            let part = |number: i64| i8::try_from(number).map_err(|_| ());
             let year = i16::try_from(year).map_err(|_| ())?;
             Date::new(year, part(month)?, part(day)?).map(Some).map_err(|_| ())
         };
@@ -248,14 +240,10 @@ impl Words {
         match *numbers.as_slice() {
             [packed] if self.numbers[0].1 == 8 => civil(packed / 10_000, packed / 100 % 100, packed % 100),
             [year, week, ref day @ ..] if self.is_week => {
-                let day = day.first().copied().unwrap_or(1);
-                let weekday = i8::try_from(day)
-                    .ok()
-                    .and_then(|day| Weekday::from_monday_one_offset(day).ok())
-                    .ok_or(())?;
-                let (year, week) =
-                    (i16::try_from(year).map_err(|_| ())?, i8::try_from(week).map_err(|_| ())?);
-                ISOWeekDate::new(year, week, weekday).map(|day| Some(day.date())).map_err(|_| ())
+                let day = part(day.first().copied().unwrap_or(1))?;
+                let weekday = Weekday::from_monday_one_offset(day).map_err(|_| ())?;
+                let year = i16::try_from(year).map_err(|_| ())?;
+                ISOWeekDate::new(year, part(week)?, weekday).map(|day| Some(day.date())).map_err(|_| ())
             }
             [year, day] if self.numbers[1].1 == 3 => {
                 let first = civil(year, 1, 1)?;
@@ -289,12 +277,9 @@ impl Words {
 
 /// Returns the month whose name begins like a word, or whose only name it abbreviates.
 fn month(word: &str) -> Option<i8> {
-    let names = || {
-        MONTHS
-            .lines()
-            .zip(1..)
-            .flat_map(|(names, month)| names.split_whitespace().map(move |name| (name, month)))
-    };
+    let of_month =
+        |(names, month): (&'static str, i8)| names.split_whitespace().map(move |name| (name, month));
+    let names = || MONTHS.lines().zip(1..).flat_map(of_month);
     let is_whole = |name: &str| match name.strip_suffix('.') {
         Some(name) => word == name,
         None => word.starts_with(name),

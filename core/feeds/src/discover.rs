@@ -22,22 +22,15 @@ pub struct FeedLink {
     pub is_sure: bool,
 }
 
-/// Returns the feeds that an HTML page names, each once, in the order of the page. What is in scripts, comments and templates is
-/// not of the page.
+/// Returns the feeds that an HTML page names, each once, in the order of the page. What is in scripts and comments is not of the
+/// page.
 pub fn discover(bytes: &[u8], source: &Source<'_>) -> Vec<FeedLink> {
     let html = decode(bytes, source.charset).text;
-    let (mut base, mut found, mut templates) = (source.address.cloned(), Vec::<FeedLink>::new(), 0_usize);
+    let (mut base, mut found) = (source.address.cloned(), Vec::<FeedLink>::new());
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
     for Ok(token) in Tokenizer::new_with_emitter(&*html, emitter) {
-        let tag = match token {
-            Token::StartTag(tag) => tag,
-            Token::EndTag(tag) if **tag.name == *b"template" => {
-                templates = templates.saturating_sub(1);
-                continue;
-            }
-            _ => continue,
-        };
+        let Token::StartTag(tag) = token else { continue };
         let attributes: BTreeMap<String, String> = tag
             .attributes
             .iter()
@@ -50,9 +43,8 @@ pub fn discover(bytes: &[u8], source: &Source<'_>) -> Vec<FeedLink> {
             None => Url::parse(of("href")).ok(),
         };
         match &*String::from_utf8_lossy(&tag.name) {
-            "template" => templates += 1,
             "base" if !of("href").is_empty() => base = absolute(&base).or(base),
-            "link" | "a" | "area" if templates == 0 => {
+            "link" | "a" | "area" => {
                 let mut relations = of("rel").split_whitespace();
                 let is_alternate = relations
                     .any(|rel| ["alternate", "feed"].iter().any(|name| rel.eq_ignore_ascii_case(name)));
@@ -103,10 +95,9 @@ mod tests {
         assert!(discover(b"plain text", &Source::default()).is_empty());
     }
     #[test]
-    fn scripts_comments_and_templates_have_no_links() {
+    fn scripts_styles_and_comments_have_no_links() {
         let page = r"<title><link rel=alternate type=application/rss+xml href=/1></title><!-- <link rel=alternate
             type=application/rss+xml href=/2> --><script>'<link rel=alternate type=application/rss+xml href=/3>'</script>
-            <template><template></template><link rel=alternate type=application/rss+xml href=/4></template>
             <style><link rel=alternate type=application/rss+xml href=/5></style><a rel=feed type=text/xml href=/6>x</a>
             <link rel=alternate type=application/json href=/7><link rel=alternate type=application/xml href=/8>";
         let address = Url::parse("https://a.example/x").unwrap();
