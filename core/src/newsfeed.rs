@@ -143,9 +143,6 @@ pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) ->
 }
 
 /// Returns the name of a topic's feed and the tags that [`topic`] would have recorded with it at the time `at`.
-///
-/// # Errors
-/// An error of the store.
 pub(crate) fn opened_at(tidings: &Tidings, name: &str, at: Timestamp) -> Result<(String, Vec<String>)> {
     let name: String = name.nfc().collect();
     let tags = tidings.feeds().index()?.topic_tags(&name, at);

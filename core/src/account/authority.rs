@@ -227,9 +227,6 @@ impl Identity {
     }
 
     /// Checks like [`Identity::admin`], and also accepts the member with this folded id.
-    ///
-    /// # Errors
-    /// Those of [`Identity::admin`].
     pub(crate) fn admin_or_own(&self, tx: &mut dyn Tx, scope: Scope, own: Option<&str>) -> Result<()> {
         match self.admin(tx, scope) {
             // The token is valid: it is that of a member without the right.
@@ -303,9 +300,6 @@ impl Identity {
     }
 
     /// Checks like [`Identity::admin`] for a read of data that may be stale.
-    ///
-    /// # Errors
-    /// Those of [`Identity::admin`].
     pub(crate) fn admin_reader(&self, tx: &mut dyn Tx, scope: Scope) -> Result<AdminReader> {
         self.admin(tx, scope).map(|_| AdminReader(()))
     }

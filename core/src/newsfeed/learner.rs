@@ -138,9 +138,6 @@ pub fn learn(tidings: &Tidings, caller: &Caller) -> Result<()> {
 }
 
 /// Learns from all acts, after many of the past were imported.
-///
-/// # Errors
-/// An error of the store.
 pub(crate) fn learn_from_import(tidings: &Tidings) -> Result<()> {
     let (store, config, now) = (tidings.store(), &tidings.config().feed, tidings.now());
     let (index, acts) = (tidings.feeds().index()?, recent::acts(store, config.posts)?);

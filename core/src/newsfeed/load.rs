@@ -54,9 +54,6 @@ pub(super) struct Loaded {
 ///
 /// Each thread reads a part of the posts in a transaction of its own. If the posts have changed between the beginnings
 /// of two transactions, or a change beyond the horizon is visible, the caller's transaction reads that part too.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loaded> {
     store.read(|tx| {
         let (revision, seen) = (version_in(tx, Topic::Posts)?, Seen::by(tx)?);

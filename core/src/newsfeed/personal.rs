@@ -109,9 +109,6 @@ impl MemberFeedCache {
     }
 
     /// Returns the member with this identity; `None` if there is none.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(super) fn read_by(&self, identity: Identity) -> Result<Option<ReadBy>> {
         self.readers.submit(identity).wait()
     }
@@ -131,9 +128,6 @@ impl MemberFeedCache {
 
     /// Returns the cached feed of a member if nothing has changed, or computes it; `None` for one with too few acts who has
     /// hidden no post.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(super) fn get(
         &self,
         tx: &mut dyn Tx,
@@ -148,9 +142,6 @@ impl MemberFeedCache {
     }
 
     /// Computes the feed of a member; `None` for one with too few acts who has hidden no post.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(super) fn compute(
         &self,
         tx: &mut dyn Tx,

@@ -128,9 +128,6 @@ impl PublishedOrders {
     }
 
     /// Returns the order that `next` continues if it is of one of these kinds and has not expired.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(super) fn find(&self, next: Next, kinds: &[FeedKind]) -> Result<Option<Found>> {
         let found = self.load(next, kinds)?;
         if found.is_some() {

@@ -101,9 +101,6 @@ pub fn why(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Reason
 }
 
 /// Returns what [`why`] returns, for a page that was read for this caller. Reasons that still hold are not computed again.
-///
-/// # Errors
-/// An error of the store.
 pub(super) fn of_page(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Arc<Reasons>> {
     let reader = Reader::new(tidings)?;
     if let Some(reasons) = page.reasons(reader.index.number, reader.now) {

@@ -34,9 +34,6 @@ impl NoticeCache {
     /// Returns the current notices, after reading them from the database if they have changed.
     ///
     /// Must not be called within a transaction, because reading waits for a commit in progress and takes a connection.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(super) fn snapshot(&self, store: &Store) -> Result<Arc<Snapshot>> {
         if let Some(snapshot) = self.snapshot_in_memory(store) {
             return Ok(snapshot);

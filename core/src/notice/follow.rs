@@ -47,9 +47,6 @@ pub(crate) struct SeenNotices {
 
 impl SeenNotices {
     /// Returns the current notices.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(crate) fn now(tidings: &Tidings) -> Result<Self> {
         let snapshot = super::snapshot(tidings)?;
         Ok(Self { snapshot, at: tidings.now() })

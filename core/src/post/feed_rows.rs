@@ -41,9 +41,6 @@ impl FeedRow {
 }
 
 /// Returns the current numbers of likes of posts; `None` for a post that was removed.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn likes_of(
     tx: &mut dyn Tx,
     posts: impl Iterator<Item = PostKey>,
@@ -64,9 +61,6 @@ fn columns(decay: Decay) -> String {
 
 /// Returns the posts that [changed](super::change) with a revision greater than the horizon `since`, newest first.
 /// Views and likes also count as changes. The heat is that of `decay`. Returns `None` if not all of these changes are known anymore.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn changed(tx: &mut dyn Tx, since: i64, decay: Decay) -> Result<Option<Vec<FeedRow>>> {
     if !change::knows_since(tx, since)? {
         return Ok(None);
@@ -81,9 +75,6 @@ pub(crate) fn changed(tx: &mut dyn Tx, since: i64, decay: Decay) -> Result<Optio
 }
 
 /// Returns the keys of the newest posts, at most `posts`, in ascending order.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn newest(tx: &mut dyn Tx, posts: usize) -> Result<Vec<PostKey>> {
     let mut keys = Vec::new();
     let sql = "SELECT key FROM post ORDER BY date DESC, id DESC LIMIT $1";
@@ -98,9 +89,6 @@ pub(crate) fn newest(tx: &mut dyn Tx, posts: usize) -> Result<Vec<PostKey>> {
 /// Passes the posts with these keys, which are in ascending order, to `take`, with the heat of `decay`.
 ///
 /// The store has the rows in this order, so it reads each page once.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn of_keys(
     tx: &mut dyn Tx,
     keys: &[PostKey],
@@ -133,9 +121,6 @@ fn limit(posts: usize) -> i64 {
 
 /// Returns the newest posts with a date not after `at`, at most `posts`, newest first, with the
 /// heat of the default half-life.
-///
-/// # Errors
-/// Fails if the store fails.
 #[cfg(any(test, feature = "evaluation"))]
 pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<FeedRow>> {
     let decay = Decay::new(heat::DEFAULT_HALF_LIFE_DAYS);
@@ -149,9 +134,6 @@ pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<
 }
 
 /// Returns the keys of the posts that were removed with a revision greater than the horizon `since`.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn removed(tx: &mut dyn Tx, since: i64) -> Result<Vec<PostKey>> {
     let rows = tx.rows("SELECT post FROM removed_post WHERE revision > $1", &[since.into()])?;
     rows.into_iter().map(|mut row| Ok(row.take(0)?)).collect()

@@ -27,9 +27,6 @@ pub struct NewPost {
 ///
 /// This is the order in which they became visible, because posts are inserted while no other work runs. Posts that have
 /// been removed are missing.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn after(tx: &mut dyn Tx, key: PostKey, limit: usize) -> Result<Vec<(PostKey, NewPost)>> {
     let sql = select("p.key > $1 ORDER BY p.key LIMIT $2");
     let rows = tx.rows(&sql, &[key.into(), i64::try_from(limit).unwrap_or(i64::MAX).into()])?;
@@ -37,9 +34,6 @@ pub(crate) fn after(tx: &mut dyn Tx, key: PostKey, limit: usize) -> Result<Vec<(
 }
 
 /// Returns the last posts in the order of their keys, at most `limit`.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn last(tx: &mut dyn Tx, limit: usize) -> Result<Vec<(PostKey, NewPost)>> {
     let sql = select("p.key > $1 ORDER BY p.key DESC LIMIT $2");
     let rows = tx.rows(&sql, &[PostKey::MIN.into(), i64::try_from(limit).unwrap_or(i64::MAX).into()])?;
@@ -47,9 +41,6 @@ pub(crate) fn last(tx: &mut dyn Tx, limit: usize) -> Result<Vec<(PostKey, NewPos
 }
 
 /// Returns the greatest key of a post; `None` if there are no posts.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn last_key(tx: &mut dyn Tx) -> Result<Option<PostKey>> {
     let row = tx.row("SELECT key FROM post ORDER BY key DESC LIMIT 1", &[])?;
     Ok(row.map(|mut row| row.take(0)).transpose()?)

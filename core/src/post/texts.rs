@@ -20,9 +20,6 @@ pub(crate) struct Text {
 }
 
 /// Returns the next page of the posts with keys below `before`, newest first; empty after the last page.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn page(tx: &mut dyn Tx, before: PostKey) -> Result<Vec<Text>, StoreError> {
     let sql = "SELECT key, title, post FROM post WHERE key < $1 ORDER BY key DESC LIMIT $2";
     let text = |mut row: Row| Ok(Text { key: row.take(0)?, title: row.take(1)?, post: row.take(2)? });
@@ -30,9 +27,6 @@ pub(crate) fn page(tx: &mut dyn Tx, before: PostKey) -> Result<Vec<Text>, StoreE
 }
 
 /// Returns the tokens of the next posts whose keys are above a number, with the keys in ascending order; empty after the last post.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn tokens_after(tx: &mut dyn Tx, after: i64) -> Result<Vec<(PostKey, String)>, StoreError> {
     let sql = "SELECT key, token FROM post WHERE key > $1 ORDER BY key LIMIT $2";
     let rows = tx.rows(sql, &[after.into(), TOKENS.into()])?;
@@ -40,9 +34,6 @@ pub(crate) fn tokens_after(tx: &mut dyn Tx, after: i64) -> Result<Vec<(PostKey, 
 }
 
 /// Returns the first `length` characters of the text of each post with these ids; empty for one that was removed.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn beginnings<'i>(
     tx: &mut dyn Tx,
     ids: impl Iterator<Item = &'i str>,
@@ -58,9 +49,6 @@ pub(crate) fn beginnings<'i>(
 const SUMMARY: usize = 300;
 
 /// Returns the beginning of the text of each of these posts; empty for one that was removed.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn summaries(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<String>, StoreError> {
     // One character more than a summary, to find out whether it is shortened.
     let sql = format!("SELECT substr(post, 1, {}) FROM post WHERE key = $1", SUMMARY + 1);
@@ -82,9 +70,6 @@ pub(crate) struct DistinctTokens {
 }
 
 /// Returns the tokens of the posts with these keys, in this order. Removed posts are left out.
-///
-/// # Errors
-/// Fails if the store fails.
 #[cfg(feature = "evaluation")]
 pub(crate) fn tokens(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<DistinctTokens>> {
     let mut found = Vec::with_capacity(posts.len());
@@ -98,9 +83,6 @@ pub(crate) fn tokens(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<DistinctT
 }
 
 /// Returns the total number of changes to the texts of posts: of posts that were inserted, rewritten or removed.
-///
-/// # Errors
-/// Fails if the store fails.
 pub(crate) fn changes(tx: &mut dyn Tx) -> Result<i64, StoreError> {
     Ok(Counts::in_total(tx)?.of(Counter::Wording))
 }

@@ -74,9 +74,6 @@ impl Default for ListCache {
 
 impl ListCache {
     /// Returns the versions for each of the members whose acts have these revisions.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(crate) fn versions(
         &self,
         tx: &mut dyn Tx,
@@ -90,9 +87,6 @@ impl ListCache {
     }
 
     /// Returns an answer to a member: `frame`, the JSON object with empty lists, in which the `lists` take their places.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(crate) fn answer(
         &self,
         tx: &mut dyn Tx,
@@ -130,9 +124,6 @@ impl ListCache {
     }
 
     /// Like [`ListCache::answer`], but for a member whose versions are not known.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(crate) fn of_member(
         &self,
         tx: &mut dyn Tx,
@@ -147,9 +138,6 @@ impl ListCache {
     }
 
     /// Returns the posts that a member likes; `None` if they are too many to keep.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(crate) fn liked(
         &self,
         tx: &mut dyn Tx,

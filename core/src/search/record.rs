@@ -91,9 +91,6 @@ impl Search {
     }
 
     /// Adds the tokens and the similar words, which a list shows. Finding similar words is slow, so it is done before the transaction.
-    ///
-    /// # Errors
-    /// An error of the store.
     pub(crate) fn listed(self, tidings: &Tidings) -> Result<ListedSearch> {
         let tokens = tokens::tokens(&self.original);
         let similar = similar_words(tidings, &tokens::distinct(tokens.clone()))?.join(" ");

@@ -27,9 +27,6 @@ const CORRECTED: usize = 8;
 const KNOWN_SIMILARITY: f64 = 0.82;
 
 /// Returns the terms of a search, and which of its words posts have. If they have all, the similar words are left out.
-///
-/// # Errors
-/// An error of the store.
 pub(super) fn terms(tidings: &Tidings, search: &str) -> Result<(Terms, Vec<bool>)> {
     let Corrected { stream, words, known } = Corrected::of(tidings, tokens::tokens(search))?;
     let mut terms = Terms { words, ..Terms::default() };
@@ -66,18 +63,12 @@ pub(super) fn add_similar(tidings: &Tidings, terms: &mut Terms, known: &[bool]) 
 }
 
 /// Returns the words of a search, corrected.
-///
-/// # Errors
-/// An error of the store.
 pub(super) fn words(tidings: &Tidings, search: &str) -> Result<Vec<String>> {
     Ok(Corrected::of(tidings, tokens::tokens(search))?.words)
 }
 
 /// Returns the words to search besides the tokens of a search: the corrections, then similar words, at most [`SIMILAR`] for
 /// each token and [`SIMILAR_ALL`] in total, and none of the tokens themselves.
-///
-/// # Errors
-/// An error of the store.
 pub(super) fn similar_words(tidings: &Tidings, tokens: &[String]) -> Result<Vec<String>> {
     let Corrected { words, known, .. } = Corrected::of(tidings, tokens.to_vec())?;
     let similar = similar(tidings, &words, &known);

@@ -92,9 +92,6 @@ pub(crate) trait Tx {
     /// A transaction asks for it, or for the version of a topic, before anything else. Later it may be smaller than necessary: a
     /// server does not tell afterwards which of the transactions that it did not see belonged to another database. That of a
     /// write is 0 unless it runs alone.
-    ///
-    /// # Errors
-    /// When the store fails.
     fn horizon(&mut self) -> Result<i64, StoreError>;
 
     /// Returns what the commit writes in addition; `None` in a transaction that commits nothing, where what follows has no

@@ -165,9 +165,6 @@ impl ActImport {
 
     /// Writes all acts, which are arranged, in one transaction, without the time limit of a batch. Returns the number of
     /// new acts.
-    ///
-    /// # Errors
-    /// Fails if the store fails.
     #[cfg(feature = "demo")]
     pub(crate) fn write_all(&self, tx: &mut dyn Tx, admin: &Admin<'_>, lines: &[Line]) -> Result<u64> {
         Ok(self.write(tx, admin, lines, &BatchTime::unlimited())?.inserted)

@@ -22,9 +22,6 @@ pub(super) fn fingerprint(key: &Secret) -> String {
 }
 
 /// Returns the recorded fingerprint.
-///
-/// # Errors
-/// An error of the store.
 pub(super) fn recorded(tx: &mut dyn Tx) -> Result<Option<String>, StoreError> {
     let row = tx.row("SELECT fingerprint FROM token_key WHERE one = 1", &[])?;
     row.map(|mut row| row.take(0)).transpose()
@@ -32,9 +29,6 @@ pub(super) fn recorded(tx: &mut dyn Tx) -> Result<Option<String>, StoreError> {
 
 /// Records the fingerprint `current`, unless one is recorded that is not among `earlier`. Returns whether `current` is now
 /// the recorded one.
-///
-/// # Errors
-/// An error of the store.
 pub(super) fn record(tx: &mut dyn Tx, current: &str, earlier: &[String]) -> Result<bool, StoreError> {
     let sql = match recorded(tx)? {
         Some(recorded) if recorded == current => return Ok(true),

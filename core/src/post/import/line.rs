@@ -73,18 +73,12 @@ pub(super) struct Line {
 
 impl Line {
     /// Parses a line.
-    ///
-    /// # Errors
-    /// Returns the reason, for people.
     pub(super) fn parse(number: u64, json: &[u8]) -> Result<Self, String> {
         let fields = import::parse_fields(json, "a post is written as {\"title\": …, \"url\": …}")?;
         Self::new(number, fields)
     }
 
     /// Checks the fields of a line.
-    ///
-    /// # Errors
-    /// Returns the reason, for people.
     pub(super) fn new(number: u64, fields: Fields) -> Result<Self, String> {
         Self::check(number, fields).map_err(|error| error.detail().unwrap_or_else(|| error.to_string()))
     }

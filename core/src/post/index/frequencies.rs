@@ -72,9 +72,6 @@ impl TermFrequencies {
     }
 
     /// Returns the terms of the latest posts, up to a second old in a large database.
-    ///
-    /// # Errors
-    /// Fails if the store fails.
     pub(crate) fn latest(&self) -> Result<Arc<LatestTerms>, StoreError> {
         let mut guard = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let (latest, looked) = &mut *guard;
