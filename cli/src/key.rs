@@ -27,7 +27,7 @@ pub(crate) enum Key {
         scope: Vec<Scope>,
         /// When the key expires: days such as 90d, or a time such as 2027-01-31 or "2027-01-31 18:00" [default: never]
         #[arg(long, value_name = "WHEN", value_parser = expiry)]
-        expires: Option<Expiry>,
+        expires: Option<String>,
     },
     /// List the API keys by name
     #[command(after_help = "Example: tidings key list")]
@@ -38,15 +38,6 @@ pub(crate) enum Key {
         /// The name of the key, or its id
         key: String,
     },
-}
-
-/// When a key expires.
-#[derive(Clone, Debug)]
-pub(crate) enum Expiry {
-    /// After a number of days.
-    Days(i64),
-    /// At a typed time.
-    At(String),
 }
 
 /// Returns the help of a command that takes scopes: what each allows, and then the examples.
@@ -65,26 +56,24 @@ pub(crate) fn scope(text: &str) -> Result<Scope, String> {
     text.trim().parse().map_err(|_| key::SCOPE_RULE.message().into_owned())
 }
 
-fn expiry(text: &str) -> Result<Expiry, String> {
-    let days = text.strip_suffix('d').and_then(|days| days.parse().ok());
-    match days.filter(|days| (1..=36_500).contains(days)) {
-        Some(days) => Ok(Expiry::Days(days)),
-        // The database, which is opened later, tells the zone.
-        None if time::parse(text, &TimeZone::UTC).is_some() => Ok(Expiry::At(text.to_owned())),
-        None => {
-            Err("write days such as 90d, or a time such as 2027-01-31 or \"2027-01-31 18:00\"".to_owned())
-        }
-    }
+/// Returns the number in a text such as `90d`.
+fn days(text: &str) -> Option<i64> {
+    text.strip_suffix('d')?.parse().ok().filter(|days| (1..=36_500).contains(days))
+}
+
+/// Checks when a key expires. The database, which is opened later, tells the zone.
+fn expiry(text: &str) -> Result<String, String> {
+    let is_valid = days(text).is_some() || time::parse(text, &TimeZone::UTC).is_some();
+    let rule = "write days such as 90d, or a time such as 2027-01-31 or \"2027-01-31 18:00\"";
+    if is_valid { Ok(text.to_owned()) } else { Err(rule.to_owned()) }
 }
 
 pub(crate) fn run(session: &Session, command: &Key) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     match command {
         Key::Add { name, scope, expires } => {
-            let expires = expires.as_ref().map(|expires| match expires {
-                Expiry::Days(days) => (service.now() + days * DAY_MS).to_string(),
-                Expiry::At(text) => typed_time(text),
-            });
+            let after = |days: i64| (service.now() + days * DAY_MS).to_string();
+            let expires = expires.as_ref().map(|text| days(text).map_or_else(|| typed_time(text), after));
             let new = service.call(Add {
                 name: name.clone(),
                 scopes: scope.iter().map(ToString::to_string).collect(),
@@ -152,10 +141,10 @@ mod tests {
 
     #[test]
     fn an_expiry_is_days_or_a_date() {
-        assert!(matches!(expiry("90d"), Ok(Expiry::Days(90))));
-        assert!(matches!(expiry("2027-01-31 18:00"), Ok(Expiry::At(_))));
-        assert!(matches!(expiry("2027-01-31"), Ok(Expiry::At(_))));
-        assert!(matches!(expiry("2027-01-31T12:00:00+09:00"), Ok(Expiry::At(_))));
+        assert_eq!(days("90d"), Some(90));
+        for right in ["90d", "2027-01-31 18:00", "2027-01-31", "2027-01-31T12:00:00+09:00"] {
+            assert_eq!(expiry(right).as_deref(), Ok(right));
+        }
         for wrong in ["", "d", "0d", "-1d", "90", "2027-13-31", "tomorrow"] {
             assert!(expiry(wrong).is_err(), "{wrong}");
         }
