@@ -72,14 +72,8 @@ fn redirect(to: Result<Redirect, Refusal>, app: Option<String>, path: &str) -> A
         }
         (Err(Refusal::Operation(error)), Some(app)) => {
             let app = app.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
-            let page = format!(
-                "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
-                 <meta name=\"viewport\" content=\"width=device-width\">\n\
-                 <title>Sign in again</title>\n<style>{STYLE}</style>\n\
-                 <main>\n<h1>Sign in again</h1>\n<p>The sign-in has failed: {}.</p>\n\
-                 <p><a href=\"{app}\">Back to the app</a></p>\n</main>\n</html>\n",
-                error.message()
-            );
+            let page = include_str!("oidc.html").replace("{style}", STYLE);
+            let page = page.replace("{reason}", &error.message()).replace("{app}", &app);
             Ok(Reply::page_of(&error.into(), path, page).with(CONTENT_SECURITY_POLICY, POLICY))
         }
         (Err(refusal), _) => Err(refusal),
