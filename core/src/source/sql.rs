@@ -334,8 +334,7 @@ pub(super) fn add_posts(
 /// Records that a fetch succeeded.
 pub(super) fn succeeded(tx: &mut dyn Tx, key: SourceKey, success: &Success) -> Result<(), StoreError> {
     let Success { now, wait, next, moved, url } = success;
-    let sql = "UPDATE source SET last_fetch = $2, last_success = $2, wait = $3,
-                   next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END,
+    let sql = "UPDATE source SET last_fetch = $2, last_success = $2, wait = $3, next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END,
                    moved_to = $5, moved_since = $6, failures = 0, failing_since = NULL, gone_since = NULL, error = NULL, told = 0
                WHERE key = $1";
     let (to, since) = moved.as_ref().map(|(to, since)| (to, *since)).unzip();
