@@ -1,6 +1,5 @@
 //! `tidings source`: feeds of other sites that the service reads by itself.
 
-use std::borrow::Cow;
 use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,7 +10,6 @@ use tidings_client::shown::source::{brought, facts, state};
 use tidings_core::source::{self, Add, Discover, Export, Fetch, Fetched, Import, List, Source, Update};
 
 use crate::failure::{Failure, REFUSED};
-use crate::ids;
 use crate::input;
 use crate::output::{Column, Page, Style, Table, dated, local, print};
 use crate::session::{Session, unknown};
@@ -123,18 +121,18 @@ pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failu
             out.answer(&source, |page| describe(page, &source))
         }
         Command::Edit { named, url, fields: Fields { name, topic, tag, every } } => {
-            let source_obi = named.whole(session)?.into_owned();
+            let source_obi = named.id(session)?;
             let edited = service.call(Update { source_obi, url, name, topic, tag, every });
             edited.map_err(|error| named.unknown(error))?;
             out.answer(&(), |page| page.line("The source is changed."))
         }
         Command::Remove(named) => {
-            let source_obi = named.whole(session)?.into_owned();
+            let source_obi = named.id(session)?;
             service.call(source::Remove { source_obi }).map_err(|error| named.unknown(error))?;
             out.answer(&(), |page| page.line("The source is removed; its posts stay."))
         }
         Command::Pause { named, undo } => {
-            let source_obi = named.whole(session)?.into_owned();
+            let source_obi = named.id(session)?;
             let done = if undo {
                 service.call(source::Resume { source_obi })
             } else {
@@ -145,7 +143,7 @@ pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failu
             out.answer(&(), |page| page.line(format!("The source is {now}.")))
         }
         Command::Fetch(named) => {
-            let source_obi = named.whole(session)?.into_owned();
+            let source_obi = named.id(session)?;
             let answer = service.call(Fetch { source_obi }).map_err(|error| named.unknown(error))?;
             fetched(session, &answer, "the source could not be fetched")
         }
@@ -164,21 +162,17 @@ pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failu
 
 impl Named {
     /// Returns the id or the address of the source.
-    fn whole(&self, session: &Session) -> Result<Cow<'_, str>, Failure> {
+    fn id(&self, session: &Session) -> Result<String, Failure> {
         if self.source.contains("://") {
-            return Ok(Cow::Borrowed(&self.source));
+            return Ok(self.source.clone());
         }
         let sources = session.service.call(List {})?.sources;
-        if let Some(source) = sources.iter().find(|source| source.name == self.source) {
-            return Ok(Cow::Owned(source.id.clone()));
-        }
-        ids::of_named("source", &self.source, || {
-            Ok(sources.into_iter().map(|source| (source.id, source.name)).collect())
-        })
+        let named = sources.into_iter().find(|source| source.name == self.source);
+        Ok(named.map_or_else(|| self.source.clone(), |source| source.id))
     }
 
     pub(crate) fn found(&self, session: &Session) -> Result<Source, Failure> {
-        let source_obi = self.whole(session)?.into_owned();
+        let source_obi = self.id(session)?;
         let found = session.service.call(source::Get { source_obi });
         Ok(found.map_err(|error| self.unknown(error))?.source)
     }

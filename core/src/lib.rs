@@ -107,7 +107,6 @@
 //! | [`feedback`] | messages from members to the administrators |
 //! | [`webhook`] | other systems that are told about notices and feedback |
 //! | [`post`] | posts, their import, views and likes |
-//! | [`lookup`] | posts, notices and feedback by the beginning of their ids |
 //! | [`search`] | search over posts, search records |
 //! | [`newsfeed`] | the popular, topic and recommended feeds |
 //! | [`act`] | the import of members' acts from another system |
@@ -149,7 +148,6 @@ pub mod analysis;
 pub mod audit;
 pub mod feedback;
 pub mod import;
-pub mod lookup;
 pub mod mail;
 pub mod main_info;
 pub mod member;

@@ -113,9 +113,7 @@ impl All {
             method: spec.method.name(),
             path: spec.path,
             access: match spec.access {
-                operation::Access::Open | operation::Access::Anyone | operation::Access::AnyoneFor(_) => {
-                    Access::Anyone
-                }
+                operation::Access::Open | operation::Access::Anyone => Access::Anyone,
                 operation::Access::Members | operation::Access::Own(_) => Access::Members,
                 operation::Access::Admins(_) | operation::Access::Persons => Access::Administrators,
             },

@@ -5,7 +5,7 @@ use crate::record::operation::{Operation, Stream};
 use crate::service::{api, status};
 use crate::transfer::{act, member_import, roster_import};
 use crate::{
-    admin, analysis, audit, feedback, lookup, mail, main_info, member, member_data, newsfeed, notice, post,
+    admin, analysis, audit, feedback, mail, main_info, member, member_data, newsfeed, notice, post,
     profile, search, source, webhook, words,
 };
 
@@ -144,7 +144,6 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<post::Update>();
     visitor.visit::<post::Remove>();
     visitor.stream::<post::ImportPosts>();
-    visitor.visit::<lookup::FindIds>();
     visitor.visit::<search::Log>();
     visitor.visit::<search::Find>();
     visitor.visit::<search::FindInCategory>();
