@@ -64,7 +64,7 @@ impl Operation {
 
     /// Returns whether the fields of the body can be sent as a form.
     pub fn takes_a_form(&self) -> bool {
-        !self.body.is_empty() && !self.is_import() && self.path != "/pin_feed_weights"
+        !self.body.is_empty() && !self.is_import()
     }
 
     /// Returns the body with `{n}` replaced by `n`; `None` if the operation takes no body.
@@ -182,7 +182,6 @@ fn body(name: &str) -> &'static str {
         | "category_search"
         | "domain_search"
         | "get_similarity_words" => r#"{"search": "word"}"#,
-        "pin_feed_weights" => r#"{"weights": {"topic": 0.5}}"#,
         _ => "",
     }
 }

@@ -201,13 +201,6 @@ export function administration(world: () => World) {
         async learnFeedWeights() {
             assert.equal((await world().boss.learnFeedWeights()).learned, null);
         },
-        async pinFeedWeights() {
-            const { in_use, weights } = await world().boss.pinFeedWeights({ weights: { topic: 0.5 } });
-            assert.deepEqual([in_use, weights.topic], ["pinned", 0.5]);
-        },
-        async unpinFeedWeights() {
-            assert.equal((await world().boss.unpinFeedWeights()).pinned, null);
-        },
         async getLog() {
             const { log, next } = await world().boss.getLog({ limit: 1, path: "get_" });
             assert.equal(log[0]?.result, "success");
