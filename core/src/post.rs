@@ -146,11 +146,6 @@ pub struct Categories {
     pub categories: Vec<Category>,
 }
 
-/// Records that this process has changed posts.
-fn changed(tidings: &Tidings) {
-    tidings.posts_changed().record();
-}
-
 /// Counts a view like [`view_from`], for callers that cannot tell guests apart, such as the command line: every view
 /// that is not by a member counts for the popularity of the post.
 ///

@@ -52,8 +52,6 @@ pub(crate) struct Inner {
     pub(super) hasher: Hasher,
     pub(super) throttle: Throttle,
     pub(super) acts: post::acts::Acts,
-    /// The latest moment at which this process has inserted, changed or removed posts.
-    pub(super) posts_changed: store::Latest,
     pub(super) recent_likes: profile::likes::RecentLikes,
     pub(super) verifier: Box<dyn Verifier>,
     pub(super) issuer: Option<oidc::Issuer>,
@@ -256,10 +254,6 @@ impl Tidings {
 
     pub(crate) fn words(&self) -> &words::ModelCache {
         &self.0.words
-    }
-
-    pub(crate) fn posts_changed(&self) -> &store::Latest {
-        &self.0.posts_changed
     }
 
     pub(crate) fn indexer(&self) -> &post::index::Indexer {

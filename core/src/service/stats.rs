@@ -3,7 +3,7 @@
 use crate::Tidings;
 use crate::base::clock::Timestamp;
 use crate::store::Store;
-pub use crate::store::{Commits, Follower, ReadStandby, Retries, ServerGauges};
+pub use crate::store::{Commits, Follower, Retries, ServerGauges};
 use crate::transfer::backup::last::LastBackup;
 use crate::{mail, source, webhook};
 

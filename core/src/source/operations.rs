@@ -337,11 +337,7 @@ impl Operation for Fetch {
             let admin = identity.admin(tx, Scope::Sources)?;
             sql::find(tx, &admin, &address::named(&self.source_obi))?.ok_or(Error::NotFound)
         })?;
-        let fetched = tidings.sources().reader().fetch(key)?;
-        if fetched.inserted + fetched.updated > 0 {
-            tidings.posts_changed().record();
-        }
-        Ok(fetched)
+        tidings.sources().reader().fetch(key)
     }
 }
 

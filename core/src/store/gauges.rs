@@ -33,10 +33,6 @@ pub struct ServerGauges {
     pub reads_waited: u64,
     /// Transactions that were tried again since the database was opened.
     pub retries: Retries,
-    /// Reads that a standby has answered since the database was opened.
-    pub standby_reads: u64,
-    /// The standbys that may answer reads.
-    pub read_standbys: Vec<ReadStandby>,
     /// The standbys that follow the primary, as measured in the last second: at most 16.
     pub followers: Vec<Follower>,
 }
@@ -50,15 +46,6 @@ pub struct Retries {
     pub connection: u64,
     /// A server that accepts no writes or no connections.
     pub server: u64,
-}
-
-/// A standby that may answer reads.
-#[derive(Clone, Debug)]
-pub struct ReadStandby {
-    /// The host and port in the URL.
-    pub host: String,
-    /// The time in milliseconds by which it is behind at most; `None` if it does not answer, or is no standby.
-    pub behind_ms: Option<u64>,
 }
 
 /// A standby that follows the primary.

@@ -6,8 +6,7 @@ use tidings_core::stats::ServerGauges;
 
 use super::NAMESPACE;
 
-/// Returns what the server and its standbys report. The labels are the hosts of the URL, and the names of at most 16
-/// standbys.
+/// Returns what the server and its standbys report. The labels are the names of at most 16 standbys.
 pub(super) fn registry(server: &ServerGauges) -> prometheus::Result<Registry> {
     let registry = Registry::new_custom(Some(NAMESPACE.to_owned()), None)?;
     let add = |collector: Box<dyn Collector>| registry.register(collector);
@@ -18,10 +17,9 @@ pub(super) fn registry(server: &ServerGauges) -> prometheus::Result<Registry> {
     add(Box::new(readers))?;
     let waiting = "Reads that wait for a connection.";
     add(Box::new(gauge("reads_waiting", waiting, number(server.reads_waiting as u64))?))?;
-    for (name, help, value) in [
-        ("reads_waited_total", "Reads that had to wait for a connection.", server.reads_waited),
-        ("standby_reads_total", "Reads that a standby has answered.", server.standby_reads),
-    ] {
+    for (name, help, value) in
+        [("reads_waited_total", "Reads that had to wait for a connection.", server.reads_waited)]
+    {
         let counter = IntCounter::new(name, help)?;
         counter.inc_by(value);
         add(Box::new(counter))?;
@@ -36,18 +34,6 @@ pub(super) fn registry(server: &ServerGauges) -> prometheus::Result<Registry> {
         retries.with_label_values(&[reason]).inc_by(count);
     }
     add(Box::new(retries))?;
-    let up = vector("read_standby_up", "1 for a host whose server is a standby that answers.", &["host"])?;
-    let behind = "Seconds by which a standby that answers reads is behind at most.";
-    let behind = vector("read_standby_behind_seconds", behind, &["host"])?;
-    for standby in &server.read_standbys {
-        let host = [&*standby.host];
-        up.with_label_values(&host).set(if standby.behind_ms.is_some() { 1.0 } else { 0.0 });
-        if let Some(ms) = standby.behind_ms {
-            behind.with_label_values(&host).set(number(ms) / 1_000.0);
-        }
-    }
-    add(Box::new(up))?;
-    add(Box::new(behind))?;
     let lag = "Seconds until a standby had replayed a recent commit, as the primary measured it.";
     let lag = vector("replication_lag_seconds", lag, &["standby", "state"])?;
     for follower in &server.followers {
@@ -76,13 +62,12 @@ fn number(value: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use prometheus::TextEncoder;
-    use tidings_core::stats::{Follower, ReadStandby, Retries};
+    use tidings_core::stats::{Follower, Retries};
 
     use super::*;
 
     #[test]
     fn the_page_has_the_connections_the_retries_and_the_standbys() {
-        let standby = |host: &str, behind_ms| ReadStandby { host: host.into(), behind_ms };
         let server = ServerGauges {
             lanes: 3,
             readers: 5,
@@ -90,8 +75,6 @@ mod tests {
             reads_waiting: 1,
             reads_waited: 7,
             retries: Retries { conflict: 4, connection: 1, server: 0 },
-            standby_reads: 9,
-            read_standbys: vec![standby("a:5432", None), standby("b:5432", Some(250))],
             followers: vec![Follower { name: "b".into(), state: "sync".into(), lag_ms: 20 }],
         };
         let page = TextEncoder::new().encode_to_string(&registry(&server).unwrap().gather()).unwrap();
@@ -101,13 +84,9 @@ mod tests {
             [
                 r#"tidings_read_connections{state="busy"} 2"#,
                 r#"tidings_read_connections{state="idle"} 3"#,
-                r#"tidings_read_standby_behind_seconds{host="b:5432"} 0.25"#,
-                r#"tidings_read_standby_up{host="a:5432"} 0"#,
-                r#"tidings_read_standby_up{host="b:5432"} 1"#,
                 "tidings_reads_waited_total 7",
                 "tidings_reads_waiting 1",
                 r#"tidings_replication_lag_seconds{standby="b",state="sync"} 0.02"#,
-                "tidings_standby_reads_total 9",
                 r#"tidings_transactions_retried_total{reason="conflict"} 4"#,
                 r#"tidings_transactions_retried_total{reason="connection"} 1"#,
                 r#"tidings_transactions_retried_total{reason="server"} 0"#,

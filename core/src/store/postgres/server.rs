@@ -11,7 +11,6 @@ use tokio_postgres::error::Severity;
 
 use super::super::{Follower, Retries, ServerError, ServerGauges, StoreError};
 use super::connect::{Connector, OnNotice, Purpose};
-use super::positions::Positions;
 use super::session::Session;
 use super::time::PrimaryTime;
 use super::wait::{ANSWER_MAX, Driver, Lifetime};
@@ -45,7 +44,6 @@ pub(super) struct Server {
     /// The size of the database in bytes when it was last measured.
     bytes: AtomicU64,
     time: PrimaryTime,
-    positions: Positions,
 }
 
 /// The thread that interrupts the statements of a connection. Dropping it ends it.
@@ -75,7 +73,6 @@ impl Server {
             failures: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             time: PrimaryTime::default(),
-            positions: Positions::default(),
             generation: watch::Sender::new(0),
         })
     }
@@ -109,31 +106,6 @@ impl Server {
             connected.ok_or_else(|| StoreError::Disconnected("no host answers in time".into()))??;
         self.follow(self.connector.timeline());
         set_up(Session::new(connected, driver, Lifetime::begin(self.generation.subscribe()), warned))
-    }
-
-    /// Connects to the host of this number. The connection ends when `generation` grows.
-    pub(super) fn connect_to(
-        &self,
-        host: usize,
-        generation: &watch::Sender<u64>,
-    ) -> Result<Session, StoreError> {
-        let (driver, (on_notice, warned)) = (Driver::start()?, warnings());
-        let mut lifetime = Lifetime::begin(generation.subscribe());
-        let connecting = lifetime.limit(self.connector.connect_to(host, &on_notice));
-        let connected = driver.wait(CONNECT_MAX, connecting).flatten();
-        let connected = connected
-            .ok_or_else(|| StoreError::Disconnected("the host does not answer in time".into()))??;
-        set_up(Session::new(connected, driver, lifetime, warned))
-    }
-
-    /// Returns the names of the hosts that may answer reads that may be stale.
-    pub(super) fn standby_hosts(&self) -> Vec<String> {
-        self.connector.standby_hosts()
-    }
-
-    /// Returns the positions of the primary in the write-ahead log.
-    pub(super) fn positions(&self) -> &Positions {
-        &self.positions
     }
 
     /// Returns the timeline of the latest connection.
