@@ -21,7 +21,7 @@ use crate::base::zone::Zone;
 use crate::record::answer::SUCCESS;
 use crate::record::error::{Code, Error, Pending, Problem, Result};
 use crate::record::schema::RequestMethod;
-use crate::store::{Isolation, Store, StoreError, Tx};
+use crate::store::{Isolation, Store, StoreError};
 
 #[cfg(feature = "demo")]
 pub(crate) mod backfill;

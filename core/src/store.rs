@@ -112,7 +112,7 @@ pub(crate) use effects::Effects;
 pub use error::{ServerError, StoreError};
 pub(crate) use expiry::{Expiry, Leftover};
 pub(crate) use gathered_reads::GatheredReads;
-pub use gauges::{Commits, Follower, Retries, ServerGauges};
+pub use gauges::{Commits, Follower};
 pub(crate) use isolation::Isolation;
 pub(crate) use pending::Pending;
 pub use pending::PendingFuture;

@@ -92,7 +92,7 @@ impl Mailing {
         let transport: Arc<dyn Transport> = Arc::<Server>::clone(&server);
         let mail = config.mail.clone();
         let service = service_with(config);
-        let worker = Worker::new(&service.0.store, service.clock(), mail, transport, Arc::default()).unwrap();
+        let worker = Worker::new(&service.0.store, service.clock(), mail, transport).unwrap();
         Self { service, worker, server }
     }
 

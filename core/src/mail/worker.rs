@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use super::letter::{Letter, Text};
 use super::outbox::{self, Due, Kind};
-use super::sender::Counters;
 use super::smtp::{AT_ONCE, Failed, Outgoing, Transport};
 use super::templates::Templates;
 use crate::account::{email, invitation, reset};
@@ -52,7 +51,6 @@ pub(super) struct Worker {
     transport: Arc<dyn Transport>,
     templates: Templates,
     config: Mail,
-    counters: Arc<Counters>,
     /// Outcomes that the database does not have yet.
     outcomes: Vec<Outcome>,
 }
@@ -63,7 +61,6 @@ impl Worker {
         clock: &Clock,
         config: Mail,
         transport: Arc<dyn Transport>,
-        counters: Arc<Counters>,
     ) -> Result<Self> {
         Ok(Self {
             store: Arc::clone(store),
@@ -72,7 +69,6 @@ impl Worker {
             transport,
             templates: Templates::new(&config)?,
             config,
-            counters,
             outcomes: Vec::new(),
         })
     }
@@ -106,8 +102,6 @@ impl Worker {
             Some(Duration::ZERO) if self.lease.hold()? => {}
             Some(Duration::ZERO) => return Ok(SHORT_INTERVAL),
             until => {
-                // Only now, because counting reads all mail.
-                self.counters.count(self.store.read(outbox::totals)?);
                 self.lease.release()?;
                 return Ok(until.unwrap_or(INTERVAL).min(INTERVAL));
             }
@@ -175,7 +169,6 @@ impl Worker {
         self.outcomes.clear();
         for outcome in &*outcomes {
             let kind = outcome.kind.name();
-            self.counters.ended(outcome.sent.is_ok());
             match &outcome.sent {
                 Ok(()) => {}
                 Err(failed) if next_attempt(outcome, failed, now).is_some() => {

@@ -264,10 +264,6 @@ impl Tidings {
         &self.0.webhook_sender
     }
 
-    pub(crate) fn mail_sender(&self) -> &mail::Sender {
-        &self.0.mail_sender
-    }
-
     /// Returns the right to send mail.
     pub(crate) fn outbox(&self) -> Outbox {
         Outbox::of(self.config())

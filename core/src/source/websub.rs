@@ -6,8 +6,6 @@
 //!
 //! Source: W3C Recommendation *`WebSub`*, 2018, <https://www.w3.org/TR/websub/>.
 
-use std::sync::atomic::Ordering;
-
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use hmac::{Hmac, Mac};
 use tidings_feeds::Feed;
@@ -164,8 +162,7 @@ impl Reader {
     fn take_from_hub(&self, source: SourceKey, feed: Feed) -> Result<()> {
         let record = self.record(source)?;
         let mut seen = Seen::default();
-        let fetched = arrive::write(&self.store, &self.clock, &record, feed, &mut seen)?;
-        self.counters.posts.fetch_add(fetched.inserted, Ordering::Relaxed);
+        arrive::write(&self.store, &self.clock, &record, feed, &mut seen)?;
         self.write(&record, move |tx, record| {
             // The hub sends only what is new.
             let mut all = sql::seen(tx, record.key)?;

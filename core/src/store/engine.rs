@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::effects::Effects;
 use super::expiry::{Expiry, Leftover};
-use super::gauges::ServerGauges;
+use super::gauges::Follower;
 use super::{Isolation, StoreError, Topic, Tx};
 
 /// A database engine, except for its writing connection, which is the [`Committer`] of the writing thread.
@@ -35,9 +35,9 @@ pub(super) trait Engine: Send + Sync {
         None
     }
 
-    /// Implements [`Store::server_gauges`](super::Store::server_gauges).
-    fn server_gauges(&self) -> Option<ServerGauges> {
-        None
+    /// Implements [`Store::followers`](super::Store::followers).
+    fn followers(&self) -> Vec<Follower> {
+        Vec::new()
     }
 
     /// Implements [`Store::failures`](super::Store::failures).

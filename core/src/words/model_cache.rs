@@ -188,11 +188,6 @@ impl ModelCache {
         self.shared.current.load_full()
     }
 
-    /// Returns when the current model was made; `None` if none is in memory.
-    pub(crate) fn made(&self) -> Option<Timestamp> {
-        self.shared.current.load().as_ref().map(|current| Timestamp::from_millis(current.model.origin.made))
-    }
-
     /// Starts the thread that updates the model, unless it runs already.
     pub(super) fn follow(&self) -> Result<()> {
         let shared = Arc::clone(&self.shared);

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::super::engine::Engine;
 use super::super::expiry::{Expiry, Leftover};
-use super::super::pool::{Pool, PoolUse, WaitLimits};
+use super::super::pool::{Pool, WaitLimits};
 use super::super::watch::{Versions, Watcher};
-use super::super::{ServerGauges, StoreError, Tx};
+use super::super::{Follower, StoreError, Tx};
 use super::committer::PgCommitter;
 use super::connect::Connector;
 use super::migrate::migrate;
@@ -84,15 +84,8 @@ impl Engine for PgEngine {
         Some(Arc::clone(self.server.time().ahead()))
     }
 
-    fn server_gauges(&self) -> Option<ServerGauges> {
-        let PoolUse { open, busy, waiting, waited } = self.pool.in_use();
-        Some(ServerGauges {
-            readers: open,
-            readers_busy: busy,
-            reads_waiting: waiting,
-            reads_waited: waited,
-            ..self.server.gauges()
-        })
+    fn followers(&self) -> Vec<Follower> {
+        self.server.followers()
     }
 
     fn failures(&self) -> u64 {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_postgres::error::Severity;
 
-use super::super::{Follower, Retries, ServerError, ServerGauges, StoreError};
+use super::super::{Follower, ServerError, StoreError};
 use super::connect::{Connector, OnNotice, Purpose};
 use super::session::Session;
 use super::time::PrimaryTime;
@@ -57,8 +57,6 @@ struct State {
     failing: Option<StoreError>,
     /// The timeline of the latest connection: grows when a standby is promoted. 0 before the first one.
     timeline: u32,
-    /// Transactions that were tried again.
-    retries: Retries,
     /// The number of write lanes that are held.
     lanes: u64,
     /// The standbys that follow the primary.
@@ -230,16 +228,6 @@ impl Server {
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// Records that a transaction is tried again.
-    pub(super) fn retried(&self, error: &StoreError) {
-        let retries = &mut self.state().retries;
-        *match error {
-            StoreError::Conflict(_) => &mut retries.conflict,
-            StoreError::Disconnected(_) => &mut retries.connection,
-            _ => &mut retries.server,
-        } += 1;
-    }
-
     /// Records the number of write lanes that are held, and the standbys that follow the primary.
     pub(super) fn counted(&self, lanes: u64, followers: Vec<Follower>) {
         let mut state = self.state();
@@ -252,11 +240,9 @@ impl Server {
         self.state().lanes
     }
 
-    /// Returns what is known of the primary.
-    pub(super) fn gauges(&self) -> ServerGauges {
-        let state = self.state();
-        let followers = state.followers.clone();
-        ServerGauges { lanes: state.lanes, retries: state.retries, followers, ..ServerGauges::default() }
+    /// Returns the standbys that followed the primary when they were last counted.
+    pub(super) fn followers(&self) -> Vec<Follower> {
+        self.state().followers.clone()
     }
 
     /// Returns the size of the database in bytes when it was last measured; 0 before.
