@@ -278,7 +278,8 @@ mod tests {
             thread.join().unwrap();
         }
         assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3]);
-        assert_eq!((pool.lock().open, pool.lock().idle.len()), (1, 1));
+        let all = pool.lock();
+        assert_eq!((all.open, all.idle.len()), (1, 1));
     }
 
     #[test]
