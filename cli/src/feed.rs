@@ -42,10 +42,8 @@ pub(crate) enum Feed {
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show, learn and pin the weights of the signals that the recommended feed is made of
-    #[command(
-        after_help = "Examples: tidings feed weights --learn\n          tidings feed weights --pin recent=0.6 popular=0"
-    )]
+    /// Show and learn the weights of the signals that the recommended feed is made of
+    #[command(after_help = "Example: tidings feed weights --learn")]
     Weights(weights::Weights),
 }
 

@@ -7,10 +7,8 @@ use tidings_client::{Error, Service};
 use tidings_core::feedback::{
     self, FeedbackList, FeedbackPage, FeedbackState, LIST_MAX, Mark, Message, SendGeneral, SendOnNotice,
 };
-use tidings_core::lookup::Kind;
 
 use crate::failure::Failure;
-use crate::ids;
 use crate::output::{Page, Style, local, stream_pages};
 use crate::session::{Session, unknown};
 
@@ -52,19 +50,16 @@ pub(crate) fn run(session: &Session, command: &Feedback) -> Result<ExitCode, Fai
         Feedback::Send { kind, notice, text } => {
             let message = Message { kind: kind.clone(), post: Some(text.clone()), feedback: None };
             let service = session.acting_member()?;
-            let notice =
-                notice.as_deref().map(|notice| ids::whole(session, Kind::Notice, notice)).transpose()?;
             match notice {
-                Some(notice) => service.call(SendOnNotice { notice_obi: notice.into_owned(), message })?,
+                Some(notice) => service.call(SendOnNotice { notice_obi: notice.clone(), message })?,
                 None => service.call(SendGeneral { message })?,
             }
             out.answer(&(), |page| page.line("The feedback is sent."))
         }
         Feedback::List { all } => list(session, *all),
         Feedback::Done { id, undo } => {
-            let id = &ids::whole(session, Kind::Feedback, id)?;
             let state = if *undo { FeedbackState::Open } else { FeedbackState::Done };
-            let set = service.call(Mark { feedback_obi: id.to_string(), activation: state.activation() });
+            let set = service.call(Mark { feedback_obi: id.clone(), activation: state.activation() });
             set.map_err(|error| unknown(error, "feedback", id))?;
             let state = if *undo { "open again" } else { "done" };
             out.answer(&(), |page| page.line(format!("The feedback is {state}.")))

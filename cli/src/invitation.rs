@@ -8,7 +8,6 @@ use tidings_core::account::invitation::{self, Add, Remove};
 use tidings_core::account::key::Scope;
 
 use crate::failure::Failure;
-use crate::ids;
 use crate::key::{self, scope_names};
 use crate::output::{Column, Table, dated, local};
 use crate::session::{Session, unknown};
@@ -45,7 +44,7 @@ pub(crate) enum Invitation {
     /// Remove an invitation: its code no longer works
     #[command(after_help = "Example: tidings invitation remove 6560c1a2ffeeddccbbaa0099")]
     Remove {
-        /// The id of the invitation, or its beginning
+        /// The id of the invitation
         id: String,
     },
 }
@@ -76,11 +75,7 @@ pub(crate) fn run(session: &Session, command: &Invitation) -> Result<ExitCode, F
         }
         Invitation::List => list(session),
         Invitation::Remove { id } => {
-            let id = &ids::of_list("invitation", id, || {
-                let found = service.call(invitation::List {})?.invitations.into_iter();
-                Ok(found.map(|found| (found.id, found.note.unwrap_or_default())).collect())
-            })?;
-            let removed = service.call(Remove { invitation_obi: id.to_string() });
+            let removed = service.call(Remove { invitation_obi: id.clone() });
             removed.map_err(|error| unknown(error, "invitation", id))?;
             out.answer(&(), |page| page.line(format!("The invitation {id} is removed.")))
         }

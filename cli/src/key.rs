@@ -9,7 +9,6 @@ use tidings_core::account::key::{self, Add, Revoke, Scope};
 use tidings_core::clock::DAY_MS;
 
 use crate::failure::Failure;
-use crate::ids;
 use crate::output::{Column, Table, dated, local, typed_time};
 use crate::session::{Session, unknown};
 
@@ -86,11 +85,7 @@ pub(crate) fn run(session: &Session, command: &Key) -> Result<ExitCode, Failure>
         }
         Key::List => list(session),
         Key::Revoke { key } => {
-            let key = &ids::of_named("key", key, || {
-                let keys = service.call(key::List {})?.keys;
-                Ok(keys.into_iter().map(|key| (key.id, key.name)).collect())
-            })?;
-            let revoked = service.call(Revoke { key_obi: key.to_string() });
+            let revoked = service.call(Revoke { key_obi: key.clone() });
             revoked.map_err(|error| unknown(error, "key", key))?;
             out.answer(&(), |page| page.line(format!("The key {key} is revoked.")))
         }

@@ -6,7 +6,6 @@ use clap::Subcommand;
 use tidings_core::mail::{List, Retry, Test};
 
 use crate::failure::Failure;
-use crate::ids;
 use crate::output::{Column, Table, dated, local};
 use crate::session::{Session, unknown};
 
@@ -34,11 +33,7 @@ pub(crate) fn run(session: &Session, command: &Mail) -> Result<ExitCode, Failure
     match command {
         Mail::List => list(session),
         Mail::Retry { mail } => {
-            let mail = &ids::of_list("mail", mail, || {
-                let waiting = service.call(List {})?.mails;
-                Ok(waiting.into_iter().map(|mail| (mail.id, String::new())).collect())
-            })?;
-            let retried = service.call(Retry { mail_obi: mail.to_string() });
+            let retried = service.call(Retry { mail_obi: mail.clone() });
             retried.map_err(|error| unknown(error, "mail", mail))?;
             out.answer(&(), |page| page.line(format!("The mail {mail} is sent again.")))
         }

@@ -29,7 +29,6 @@ mod front;
 mod given;
 mod global;
 mod help;
-mod ids;
 mod imported;
 mod init;
 mod input;

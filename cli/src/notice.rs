@@ -1,17 +1,14 @@
 //! `tidings notice`: the administrators' announcements.
 
-use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_core::Error;
 use tidings_core::account::key::Scope;
 use tidings_core::id::ObjectId;
-use tidings_core::lookup::Kind;
 use tidings_core::notice::{self, State, Visibility};
 
 use crate::failure::Failure;
-use crate::ids;
 use crate::input::Text;
 use crate::output::{Page, local};
 use crate::session::{Session, unknown};
@@ -100,11 +97,10 @@ pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failu
         Notice::Draft(command) => draft::run(session, command),
         Notice::Edit(edit) => edit.run(session),
         Notice::Remove { id, yes } => {
-            let id = &whole(session, id)?;
             let notice = find(session, id)?;
             session.confirm(*yes, &format!("remove the notice \"{}\"", notice.title))?;
             service
-                .call(notice::Remove { notice_obi: id.to_string() })
+                .call(notice::Remove { notice_obi: id.clone() })
                 .map_err(|error| unknown(error, "notice", id))?;
             out.answer(&(), |page| page.line("The notice is removed."))
         }
@@ -140,11 +136,11 @@ impl Edit {
     fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
         let Session { service, out } = session;
         let Self { title, activation, placing, .. } = self;
-        let id = &whole(session, &self.id)?;
+        let id = &self.id;
         let (title, post) = (title.clone(), self.post.read()?);
         let draft = notice::Draft { title, post, activation: *activation, ..placing.draft() };
         if draft != notice::Draft::default() {
-            let update = notice::Update { notice_obi: id.to_string(), draft };
+            let update = notice::Update { notice_obi: id.clone(), draft };
             service.call(update).map_err(|error| unknown(error, "notice", id))?;
             return out.answer(&(), |page| changed(page, session, id));
         }
@@ -173,11 +169,6 @@ fn name_ended(page: &mut Page, session: &Session, id: &str) {
         let (title, until) = (&notice.title, local(until));
         page.note(&format!("The notice {title:?} ended at {until}, so nobody sees it: change --until"));
     }
-}
-
-/// Returns the id of the notice that `given` begins.
-fn whole<'a>(session: &Session, given: &'a str) -> Result<Cow<'a, str>, Failure> {
-    ids::whole(session, Kind::Notice, given)
 }
 
 /// Returns a notice for an administrator to edit, without counting a view.

@@ -6,13 +6,11 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use tidings_client::shown::number::number;
 use tidings_core::account::key::Scope;
-use tidings_core::lookup::Kind;
 use tidings_core::post::{ExportPosts, Get, Hide, Insert, Like, Remove, Unhide, Unlike, Update, View};
 
 use crate::atomic_file::Readers;
 use crate::export;
 use crate::failure::Failure;
-use crate::ids;
 use crate::imported::Strictness;
 use crate::session::{Session, unknown};
 
@@ -117,15 +115,13 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
         let id = id.to_owned();
         move |error| unknown(error, "post", &id)
     };
-    let whole = |id| ids::whole(session, Kind::Post, id);
     match command {
         Post::Add(fields) => {
             let inserted = service.call(Insert { draft: fields.whole_draft()? })?;
             out.answer(&inserted, |page| page.line(inserted.id.to_string()))
         }
         Post::Edit { id, fields } => {
-            let id = &whole(id)?;
-            let update = Update { post_obi: id.to_string(), draft: fields.draft()? };
+            let update = Update { post_obi: id.clone(), draft: fields.draft()? };
             service.call(update).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is changed."))
         }
@@ -139,43 +135,37 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
         ),
         Post::List(options) => show::list(session, options),
         Post::Categories => show::categories(session),
-        Post::Show { id } => show::one(session, &whole(id)?),
+        Post::Show { id } => show::one(session, id),
         Post::Remove { id, yes } => {
             // The command asks only if the caller may remove the post.
             service.check_right(Scope::Posts)?;
-            let id = &whole(id)?;
-            let found = service.as_reader().call(Get { post_obi: id.to_string() }).map_err(missing(id))?;
+            let found = service.as_reader().call(Get { post_obi: id.clone() }).map_err(missing(id))?;
             session.confirm(*yes, &format!("remove the post \"{}\"", found.post.shown.title))?;
-            service.call(Remove { post_obi: id.to_string() }).map_err(missing(id))?;
+            service.call(Remove { post_obi: id.clone() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is removed."))
         }
         Post::View { id } => {
-            let id = &whole(id)?;
-            service.as_reader().call(View { post_obi: id.to_string() }).map_err(missing(id))?;
+            service.as_reader().call(View { post_obi: id.clone() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The view is counted."))
         }
         Post::Like { id } => {
             let service = session.acting_member()?;
-            let id = &whole(id)?;
-            service.call(Like { post_obi: id.to_string() }).map_err(missing(id))?;
+            service.call(Like { post_obi: id.clone() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is liked."))
         }
         Post::Unlike { id } => {
             let service = session.acting_member()?;
-            let id = &whole(id)?;
-            service.call(Unlike { post_obi: id.to_string() }).map_err(missing(id))?;
+            service.call(Unlike { post_obi: id.clone() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The like is taken back."))
         }
         Post::Hide { id, undo: false } => {
             let service = session.acting_member()?;
-            let id = &whole(id)?;
-            service.call(Hide { post_obi: id.to_string() }).map_err(missing(id))?;
+            service.call(Hide { post_obi: id.clone() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is hidden from the recommended feed."))
         }
         Post::Hide { id, undo: true } => {
             let service = session.acting_member()?;
-            let id = &whole(id)?;
-            service.call(Unhide { post_obi: id.to_string() }).map_err(missing(id))?;
+            service.call(Unhide { post_obi: id.clone() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is not hidden."))
         }
     }

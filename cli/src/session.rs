@@ -152,7 +152,14 @@ pub(crate) fn of_member(error: Error, id: &str) -> Failure {
 pub(crate) fn unknown(error: Error, kind: &str, id: &str) -> Failure {
     if error.is_not_found() {
         let list = if kind == "delivery" { "webhook deliveries" } else { &format!("{kind} list") };
-        return Failure::refused(&error, format!("there is no {kind} {id:?}: see tidings {list}"));
+        let partial = if kind == "member" { "" } else { partial_id(id) };
+        return Failure::refused(&error, format!("there is no {kind} {id:?}{partial}: see tidings {list}"));
     }
     error.into()
+}
+
+/// Returns what to add to a message about an id that does not exist if it is only a part of one.
+pub(crate) fn partial_id(id: &str) -> &'static str {
+    let is_partial = (4..24).contains(&id.len()) && id.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if is_partial { ", and a whole id has 24 digits" } else { "" }
 }

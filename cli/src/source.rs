@@ -1,6 +1,5 @@
 //! `tidings source`: feeds of other sites that the service reads by itself.
 
-use std::borrow::Cow;
 use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,7 +12,6 @@ use tidings_core::source::{
 };
 
 use crate::failure::{Failure, REFUSED};
-use crate::ids;
 use crate::input;
 use crate::output::{Column, Page, Style, Table, dated, local, note, print};
 use crate::session::{Session, unknown};
@@ -135,21 +133,21 @@ pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failu
             out.answer(&source, |page| describe(page, &source))
         }
         Command::Edit { named, url, fields: Fields { name, topic, tag, every }, adopt } => {
-            let source_obi = named.whole(session)?.into_owned();
+            let source_obi = named.id(session)?;
             let adopt = adopt.then_some(1);
             let edited = service.call(Update { source_obi, url, name, topic, tag, every, adopt });
             edited.map_err(|error| named.unknown(error))?;
             out.answer(&(), |page| page.line("The source is changed."))
         }
         Command::Remove { named, with_posts } => {
-            let source_obi = named.whole(session)?.into_owned();
+            let source_obi = named.id(session)?;
             let remove = source::Remove { source_obi, with_posts: with_posts.then_some(1) };
             service.call(remove).map_err(|error| named.unknown(error))?;
             let posts = if with_posts { "are removed, too" } else { "stay" };
             out.answer(&(), |page| page.line(format!("The source is removed; its posts {posts}.")))
         }
         Command::Pause { named, undo } => {
-            let source_obi = named.whole(session)?.into_owned();
+            let source_obi = named.id(session)?;
             let done = if undo {
                 service.call(source::Resume { source_obi })
             } else {
@@ -160,7 +158,7 @@ pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failu
             out.answer(&(), |page| page.line(format!("The source is {now}.")))
         }
         Command::Fetch(named) => {
-            let source_obi = named.whole(session)?.into_owned();
+            let source_obi = named.id(session)?;
             let answer = service.call(Fetch { source_obi }).map_err(|error| named.unknown(error))?;
             fetched(session, &answer, "the source could not be fetched")
         }
@@ -179,21 +177,17 @@ pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failu
 
 impl Named {
     /// Returns the id or the address of the source.
-    fn whole(&self, session: &Session) -> Result<Cow<'_, str>, Failure> {
+    fn id(&self, session: &Session) -> Result<String, Failure> {
         if self.source.contains("://") || self.source.starts_with("feed:") {
-            return Ok(Cow::Borrowed(&self.source));
+            return Ok(self.source.clone());
         }
         let sources = session.service.call(List {})?.sources;
-        if let Some(source) = sources.iter().find(|source| source.name == self.source) {
-            return Ok(Cow::Owned(source.id.clone()));
-        }
-        ids::of_named("source", &self.source, || {
-            Ok(sources.into_iter().map(|source| (source.id, source.name)).collect())
-        })
+        let named = sources.into_iter().find(|source| source.name == self.source);
+        Ok(named.map_or_else(|| self.source.clone(), |source| source.id))
     }
 
     pub(crate) fn found(&self, session: &Session) -> Result<Source, Failure> {
-        let source_obi = self.whole(session)?.into_owned();
+        let source_obi = self.id(session)?;
         let found = session.service.call(source::Get { source_obi });
         Ok(found.map_err(|error| self.unknown(error))?.source)
     }

@@ -1,13 +1,11 @@
 //! `tidings webhook`: other systems that are told about notices and feedback.
 
-use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::Subcommand;
 use tidings_core::webhook::{self, Add, Event, ListDeliveries, Remove, Retry, Rotate, Test};
 
 use crate::failure::Failure;
-use crate::ids;
 use crate::output::{Column, Table, dated, local};
 use crate::session::{Session, unknown};
 
@@ -76,14 +74,12 @@ pub(crate) fn run(session: &Session, command: &Webhook) -> Result<ExitCode, Fail
         }
         Webhook::List => list(session),
         Webhook::Remove { webhook } => {
-            let webhook = &whole(session, webhook)?;
-            let removed = service.call(Remove { webhook_obi: webhook.to_string() });
+            let removed = service.call(Remove { webhook_obi: webhook.clone() });
             removed.map_err(|error| no_hook(error, webhook))?;
             out.answer(&(), |page| page.line(format!("The webhook {webhook} is removed.")))
         }
         Webhook::Rotate { webhook } => {
-            let webhook = &whole(session, webhook)?;
-            let new = service.call(Rotate { webhook_obi: webhook.to_string() });
+            let new = service.call(Rotate { webhook_obi: webhook.clone() });
             let new = new.map_err(|error| no_hook(error, webhook))?;
             out.answer(&new, |page| {
                 page.line(new.secret.as_str());
@@ -91,30 +87,17 @@ pub(crate) fn run(session: &Session, command: &Webhook) -> Result<ExitCode, Fail
             })
         }
         Webhook::Test { webhook } => {
-            let webhook = &whole(session, webhook)?;
-            let queued = service.call(Test { webhook_obi: webhook.to_string() });
+            let queued = service.call(Test { webhook_obi: webhook.clone() });
             let queued = queued.map_err(|error| no_hook(error, webhook))?;
             out.answer(&queued, |page| page.line(format!("The test {} waits to be sent.", queued.id)))
         }
         Webhook::Deliveries => deliveries(session),
         Webhook::Retry { delivery } => {
-            let delivery = &ids::of_list("delivery", delivery, || {
-                let waiting = service.call(ListDeliveries {})?.deliveries;
-                Ok(waiting.into_iter().map(|delivery| (delivery.id, String::new())).collect())
-            })?;
-            let retried = service.call(Retry { delivery_obi: delivery.to_string() });
+            let retried = service.call(Retry { delivery_obi: delivery.clone() });
             retried.map_err(|error| unknown(error, "delivery", delivery))?;
             out.answer(&(), |page| page.line(format!("The delivery {delivery} is sent again.")))
         }
     }
-}
-
-/// Returns the name or the id of the webhook that `given` names or begins.
-fn whole<'a>(session: &Session, given: &'a str) -> Result<Cow<'a, str>, Failure> {
-    ids::of_named("webhook", given, || {
-        let hooks = session.service.call(webhook::List {})?.webhooks;
-        Ok(hooks.into_iter().map(|hook| (hook.id, hook.name)).collect())
-    })
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {

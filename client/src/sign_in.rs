@@ -51,8 +51,7 @@ impl SignedIn {
 
 /// The operations that guests may call too, and whose effect depends on the caller: the server takes a token that it does not
 /// accept for none.
-const GUESTS_TOO: [&str; 9] = [
-    "find_ids",
+const GUESTS_TOO: [&str; 8] = [
     "get_all_notice",
     "get_newsfeed_of_topic",
     "get_notice",

@@ -49,7 +49,7 @@ pub(crate) mod verify;
 pub use crate::base::client::Client;
 pub use attempt::ForClient;
 pub use authority::Operator;
-pub(crate) use authority::{Admin, AdminReader, Claim, Identity, Member, MemberRecord, find};
+pub(crate) use authority::{Admin, Claim, Identity, Member, MemberRecord, find};
 pub use device::{Device, SignInClient};
 pub use email::{ConfirmEmail, EmailAddress, GetEmail, SetEmail};
 pub use invitation::SignUpInvited;

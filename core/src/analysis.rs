@@ -21,7 +21,7 @@ use crate::base::zone::Zone;
 use crate::record::answer::SUCCESS;
 use crate::record::error::{Code, Error, Pending, Problem, Result};
 use crate::record::schema::RequestMethod;
-use crate::store::{CommitTime, Isolation, Store, StoreError, Topic, Tx};
+use crate::store::{Isolation, Store, StoreError};
 
 #[cfg(feature = "demo")]
 pub(crate) mod backfill;
@@ -310,37 +310,29 @@ fn read_log(
     if limit > log::READING {
         log::record_reading(tidings, &identity)?;
     }
-    let current = |tx: &mut dyn Tx| {
+    analysis.settle();
+    tidings.store().read_within(tidings.config().query_timeout, |tx| {
         let access = LogAccess::check(tx, tidings, &identity, user_id.as_deref())?;
         let since =
             window.map_or(Ok(Timestamp::MIN), |w| w.since(&analysis.calendar.zone(), tidings.now()))?;
         if limit < 0 {
             return Err(Error::BadRequest(LIMIT_RULE));
         }
-        Ok((access.scope(tx)?, since))
-    };
-    let seen = analysis.settle();
-    tidings.store().read_stale_after(
-        Some(tidings.config().query_timeout),
-        seen,
-        current,
-        |tx, (scope, since)| Ok(Log { log: log::lines(tx, *scope, *since, limit.min(LOG_MAX))? }),
-    )
+        let scope = access.scope(tx)?;
+        Ok(Log { log: log::lines(tx, scope, since, limit.min(LOG_MAX))? })
+    })
 }
 
 impl State {
     /// Waits for a commit of the queued records before a report, unless reports are requested too often. If it fails,
-    /// the report is made without these records. Returns the moment that the report must see.
-    pub(crate) fn settle(&self) -> CommitTime {
+    /// the report is made without these records.
+    pub(crate) fn settle(&self) {
         self.calendar.refresh(&self.store);
-        let is_exact = self.journal.may_be_exact();
         if self.journal.must_settle()
             && let Err(error) = self.journal.settle(&self.store)
         {
             tracing::debug!(cause = error.to_string(), "a report is made without the latest communications");
         }
-        // Every record is counted.
-        if is_exact { self.store.changed(Topic::Counts) } else { CommitTime::FIRST }
     }
 
     /// Waits until all records that are queued now are committed, for work that needs the complete log.

@@ -3,16 +3,13 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::Tidings;
-use crate::account::{Admin, Caller, Member, REMOVED};
+use crate::account::{Admin, Member, REMOVED};
 use crate::base::clock::Timestamp;
 use crate::base::config::Bounds;
-use crate::lookup::prefix::{self, FoundId, IdRange};
 use crate::record::activation::activation;
 use crate::record::error::{Code, Problem, Result};
 use crate::record::id::ObjectId;
 use crate::record::schema::Switch;
-use crate::record::scope::Scope;
 
 pub(crate) use limit::prune;
 pub use operations::{List, ListAll, Mark, Message, SendGeneral, SendOnNotice};
@@ -92,19 +89,6 @@ pub struct FeedbackPage {
     /// The id after which the next page begins; `None` on the last page.
     #[schema(value_type = Option<ObjectId>)]
     pub next: Option<String>,
-}
-
-/// Returns the feedback whose ids are in a range.
-///
-/// # Errors
-/// `bad token`, `Not admin`.
-pub(crate) fn with_ids(tidings: &Tidings, caller: &Caller, range: &IdRange) -> Result<Vec<FoundId>> {
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let _ = identity.admin(tx, Scope::Feedback)?;
-        let sql = "SELECT id, post FROM feedback WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3";
-        Ok(prefix::rows(tx, sql, range)?)
-    })
 }
 
 mod sql {

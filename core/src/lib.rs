@@ -51,11 +51,10 @@
 //! # let database = dir.path().join("campus.db");
 //! let config = Config { analysis: Analysis { log_days: 7, ..Analysis::default() }, ..Config::default() };
 //! let service = Tidings::builder(&database).config(config).start()?;
-//! assert!(Stats::of(&service).feeds_age_ms.is_some());
+//! assert!(Stats::of(&service).writable);
 //!
 //! // A second handle on the same file, such as that of a command in another process.
 //! let command = Tidings::open(&database)?;
-//! assert!(Stats::of(&command).feeds_age_ms.is_none());
 //! assert_eq!(command.call(&Caller::Guest, notice::List::default())?.notices().len(), 0);
 //!
 //! drop(service);
@@ -107,7 +106,6 @@
 //! | [`feedback`] | messages from members to the administrators |
 //! | [`webhook`] | other systems that are told about notices and feedback |
 //! | [`post`] | posts, their import, views and likes |
-//! | [`lookup`] | posts, notices and feedback by the beginning of their ids |
 //! | [`search`] | search over posts, search records |
 //! | [`newsfeed`] | the popular, topic and recommended feeds |
 //! | [`act`] | the import of members' acts from another system |
@@ -149,7 +147,6 @@ pub mod analysis;
 pub mod audit;
 pub mod feedback;
 pub mod import;
-pub mod lookup;
 pub mod mail;
 pub mod main_info;
 pub mod member;

@@ -25,7 +25,6 @@ mod worker;
 
 pub use operations::{List, Retry, Test, TestResult};
 pub use outbox::Kind;
-pub use sender::Figures;
 pub(crate) use sender::Sender;
 pub use smtp::check;
 

@@ -79,7 +79,7 @@ pub use page::{FeedPage, More};
 pub use popularity::{LearnedPopularity, PopularityInUse, TriedHalfLife, TriedLift};
 pub use signals::{SignalWeights, Weights};
 pub use similar::similar;
-pub use weights::{FeedWeights, GetWeights, LearnWeights, PinWeights, UnpinWeights};
+pub use weights::{FeedWeights, GetWeights, LearnWeights};
 pub use why::{Reasons, why};
 
 use index::FeedIndex;

@@ -13,11 +13,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Tidings;
-use crate::account::{Admin, Caller, Member};
+use crate::account::{Admin, Member};
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::Timestamp;
 use crate::base::config::Bounds;
-use crate::lookup::prefix::{FoundId, IdRange};
 use crate::record::activation::activation;
 use crate::record::answer::{self, Encoded};
 use crate::record::error::{Error, Result};
@@ -53,7 +52,7 @@ pub use full::{FullList, FullNotice};
 pub use operations::{Get, Insert, List, ListFull, Remove, Update};
 pub(crate) use others::OtherViews;
 pub use placement::{Audience, Pin, Placement, State};
-use reader::{Reader, read_as};
+use reader::Reader;
 pub use reads::{DAYS, DayReads, GetReads, Reads};
 
 /// The length of a title in characters.
@@ -229,12 +228,6 @@ fn change_in(
 pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
     let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
     Some(snapshot.list(&Reader::Guest, tidings.now()))
-}
-
-/// Returns the notices that the caller sees now whose ids are in a range.
-pub(crate) fn with_ids(tidings: &Tidings, caller: &Caller, range: &IdRange) -> Result<Vec<FoundId>> {
-    let (snapshot, now) = (snapshot(tidings)?, tidings.now());
-    read_as(tidings, caller, |reader| snapshot.with_ids(reader, range, now))
 }
 
 /// Does the same as [`Get`] for a guest, or returns `None` if the notices are not in memory or are out of date. Never

@@ -13,7 +13,6 @@ use crate::Tidings;
 use crate::account::{Caller, Identity};
 use crate::analysis::Guest;
 use crate::base::clock::Timestamp;
-use crate::lookup::prefix::{self, FoundId, IdRange};
 use crate::profile::JsonList;
 use crate::record::error::{Error, Pending, Result};
 use crate::record::id::ObjectId;
@@ -145,17 +144,6 @@ pub struct Category {
 pub struct Categories {
     /// The categories with posts, ordered by the number of posts, greatest first, then by name.
     pub categories: Vec<Category>,
-}
-
-/// Records that this process has changed posts.
-fn changed(tidings: &Tidings) {
-    tidings.posts_changed().record();
-}
-
-/// Returns the posts whose ids are in a range.
-pub(crate) fn with_ids(tidings: &Tidings, range: &IdRange) -> Result<Vec<FoundId>> {
-    let sql = "SELECT id, title FROM post WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3";
-    Ok(tidings.store().read(|tx| prefix::rows(tx, sql, range))?)
 }
 
 /// Counts a view like [`view_from`], for callers that cannot tell guests apart, such as the command line: every view

@@ -33,7 +33,6 @@ pub mod websub;
 pub use discover::{Discover, DiscoveredFeeds, FoundFeed};
 pub use operations::{Add, Fetch, Get, List, Pause, Remove, Resume, Update};
 pub use opml::{Export, Import, ImportedSources, OPML_MAX, Opml, opml_text};
-pub use poller::Figures;
 pub(crate) use poller::Poller;
 
 /// The length of a name in characters.

@@ -7,8 +7,7 @@
 //! # Reading
 //!
 //! [`Store::read`] runs the closure on the caller's thread, on a separate connection, in one snapshot of the database.
-//! Reads do not wait for writes. A read whose data may be slightly stale uses [`Store::read_stale`], which may use a standby,
-//! and limits the time of a long read. Frequent reads of one kind, such as look-ups of callers, run together on a server
+//! Reads do not wait for writes. [`Store::read_within`] limits the time of a long read. Frequent reads of one kind, such as look-ups of callers, run together on a server
 //! ([`GatheredReads`]).
 //!
 //! # Writing
@@ -75,7 +74,6 @@ use postgres::PgEngine;
 use sqlite::SqliteEngine;
 
 pub(crate) mod bulk;
-mod commit_time;
 mod counts;
 mod deferred;
 mod dialect;
@@ -104,7 +102,6 @@ mod value;
 mod watch;
 mod writer;
 
-pub(crate) use commit_time::{CommitTime, Latest};
 #[cfg(test)]
 pub(crate) use deferred::once;
 pub(crate) use deferred::{Deferred, TimeSlice};
@@ -115,7 +112,7 @@ pub(crate) use effects::Effects;
 pub use error::{ServerError, StoreError};
 pub(crate) use expiry::{Expiry, Leftover};
 pub(crate) use gathered_reads::GatheredReads;
-pub use gauges::{Commits, Follower, ReadStandby, Retries, ServerGauges};
+pub use gauges::{Commits, Follower};
 pub(crate) use isolation::Isolation;
 pub(crate) use pending::Pending;
 pub use pending::PendingFuture;

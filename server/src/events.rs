@@ -2,8 +2,8 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `hub` | follows the database, admits listeners and wakes them |
-//! | `history` | the latest events, which all listeners share |
+//! | `hub` | follows the database, admits listeners and tells them what it finds |
+//! | `history` | the latest events, for listeners that continue |
 //! | `listener` | one stream |
 //! | `watch` | the changes of the data, for streams of administrators |
 //! | `frame` | the format |

@@ -5,7 +5,6 @@ use std::time::Duration;
 use http::Method;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
 
-mod database;
 pub(crate) mod page;
 
 /// The prefix of every metric.

@@ -89,10 +89,7 @@ fn the_command_line_invites_and_signs_up_with_a_code() {
     assert_eq!(listed["invitations"][0]["uses"], 3);
     assert_eq!(listed["invitations"].as_array().unwrap().len(), 1, "the used one is deleted");
     let id = made["_id"].as_str().unwrap();
-    assert_eq!(
-        run(&["invitation", "remove", &id[..20]]).stdout,
-        format!("The invitation {id} is removed.\n")
-    );
+    assert_eq!(run(&["invitation", "remove", id]).stdout, format!("The invitation {id} is removed.\n"));
     let gone = server.cli(["invitation", "remove", id]);
     assert!(gone.status == 1 && gone.stderr.contains(id), "{gone:?}");
     for wrong in [["--uses", "0"], ["--uses", "1001"], ["--days", "91"], ["--role", "admin"]] {

@@ -68,8 +68,6 @@ impl Fixture {
             "num" | "limit" | "month" | "day" => "10".into(),
             "first" | "last" => "2026-11-20".into(),
             "year" => "2026".into(),
-            "kind" => "post".into(),
-            "prefix" => "6560".into(),
             "device" => "tablet".into(),
             "category_name" | "newsfeed_name" => "news".into(),
             "user_id" => self.target.borrow().clone(),

@@ -307,31 +307,16 @@ fn feedback_and_posts_are_listed_in_pages() {
 }
 
 #[test]
-fn the_weights_of_the_feed_are_read_pinned_and_unpinned() {
+fn the_weights_of_the_feed_are_read_and_learned() {
     let world = World::new();
-    let World { boss, key, .. } = &world;
-    let pin =
-        |caller: &Caller, weights: Value| caller.post("/pin_feed_weights", json!({ "weights": weights }));
-    for path in ["/get_feed_weights", "/learn_feed_weights", "/unpin_feed_weights"] {
+    let boss = &world.boss;
+    for path in ["/get_feed_weights", "/learn_feed_weights"] {
         world.refused(|caller| caller.get(path));
     }
-    world.refused(|caller| pin(caller, json!({ "topic": 0.5 })));
     assert_eq!(boss.get("/get_feed_weights").succeeded().body, world.cli(&["feed", "weights"]));
-    let pinned = pin(key, json!({ "topic": 0.5, "fresh": 2 })).succeeded();
-    assert_eq!((pinned.text("/in_use"), &pinned.body["weights"]["fresh"]), ("pinned".into(), &json!(2.0)));
-    assert!(world.latest().starts_with("key key http feed.pin {\"topic\":0.5,"), "{}", world.latest());
-    for weights in [json!({ "other": 1 }), json!({ "topic": -1 }), json!({ "topic": "x" })] {
-        let refused = pin(boss, weights);
-        assert_eq!(
-            (refused.outcome().as_str(), &refused.body["field"]),
-            ("400 bad request", &json!("weights"))
-        );
-    }
     assert_eq!(
         boss.get("/learn_feed_weights").succeeded().body["learned"],
         json!(null),
         "there are too few acts"
     );
-    assert_eq!(boss.get("/unpin_feed_weights").succeeded().text("/in_use"), "settings");
-    assert_eq!(world.latest(), "member admin http feed.unpin");
 }

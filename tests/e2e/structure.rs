@@ -25,7 +25,6 @@ const CORE: Layered = Layered {
     others: 3,
     own: &[
         "audit/trail",
-        "lookup/prefix",
         "mail/address",
         "mail/letter",
         "mail/limit",

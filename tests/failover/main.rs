@@ -20,7 +20,6 @@ use std::time::{Duration, Instant};
 
 mod case_next;
 mod case_primary;
-mod case_reads;
 mod case_server;
 mod case_shared;
 mod case_sign_in;
@@ -59,7 +58,7 @@ impl Scale {
 
 type Case = fn(Scale) -> Outcome;
 
-const CASES: [(&str, Case); 18] = [
+const CASES: [(&str, Case); 17] = [
     ("primary-killed", case_primary::killed),
     ("primary-restarted", case_primary::restarted),
     ("primary-suspended", case_primary::suspended),
@@ -68,7 +67,6 @@ const CASES: [(&str, Case); 18] = [
     ("standby-gone", case_standby::gone),
     ("standby-gone-late", case_standby::gone_late),
     ("waits-cancelled", case_standby::waits_cancelled),
-    ("standby-reads", case_reads::standby_reads),
     ("server-killed", case_server::killed),
     ("server-suspended", case_server::suspended),
     ("tokens-revoked", case_shared::tokens_revoked),

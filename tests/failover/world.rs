@@ -107,7 +107,7 @@ impl World {
         if hosts.is_empty() {
             hosts.push(self.primary.address().to_string());
         }
-        format!("postgres://postgres@{}/{DATABASE}?sslmode=disable&standby_reads=on", hosts.join(","))
+        format!("postgres://postgres@{}/{DATABASE}?sslmode=disable", hosts.join(","))
     }
 
     /// Starts another server.

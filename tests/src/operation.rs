@@ -64,7 +64,7 @@ impl Operation {
 
     /// Returns whether the fields of the body can be sent as a form.
     pub fn takes_a_form(&self) -> bool {
-        !self.body.is_empty() && !self.is_import() && self.path != "/pin_feed_weights"
+        !self.body.is_empty() && !self.is_import()
     }
 
     /// Returns the body with `{n}` replaced by `n`; `None` if the operation takes no body.
@@ -113,9 +113,7 @@ impl All {
             method: spec.method.name(),
             path: spec.path,
             access: match spec.access {
-                operation::Access::Open | operation::Access::Anyone | operation::Access::AnyoneFor(_) => {
-                    Access::Anyone
-                }
+                operation::Access::Open | operation::Access::Anyone => Access::Anyone,
                 operation::Access::Members | operation::Access::Own(_) => Access::Members,
                 operation::Access::Admins(_) | operation::Access::Persons => Access::Administrators,
             },
@@ -187,7 +185,6 @@ fn body(name: &str) -> &'static str {
         | "category_search"
         | "domain_search"
         | "get_similarity_words" => r#"{"search": "word"}"#,
-        "pin_feed_weights" => r#"{"weights": {"topic": 0.5}}"#,
         _ => "",
     }
 }

@@ -12,13 +12,11 @@ use tidings_client::{Result, Service};
 use tidings_core::Tidings;
 use tidings_core::account::key::{self, Scope};
 use tidings_core::account::{GetPasskeys, invitation};
-use tidings_core::lookup::{self, PREFIX_MIN};
 use tidings_core::{mail, member, notice, post, source, webhook};
 
 use crate::database;
 use crate::feedback;
 use crate::global::Global;
-use crate::ids;
 use crate::key::scope_names;
 use crate::profile::{Profile, Store};
 use crate::session::Session;
@@ -162,32 +160,16 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
                 .collect()
         }
         Kind::Profile | Kind::Scope => Vec::new(),
-        Kind::Post | Kind::Notice | Kind::Feedback => ids(service, kind, current)?,
-    })
-}
-
-/// Returns the ids that begin with `current`; the newest ones if it is too short to look them up.
-fn ids(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, String)>> {
-    let looked_up = match kind {
-        Kind::Post => lookup::Kind::Post,
-        Kind::Notice => lookup::Kind::Notice,
-        _ => lookup::Kind::Feedback,
-    };
-    if current.len() >= PREFIX_MIN {
-        let found = ids::beginning_with(service, looked_up, current)?.ids;
-        return Ok(found.into_iter().map(|found| (found.id, found.title)).collect());
-    }
-    Ok(match looked_up {
-        lookup::Kind::Post => {
-            let list = post::List { limit: Some(MOST), ..Default::default() };
+        Kind::Post => {
+            let list = post::List { limit: Some(post::LIST_MAX), ..Default::default() };
             let page = service.as_reader().call(list)?;
             page.posts.into_iter().map(|post| (post.id, post.title)).collect()
         }
-        lookup::Kind::Notice => {
+        Kind::Notice => {
             let list = service.call(notice::List::default())?;
             list.notices().iter().map(|notice| (notice.id.to_string(), notice.title.to_string())).collect()
         }
-        lookup::Kind::Feedback => {
+        Kind::Feedback => {
             let page = feedback::page_of(service, false, None)?;
             let line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
             page.feedback.into_iter().map(|feedback| (feedback.id, line(&feedback.post))).collect()

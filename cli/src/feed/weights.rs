@@ -3,12 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_client::Error as AccessError;
 use tidings_client::shown::number::number;
-use tidings_core::Error;
 use tidings_core::newsfeed::{
-    FeedWeights, GetWeights, LearnWeights, Learned, PinWeights, PopularityInUse, UnpinWeights,
-    Weights as BySignal,
+    FeedWeights, GetWeights, LearnWeights, Learned, PopularityInUse, Weights as BySignal,
 };
 
 use crate::failure::Failure;
@@ -18,41 +15,19 @@ use crate::session::Session;
 #[derive(Debug, Args)]
 pub(crate) struct Weights {
     /// Learn the weights from the acts of the members now
-    #[arg(long, conflicts_with_all = ["pin", "unpin"])]
-    learn: bool,
-    /// Pin the weights in use, with these changes, so that learning does not change them
-    #[arg(long, value_name = "SIGNAL=WEIGHT", num_args = 0.., value_parser = weight, conflicts_with = "unpin")]
-    pin: Option<Vec<(String, f64)>>,
-    /// Unpin the weights, so that those learned or those of the settings are used
     #[arg(long)]
-    unpin: bool,
-}
-
-fn weight(text: &str) -> Result<(String, f64), String> {
-    let pair = text.split_once('=').and_then(|(name, weight)| Some((name.to_owned(), weight.parse().ok()?)));
-    pair.ok_or_else(|| "expected a signal and its weight, such as recent=0.5".to_owned())
+    learn: bool,
 }
 
 pub(super) fn run(session: &Session, command: &Weights) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
-    let weights = match command {
-        Weights { learn: true, .. } => service.call(LearnWeights {}),
-        Weights { pin: Some(changes), .. } => {
-            service.call(PinWeights { weights: changes.iter().cloned().collect() })
-        }
-        Weights { unpin: true, .. } => service.call(UnpinWeights {}),
-        _ => service.call(GetWeights {}),
-    };
-    let weights = weights.map_err(|error| match error {
-        AccessError::Core(Error::BadRequest(why)) => Failure::refused(&error, why.message()),
-        error => error.into(),
-    })?;
+    let weights = if command.learn { service.call(LearnWeights {}) } else { service.call(GetWeights {}) }?;
     out.answer(&weights, |page| describe(page, &weights))
 }
 
 fn describe(page: &mut Page, found: &FeedWeights) {
-    let FeedWeights { in_use, weights, settings, learned, pinned, popularity } = found;
-    let names = ["settings", "learned", "pinned", "in use"].map(Column::number);
+    let FeedWeights { in_use, weights, settings, learned, popularity } = found;
+    let names = ["settings", "learned", "in use"].map(Column::number);
     let mut table = Table::new([Column::whole("signal")].into_iter().chain(names));
     let of_learned = learned.as_ref().map(|learned| &learned.weights);
     let shown = |weights: Option<&BySignal>, name: &str| -> String {
@@ -60,9 +35,9 @@ fn describe(page: &mut Page, found: &FeedWeights) {
         weight.map_or_else(String::new, |(_, weight)| format!("{weight:.3}"))
     };
     for (name, _) in settings.iter() {
-        let [settings, learned, pinned, used] =
-            [Some(settings), of_learned, pinned.as_ref(), Some(weights)].map(|weights| shown(weights, name));
-        table.styled_row(Style::Plain, [name.to_owned(), settings, learned, pinned, used]);
+        let [settings, learned, used] =
+            [Some(settings), of_learned, Some(weights)].map(|weights| shown(weights, name));
+        table.styled_row(Style::Plain, [name.to_owned(), settings, learned, used]);
     }
     page.table(&table, "");
     match learned {

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use tidings_core::account::{GetPasskeys, RemovePasskey};
 
 use crate::failure::Failure;
-use crate::ids;
 use crate::output::{Column, Table, dated, local};
 use crate::session::{Session, unknown};
 
@@ -28,11 +27,7 @@ pub(crate) fn list(Session { service, out }: &Session) -> Result<ExitCode, Failu
 }
 
 pub(crate) fn remove(Session { service, out }: &Session, id: &str) -> Result<ExitCode, Failure> {
-    let passkey = ids::of_list("passkey", id, || {
-        let passkeys = service.call(GetPasskeys {})?.passkeys;
-        Ok(passkeys.into_iter().map(|passkey| (passkey.id, passkey.name)).collect())
-    })?;
-    let remove = RemovePasskey { passkey_obi: passkey.into_owned() };
+    let remove = RemovePasskey { passkey_obi: id.to_owned() };
     service.call(remove).map_err(|error| unknown(error, "passkey", id))?;
     out.answer(&(), |page| page.line("The passkey is removed."))
 }

@@ -3,9 +3,8 @@
 use std::process::ExitCode;
 
 use crate::failure::Failure;
-use crate::ids;
 use crate::output::{Column, Table, dated, local};
-use crate::session::{Session, unknown};
+use crate::session::{Session, partial_id, unknown};
 
 pub(super) fn list(session: &Session, id: &str) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
@@ -28,17 +27,10 @@ pub(super) fn list(session: &Session, id: &str) -> Result<ExitCode, Failure> {
 
 pub(super) fn sign_out(session: &Session, id: &str, of: Option<&str>) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
-    let of = of.map(|of| {
-        ids::of_list("session", of, || {
-            let sessions = service.sessions(id).map_err(|error| unknown(error, "member", id))?.sessions;
-            Ok(sessions.into_iter().map(|session| (session.id, session.device)).collect())
-        })
-    });
-    let of = of.transpose()?;
-    let of = of.as_deref();
     service.sign_out(id, of).map_err(|error| match of {
         Some(of) if error.is_not_found() => {
-            let advice = format!("{id:?} has no session {of:?}: see tidings member sessions {id}");
+            let partial = partial_id(of);
+            let advice = format!("{id:?} has no session {of:?}{partial}: see tidings member sessions {id}");
             Failure::refused(&error, advice)
         }
         _ => unknown(error, "member", id),

@@ -1,6 +1,5 @@
 //! `tidings notice draft`: notices that administrators prepare.
 
-use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -11,7 +10,6 @@ use tidings_core::notice::{self, SavedDraft};
 
 use super::fields::Placing;
 use crate::failure::Failure;
-use crate::ids;
 use crate::input::Text;
 use crate::output::{Column, Table, dated, local};
 use crate::session::{Session, unknown};
@@ -81,19 +79,17 @@ pub(super) fn run(session: &Session, command: &Draft) -> Result<ExitCode, Failur
     match command {
         Draft::Save(save) => save.run(session),
         Draft::List => list(session),
-        Draft::Show { id } => show(session, &whole(session, id)?),
+        Draft::Show { id } => show(session, id),
         Draft::Remove { id, yes } => {
-            let id = &whole(session, id)?;
             let draft = find(session, id)?;
             session.confirm(*yes, &format!("remove the draft \"{}\"", title(&draft)))?;
             service
-                .call(notice::RemoveDraft { draft_obi: id.to_string() })
+                .call(notice::RemoveDraft { draft_obi: id.clone() })
                 .map_err(|error| unknown(error, "notice draft", id))?;
             out.answer(&(), |page| page.line("The draft is removed."))
         }
         Draft::Publish { id } => {
-            let id = &whole(session, id)?;
-            let published = service.call(notice::PublishDraft { draft_obi: id.to_string() });
+            let published = service.call(notice::PublishDraft { draft_obi: id.clone() });
             let published = published.map_err(|error| unknown(error, "notice draft", id))?;
             out.answer(&published, |page| super::published(page, session, published.id))
         }
@@ -109,9 +105,7 @@ impl Save {
             activation: self.activation,
             ..self.placing.draft()
         };
-        let draft = self.draft.as_deref().map(|draft| whole(session, draft)).transpose()?;
-        let notice = self.notice.as_deref().map(|notice| super::whole(session, notice)).transpose()?;
-        let (draft, notice) = (draft.map(Cow::into_owned), notice.map(Cow::into_owned));
+        let (draft, notice) = (self.draft.clone(), self.notice.clone());
         let saved = service.call(notice::SaveDraft { draft, notice, fields })?;
         out.answer(&saved, |page| page.line(saved.id.to_string()))
     }
@@ -175,14 +169,6 @@ fn show(session: &Session, id: &str) -> Result<ExitCode, Failure> {
 /// Returns the title of a draft, which may have none.
 fn title(draft: &SavedDraft) -> &str {
     draft.fields.title.as_deref().unwrap_or("(no title)")
-}
-
-/// Returns the id of the draft that `given` begins.
-fn whole<'a>(session: &Session, given: &'a str) -> Result<Cow<'a, str>, Failure> {
-    ids::of_list("draft", given, || {
-        let drafts = session.service.call(notice::ListDrafts {})?.drafts;
-        Ok(drafts.iter().map(|draft| (draft.id.to_string(), title(draft).to_owned())).collect())
-    })
 }
 
 fn find(session: &Session, id: &str) -> Result<SavedDraft, Failure> {

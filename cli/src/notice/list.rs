@@ -6,7 +6,6 @@ use clap::Args;
 use tidings_client::shown::number::{count, number};
 use tidings_core::notice::{self, Audience, FullNotice, Get, GetReads, ListFull, Pin, State};
 
-use super::whole;
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local};
 use crate::session::{Session, unknown};
@@ -94,9 +93,9 @@ pub(crate) struct Show {
 impl Show {
     pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
         let Session { service, out } = session;
-        let id = whole(session, &self.id)?;
-        let notice = service.call(Get { notice_obi: id.to_string(), html: self.html.then_some(1) });
-        let notice = notice.map_err(|error| unknown(error, "notice", &id))?;
+        let id = &self.id;
+        let notice = service.call(Get { notice_obi: id.clone(), html: self.html.then_some(1) });
+        let notice = notice.map_err(|error| unknown(error, "notice", id))?;
         let all = service.call(ListFull::default())?;
         out.answer(&notice, |page| {
             let notice = &notice.notice_list;
@@ -133,9 +132,9 @@ pub(crate) struct Reads {
 
 impl Reads {
     pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
-        let id = whole(session, &self.id)?;
-        let reads = session.service.call(GetReads { notice_obi: id.to_string(), days: Some(self.days) });
-        let reads = reads.map_err(|error| unknown(error, "notice", &id))?;
+        let id = &self.id;
+        let reads = session.service.call(GetReads { notice_obi: id.clone(), days: Some(self.days) });
+        let reads = reads.map_err(|error| unknown(error, "notice", id))?;
         session.out.list(&reads, &reads.notice_reads, |page| {
             let mut table = Table::new([Column::whole("Day"), Column::number("Reads"), Column::bars()]);
             for day in &reads.notice_reads {

@@ -170,13 +170,6 @@ export function administration(world: () => World) {
             await boss.revokeAdmin({ user_id: "vera" });
             assert.ok((await boss.getAdmins()).admins.every(({ user_id }) => user_id !== "vera"));
         },
-        async findIds() {
-            const { boss, server } = world();
-            const [post] = (await server.client().getPosts({ limit: 1 })).posts;
-            assert.ok(post);
-            const { ids } = await boss.findIds({ kind: "post", prefix: post._id });
-            assert.deepEqual(ids, [{ _id: post._id, title: post.title }]);
-        },
         async getPosts() {
             const { posts, next } = await world().server.client().getPosts({ limit: 1 });
             assert.equal(posts.length, 1);
@@ -200,13 +193,6 @@ export function administration(world: () => World) {
         },
         async learnFeedWeights() {
             assert.equal((await world().boss.learnFeedWeights()).learned, null);
-        },
-        async pinFeedWeights() {
-            const { in_use, weights } = await world().boss.pinFeedWeights({ weights: { topic: 0.5 } });
-            assert.deepEqual([in_use, weights.topic], ["pinned", 0.5]);
-        },
-        async unpinFeedWeights() {
-            assert.equal((await world().boss.unpinFeedWeights()).pinned, null);
         },
         async getLog() {
             const { log, next } = await world().boss.getLog({ limit: 1, path: "get_" });

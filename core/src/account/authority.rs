@@ -299,11 +299,6 @@ impl Identity {
         Admin { actor, is_delegate, origin: self.origin.clone(), transaction: PhantomData }
     }
 
-    /// Checks like [`Identity::admin`] for a read of data that may be stale.
-    pub(crate) fn admin_reader(&self, tx: &mut dyn Tx, scope: Scope) -> Result<AdminReader> {
-        self.admin(tx, scope).map(|_| AdminReader(()))
-    }
-
     /// Calls `read` if [`Identity::admin`] accepts the caller, and returns `None` otherwise. Guests are recognised without
     /// reading the database.
     pub(crate) fn if_admin<T: Send>(
@@ -385,12 +380,6 @@ pub(crate) struct Admin<'tx> {
     origin: Origin,
     transaction: PhantomData<&'tx ()>,
 }
-
-/// Proof that an administrator, or the operator, reads data that may be stale. It outlives the transaction that checked it,
-/// because the data may be read in another one, on a standby. It permits no writes.
-#[derive(Debug)]
-#[must_use = "a function that needs an administrator takes this proof"]
-pub(crate) struct AdminReader(());
 
 impl<'tx> Admin<'tx> {
     /// Returns the proof with which the service itself does what administrators have told it to do, such as to read a source.

@@ -12,7 +12,6 @@ use crate::Tidings;
 use crate::account::{Caller, fold};
 use crate::base::clock::Timestamp;
 use crate::record::error::Result;
-use crate::store::Tx;
 
 /// The maximum number of lines that a page with a filter by path, result or status reads.
 const SEARCH_MAX: i64 = 20_000;
@@ -132,19 +131,17 @@ pub fn browse(
     if place.is_some() || limit > log::READING {
         log::record_reading(tidings, &identity)?;
     }
-    let current = |tx: &mut dyn Tx| {
+    analysis.settle();
+    tidings.store().read(|tx| {
         let member = filter.member.as_deref().map(fold);
-        LogAccess::check(tx, tidings, &identity, member.as_deref())?.scope(tx)
-    };
-    let seen = analysis.settle();
-    tidings.store().read_stale_after(None, seen, current, |tx, scope| {
+        let scope = LogAccess::check(tx, tidings, &identity, member.as_deref())?.scope(tx)?;
         let before = place.map_or(i64::MAX, |place| place.0).min(filter.until.map_or(i64::MAX, first_key));
         // If every line matches, no more lines are read than are shown.
         let (path, result) = (filter.path.as_deref(), filter.result.as_deref());
         let requests = log::RequestFilter { path, result, status: filter.status.map(StatusFilter::range) };
         let lines = if requests.matches_all() { limit + 1 } else { SEARCH_MAX };
         let range = log::LogRange { since: filter.since.map_or(i64::MIN, first_key), before, lines };
-        let (mut lines, looked_to) = log::search(tx, *scope, range, requests, limit + 1)?;
+        let (mut lines, looked_to) = log::search(tx, scope, range, requests, limit + 1)?;
         let full = lines.len() > usize::try_from(limit).unwrap_or_default();
         lines.truncate(usize::try_from(limit).unwrap_or_default());
         let next = if full { lines.last().map(|line| line.key) } else { looked_to };

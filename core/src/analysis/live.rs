@@ -11,7 +11,7 @@ use super::local_time::{HOUR_MS, HOURS, LocalHour, date_text};
 use super::report::Devices;
 
 use crate::Tidings;
-use crate::account::{AdminReader, Caller};
+use crate::account::{Admin, Caller};
 use crate::record::error::Result;
 use crate::record::schema::Date;
 use crate::record::scope::Scope;
@@ -78,15 +78,13 @@ pub struct Live {
 /// `bad token`, `Not admin`.
 pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
     let (identity, analysis, now) = (caller.identify(tidings), tidings.analysis(), tidings.now());
-    let seen = analysis.settle();
+    analysis.settle();
     let time = analysis.calendar.local_hour(now);
     let ms_into_hour = analysis.calendar.local_time().ms_into_hour(now);
-    tidings.store().read_stale_after(
-        None,
-        seen,
-        |tx| identity.admin_reader(tx, Scope::AnalyticsRead),
-        |tx, admin| read(tx, admin, time, ms_into_hour),
-    )
+    tidings.store().read(|tx| {
+        let admin = identity.admin(tx, Scope::AnalyticsRead)?;
+        read(tx, &admin, time, ms_into_hour)
+    })
 }
 
 /// The counts of today that all callers may see. The names of its fields are those of the daily report.
@@ -123,7 +121,7 @@ pub(crate) fn today_counts(tidings: &Tidings) -> Result<TodayCounts> {
     })
 }
 
-fn read(tx: &mut dyn Tx, _: &AdminReader, time: LocalHour, ms_into_hour: i64) -> Result<Live> {
+fn read(tx: &mut dyn Tx, _: &Admin<'_>, time: LocalHour, ms_into_hour: i64) -> Result<Live> {
     let (today, before) = (Counts::of_day(tx, time.day)?, Counts::of_day(tx, time.day - 1)?);
     let total = Counts::in_total(tx)?;
     let hour = usize::from(time.hour);

@@ -10,7 +10,7 @@ use super::local_time::{HOURS, date_text, day_of};
 use super::report::{Devices, StudentVisits, read_students, sort};
 
 use crate::Tidings;
-use crate::account::{AdminReader, Caller};
+use crate::account::{Admin, Caller};
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Spec, Work};
 use crate::record::schema::Date;
@@ -94,18 +94,16 @@ impl Operation for GetPeriod {
         let days = day_number(&self.first)
             .zip(day_number(&self.last))
             .filter(|(first, last)| (0..PERIOD_MAX).contains(&(last - first)));
-        let current = |tx: &mut dyn Tx| {
-            let admin = identity.admin_reader(tx, Scope::AnalyticsRead)?;
-            Ok((admin, days.ok_or(Error::BadRequest(PERIOD_RULE))?))
-        };
-        let seen = analysis.settle();
-        tidings.store().read_stale_after(None, seen, current, |tx, (admin, (first, last))| {
-            read(tx, admin, *first, *last)
+        analysis.settle();
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::AnalyticsRead)?;
+            let (first, last) = days.ok_or(Error::BadRequest(PERIOD_RULE))?;
+            read(tx, &admin, first, last)
         })
     }
 }
 
-fn read(tx: &mut dyn Tx, _: &AdminReader, first: i64, last: i64) -> Result<Period> {
+fn read(tx: &mut dyn Tx, _: &Admin<'_>, first: i64, last: i64) -> Result<Period> {
     let (mut days, mut hours, mut devices) = (Vec::new(), [0; HOURS], [0; 3]);
     let mut students: HashMap<String, i64> = HashMap::new();
     for day in first..=last {

@@ -223,8 +223,8 @@ fn compute(
     // A post with a later date is not published yet.
     let dates = starts.start..starts.end.min(now + 1);
     let is_final = last < analysis.calendar.local_hour(now - super::LATE_MS).day;
-    let seen = analysis.settle();
-    tidings.store().read_stale(Some(tidings.config().query_timeout), seen, |tx| {
+    analysis.settle();
+    tidings.store().read_within(tidings.config().query_timeout, |tx| {
         let made_of = sources_in(tx, zone, is_final, searches.map(|(version, _)| version))?;
         let (days, weekdays, devices) = count(tx, first, last)?;
         let (post_count, topics) = sql::topics(tx, &dates)?;
@@ -236,7 +236,7 @@ fn compute(
             is_final,
             days,
             weekdays,
-            terms: terms.clone(),
+            terms,
             devices,
             post_count,
             topics,

@@ -262,12 +262,12 @@ fn compute<T>(
     mut make: impl FnMut(&mut dyn Tx, OpenDays, &ReportCache) -> Result<T>,
 ) -> Result<(T, Validity)> {
     let (analysis, now) = (tidings.analysis(), tidings.now());
-    let seen = analysis.settle();
+    analysis.settle();
     let today = analysis.calendar.local_hour(now).day;
     let open = OpenDays { today, first_open: analysis.calendar.local_hour(now - super::LATE_MS).day };
     let local_time = analysis.calendar.local_time();
     let (from, until) = (local_time.day_start(today), local_time.day_start(today + 1));
-    tidings.store().read_stale(None, seen, |tx| {
+    tidings.store().read(|tx| {
         let version = version_in(tx, Topic::Counts)?;
         Ok((make(tx, open, &analysis.reports)?, Validity { topic: Topic::Counts, version, from, until }))
     })

@@ -1,6 +1,7 @@
 use tidings_cluster::only_on_sqlite;
 
 use super::*;
+use crate::account::Caller;
 use crate::notice;
 use crate::record::error::Error;
 use crate::record::error::Outcome;

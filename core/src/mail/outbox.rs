@@ -185,14 +185,6 @@ pub(super) fn next_attempt(tx: &mut dyn Tx) -> Result<Option<Timestamp>, StoreEr
     tx.one("SELECT min(next_attempt) FROM mail WHERE dead IS NULL", &[])?.take(0)
 }
 
-/// Returns the numbers of mails that wait, and of those that were given up.
-pub(super) fn totals(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
-    let sql = "SELECT count(*), coalesce(sum(CASE WHEN dead IS NULL THEN 0 ELSE 1 END), 0) FROM mail";
-    let mut row = tx.one(sql, &[])?;
-    let (all, dead): (i64, i64) = (row.take(0)?, row.take(1)?);
-    Ok((all - dead, dead))
-}
-
 /// Returns the mails that have been due the longest.
 pub(super) fn due(tx: &mut dyn Tx, now: Timestamp, limit: i64) -> Result<Vec<Due>, StoreError> {
     let sql = "SELECT id, kind, member, address, asked, date, attempts, client FROM mail

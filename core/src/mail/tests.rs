@@ -94,7 +94,7 @@ impl Mailing {
         let transport: Arc<dyn Transport> = Arc::<Server>::clone(&server);
         let mail = config.mail.clone();
         let service = service_with(config);
-        let worker = Worker::new(&service.0.store, service.clock(), mail, transport, Arc::default()).unwrap();
+        let worker = Worker::new(&service.0.store, service.clock(), mail, transport).unwrap();
         Self { service, worker, server }
     }
 
@@ -117,7 +117,7 @@ impl Mailing {
     fn beside(&self, tidings: &Tidings) -> Worker {
         let transport: Arc<dyn Transport> = Arc::<Server>::clone(&self.server);
         let mail = tidings.config().mail.clone();
-        Worker::new(&tidings.0.store, tidings.clock(), mail, transport, Arc::default()).unwrap()
+        Worker::new(&tidings.0.store, tidings.clock(), mail, transport).unwrap()
     }
 
     fn taken(&self) -> usize {

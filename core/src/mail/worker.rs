@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use super::letter::{Letter, Text};
 use super::outbox::{self, Due, Kind};
-use super::sender::Counters;
 use super::smtp::{AT_ONCE, Failed, Outgoing, Transport};
 use super::templates::Templates;
 use crate::account::{email, invitation, reset};
@@ -50,7 +49,6 @@ pub(super) struct Worker {
     transport: Arc<dyn Transport>,
     templates: Templates,
     config: Mail,
-    counters: Arc<Counters>,
     /// The ids of the mails that are being sent, or whose outcomes the database does not have yet.
     sending: Vec<String>,
     /// Outcomes that the database does not have yet.
@@ -65,7 +63,6 @@ impl Worker {
         clock: &Clock,
         config: Mail,
         transport: Arc<dyn Transport>,
-        counters: Arc<Counters>,
     ) -> Result<Self> {
         Ok(Self {
             store: Arc::clone(store),
@@ -74,7 +71,6 @@ impl Worker {
             transport,
             templates: Templates::new(&config)?,
             config,
-            counters,
             sending: Vec::new(),
             outcomes: Vec::new(),
             ended: Arc::default(),
@@ -114,8 +110,6 @@ impl Worker {
             Ok::<_, StoreError>((outbox::next_attempt(tx)?, outbox::due(tx, now, AT_ONCE.into())?))
         })?;
         if due.is_empty() && self.sending.is_empty() {
-            // Only now, because counting reads all mail.
-            self.counters.count(self.store.read(outbox::totals)?);
             self.lease.release()?;
             let until = next.map_or(INTERVAL, |next| {
                 Duration::from_millis(u64::try_from(next - now).unwrap_or_default())
@@ -179,7 +173,6 @@ impl Worker {
         for outcome in &*outcomes {
             self.sending.retain(|id| *id != outcome.id);
             let kind = outcome.kind.name();
-            self.counters.ended(outcome.sent.is_ok());
             match &outcome.sent {
                 Ok(()) => {}
                 Err(failed) if next_attempt(outcome, failed, now).is_some() => {

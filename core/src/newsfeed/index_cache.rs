@@ -163,12 +163,6 @@ impl Feeds {
         })?;
         CurrentIndex::of(&self.shared.index).ok_or(Error::Overloaded)
     }
-
-    /// Returns the time of the last update of the index; `None` before it is loaded.
-    pub(crate) fn updated(&self) -> Option<Timestamp> {
-        let updated = || Timestamp::from_millis(self.shared.updated.load(Ordering::Relaxed));
-        self.shared.index.load().as_ref().map(|_| updated())
-    }
 }
 
 impl Shared {

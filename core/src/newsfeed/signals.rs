@@ -128,11 +128,6 @@ impl Signal {
     pub(super) fn is_only_learned(self) -> bool {
         matches!(self, Self::Fresh | Self::Age)
     }
-
-    /// Returns the signal with a name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|signal| signal.name() == name)
-    }
 }
 
 impl Weights {
@@ -260,7 +255,7 @@ mod tests {
         let viewed = Acts { viewed: vec![(PostKey::new(1), NOW)], ..Acts::default() };
         assert_eq!(scoring.weights_for(&searched, &config), Weights::of(&config));
         assert_eq!(scoring.weights_for(&viewed, &config), scoring.weights);
-        let pinned = Scoring { is_learned: false, ..scoring };
-        assert_eq!(pinned.weights_for(&searched, &config), pinned.weights);
+        let of_settings = Scoring { is_learned: false, ..scoring };
+        assert_eq!(of_settings.weights_for(&searched, &config), of_settings.weights);
     }
 }

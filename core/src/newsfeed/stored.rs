@@ -1,4 +1,4 @@
-//! The rows of what was learned for the feeds, and of what an administrator has pinned, by name. A row has a JSON text.
+//! The rows of what was learned for the feeds, by name. A row has a JSON text.
 
 use serde::Serialize;
 
@@ -26,13 +26,4 @@ pub(super) fn write(tx: &mut dyn Tx, origin: &'static str, content: &String) -> 
     tx.run(sql, &[origin.into(), content.into()])?;
     tx.touch(Topic::Posts);
     Ok(())
-}
-
-/// Removes a row, and returns whether there was one.
-pub(super) fn remove(tx: &mut dyn Tx, origin: &'static str) -> Result<bool, StoreError> {
-    if tx.run("DELETE FROM feed_weights WHERE origin = $1", &[origin.into()])? == 0 {
-        return Ok(false);
-    }
-    tx.touch(Topic::Posts);
-    Ok(true)
 }

@@ -1,7 +1,6 @@
-//! The weights in use: those that an administrator has pinned, or those learned from the store's acts, or the settings'.
+//! The weights in use: those learned from the store's acts, or the settings'.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,13 +8,13 @@ use utoipa::ToSchema;
 use super::learning::{self, LEARNED, Learned};
 use super::popularity::{self, PopularityInUse};
 use super::recent;
-use super::signals::{Scoring, Signal, SignalWeights, Weights};
+use super::signals::{Scoring, SignalWeights, Weights};
 use super::stored;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Feed;
-use crate::record::error::{Error, Problem, Result};
+use crate::record::error::{Error, Result};
 use crate::record::operation::{Access, Operation, Spec, Work};
 use crate::record::schema::WeightsInUse;
 use crate::record::scope::Scope;
@@ -23,17 +22,10 @@ use crate::store::{Isolation, StoreError, Tx};
 
 const GROUP: &str = "newsfeed";
 const ADMINS: Access = Access::Admins(Scope::Posts);
-/// The maximum weight of a signal.
-const WEIGHT_MAX: f64 = 1_000.0;
-
-const PINNED: &str = "pinned";
 
 impl Scoring {
     /// Returns the scoring in use.
     pub(super) fn current(tx: &mut dyn Tx, config: &Feed) -> Result<Self, StoreError> {
-        if let Some(pinned) = stored::read(tx, PINNED)? {
-            return Ok(Self { weights: pinned, ..Self::of(config) });
-        }
         let learned = learned(tx)?.filter(|learned| config.learn && learned.is_better);
         Ok(learned.map_or_else(|| Self::of(config), |learned| Self::learned(learned.weights, config)))
     }
@@ -42,7 +34,7 @@ impl Scoring {
 /// The weights of the recommended feed.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct FeedWeights {
-    /// Which of them are in use: `pinned`, `learned` or `settings`.
+    /// Which of them are in use: `learned` or `settings`.
     #[schema(value_type = WeightsInUse)]
     pub in_use: Cow<'static, str>,
     /// The weights in use.
@@ -53,9 +45,6 @@ pub struct FeedWeights {
     pub settings: Weights,
     /// What was learned from the acts of the members, whether or not it is in use; `None` if there are too few.
     pub learned: Option<Learned>,
-    /// The weights that an administrator has pinned.
-    #[schema(value_type = Option<SignalWeights>)]
-    pub pinned: Option<Weights>,
     /// How popularity is measured.
     pub popularity: PopularityInUse,
 }
@@ -72,78 +61,15 @@ impl Operation for GetWeights {
         let (identity, config) = (caller.identify(tidings), &tidings.config().feed);
         tidings.store().read(|tx| {
             let _admin = identity.admin(tx, Scope::Posts)?;
-            let (learned, pinned) = (learned(tx)?, stored::read::<Weights>(tx, PINNED)?);
-            let in_use = match (&pinned, &learned) {
-                (Some(_), _) => PINNED,
-                (None, Some(learned)) if config.learn && learned.is_better => LEARNED,
+            let learned = learned(tx)?;
+            let in_use = match &learned {
+                Some(learned) if config.learn && learned.is_better => LEARNED,
                 _ => "settings",
             };
             let weights = Scoring::current(tx, config)?.weights;
             let (settings, popularity) = (Weights::of(config), PopularityInUse::read(tx, config)?);
-            Ok(FeedWeights { in_use: in_use.into(), weights, settings, learned, pinned, popularity })
+            Ok(FeedWeights { in_use: in_use.into(), weights, settings, learned, popularity })
         })
-    }
-}
-
-/// Pin the weights in use, with some changes
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-#[schema(as = WeightFields)]
-pub struct PinWeights {
-    /// The weights to pin, each from 0 to 1,000, by the names of their signals. The weights in use of other signals are
-    /// pinned with them.
-    #[schema(value_type = SignalWeights)]
-    pub weights: BTreeMap<String, f64>,
-}
-
-impl Operation for PinWeights {
-    type Answer = FeedWeights;
-    const SPEC: Spec = Spec::post(GROUP, "/pin_feed_weights", ADMINS);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
-        let mut pinned = GetWeights {}.run(tidings, caller)?.weights;
-        for (name, weight) in self.weights {
-            let signal = Signal::named(&name).ok_or(Error::BadRequest(SIGNAL_RULE))?;
-            if !(0.0..=WEIGHT_MAX).contains(&weight) {
-                return Err(Error::BadRequest(WEIGHT_RULE));
-            }
-            #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
-            let weight = weight as f32;
-            pinned.0[signal as usize] = weight;
-        }
-        let (identity, content) = (caller.identify(tidings), stored::json(&pinned));
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Posts)?;
-            stored::write(tx, PINNED, &content)?;
-            Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedPin).after(&content))?)
-        })?;
-        changed(tidings, caller)
-    }
-}
-
-const SIGNAL_RULE: Problem = Problem::invalid(
-    "weights",
-    "the signals are topic, tag, word, meaning, near, novel, recent, fresh, age, popular and together",
-);
-const WEIGHT_RULE: Problem = Problem::invalid("weights", "a weight is a number from 0 to 1000");
-
-/// Unpin the weights, so that those learned or those of the settings are used
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct UnpinWeights {}
-
-impl Operation for UnpinWeights {
-    type Answer = FeedWeights;
-    const SPEC: Spec = Spec::get(GROUP, "/unpin_feed_weights", ADMINS).writes();
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
-        let identity = caller.identify(tidings);
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Posts)?;
-            if !stored::remove(tx, PINNED)? {
-                return Ok(());
-            }
-            Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedUnpin))?)
-        })?;
-        changed(tidings, caller)
     }
 }
 

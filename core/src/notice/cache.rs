@@ -18,7 +18,6 @@ use super::views::{FlushState, NoticeViews, ViewCounter};
 use super::{Notice, NoticeList, Pin, Placement, Visibility, markdown, sql};
 use crate::base::clock::Timestamp;
 use crate::base::keyed::OwnMap;
-use crate::lookup::prefix::{FOUND_MAX, FoundId, IdRange};
 use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
 use crate::store::{Store, Topic, versions_in};
@@ -194,17 +193,6 @@ impl Snapshot {
     /// Returns the time at which the period of a time began, or `None` if it is the first.
     pub(super) fn period_start(&self, at: Timestamp) -> Option<Timestamp> {
         self.period(at).checked_sub(1).map(|last| self.moments[last])
-    }
-
-    /// Returns the notices whose ids are in a range and that the reader sees, in the order of their ids.
-    pub(super) fn with_ids(&self, reader: &Reader<'_>, range: &IdRange, now: Timestamp) -> Vec<FoundId> {
-        let ids = self.notices.iter().map(|cached| cached.notice.id).filter(|id| range.contains(*id));
-        let mut seen: Vec<_> = ids.filter_map(|id| self.find(reader, id, now)).collect();
-        seen.sort_unstable_by_key(|cached| cached.notice.id);
-        seen.truncate(FOUND_MAX);
-        seen.into_iter()
-            .map(|cached| FoundId::new(cached.notice.id.to_string(), &cached.notice.title))
-            .collect()
     }
 
     /// Returns the notice with this id if the reader sees it.

@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::*;
+use crate::account::Caller;
 use crate::record::error::Outcome;
 use crate::testing::{NOW, Service, service};
 

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Tidings;
-use crate::account::{AdminReader, Caller, Identity};
+use crate::account::{Admin, Caller, Identity};
 use crate::base::clock::Timestamp;
 use crate::profile::JsonList;
-use crate::record::error::Result;
+use crate::record::error::{Error, Result};
 use crate::record::export::{self, Export, ExportLines, Part};
 use crate::record::id::PostKey;
 use crate::record::operation::{Access, NDJSON, Spec, Stream};
 use crate::record::scope::Scope;
-use crate::store::{CommitTime, Row, StoreError, Tx};
+use crate::store::{Row, StoreError, Tx};
 
 /// Get all posts in the format that `/import_posts` reads
 ///
@@ -58,25 +58,22 @@ impl ExportLines for ExportPosts {
     const FILE: &'static str = "posts.jsonl";
 
     fn export(&self, tidings: &Tidings, caller: &Caller) -> PostExport {
-        PostExport { identity: caller.identify(tidings), seen: CommitTime::now(), behind: PostKey::MIN }
+        PostExport { identity: caller.identify(tidings), behind: PostKey::MIN }
     }
 }
 
 /// An export of all posts in the order of their insertion.
 pub struct PostExport {
     identity: Identity,
-    seen: CommitTime,
     behind: PostKey,
 }
 
 impl Export for PostExport {
     fn next(&mut self, tidings: &Tidings) -> Result<Option<Part>> {
-        let page = tidings.store().read_stale_after(
-            None,
-            self.seen,
-            |tx| self.identity.admin_reader(tx, Scope::Posts),
-            |tx, admin| Ok(sql::page(tx, admin, self.behind)?),
-        )?;
+        let page = tidings.store().read(|tx| {
+            let admin = self.identity.admin(tx, Scope::Posts)?;
+            Ok::<_, Error>(sql::page(tx, &admin, self.behind)?)
+        })?;
         let Some(last) = page.last() else { return Ok(None) };
         let lines = export::lines(&page)?;
         self.behind = last.key;
@@ -85,9 +82,9 @@ impl Export for PostExport {
 }
 
 mod sql {
-    use super::{AdminReader, JsonList, Line, PAGE, PostKey, Row, StoreError, Tx};
+    use super::{Admin, JsonList, Line, PAGE, PostKey, Row, StoreError, Tx};
 
-    pub(super) fn page(tx: &mut dyn Tx, _: &AdminReader, behind: PostKey) -> Result<Vec<Line>, StoreError> {
+    pub(super) fn page(tx: &mut dyn Tx, _: &Admin<'_>, behind: PostKey) -> Result<Vec<Line>, StoreError> {
         let sql = "SELECT p.key, p.id, p.title, p.post, p.url, p.img, p.topic, p.tag, p.date, p.end_date, s.view, s.fav
                    FROM post p JOIN post_stats s ON s.post = p.key WHERE p.key > $1 ORDER BY p.key LIMIT $2";
         let rows = tx.rows(sql, &[behind.into(), PAGE.into()])?;

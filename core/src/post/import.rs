@@ -205,7 +205,7 @@ impl Import for ImportPosts {
         progress: Progress<'_>,
     ) -> Result<Report> {
         let posts = Posts { clock: tidings.clock().clone() };
-        let report = match self.format {
+        match self.format {
             Format::Json => import::run(tidings, caller, posts, import::json(input, Line::parse), progress),
             Format::Csv => {
                 let mut lines = import::csv::lines(input, columns::COLUMNS, columns::line)?;
@@ -216,9 +216,7 @@ impl Import for ImportPosts {
                 let report = import::run(tidings, caller, posts, feed.items, progress);
                 report.map(|report| Report { warnings: feed.warnings, ..report })
             }
-        };
-        super::changed(tidings);
-        report
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::draft::Change;
 use super::rows::{self, DerivedChanges, New};
 use super::token_fields::TokenFields;
-use super::{Categories, Draft, GetPost, changed, duplicate_url, known, sql};
+use super::{Categories, Draft, GetPost, duplicate_url, known, sql};
 use crate::audit::trail::{Action, Entry};
 use crate::record::answer::Inserted;
 use crate::record::error::{Error, Result};
@@ -145,7 +145,6 @@ impl Operation for Insert {
             Ok(derived.write(tx)?)
         });
         written.map_err(duplicate_url)?;
-        changed(tidings);
         Ok(Inserted { id })
     }
 }
@@ -186,7 +185,6 @@ impl Operation for Update {
             Ok(derived.write(tx)?)
         });
         written.map_err(duplicate_url)?;
-        changed(tidings);
         Ok(())
     }
 }
@@ -215,7 +213,6 @@ impl Operation for Remove {
             admin.record(tx, entry.change(Some(&post.content.title), None))?;
             Ok::<_, Error>(derived.write(tx)?)
         })?;
-        changed(tidings);
         Ok(())
     }
 }

@@ -194,8 +194,6 @@ pub enum Access {
     Open,
     /// Everyone. A token that fails is as none.
     Anyone,
-    /// Everyone for these objects, and administrators for others.
-    AnyoneFor(&'static str),
     /// Members.
     Members,
     /// Members about themselves, and administrators, or an API key or a role with this scope.
@@ -211,7 +209,7 @@ impl Access {
     pub const fn scope(self) -> Option<Scope> {
         match self {
             Self::Own(scope) | Self::Admins(scope) => Some(scope),
-            Self::Open | Self::Anyone | Self::AnyoneFor(_) | Self::Members | Self::Persons => None,
+            Self::Open | Self::Anyone | Self::Members | Self::Persons => None,
         }
     }
 }

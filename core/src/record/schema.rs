@@ -62,7 +62,7 @@ schemas! {
     /// The kind of one who acted.
     pub ActorKind = one_of(["operator", "member", "key", "service"]);
     /// The origin of the weights of the feed.
-    pub WeightsInUse = one_of(["pinned", "learned", "settings"]);
+    pub WeightsInUse = one_of(["learned", "settings"]);
     /// The method of a request.
     pub RequestMethod =
         one_of(["GET", "POST", "HEAD", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "other"]);

@@ -78,18 +78,16 @@ impl PostPage {
         let (search, num) = (checked(search)?, checked_num(num)?);
         let category = category.map(tidings_tokens::compose);
         let page = Page::of(paging, &search, category.as_deref(), num)?;
-        let (terms, known) = terms::terms(tidings, &search)?;
+        let (mut terms, known) = terms::terms(tidings, &search)?;
         let (limit, latest) = (tidings.config().query_timeout, tidings.term_frequencies().latest()?);
-        let (terms, found, texts, next) =
-            tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
-                let mut terms = terms.clone();
-                let mut found =
-                    best(tidings, tx, &latest, (&mut terms, &known), category.as_deref(), page.needed())?;
-                let next = page.cut(&mut found);
-                let ids = found.iter().map(|(post, _)| post.id.as_str()).filter(|_| snippets);
-                let texts = texts::beginnings(tx, ids, snippet::SEARCHED)?;
-                Ok::<_, StoreError>((terms, found, texts, next))
-            })?;
+        let (found, texts, next) = tidings.store().read_within(limit, |tx| {
+            let terms = (&mut terms, &*known);
+            let mut found = best(tidings, tx, &latest, terms, category.as_deref(), page.needed())?;
+            let next = page.cut(&mut found);
+            let ids = found.iter().map(|(post, _)| post.id.as_str()).filter(|_| snippets);
+            let texts = texts::beginnings(tx, ids, snippet::SEARCHED)?;
+            Ok::<_, StoreError>((found, texts, next))
+        })?;
         let mut snippets = texts.iter().map(|text| snippet::snippet(text, &terms));
         let hit =
             |(post, relevance)| PostHit { post, similarity: similarity(relevance), snippet: snippets.next() };
@@ -220,9 +218,9 @@ impl Operation for FindSites {
             return Ok(Domains { search_result: Vec::new(), next });
         };
         let limit = tidings.config().query_timeout;
-        let mut sites = tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
-            index::sites(tx, &query, tidings.now(), page.needed())
-        })?;
+        let mut sites = tidings
+            .store()
+            .read_within(limit, |tx| index::sites(tx, &query, tidings.now(), page.needed()))?;
         let domain = |site: index::Site| {
             let scheme = if site.newest.get(..6).is_some_and(|s| s.eq_ignore_ascii_case("https:")) {
                 "https"

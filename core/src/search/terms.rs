@@ -148,9 +148,7 @@ fn known(tidings: &Tidings, tokens: &[String]) -> Result<Vec<bool>> {
     }
     let words: Vec<String> = rare.iter().map(|at| tokens[*at].clone()).collect();
     let limit = tidings.config().query_timeout;
-    let has = tidings
-        .store()
-        .read_stale(Some(limit), tidings.posts_changed().get(), |tx| index::has_words(tx, &words))?;
+    let has = tidings.store().read_within(limit, |tx| index::has_words(tx, &words))?;
     for (at, has) in rare.into_iter().zip(has) {
         known[at] = has;
     }

@@ -51,8 +51,6 @@ pub(crate) struct Inner {
     pub(super) hasher: Hasher,
     pub(super) throttle: Throttle,
     pub(super) acts: post::acts::Acts,
-    /// The latest moment at which this process has inserted, changed or removed posts.
-    pub(super) posts_changed: store::Latest,
     pub(super) recent_likes: profile::likes::RecentLikes,
     pub(super) verifier: Box<dyn Verifier>,
     pub(super) issuer: Option<oidc::Issuer>,
@@ -256,16 +254,8 @@ impl Tidings {
         &self.0.words
     }
 
-    pub(crate) fn posts_changed(&self) -> &store::Latest {
-        &self.0.posts_changed
-    }
-
     pub(crate) fn webhook_sender(&self) -> &webhook::Sender {
         &self.0.webhook_sender
-    }
-
-    pub(crate) fn mail_sender(&self) -> &mail::Sender {
-        &self.0.mail_sender
     }
 
     /// Returns the right to send mail.

@@ -5,8 +5,8 @@ use crate::record::operation::{Operation, Stream};
 use crate::service::{api, status};
 use crate::transfer::{act, member_import, roster_import};
 use crate::{
-    admin, analysis, audit, feedback, lookup, mail, main_info, member, member_data, newsfeed, notice, post,
-    profile, search, source, webhook, words,
+    admin, analysis, audit, feedback, mail, main_info, member, member_data, newsfeed, notice, post, profile,
+    search, source, webhook, words,
 };
 
 /// A visitor of all operations.
@@ -144,7 +144,6 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<post::Update>();
     visitor.visit::<post::Remove>();
     visitor.stream::<post::ImportPosts>();
-    visitor.visit::<lookup::FindIds>();
     visitor.visit::<search::Log>();
     visitor.visit::<search::Find>();
     visitor.visit::<search::FindInCategory>();
@@ -158,8 +157,6 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<newsfeed::ListTopicV1>();
     visitor.visit::<newsfeed::GetWeights>();
     visitor.visit::<newsfeed::LearnWeights>();
-    visitor.visit::<newsfeed::PinWeights>();
-    visitor.visit::<newsfeed::UnpinWeights>();
     visitor.visit::<analysis::GetRealtime>();
     visitor.visit::<analysis::GetBursts>();
     visitor.visit::<analysis::GetLogDate>();

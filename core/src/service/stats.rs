@@ -1,11 +1,10 @@
 //! The state of a running service, for monitoring.
 
 use crate::Tidings;
-use crate::base::clock::Timestamp;
 use crate::store::Store;
-pub use crate::store::{Commits, Follower, ReadStandby, Retries, ServerGauges};
+pub use crate::store::{Commits, Follower};
 use crate::transfer::backup::last::LastBackup;
-use crate::{mail, source, webhook};
+use crate::webhook;
 
 /// The state of the service at one moment.
 #[derive(Clone, Debug)]
@@ -32,28 +31,19 @@ pub struct Stats {
     pub database_bytes: u64,
     /// Bytes of the write-ahead log of an SQLite file; 0 on a server.
     pub wal_bytes: u64,
-    /// Figures of a PostgreSQL server and its standbys; `None` for a file.
-    pub server: Option<ServerGauges>,
+    /// The standbys that follow the primary of a PostgreSQL database, as measured in the last second: at most 16.
+    pub followers: Vec<Follower>,
     /// Milliseconds since the last [dated backup](crate::transfer::backup::backup_dated) was complete and verified; `None` if none
     /// is recorded next to the database.
     pub backup_age_ms: Option<i64>,
     /// The deliveries of webhooks.
     pub webhooks: webhook::Figures,
-    /// The mail.
-    pub mail: mail::Figures,
-    /// The sources and their fetches.
-    pub sources: source::Figures,
-    /// Milliseconds since the feed index was last updated; `None` before it is loaded.
-    pub feeds_age_ms: Option<i64>,
-    /// Milliseconds since the word model was trained; `None` without a model.
-    pub words_age_ms: Option<i64>,
 }
 
 impl Stats {
     /// Returns the current state of a service.
     pub fn of(tidings: &Tidings) -> Self {
         let store = tidings.store();
-        let age = |made: Option<Timestamp>| made.map(|made| tidings.now() - made);
         Self {
             writes_waiting: store.waiting(),
             records_waiting: tidings.analysis().records_waiting(),
@@ -65,13 +55,9 @@ impl Stats {
             writable: store.writable().is_ok(),
             database_bytes: store.database_bytes(),
             wal_bytes: store.wal_bytes(),
-            server: store.server_gauges(),
-            backup_age_ms: age(LastBackup::of(&tidings.0.location).map(|last| last.at)),
+            followers: store.followers(),
+            backup_age_ms: LastBackup::of(&tidings.0.location).map(|last| tidings.now() - last.at),
             webhooks: tidings.webhook_sender().figures(),
-            mail: tidings.mail_sender().figures(),
-            sources: tidings.sources().figures(),
-            feeds_age_ms: age(tidings.feeds().updated()),
-            words_age_ms: age(tidings.words().made()),
         }
     }
 }
@@ -82,7 +68,6 @@ mod tests {
 
     use super::*;
     use crate::account::Caller;
-    use crate::newsfeed;
     use crate::post::{self, Draft};
     use crate::testing::service;
 
@@ -90,13 +75,10 @@ mod tests {
     fn the_state_reflects_the_operations_of_the_service() {
         let service = service();
         let before = Stats::of(&service);
-        assert_eq!((before.writes_waiting, before.records_waiting, before.feeds_age_ms), (0, 0, None));
-        newsfeed::start(&service).unwrap();
-        service.clock().advance(500);
+        assert_eq!((before.writes_waiting, before.records_waiting), (0, 0));
         let draft = Draft { title: Some("t".into()), url: Some("https://a.b/".into()), ..Draft::default() };
         service.call(&Caller::Operator, post::Insert { draft }).unwrap();
         let after = Stats::of(&service);
-        assert_eq!((after.feeds_age_ms, after.words_age_ms), (Some(500), None));
         // At least BEGIN, the revision, the post, and COMMIT. Other tests of this process run statements too.
         assert!(after.statements >= before.statements + 4);
         assert_eq!((after.commits_failed, after.writable), (0, true));

@@ -235,9 +235,7 @@ impl Operation for Update {
             }
             tx.touch(Topic::Sources);
             Ok::<_, Error>(admin.record(tx, Entry::new(Action::SourceUpdate).on(&old).after(&settings.url))?)
-        })?;
-        tidings.posts_changed().record();
-        Ok(())
+        })
     }
 }
 
@@ -267,9 +265,6 @@ impl Operation for Remove {
         let has_posts = is_on(self.with_posts, WITH_POSTS_RULE)?;
         // In several steps, so that other writes wait for a moment only.
         while !self.remove(tidings, caller, has_posts)? {}
-        if has_posts {
-            tidings.posts_changed().record();
-        }
         Ok(())
     }
 }
@@ -377,12 +372,7 @@ impl Operation for Fetch {
             let admin = identity.admin(tx, Scope::Sources)?;
             sql::find(tx, &admin, &address::named(&self.source_obi))?.ok_or(Error::NotFound)
         })?;
-        let may = |tx: &mut dyn Tx| identity.admin(tx, Scope::Sources).map(drop);
-        let fetched = tidings.sources().reader().fetch(key, may)?;
-        if fetched.inserted + fetched.updated > 0 {
-            tidings.posts_changed().record();
-        }
-        Ok(fetched)
+        tidings.sources().reader().fetch(key, |tx| identity.admin(tx, Scope::Sources).map(drop))
     }
 }
 

@@ -5,7 +5,7 @@
 //! few of them, and fewer to one host. This thread writes what they bring.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use url::Url;
 use super::fetch::Failure;
 use super::run::{Asked, Reader, ask_record};
 use super::sql::{self, Record};
-use super::{FAILING_MS, websub};
+use super::websub;
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::config::Config;
 use crate::record::background::{Background, Stop, log_failure};
@@ -35,21 +35,6 @@ const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 /// again.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The numbers of sources and of fetches, for monitoring.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// The sources, as counted at the last look.
-    pub sources: i64,
-    /// Those that have failed for two weeks.
-    pub failing: i64,
-    /// Fetches that succeeded since the process started.
-    pub succeeded: u64,
-    /// Fetches that failed since the process started.
-    pub failed: u64,
-    /// Posts that they have brought since the process started.
-    pub posts: u64,
-}
-
 /// The handle of the thread.
 pub(crate) struct Poller {
     shared: Arc<Shared>,
@@ -59,8 +44,6 @@ pub(crate) struct Poller {
 struct Shared {
     reader: Reader,
     stop: Stop,
-    sources: AtomicI64,
-    failing: AtomicI64,
 }
 
 /// The end of a request for a source.
@@ -86,12 +69,7 @@ impl Poller {
     /// Returns a poller without a thread.
     pub(crate) fn new(store: &Arc<Store>, clock: &Clock, config: &Config) -> Self {
         let stop = Stop::default();
-        let shared = Shared {
-            reader: Reader::new(store, clock, config),
-            stop: stop.clone(),
-            sources: AtomicI64::default(),
-            failing: AtomicI64::default(),
-        };
+        let shared = Shared { reader: Reader::new(store, clock, config), stop: stop.clone() };
         Self { shared: Arc::new(shared), thread: Background::new(Arc::clone(store), stop) }
     }
 
@@ -105,18 +83,6 @@ impl Poller {
     /// Returns what fetches single sources.
     pub(super) fn reader(&self) -> &Reader {
         &self.shared.reader
-    }
-
-    /// Returns the numbers of sources and fetches.
-    pub(crate) fn figures(&self) -> Figures {
-        let counters = &self.shared.reader.counters;
-        Figures {
-            sources: self.shared.sources.load(Ordering::Relaxed),
-            failing: self.shared.failing.load(Ordering::Relaxed),
-            succeeded: counters.succeeded.load(Ordering::Relaxed),
-            failed: counters.failed.load(Ordering::Relaxed),
-            posts: counters.posts.load(Ordering::Relaxed),
-        }
     }
 }
 
@@ -153,14 +119,12 @@ impl Worker {
         let reader = &self.shared.reader;
         let now = reader.clock.now();
         let has_address = reader.public_url.is_some();
-        let (due, hubs, next, totals) = reader.store.read(|tx| {
+        let (due, hubs, next) = reader.store.read(|tx| {
             let hubs = if has_address { websub::sql::due(tx, now)? } else { Vec::new() };
             let next_hub = if has_address { websub::sql::next_request(tx, now)? } else { None };
             let next = [sql::next_fetch(tx, now)?, next_hub].into_iter().flatten().min();
-            Ok::<_, StoreError>((sql::due(tx, now)?, hubs, next, sql::totals(tx, now - FAILING_MS)?))
+            Ok::<_, StoreError>((sql::due(tx, now)?, hubs, next))
         })?;
-        self.shared.sources.store(totals.0, Ordering::Relaxed);
-        self.shared.failing.store(totals.1, Ordering::Relaxed);
         self.held.retain(|_, until| *until > Instant::now());
         if due.is_empty() && hubs.is_empty() && self.running.is_empty() {
             self.lease.release()?;

@@ -2,7 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
@@ -36,19 +35,10 @@ const GONE_MS: i64 = 3 * DAY_MS;
 /// The error of a source that has ended.
 pub(super) const GONE: &str = "status 410: it has ended";
 
-/// The numbers of fetches since the process started.
-#[derive(Default)]
-pub(super) struct Counters {
-    pub(super) succeeded: AtomicU64,
-    pub(super) failed: AtomicU64,
-    pub(super) posts: AtomicU64,
-}
-
 /// Fetches sources.
 pub(crate) struct Reader {
     pub(super) store: Arc<Store>,
     pub(super) clock: Clock,
-    pub(super) counters: Counters,
     allows_private: bool,
     ca: Option<PathBuf>,
     /// The public address of the service, if hubs may send to it.
@@ -63,7 +53,6 @@ impl Reader {
         Self {
             store: Arc::clone(store),
             clock: clock.clone(),
-            counters: Counters::default(),
             allows_private: config.source.private,
             ca: config.source.ca.clone(),
             public_url: config.public_url.clone(),
@@ -124,7 +113,6 @@ impl Reader {
                 let home = feed.link.clone().map(String::from).filter(|home| home.len() <= HOME_MAX);
                 let mut seen = Seen::default();
                 let fetched = arrive::write(&self.store, &self.clock, record, feed, &mut seen)?;
-                self.counters.posts.fetch_add(fetched.inserted, Ordering::Relaxed);
                 let content = Content { title, home, hub, known, seen, wishes };
                 self.succeeded(record, &about, &fetched, Some(content))?;
                 Ok(fetched)
@@ -166,9 +154,7 @@ impl Reader {
         self.write(record, move |tx, record| {
             sql::succeeded(tx, record.key, &success)?;
             content.as_ref().map_or(Ok(()), |content| sql::set_content(tx, record.key, content, now))
-        })?;
-        self.counters.succeeded.fetch_add(1, Ordering::Relaxed);
-        Ok(())
+        })
     }
 
     fn failed(&self, record: &Record, failure: &Failure, gone_since: Option<Timestamp>) -> Result<Fetched> {
@@ -189,7 +175,6 @@ impl Reader {
         let next = schedule::next_after_failure(now, failures, record.wait, failure.retry_after, bounds);
         let since = record.failing_since.unwrap_or(now);
         let must_tell = !record.is_told && now - since >= FAILING_MS;
-        self.counters.failed.fetch_add(1, Ordering::Relaxed);
         tracing::info!(source = record.id, error = failure.reason, "a source could not be fetched");
         let reason = failure.reason.clone();
         self.write(record, move |tx, record| {
@@ -211,7 +196,6 @@ impl Reader {
 
     fn ended(&self, record: &Record) -> Result<Fetched> {
         let now = self.clock.now();
-        self.counters.failed.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(source = record.id, "a source has ended");
         self.write(record, move |tx, record| sql::end(tx, record.key, GONE, now))?;
         Ok(Fetched { error: Some(GONE.to_owned()), ..Fetched::default() })

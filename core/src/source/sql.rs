@@ -264,13 +264,6 @@ pub(super) fn next_fetch(tx: &mut dyn Tx, now: Timestamp) -> Result<Option<Times
     tx.one("SELECT min(next_fetch) FROM source WHERE next_fetch > $1", &[now.into()])?.take(0)
 }
 
-/// Returns the number of sources, and of those that have failed since `since`.
-pub(super) fn totals(tx: &mut dyn Tx, since: Timestamp) -> Result<(i64, i64), StoreError> {
-    let sql = "SELECT count(*), coalesce(sum(CASE WHEN failing_since <= $1 AND state = 0 THEN 1 ELSE 0 END), 0) FROM source";
-    let mut row = tx.one(sql, &[since.into()])?;
-    Ok((row.take(0)?, row.take(1)?))
-}
-
 /// Returns the addresses of the sources that have failed since `since`.
 pub(crate) fn failing(tx: &mut dyn Tx, since: Timestamp) -> Result<Vec<String>, StoreError> {
     let sql = "SELECT url FROM source WHERE failing_since <= $1 AND state = 0 ORDER BY url";

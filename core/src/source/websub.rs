@@ -6,8 +6,6 @@
 //!
 //! Source: W3C Recommendation *`WebSub`*, 2018, <https://www.w3.org/TR/websub/>.
 
-use std::sync::atomic::Ordering;
-
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use hmac::{Hmac, Mac};
 use tidings_feeds::Feed;
@@ -151,11 +149,7 @@ pub fn receive(
     }
     let topic = Url::parse(&subscription.offer.topic).map_err(|_| Error::NotFound)?;
     match read(body, charset, &topic) {
-        Ok(feed) => {
-            if tidings.sources().reader().take_from_hub(source, feed)? > 0 {
-                tidings.posts_changed().record();
-            }
-        }
+        Ok(feed) => tidings.sources().reader().take_from_hub(source, feed)?,
         Err(failure) => {
             tracing::info!(source = source.as_i64(), error = failure.reason, "a hub sent what is no feed");
         }
@@ -165,18 +159,16 @@ pub fn receive(
 
 impl Reader {
     /// Writes the entries of a feed that a hub has sent, and returns the number of posts that are new or have changed.
-    fn take_from_hub(&self, source: SourceKey, feed: Feed) -> Result<u64> {
+    fn take_from_hub(&self, source: SourceKey, feed: Feed) -> Result<()> {
         let record = self.record(source)?;
         let mut seen = Seen::default();
-        let fetched = arrive::write(&self.store, &self.clock, &record, feed, &mut seen)?;
-        self.counters.posts.fetch_add(fetched.inserted, Ordering::Relaxed);
+        arrive::write(&self.store, &self.clock, &record, feed, &mut seen)?;
         self.write(&record, move |tx, record| {
             // The hub sends only what is new.
             let mut all = sql::seen(tx, record.key)?;
             all.extend(&seen);
             sql::set_seen(tx, record.key, &all)
-        })?;
-        Ok(fetched.inserted + fetched.updated)
+        })
     }
 }
 

@@ -7,33 +7,17 @@ use std::time::{Duration, Instant};
 
 use super::effects::Effects;
 use super::expiry::{Expiry, Leftover};
-use super::gauges::ServerGauges;
-use super::{CommitTime, Isolation, StoreError, Topic, Tx};
+use super::gauges::Follower;
+use super::{Isolation, StoreError, Topic, Tx};
 
 /// A database engine, except for its writing connection, which is the [`Committer`] of the writing thread.
 pub(super) trait Engine: Send + Sync {
     /// Runs `work` once in a transaction that reads, unless none can begin. With a `limit`, as
-    /// [`Store::read_stale`](super::Store::read_stale) does.
+    /// [`Store::read_within`](super::Store::read_within) does.
     ///
     /// # Errors
     /// When no transaction can begin.
     fn read(&self, limit: Option<Duration>, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError>;
-
-    /// Returns whether [`Engine::read_stale`] probably finds a standby.
-    fn can_read_stale(&self, _seen: CommitTime) -> bool {
-        false
-    }
-
-    /// Runs `work` on a standby that sees the moment `seen` and is close behind the primary, if there is one. Returns whether
-    /// it has run to its end; otherwise the caller runs it again on the primary.
-    fn read_stale(
-        &self,
-        _limit: Option<Duration>,
-        _seen: CommitTime,
-        _work: &mut dyn FnMut(&mut dyn Tx),
-    ) -> bool {
-        false
-    }
 
     /// Implements [`Store::can_read_now`](super::Store::can_read_now).
     fn can_read_now(&self) -> bool;
@@ -51,9 +35,9 @@ pub(super) trait Engine: Send + Sync {
         None
     }
 
-    /// Implements [`Store::server_gauges`](super::Store::server_gauges).
-    fn server_gauges(&self) -> Option<ServerGauges> {
-        None
+    /// Implements [`Store::followers`](super::Store::followers).
+    fn followers(&self) -> Vec<Follower> {
+        Vec::new()
     }
 
     /// Implements [`Store::failures`](super::Store::failures).

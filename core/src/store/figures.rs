@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::{Commits, ServerGauges, Store, StoreError, gauges};
+use super::{Commits, Follower, Store, StoreError, gauges};
 
 impl Store {
     /// Returns the number of writes in the queue.
@@ -41,9 +41,9 @@ impl Store {
         self.engine.failures()
     }
 
-    /// Returns what a server and its standbys report; `None` for a file.
-    pub(crate) fn server_gauges(&self) -> Option<ServerGauges> {
-        self.engine.server_gauges()
+    /// Returns the standbys that follow the primary of a server, as measured in the last second; none for a file.
+    pub(crate) fn followers(&self) -> Vec<Follower> {
+        self.engine.followers()
     }
 
     /// Returns the number of statements that this process has run in transactions, of all its databases.

@@ -18,49 +18,6 @@ pub(super) fn count_statement() {
     STATEMENTS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Figures of a PostgreSQL server and its standbys.
-#[derive(Clone, Debug, Default)]
-pub struct ServerGauges {
-    /// Write lanes that all servers of the database hold, as measured in the last second.
-    pub lanes: u64,
-    /// Open connections for reading.
-    pub readers: usize,
-    /// Those of them that a read uses.
-    pub readers_busy: usize,
-    /// Reads that wait for a connection.
-    pub reads_waiting: usize,
-    /// Reads that had to wait for a connection since the database was opened.
-    pub reads_waited: u64,
-    /// Transactions that were tried again since the database was opened.
-    pub retries: Retries,
-    /// Reads that a standby has answered since the database was opened.
-    pub standby_reads: u64,
-    /// The standbys that may answer reads.
-    pub read_standbys: Vec<ReadStandby>,
-    /// The standbys that follow the primary, as measured in the last second: at most 16.
-    pub followers: Vec<Follower>,
-}
-
-/// The numbers of transactions that were tried again, by reason.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Retries {
-    /// A conflict with another transaction, such as a deadlock or a lock that was not free.
-    pub conflict: u64,
-    /// A connection that was lost.
-    pub connection: u64,
-    /// A server that accepts no writes or no connections.
-    pub server: u64,
-}
-
-/// A standby that may answer reads.
-#[derive(Clone, Debug)]
-pub struct ReadStandby {
-    /// The host and port in the URL.
-    pub host: String,
-    /// The time in milliseconds by which it is behind at most; `None` if it does not answer, or is no standby.
-    pub behind_ms: Option<u64>,
-}
-
 /// A standby that follows the primary.
 #[derive(Clone, Debug)]
 pub struct Follower {

@@ -40,8 +40,6 @@ struct Connections<C> {
     open: usize,
     /// The reads that wait for a connection, in their order.
     queue: VecDeque<oneshot::Sender<Place<C>>>,
-    /// The number of reads that have waited.
-    waited: u64,
 }
 
 /// The result of a wait for a connection.
@@ -67,30 +65,12 @@ impl<C> Connections<C> {
     }
 }
 
-/// The use of a pool.
-#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only servers report it"))]
-pub(super) struct PoolUse {
-    /// Open connections.
-    pub(super) open: usize,
-    /// Those that are borrowed.
-    pub(super) busy: usize,
-    /// Reads that wait for a connection.
-    pub(super) waiting: usize,
-    /// Reads that have waited.
-    pub(super) waited: u64,
-}
-
 impl<C> Pool<C> {
     pub(super) fn new(size: usize, limits: WaitLimits) -> Self {
         Self {
             size,
             limits,
-            connections: Mutex::new(Connections {
-                idle: Vec::new(),
-                open: 0,
-                queue: VecDeque::new(),
-                waited: 0,
-            }),
+            connections: Mutex::new(Connections { idle: Vec::new(), open: 0, queue: VecDeque::new() }),
             long: Mutex::default(),
             long_ended: Condvar::new(),
         }
@@ -176,7 +156,6 @@ impl<C> Pool<C> {
     fn wait(&self, mut all: MutexGuard<'_, Connections<C>>, time: Duration) -> Option<Place<C>> {
         let (sender, receiver) = oneshot::channel();
         all.queue.push_back(sender);
-        all.waited += 1;
         drop(all);
         let place = receiver.recv_timeout(time);
         // Places are handed on under the lock, so none is lost between this look and the end of the receiver.
@@ -201,14 +180,6 @@ impl<C> Pool<C> {
         }
         *all += 1;
         Ok(LongRead(self))
-    }
-
-    /// Returns the use of the pool.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only servers report it"))]
-    pub(super) fn in_use(&self) -> PoolUse {
-        let all = self.lock();
-        let Connections { open, waited, .. } = *all;
-        PoolUse { open, busy: open - all.idle.len(), waiting: all.queue.len(), waited }
     }
 
     /// Removes the idle connections and returns them.
@@ -298,7 +269,7 @@ mod tests {
                     let _lease = waiting.lease(|| true, || Ok(9)).unwrap();
                     order.lock().unwrap().push(n);
                 });
-                wait_until(|| pool.in_use().waiting == n + 1);
+                wait_until(|| pool.lock().queue.len() == n + 1);
                 thread
             })
             .collect();
@@ -307,8 +278,8 @@ mod tests {
             thread.join().unwrap();
         }
         assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3]);
-        let use_ = pool.in_use();
-        assert_eq!((use_.open, use_.busy, use_.waiting, use_.waited), (1, 0, 0, 4));
+        let all = pool.lock();
+        assert_eq!((all.open, all.idle.len()), (1, 1));
     }
 
     #[test]
@@ -341,7 +312,7 @@ mod tests {
             };
             *waiting.lease(|| true, open).unwrap().connection()
         });
-        wait_until(|| tries.load(Ordering::SeqCst) > 0 && pool.in_use().waiting == 1);
+        wait_until(|| tries.load(Ordering::SeqCst) > 0 && pool.lock().queue.len() == 1);
         drop(first);
         assert_eq!(thread.join().unwrap(), 1, "the connection of another read is free first");
         // Without another read the server may have a free connection later.
@@ -351,7 +322,7 @@ mod tests {
             .lease(|| true, || if tries.fetch_add(1, Ordering::SeqCst) < 2 { Err(crowded()) } else { Ok(7) });
         assert_eq!(*lease.as_mut().unwrap().connection(), 7);
         drop(lease);
-        assert_eq!(pool.in_use().open, 1);
+        assert_eq!(pool.lock().open, 1);
     }
 
     #[test]
@@ -362,6 +333,6 @@ mod tests {
             matches!(error, Some(StoreError::Server(ServerError::TooManyConnections { .. }))),
             "{error:?}"
         );
-        assert_eq!(pool.in_use().open, 0);
+        assert_eq!(pool.lock().open, 0);
     }
 }

@@ -15,12 +15,10 @@ mod lane;
 mod migrate;
 mod partition;
 mod password_file;
-mod positions;
 mod revision;
 mod schema;
 mod server;
 mod session;
-mod standby;
 #[cfg(test)]
 mod tests;
 mod time;

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::topic::last_change_in;
-use super::{CommitTime, Latest, StoreError, Topic, Tx};
+use super::{StoreError, Topic, Tx};
 
 /// The interval between two checks for commits of other processes.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -19,8 +19,6 @@ pub(crate) struct Versions {
     revisions: [AtomicI64; Topic::ALL.len()],
     /// For each topic, a number that grows with each published change.
     changes: [AtomicI64; Topic::ALL.len()],
-    /// For each topic, the moment at which this process last learnt of a change.
-    moments: [Latest; Topic::ALL.len()],
     closed: Mutex<bool>,
     #[cfg(test)]
     pub(super) simulation: super::tests::horizon::Simulation,
@@ -38,16 +36,10 @@ impl Versions {
         self.changes[topic as usize].load(Ordering::Acquire)
     }
 
-    /// Returns the moment at which this process last learnt of a change of `topic`.
-    pub(super) fn changed(&self, topic: Topic) -> CommitTime {
-        self.moments[topic as usize].get()
-    }
-
     /// Records that `topics` changed at `revision`, which may be smaller than that of an earlier change, and wakes all
     /// waiting threads.
     pub(super) fn publish(&self, topics: &[Topic], revision: i64) {
         for topic in topics {
-            self.moments[*topic as usize].record();
             self.revisions[*topic as usize].fetch_max(revision, Ordering::AcqRel);
             let grown = |number: i64| Some((number + 1).max(revision));
             // Cannot fail, because `grown` always returns a number.

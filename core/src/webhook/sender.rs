@@ -19,10 +19,6 @@ pub struct Figures {
     pub pending: i64,
     /// Deliveries that were given up, as counted a few seconds ago.
     pub dead: i64,
-    /// Deliveries that their receivers have accepted since the process started.
-    pub delivered: u64,
-    /// Attempts that have failed since the process started.
-    pub failed: u64,
 }
 
 /// The handle of the sending thread.
@@ -63,12 +59,7 @@ impl Sender {
 
     /// Returns the numbers of deliveries.
     pub(crate) fn figures(&self) -> Figures {
-        let Counters { pending, dead, delivered, failed } = &*self.counters;
-        Figures {
-            pending: pending.load(Ordering::Relaxed),
-            dead: dead.load(Ordering::Relaxed),
-            delivered: delivered.load(Ordering::Relaxed),
-            failed: failed.load(Ordering::Relaxed),
-        }
+        let Counters { pending, dead } = &*self.counters;
+        Figures { pending: pending.load(Ordering::Relaxed), dead: dead.load(Ordering::Relaxed) }
     }
 }

@@ -5,7 +5,7 @@
 //! database.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -68,8 +68,6 @@ struct Work {
 pub(super) struct Counters {
     pub(super) pending: AtomicI64,
     pub(super) dead: AtomicI64,
-    pub(super) delivered: AtomicU64,
-    pub(super) failed: AtomicU64,
 }
 
 /// The work of the thread.
@@ -273,11 +271,8 @@ impl Worker {
         for (Outcome { webhook, name, .. }, change) in &*changes {
             self.turns.end(webhook, matches!(change, Change::Delivered));
             match change {
-                Change::Delivered => {
-                    self.counters.delivered.fetch_add(1, Ordering::Relaxed);
-                }
+                Change::Delivered => {}
                 Change::Again { error, .. } => {
-                    self.counters.failed.fetch_add(1, Ordering::Relaxed);
                     tracing::info!(
                         webhook = name,
                         error,
@@ -285,7 +280,6 @@ impl Worker {
                     );
                 }
                 Change::GiveUp { error } => {
-                    self.counters.failed.fetch_add(1, Ordering::Relaxed);
                     tracing::warn!(webhook = name, error, "a delivery to a webhook was given up");
                 }
             }

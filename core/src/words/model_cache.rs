@@ -21,7 +21,7 @@ use crate::record::background::{Background, Stop};
 use crate::record::error::{Error, Result};
 use crate::record::id::PostKey;
 use crate::record::lease::Lease;
-use crate::store::{self, Store, StoreError};
+use crate::store::{Store, StoreError};
 use tidings_vectors::{Cancelled, Corpus, Model, Progress, Recipe, TrainedAt, Vectors, file, part};
 
 mod follow;
@@ -188,11 +188,6 @@ impl ModelCache {
         self.shared.current.load_full()
     }
 
-    /// Returns when the current model was made; `None` if none is in memory.
-    pub(crate) fn made(&self) -> Option<Timestamp> {
-        self.shared.current.load().as_ref().map(|current| Timestamp::from_millis(current.model.origin.made))
-    }
-
     /// Starts the thread that updates the model, unless it runs already.
     pub(super) fn follow(&self) -> Result<()> {
         let shared = Arc::clone(&self.shared);
@@ -308,12 +303,12 @@ impl Shared {
     /// Reads the words of the posts, newest first. Returns them with the time at which reading began.
     fn read_posts(&self, progress: Progress<'_>) -> Result<(Corpus, TrainedAt), Ended> {
         let date = self.clock.now();
-        let (seen, changes) = (store::CommitTime::now(), self.store.read(|tx| texts::changes(tx))?);
+        let changes = self.store.read(|tx| texts::changes(tx))?;
         let mut corpus = Corpus::new(self.config.corpus);
         let (mut before, mut newest) = (PostKey::MAX, None);
         while !corpus.is_full() {
             // Read in pages, so that no transaction delays the checkpoint of the log for long.
-            let page = self.store.read_stale(None, seen, |tx| texts::page(tx, before))?;
+            let page = self.store.read(|tx| texts::page(tx, before))?;
             let Some(last) = page.last() else { break };
             before = last.key;
             let newest = *newest.get_or_insert(page[0].key);

@@ -31,9 +31,7 @@ pub(crate) fn corrections(tidings: &Tidings, words: &[&str]) -> Result<Vec<Optio
     // A post may have been changed or removed.
     let all = candidates.concat();
     let limit = tidings.config().query_timeout;
-    let has = tidings
-        .store()
-        .read_stale(Some(limit), tidings.posts_changed().get(), |tx| index::has_words(tx, &all))?;
+    let has = tidings.store().read_within(limit, |tx| index::has_words(tx, &all))?;
     let mut has = has.into_iter();
     let first = |of: Vec<String>| {
         let existing: Vec<String> = of.into_iter().filter(|_| has.next() == Some(true)).collect();

@@ -3,7 +3,7 @@
 //! The handshake is part of reading from a connection ([`Socket`]), so all limits of connections hold for it: their
 //! number, the timeout for the head of the first request, and the end of a connection for another one.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -42,7 +42,6 @@ pub(crate) struct Tls {
     signatures: Semaphore,
     /// Whether the files hold something else than the pair in use.
     is_stale: AtomicBool,
-    handshakes_failed: AtomicU64,
 }
 
 /// A certificate with its key, ready to be used.
@@ -83,7 +82,6 @@ impl Tls {
             tickets,
             signatures: Semaphore::new((threads - 1).max(1)),
             is_stale: AtomicBool::new(false),
-            handshakes_failed: AtomicU64::new(0),
         }))
     }
 
@@ -164,11 +162,6 @@ impl Tls {
     /// Returns whether the files hold something else than the pair in use, which could not be loaded.
     pub(crate) fn is_stale(&self) -> bool {
         self.is_stale.load(Ordering::Relaxed)
-    }
-
-    /// Returns how many handshakes have failed.
-    pub(crate) fn handshakes_failed(&self) -> u64 {
-        self.handshakes_failed.load(Ordering::Relaxed)
     }
 }
 

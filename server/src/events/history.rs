@@ -1,19 +1,18 @@
-//! The latest events, encoded once for all listeners.
-//!
-//! A listener reads them by position. So no listener has a queue of its own, and one that is too slow loses the stream when
-//! the events that it has not read leave the history.
+//! The latest events, encoded once for all listeners: those that a listener lacks when it continues after an event.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use tidings_core::error::Problem;
-use tidings_core::events::{Kind, Mark, Place, Subject};
+use tidings_core::events::{Event, Kind, Mark, Place, Subject};
 use tidings_core::{Error, Result};
 
 use super::frame;
 
-/// The maximum number of events in the history …
-const LENGTH: usize = 256;
+/// The maximum number of events in the history, and of those that a listener has not read …
+pub(super) const LENGTH: usize = 256;
 /// … and of their bytes: the last event stays even if it is longer.
 const BYTES: usize = 4 * 1024 * 1024;
 
@@ -68,27 +67,27 @@ pub(super) enum Since {
     Unknown,
 }
 
-/// The next read of a listener.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    Frame(Bytes),
-    /// The listener has read everything.
-    Nothing,
-    /// Events that the listener has not read have left the history.
-    Lost,
+/// An event that is told to listeners.
+pub(super) struct Told {
+    mark: Mark,
+    pub(super) frame: Bytes,
+    is_withdrawn: AtomicBool,
 }
 
-struct Entry {
-    mark: Mark,
-    /// Empty if the event is not told any more.
-    frame: Bytes,
+impl Told {
+    pub(super) fn new(event: &Event) -> Arc<Self> {
+        Arc::new(Self { mark: event.mark, frame: frame::event(event), is_withdrawn: AtomicBool::new(false) })
+    }
+
+    /// Returns whether it is of these kinds, and not withdrawn.
+    pub(super) fn is_for(&self, kinds: Kinds) -> bool {
+        kinds.contains(self.mark.kind) && !self.is_withdrawn.load(Ordering::Relaxed)
+    }
 }
 
 /// The latest events.
 pub(super) struct History {
-    entries: VecDeque<Entry>,
-    /// The position of the first entry.
-    first: u64,
+    entries: VecDeque<Arc<Told>>,
     bytes: usize,
     /// A listener at this place or a later one lacks only events of the history.
     floor: Place,
@@ -104,26 +103,24 @@ impl History {
     /// Returns an empty history that begins at `floor`.
     pub(super) fn new(floor: Place) -> Self {
         let (entries, heartbeat) = (VecDeque::new(), frame::heartbeat(floor));
-        Self { entries, first: 0, bytes: 0, floor, place: floor, last: floor, heartbeat }
+        Self { entries, bytes: 0, floor, place: floor, last: floor, heartbeat }
     }
 
     /// Adds an event. The oldest events leave if there is no room.
-    pub(super) fn push(&mut self, mark: Mark, frame: Bytes) {
-        self.bytes += frame.len();
-        self.entries.push_back(Entry { mark, frame });
+    pub(super) fn push(&mut self, event: Arc<Told>) {
+        self.bytes += event.frame.len();
+        self.entries.push_back(event);
         while self.entries.len() > LENGTH || (self.bytes > BYTES && self.entries.len() > 1) {
             let Some(entry) = self.entries.pop_front() else { break };
-            self.first += 1;
             self.bytes -= entry.frame.len();
             self.floor.pass(&entry.mark);
         }
     }
 
-    /// Removes the texts of events about `subject`.
+    /// Withdraws the events about `subject`: from then on they are told to nobody.
     pub(super) fn withdraw(&mut self, subject: Subject) {
-        for entry in self.entries.iter_mut().filter(|entry| entry.mark.subject == Some(subject)) {
-            self.bytes -= entry.frame.len();
-            entry.frame = Bytes::new();
+        for entry in self.entries.iter().filter(|entry| entry.mark.subject == Some(subject)) {
+            entry.is_withdrawn.store(true, Ordering::Relaxed);
         }
     }
 
@@ -135,30 +132,12 @@ impl History {
         (self.place, self.last) = (place, last);
     }
 
-    /// Returns the position after the last event.
-    pub(super) fn end(&self) -> u64 {
-        self.first + self.entries.len() as u64
-    }
-
     /// Returns the comment for a listener that has read everything.
     pub(super) fn heartbeat(&self) -> Bytes {
         self.heartbeat.clone()
     }
 
-    /// Returns the next event of these kinds, and moves the position behind it.
-    pub(super) fn next(&self, position: &mut u64, kinds: Kinds) -> Next {
-        let Some(read) = position.checked_sub(self.first) else { return Next::Lost };
-        let read = usize::try_from(read).unwrap_or(usize::MAX);
-        for entry in self.entries.iter().skip(read) {
-            *position += 1;
-            if kinds.contains(entry.mark.kind) && !entry.frame.is_empty() {
-                return Next::Frame(entry.frame.clone());
-            }
-        }
-        Next::Nothing
-    }
-
-    /// Returns what a listener gets first. From then on, it reads from [`History::end`].
+    /// Returns what a listener gets first.
     pub(super) fn begin(&self, since: Since, kinds: Kinds) -> Vec<Bytes> {
         let mut frames = Vec::new();
         let told = [Kind::Notice, Kind::Post].into_iter().filter(|kind| kinds.contains(*kind));
@@ -172,7 +151,7 @@ impl History {
         if let Since::After(place) = since {
             let continued: Vec<Kind> = told.filter(|kind| !is_missing(kind)).collect();
             let lacking = self.entries.iter().filter(|entry| {
-                !entry.frame.is_empty() && continued.contains(&entry.mark.kind) && place.lacks(&entry.mark)
+                entry.is_for(kinds) && continued.contains(&entry.mark.kind) && place.lacks(&entry.mark)
             });
             frames.extend(lacking.map(|entry| entry.frame.clone()));
         }

@@ -4,7 +4,6 @@ use bytes::Bytes;
 use futures_util::{Stream, stream};
 use tokio::time::{Instant, timeout_at};
 
-use super::history::Next;
 use super::hub::Listener;
 use super::watch::{Look, Watch};
 
@@ -24,13 +23,7 @@ async fn next(listener: &mut Listener, mut watch: Option<&mut Watch>) -> Option<
         return Some(frame);
     }
     let due = Instant::now() + listener.heartbeat;
-    let mut is_due = false;
     loop {
-        match listener.next(is_due) {
-            Next::Frame(frame) => return Some(frame),
-            Next::Lost => return None,
-            Next::Nothing => {}
-        }
         let mut wake_at = due;
         if let Some(watch) = &mut watch {
             match watch.look().await {
@@ -39,9 +32,14 @@ async fn next(listener: &mut Listener, mut watch: Option<&mut Watch>) -> Option<
                 Look::Nothing => wake_at = due.min(watch.look_at()),
             }
         }
-        match timeout_at(wake_at, listener.wake.changed()).await {
-            Ok(woken) => woken.ok()?,
-            Err(_) => is_due = wake_at == due,
+        match timeout_at(wake_at, listener.next()).await {
+            Ok(frame) => return frame,
+            Err(_) if wake_at < due => {}
+            Err(_) => {
+                if let Some(heartbeat) = listener.heartbeat() {
+                    return Some(heartbeat);
+                }
+            }
         }
     }
 }

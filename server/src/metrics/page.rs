@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::{NAMESPACE, database};
+use super::NAMESPACE;
 use crate::filter::security;
 use crate::state::App;
 
@@ -35,10 +35,7 @@ fn page(app: &App) -> prometheus::Result<String> {
     let stats = Stats::of(&app.tidings);
     families.push(commits(&stats.commits));
     families.append(&mut gauges(app, &stats)?.gather());
-    families.append(&mut counters(app, &stats)?.gather());
-    if let Some(server) = &stats.server {
-        families.append(&mut database::registry(server)?.gather());
-    }
+    families.append(&mut counters(&stats)?.gather());
     families.append(&mut prometheus::gather());
     TextEncoder::new().encode_to_string(&families)
 }
@@ -77,6 +74,13 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
         waiting.with_label_values(&[lane]).set(depth as f64);
     }
     gauges.register(Box::new(waiting))?;
+    let lag = "Seconds until a standby had replayed a recent commit, as the primary measured it.";
+    let lag = GaugeVec::new(Opts::new("replication_lag_seconds", lag), &["standby", "state"])?;
+    for follower in &stats.followers {
+        let labels = [&*follower.name, &*follower.state];
+        lag.with_label_values(&labels).set(follower.lag_ms.unsigned_abs() as f64 / 1_000.0);
+    }
+    gauges.register(Box::new(lag))?;
     let seconds = |ms: i64| ms as f64 / 1_000.0;
     let tls = app.tls.get();
     for (name, help, value) in [
@@ -103,10 +107,6 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
             "Deliveries of webhooks that were given up in the last 30 days.",
             Some(stats.webhooks.dead as f64),
         ),
-        ("mail_pending", "Mail that waits, or waits to be tried again.", Some(stats.mail.pending as f64)),
-        ("mail_dead", "Mail that was given up in the last 30 days.", Some(stats.mail.dead as f64)),
-        ("sources", "Feeds of other sites that the service reads.", Some(stats.sources.sources as f64)),
-        ("sources_failing", "Sources that have failed for two weeks.", Some(stats.sources.failing as f64)),
         (
             "event_streams",
             "Open streams of live events.",
@@ -118,11 +118,6 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
             stats.backup_age_ms.map(seconds),
         ),
         (
-            "feed_snapshot_age_seconds",
-            "Seconds since the feed index was last updated.",
-            stats.feeds_age_ms.map(seconds),
-        ),
-        (
             "certificate_remaining_seconds",
             "Seconds until the certificate expires, negative afterwards.",
             tls.map(|tls| tls.remaining_s() as f64),
@@ -132,7 +127,6 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
             "1 while the certificate's files hold a pair that cannot be used, 0 otherwise.",
             tls.map(|tls| if tls.is_stale() { 1.0 } else { 0.0 }),
         ),
-        ("words_age_seconds", "Seconds since the word model was trained.", stats.words_age_ms.map(seconds)),
     ] {
         if let Some(value) = value {
             let gauge = Gauge::new(name, help)?;
@@ -143,14 +137,10 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
     Ok(gauges)
 }
 
-/// Returns the counters of the core and of TLS.
-fn counters(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
+/// Returns the counters of the core.
+fn counters(stats: &Stats) -> prometheus::Result<Registry> {
     let counters = Registry::new_custom(Some(NAMESPACE.to_owned()), None)?;
-    let handshakes = "tls_handshakes_failed_total";
-    let handshakes = app.tls.get().map(|tls| {
-        (handshakes, "TLS handshakes that clients began and did not complete.", tls.handshakes_failed())
-    });
-    let core = [
+    for (name, help, value) in [
         (
             "records_lost_total",
             "Access log lines that were lost before they were committed.",
@@ -162,20 +152,8 @@ fn counters(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
             stats.statements,
         ),
         ("commits_failed_total", "Commits that failed.", stats.commits_failed),
-        (
-            "webhooks_delivered_total",
-            "Deliveries of webhooks that their receivers accepted.",
-            stats.webhooks.delivered,
-        ),
-        ("webhooks_failed_total", "Attempts to deliver webhooks that failed.", stats.webhooks.failed),
-        ("mail_sent_total", "Mail that the mail server has taken.", stats.mail.sent),
-        ("mail_failed_total", "Attempts to send mail that failed.", stats.mail.failed),
-        ("source_fetches_total", "Fetches of sources that succeeded.", stats.sources.succeeded),
-        ("source_fetches_failed_total", "Fetches of sources that failed.", stats.sources.failed),
-        ("source_posts_total", "Posts that sources have brought.", stats.sources.posts),
         ("crawler_requests_total", "Requests of crawlers, which do not count as visitors.", stats.crawled),
-    ];
-    for (name, help, value) in core.into_iter().chain(handshakes) {
+    ] {
         let counter = IntCounter::new(name, help)?;
         counter.inc_by(value);
         counters.register(Box::new(counter))?;
@@ -303,17 +281,6 @@ mod tests {
             "tidings_writable 1",
             "tidings_webhooks_pending 0",
             "tidings_webhooks_dead 0",
-            "tidings_webhooks_delivered_total 0",
-            "tidings_webhooks_failed_total 0",
-            "tidings_mail_pending 0",
-            "tidings_mail_dead 0",
-            "tidings_mail_sent_total 0",
-            "tidings_mail_failed_total 0",
-            "tidings_sources 0",
-            "tidings_sources_failing 0",
-            "tidings_source_fetches_total 0",
-            "tidings_source_fetches_failed_total 0",
-            "tidings_source_posts_total 0",
         ] {
             assert!(page.lines().any(|one| one == line), "{line}\n{page}");
         }

@@ -1,7 +1,6 @@
 //! Describes the declared operations: their parameters and bodies come from the schemas of their fields.
 
 use std::any::TypeId;
-use std::borrow::Cow;
 
 use tidings_core::Error;
 use tidings_core::config::Config;
@@ -227,15 +226,14 @@ pub(super) fn write_insertions(components: &mut Components, insertions: &[Insert
 }
 
 /// Returns who may call an operation, in words.
-fn callers(access: Access) -> Cow<'static, str> {
-    Cow::Borrowed(match access {
+fn callers(access: Access) -> &'static str {
+    match access {
         Access::Open => "Anyone may call it.",
         Access::Anyone => "Anyone may call it; a token that fails is as none.",
-        Access::AnyoneFor(objects) => return format!("Anyone may call it for {objects}.").into(),
         Access::Members => "For members.",
         Access::Own(_) => "For administrators, and for members about themselves.",
         Access::Admins(_) | Access::Persons => "For administrators.",
-    })
+    }
 }
 
 /// Splits the fields of an operation into its parameters and the schema of its body.
@@ -347,7 +345,7 @@ fn security(access: Access) -> Option<Vec<SecurityRequirement>> {
     let token = || SecurityRequirement::new("token", [] as [&str; 0]);
     match access {
         Access::Open => None,
-        Access::Anyone | Access::AnyoneFor(_) => Some(vec![SecurityRequirement::default(), token()]),
+        Access::Anyone => Some(vec![SecurityRequirement::default(), token()]),
         Access::Members | Access::Own(_) | Access::Admins(_) | Access::Persons => Some(vec![token()]),
     }
 }

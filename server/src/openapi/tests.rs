@@ -253,7 +253,6 @@ fn the_document_says_who_may_call_an_operation() {
             "For administrators, and for members about themselves.",
             false,
         ),
-        ("get", "/find_ids/{kind}/{prefix}", "Anyone may call it for posts and notices.", true),
         ("get", "/get_categories", "Anyone may call it.", false),
     ] {
         let operation = &document["paths"][path][method];

@@ -38,7 +38,7 @@ const PEOPLES: [Operation; 6] = [
 ];
 
 /// The operations of administrators that an API key may have too, with its scope.
-const KEYS: [(Scope, Operation); 8] = [
+const KEYS: [(Scope, Operation); 6] = [
     (Scope::MembersRead, ("admin::list", |service, caller| service.call(caller, admin::List {}).map(drop))),
     (
         Scope::MembersRead,
@@ -63,18 +63,6 @@ const KEYS: [(Scope, Operation); 8] = [
         Scope::Posts,
         ("newsfeed::learn_weights", |service, caller| {
             service.call(caller, newsfeed::LearnWeights {}).map(drop)
-        }),
-    ),
-    (
-        Scope::Posts,
-        ("newsfeed::pin_weights", |service, caller| {
-            service.call(caller, newsfeed::PinWeights::default()).map(drop)
-        }),
-    ),
-    (
-        Scope::Posts,
-        ("newsfeed::unpin_weights", |service, caller| {
-            service.call(caller, newsfeed::UnpinWeights {}).map(drop)
         }),
     ),
 ];
@@ -158,9 +146,7 @@ fn people_with_the_right_may_what_no_key_may() {
     }
     let query = audit::List { actor: Some("ann".into()), ..audit::List::default() };
     let trail = service.call(&Caller::Operator, query.clone()).unwrap().audit;
-    for action in
-        ["admin.grant", "admin.revoke", "member.password", "member.export", "roster.import", "feed.pin"]
-    {
+    for action in ["admin.grant", "admin.revoke", "member.password", "member.export", "roster.import"] {
         assert!(trail.iter().any(|record| record.action == action && record.actor == "ann"), "{action}");
     }
 }

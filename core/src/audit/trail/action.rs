@@ -36,10 +36,6 @@ actions! {
     FeedbackUpdate = "feedback.update",
     /// The weights of the recommended feed were learned at the request of an administrator.
     FeedLearn = "feed.learn",
-    /// The weights of the recommended feed were pinned.
-    FeedPin = "feed.pin",
-    /// The pinned weights were removed.
-    FeedUnpin = "feed.unpin",
     /// The lines of the front page changed.
     FrontUpdate = "front.update",
     /// An invitation was made.

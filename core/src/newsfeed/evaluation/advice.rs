@@ -102,21 +102,19 @@ fn about_learning(learns: bool, learned: Option<&Learned>, settings: Option<&Qua
 /// Says which other weight would help, if one would.
 fn about_trials(trials: &[Trial], is_learned: bool) -> Option<String> {
     let best = trials.first()?;
-    let Trial { setting, signals, gain, gain_error, comparisons, .. } = best;
+    let Trial { setting, gain, gain_error, comparisons, .. } = best;
     if *gain <= TRIAL_ERRORS * gain_error || *gain <= 0.0 {
         return Some(format!(
             "Keep the weights: none of them, halved or doubled, makes the feed measurably better in {comparisons} comparisons."
         ));
     }
+    if is_learned {
+        // Learned weights are not the operator's to change.
+        return None;
+    }
     let change = if best.factor > 1.0 { "Double" } else { "Halve" };
-    let what = if is_learned {
-        let pinned = if signals.len() > 1 { "weights" } else { "weight" };
-        format!("{change} the {pinned} of {} with tidings feed weights --pin", signals.join(", "))
-    } else {
-        format!("{change} the setting {setting}")
-    };
     Some(format!(
-        "{what}: the feed would be better in {comparisons} comparisons by {gain:.4} +/- {gain_error:.4}. Then measure again."
+        "{change} the setting {setting}: the feed would be better in {comparisons} comparisons by {gain:.4} +/- {gain_error:.4}. Then measure again."
     ))
 }
 
@@ -215,13 +213,11 @@ mod tests {
     }
 
     #[test]
-    fn learned_weights_are_compared_and_then_pinned() {
+    fn learned_weights_are_compared_and_not_changed_by_hand() {
         let last = |learned, gain| advice(&evaluation(20, learned, gain))[3..].to_vec();
         let worse = "The weights learned from 90 visits are worse than those of the settings: difference -0.0300 +/- 0.0100. Set \
                      learn to off.";
-        let pin = "Double the weight of recent with tidings feed weights --pin: the feed would be better in 300 comparisons by \
-                   0.0300 +/- 0.0100. Then measure again.";
-        assert_eq!(last(Some(learned(true)), 0.03), [worse, pin]);
+        assert_eq!(last(Some(learned(true)), 0.03), [worse]);
         let unused = "The weights learned from 90 visits were not better in the cross-validation, so the feed has those of the \
                       settings.";
         let keep = "Keep the weights: none of them, halved or doubled, makes the feed measurably better in 300 comparisons.";

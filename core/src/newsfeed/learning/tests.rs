@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::weights::{GetWeights, LearnWeights, PinWeights, UnpinWeights};
+use super::super::weights::{GetWeights, LearnWeights};
 use super::super::{Page, recommended};
 use super::*;
 use crate::account::Caller;
@@ -10,7 +10,7 @@ use crate::base::clock::DAY_MS;
 use crate::base::config::Config;
 use crate::import::{Import as _, to_the_end};
 use crate::post;
-use crate::record::error::Error;
+use crate::store::Isolation;
 use crate::testing::{NOW, Service, service, service_with};
 use crate::transfer::act;
 
@@ -107,36 +107,6 @@ fn what_is_no_better_is_not_used() {
 }
 
 #[test]
-fn pinned_weights_are_used_until_they_are_unpinned() {
-    let service = service();
-    let operator = Caller::Operator;
-    insert_posts(&service);
-    let members = import(&service, follow);
-    let pin = |changes: &[(&str, f64)]| PinWeights {
-        weights: changes.iter().map(|(signal, weight)| ((*signal).to_owned(), *weight)).collect(),
-    };
-    let pinned = service.call(&operator, pin(&[("fresh", 0.0), ("popular", 0.0)])).unwrap();
-    assert_eq!(pinned.in_use, "pinned");
-    assert!(pinned.weights[Signal::Popular] == 0.0 && pinned.weights[Signal::Topic] > 0.0);
-    assert_ne!(first_title(&service, &members[1]), "post 71");
-    let again = service.call(&operator, LearnWeights {}).unwrap();
-    assert_eq!(again.pinned, pinned.pinned);
-    assert_eq!(service.call(&operator, UnpinWeights {}).unwrap().in_use, "learned");
-    for change in [("speed", 1.0), ("recent", -1.0), ("recent", f64::NAN), ("recent", 1_001.0)] {
-        let refused = service.call(&operator, pin(&[change]));
-        assert!(matches!(refused, Err(Error::BadRequest(_))), "{change:?}");
-    }
-    for refused in [
-        service.call(&members[0], GetWeights {}),
-        service.call(&members[0], pin(&[])),
-        service.call(&members[0], UnpinWeights {}),
-        service.call(&members[0], LearnWeights {}),
-    ] {
-        assert!(matches!(refused, Err(Error::Forbidden)));
-    }
-}
-
-#[test]
 fn without_learning_the_settings_are_used_and_a_signal_that_is_off_stays_off() {
     let service = service_of(Feed { learn: false, ..Feed::default() });
     insert_posts(&service);
@@ -176,12 +146,15 @@ fn the_age_has_a_learned_weight_only_where_it_may_have_one() {
 }
 
 #[test]
-fn a_pinned_weight_of_the_age_shows_in_the_reasons() {
+fn a_learned_weight_of_the_age_shows_in_the_reasons() {
     let service = service();
     insert_posts(&service);
     let members = import(&service, follow);
-    let pin = PinWeights { weights: [("age".to_owned(), 1_000.0)].into() };
-    assert!(service.call(&Caller::Operator, pin).unwrap().weights[Signal::Age] > 999.0);
+    let mut learned = service.call(&Caller::Operator, GetWeights {}).unwrap().learned.unwrap();
+    learned.weights.0[Signal::Age as usize] = 1_000.0;
+    let content = stored::json(&learned);
+    service.store().write(Isolation::Alone, move |tx| stored::write(tx, LEARNED, &content)).unwrap();
+    service.feeds().shared.update_scoring().unwrap();
     let page = recommended(&service, &members[0], &Page::default()).unwrap();
     let why = super::super::why(&service, &members[0], &page).unwrap().decode();
     assert!(why[0].shares.age > 0.5 && why[0].text.starts_with("new in topic"), "{:?}", why[0]);

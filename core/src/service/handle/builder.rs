@@ -16,7 +16,7 @@ use crate::base::location::Location;
 use crate::record::error::Result;
 use crate::service::handle::{Inner, Tidings, full_or};
 use crate::service::retention::Retention;
-use crate::store::{self, Store};
+use crate::store::Store;
 use crate::transfer::backup;
 use crate::{analysis, mail, newsfeed, notice, post, profile, source, webhook, words};
 
@@ -113,7 +113,6 @@ impl Builder {
             acts: post::acts::Acts::new(&store, &analysis.calendar, config.feed.like_weight),
             user_infos: profile::UserInfos::new(&store, &lists),
             lists,
-            posts_changed: store::Latest::default(),
             webhook_sender: webhook::Sender::new(&store, &clock, &config),
             sources: source::Poller::new(&store, &clock, &config),
             mail_sender: mail::Sender::new(&store, &clock, &config),

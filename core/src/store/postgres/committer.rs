@@ -93,7 +93,6 @@ impl Committer for PgCommitter {
         }
         std::thread::sleep(outage.pause);
         outage.pause = (outage.pause * 2).min(PAUSE[1]);
-        self.connection.server.retried(&error);
         Ok(())
     }
 

@@ -49,7 +49,6 @@ pub(in crate::store) struct Connector {
     tls: MakeRustlsConnect,
     names: Arc<Names>,
     any_server: bool,
-    standby_reads: bool,
     connect_timeout: Duration,
     /// Why the password file is ignored.
     ignored_file: Option<Arc<str>>,
@@ -124,28 +123,9 @@ impl Connector {
         if let Some(reason) = &ignored_file {
             tracing::warn!("{reason}");
         }
-        let Target { user, database, any_server, standby_reads, connect_timeout, .. } = target;
+        let Target { user, database, any_server, connect_timeout, .. } = target;
         let (names, timeline) = (Names { user, database }.into(), Arc::default());
-        Ok(Self { hosts, tls, names, any_server, standby_reads, connect_timeout, ignored_file, timeline })
-    }
-
-    /// Returns the names of the hosts whose servers may answer reads that may be stale, if the URL permits it.
-    pub(in crate::store) fn standby_hosts(&self) -> Vec<String> {
-        let hosts = if self.standby_reads { &*self.hosts } else { &[] };
-        hosts.iter().map(|(host, _)| host.to_string()).collect()
-    }
-
-    /// Connects to the host of this number, whether or not it accepts writes.
-    ///
-    /// # Errors
-    /// The reason why the host gives no connection.
-    pub(in crate::store) async fn connect_to(
-        &self,
-        host: usize,
-        on_notice: &OnNotice,
-    ) -> Result<Connected, StoreError> {
-        let attempt = self.attempt(host, Purpose::Read, Arc::clone(on_notice)).await;
-        attempt.map_err(|refusal| self.refused(vec![(host, refusal)]).into())
+        Ok(Self { hosts, tls, names, any_server, connect_timeout, ignored_file, timeline })
     }
 
     /// Returns the latest timeline of a primary; 0 if none is known.

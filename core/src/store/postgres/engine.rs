@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use super::super::engine::Engine;
 use super::super::expiry::{Expiry, Leftover};
-use super::super::pool::{Pool, PoolUse, WaitLimits};
+use super::super::pool::{Pool, WaitLimits};
 use super::super::watch::{Versions, Watcher};
-use super::super::{CommitTime, ServerGauges, StoreError, Tx};
+use super::super::{Follower, StoreError, Tx};
 use super::committer::PgCommitter;
 use super::connect::Connector;
 use super::migrate::migrate;
 use super::partition;
 use super::server::Server;
 use super::session::Session;
-use super::standby::Standbys;
 use super::tx::{ReadTx, lease};
 use super::watch::ServerWatch;
 use super::write_connection::ANSWER_MAX;
@@ -29,7 +28,6 @@ const WAIT: WaitLimits = WaitLimits { time: Duration::from_secs(5), reads: 1_024
 pub(in crate::store) struct PgEngine {
     pool: Pool<Session>,
     _watcher: Watcher,
-    standbys: Standbys,
     server: Arc<Server>,
 }
 
@@ -51,8 +49,7 @@ impl PgEngine {
         session.limit(ANSWER_MAX);
         let committer = PgCommitter::start(Arc::clone(&server), session)?;
         let watcher = Watcher::start(Arc::clone(versions), watch)?;
-        let standbys = Standbys::start(&server, connections)?;
-        Ok((Self { pool: Pool::new(connections, WAIT), _watcher: watcher, standbys, server }, committer))
+        Ok((Self { pool: Pool::new(connections, WAIT), _watcher: watcher, server }, committer))
     }
 }
 
@@ -68,19 +65,6 @@ impl Engine for PgEngine {
             lease.close();
         }
         Ok(())
-    }
-
-    fn can_read_stale(&self, seen: CommitTime) -> bool {
-        self.standbys.has(seen)
-    }
-
-    fn read_stale(
-        &self,
-        limit: Option<Duration>,
-        seen: CommitTime,
-        work: &mut dyn FnMut(&mut dyn Tx),
-    ) -> bool {
-        self.standbys.read(&self.server, limit, seen, work)
     }
 
     /// A read waits for the network, which it must not do on a thread of an asynchronous program.
@@ -100,17 +84,8 @@ impl Engine for PgEngine {
         Some(Arc::clone(self.server.time().ahead()))
     }
 
-    fn server_gauges(&self) -> Option<ServerGauges> {
-        let PoolUse { open, busy, waiting, waited } = self.pool.in_use();
-        Some(ServerGauges {
-            readers: open,
-            readers_busy: busy,
-            reads_waiting: waiting,
-            reads_waited: waited,
-            standby_reads: self.standbys.reads(),
-            read_standbys: self.standbys.gauges(),
-            ..self.server.gauges()
-        })
+    fn followers(&self) -> Vec<Follower> {
+        self.server.followers()
     }
 
     fn failures(&self) -> u64 {

@@ -9,9 +9,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_postgres::error::Severity;
 
-use super::super::{Follower, Retries, ServerError, ServerGauges, StoreError};
+use super::super::{Follower, ServerError, StoreError};
 use super::connect::{Connector, OnNotice, Purpose};
-use super::positions::Positions;
 use super::session::Session;
 use super::time::PrimaryTime;
 use super::wait::{ANSWER_MAX, Driver, Lifetime};
@@ -45,7 +44,6 @@ pub(super) struct Server {
     /// The size of the database in bytes when it was last measured.
     bytes: AtomicU64,
     time: PrimaryTime,
-    positions: Positions,
 }
 
 /// The thread that interrupts the statements of a connection. Dropping it ends it.
@@ -59,8 +57,6 @@ struct State {
     failing: Option<StoreError>,
     /// The timeline of the latest connection: grows when a standby is promoted. 0 before the first one.
     timeline: u32,
-    /// Transactions that were tried again.
-    retries: Retries,
     /// The number of write lanes that are held.
     lanes: u64,
     /// The standbys that follow the primary.
@@ -75,7 +71,6 @@ impl Server {
             failures: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             time: PrimaryTime::default(),
-            positions: Positions::default(),
             generation: watch::Sender::new(0),
         })
     }
@@ -109,31 +104,6 @@ impl Server {
             connected.ok_or_else(|| StoreError::Disconnected("no host answers in time".into()))??;
         self.follow(self.connector.timeline());
         set_up(Session::new(connected, driver, Lifetime::begin(self.generation.subscribe()), warned))
-    }
-
-    /// Connects to the host of this number. The connection ends when `generation` grows.
-    pub(super) fn connect_to(
-        &self,
-        host: usize,
-        generation: &watch::Sender<u64>,
-    ) -> Result<Session, StoreError> {
-        let (driver, (on_notice, warned)) = (Driver::start()?, warnings());
-        let mut lifetime = Lifetime::begin(generation.subscribe());
-        let connecting = lifetime.limit(self.connector.connect_to(host, &on_notice));
-        let connected = driver.wait(CONNECT_MAX, connecting).flatten();
-        let connected = connected
-            .ok_or_else(|| StoreError::Disconnected("the host does not answer in time".into()))??;
-        set_up(Session::new(connected, driver, lifetime, warned))
-    }
-
-    /// Returns the names of the hosts that may answer reads that may be stale.
-    pub(super) fn standby_hosts(&self) -> Vec<String> {
-        self.connector.standby_hosts()
-    }
-
-    /// Returns the positions of the primary in the write-ahead log.
-    pub(super) fn positions(&self) -> &Positions {
-        &self.positions
     }
 
     /// Returns the timeline of the latest connection.
@@ -258,16 +228,6 @@ impl Server {
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// Records that a transaction is tried again.
-    pub(super) fn retried(&self, error: &StoreError) {
-        let retries = &mut self.state().retries;
-        *match error {
-            StoreError::Conflict(_) => &mut retries.conflict,
-            StoreError::Disconnected(_) => &mut retries.connection,
-            _ => &mut retries.server,
-        } += 1;
-    }
-
     /// Records the number of write lanes that are held, and the standbys that follow the primary.
     pub(super) fn counted(&self, lanes: u64, followers: Vec<Follower>) {
         let mut state = self.state();
@@ -280,11 +240,9 @@ impl Server {
         self.state().lanes
     }
 
-    /// Returns what is known of the primary.
-    pub(super) fn gauges(&self) -> ServerGauges {
-        let state = self.state();
-        let followers = state.followers.clone();
-        ServerGauges { lanes: state.lanes, retries: state.retries, followers, ..ServerGauges::default() }
+    /// Returns the standbys that followed the primary when they were last counted.
+    pub(super) fn followers(&self) -> Vec<Follower> {
+        self.state().followers.clone()
     }
 
     /// Returns the size of the database in bytes when it was last measured; 0 before.

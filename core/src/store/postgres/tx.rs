@@ -30,8 +30,6 @@ pub(super) struct ReadTx<'c> {
     begin: Option<String>,
     /// Connects again if the connection turns out to be lost before there is an answer.
     connect: Option<&'c dyn Fn() -> Result<Session, StoreError>>,
-    /// Whether its server may not know of transactions that run.
-    is_on_standby: bool,
     /// The horizon of the snapshot, once read.
     horizon: Option<i64>,
     /// The end of a limited read.
@@ -47,23 +45,12 @@ impl<'c> ReadTx<'c> {
             |limit| format!("{BEGIN}; SET LOCAL statement_timeout = {}", limit.as_millis().max(1)),
         );
         let until = limit.map(|limit| Instant::now() + limit);
-        Self { session, begin: Some(begin), connect: None, is_on_standby: false, horizon: None, until }
+        Self { session, begin: Some(begin), connect: None, horizon: None, until }
     }
 
     /// Makes the first statement run on a new connection if this one turns out to be lost, as one may be that was idle.
     pub(super) fn or_connect(self, connect: &'c dyn Fn() -> Result<Session, StoreError>) -> Self {
         Self { connect: Some(connect), ..self }
-    }
-
-    /// Begins a transaction on a standby, which does not know the databases of the transactions that run on the primary: its
-    /// horizon is always that of a transaction with a snapshot.
-    pub(super) fn begin_on_standby(session: &'c mut Session, limit: Option<Duration>) -> Self {
-        Self { is_on_standby: true, ..Self::begin(session, limit) }
-    }
-
-    /// Returns whether no statement has failed, except that the time of the read is over.
-    pub(super) fn is_sound(&self) -> bool {
-        self.session.is_sound() || self.is_late()
     }
 
     /// Ends the transaction.
@@ -162,8 +149,7 @@ impl Tx for ReadTx<'_> {
             return Ok(horizon);
         }
         // The list must be older than the snapshot.
-        let lists = self.begin.is_some() && !self.is_on_standby;
-        let running = match lists.then(|| Running::list(self.session)) {
+        let running = match self.begin.is_some().then(|| Running::list(self.session)) {
             // The next statement finds it too, and connects again.
             None | Some(Err(StoreError::Disconnected(_))) => None,
             Some(running) => running?,

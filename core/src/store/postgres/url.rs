@@ -30,8 +30,6 @@ pub(super) struct Target {
     pub(super) tls: Tls,
     /// Whether a connection for writing also accepts a server that does not accept writes.
     pub(super) any_server: bool,
-    /// Whether reads that may be slightly stale go to the standbys among the hosts.
-    pub(super) standby_reads: bool,
     /// Maximum time to connect to a host, including the name look-up, TLS and signing in.
     pub(super) connect_timeout: Duration,
     pub(super) tcp_user_timeout: Duration,
@@ -215,7 +213,6 @@ struct Given {
     ssl_mode: Option<String>,
     ssl_root: Option<String>,
     any_server: bool,
-    standby_reads: bool,
     connect_timeout: Option<u64>,
     tcp_user_timeout: Option<u64>,
     keepalives: Option<u64>,
@@ -267,10 +264,9 @@ impl Given {
                 "read-write" | "primary" => self.any_server = false,
                 _ => return Err("the parameter target_session_attrs is read-write, primary or any".into()),
             },
-            "standby_reads" => match value {
-                "on" | "off" => self.standby_reads = value == "on",
-                _ => return Err("the parameter standby_reads is on or off".into()),
-            },
+            "standby_reads" => {
+                return Err("the parameter standby_reads was removed: the primary answers".into());
+            }
             "connect_timeout" => self.connect_timeout = number(3_600)?,
             "tcp_user_timeout" => self.tcp_user_timeout = number(3_600_000)?,
             "keepalives" => match value {
@@ -314,7 +310,6 @@ impl Given {
             database,
             tls,
             any_server: self.any_server,
-            standby_reads: self.standby_reads,
             connect_timeout: seconds(self.connect_timeout, 5),
             tcp_user_timeout: Duration::from_millis(self.tcp_user_timeout.unwrap_or(10_000)),
             keepalives,

@@ -34,7 +34,6 @@ pub(super) struct ServerWatch {
 impl ServerWatch {
     /// Publishes the current versions, and measures the database.
     pub(super) fn new(server: Arc<Server>, versions: &Versions) -> Result<Self, StoreError> {
-        server.positions().expect(!server.standby_hosts().is_empty());
         let mut watch = Self { session: None, server, looks: 0 };
         watch.look_for_commits(versions)?;
         if let Some(session) = &mut watch.session {
@@ -55,8 +54,7 @@ impl ServerWatch {
             session.limit(LOOK_MAX);
             let looked = refuse_newer(&mut session)
                 .and_then(|()| look(&mut session, versions))
-                .and_then(|()| self.server.time().look(&mut session))
-                .and_then(|()| self.server.positions().look(&mut session, self.server.timeline()));
+                .and_then(|()| self.server.time().look(&mut session));
             if session.is_silent() {
                 self.server.abandon();
             } else if was_idle && matches!(looked, Err(StoreError::Disconnected(_))) {

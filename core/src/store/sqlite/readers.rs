@@ -49,7 +49,7 @@ impl Readers {
         self.pool.has_idle()
     }
 
-    /// Implements a read with a limit: see [`crate::store::Store::read_stale`].
+    /// Implements a read with a limit: see [`crate::store::Store::read_within`].
     pub(in crate::store) fn read_within(
         &self,
         limit: Duration,

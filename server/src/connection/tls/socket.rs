@@ -3,7 +3,6 @@
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
@@ -134,9 +133,7 @@ async fn handshake(tls: Arc<Tls>, mut tcp: Tcp, connection: Arc<Connection>) -> 
     if first != HANDSHAKE {
         return Err(refuse(tcp, first).await);
     }
-    let stream = answer(&tls, tcp).await.inspect_err(|_| {
-        tls.handshakes_failed.fetch_add(1, Ordering::Relaxed);
-    })?;
+    let stream = answer(&tls, tcp).await?;
     if stream.get_ref().1.alpn_protocol() == Some(H2) {
         connection.set_http2();
     }

@@ -26,6 +26,4 @@ fn reads_wait_for_a_connection_of_a_server_that_has_none_free() {
             assert_eq!(result.join().unwrap().unwrap(), "1");
         }
     });
-    let gauges = store.server_gauges().expect("it is on a server");
-    assert!(gauges.reads_waited > 0 && gauges.readers < 6, "{gauges:?}");
 }

@@ -1,44 +1,21 @@
-//! Ids given by their beginning, and the smaller commands: the front page, sites, categories, days and own passwords.
+//! Parts of ids, and the smaller commands: the front page, sites, categories, days and own passwords.
 
 use serde_json::json;
-use tidings_tests::{PASSWORD, Server};
+use tidings_tests::PASSWORD;
 
-use super::fixture::{Fixture, LIBRARY, RELEASE};
-
-#[test]
-fn a_unique_beginning_of_an_id_is_enough() {
-    let fixture = Fixture::new();
-    // The three posts differ in their last digit only.
-    let refused = fixture.run(&["post", "show", "6500", "--json"]);
-    assert_eq!((refused.status, &refused.json()["code"]), (2, &json!("invalid_value")));
-    assert!(refused.stderr.contains("6500 begins the id of more than one post"), "{refused:?}");
-    assert!(refused.stderr.contains(RELEASE) && refused.stderr.contains(LIBRARY), "{refused:?}");
-    for last in [RELEASE, "650000000000000000000003"] {
-        let _ = fixture.stdout(&["post", "remove", last, "--yes"]);
-    }
-    let shown = fixture.stdout(&["post", "show", "6500", "--json"]);
-    assert!(shown.contains(LIBRARY), "{shown}");
-    assert!(fixture.stdout(&["--as", "ann", "post", "like", "650000"]).contains("liked"));
-}
+use super::fixture::Fixture;
 
 #[test]
-fn notices_feedback_drafts_and_sessions_are_found_by_the_beginning_of_their_ids() {
+fn a_part_of_an_id_is_refused_and_the_error_says_so() {
     let fixture = Fixture::new();
-    let draft = fixture.stdout(&["notice", "draft", "save", "--title", "Draft", "--post", "Text"]);
-    let draft = draft.trim();
-    let list = fixture.run(&["feedback", "list", "--json"]).succeeded().json();
-    let feedback = list["feedback_list"][0]["_id"].as_str().unwrap();
-    let shown = fixture.stdout(&["notice", "show", &fixture.notice[..23], "--json"]);
-    let others = [&fixture.notice, &fixture.hidden].map(|id| id[..23].to_owned());
-    if others[0] != others[1] {
-        assert!(shown.contains(&fixture.notice), "{shown}");
+    for (kind, verb) in [("post", "show"), ("notice", "show"), ("feedback", "done"), ("invitation", "remove")]
+    {
+        let refused = fixture.run(&[kind, verb, "6500"]);
+        assert_eq!(refused.status, 1, "{refused:?}");
+        assert!(refused.stderr.contains("a whole id has 24 digits"), "{refused:?}");
     }
-    assert!(fixture.stdout(&["notice", "draft", "show", &draft[..20]]).contains("Draft"));
-    assert!(fixture.stdout(&["feedback", "done", &feedback[..20]]).contains("done"));
-    let unknown = fixture.run(&["notice", "show", "0123"]);
-    assert_eq!(unknown.status, 1, "{unknown:?}");
-    let other = fixture.run(&["notice", "show", "012"]);
-    assert_eq!(other.status, 1, "{other:?}");
+    let refused = fixture.run(&["post", "show", "650000000000000000000099"]);
+    assert!(refused.status == 1 && !refused.stderr.contains("24 digits"), "{refused:?}");
 }
 
 #[test]
@@ -98,17 +75,4 @@ fn members_change_their_own_password_with_the_current_one() {
     let _ = fixture.with_input(&sign_in, "battery staple").succeeded();
     let other = ["--as", "ann", "member", "password", "boss", "--password-stdin"];
     assert_eq!(fixture.with_input(&other, &format!("{PASSWORD}\nbattery staple\n")).status, 1);
-}
-
-#[test]
-fn the_look_up_of_ids_over_http_answers_callers_what_they_see() {
-    let server = Server::start();
-    let admin = server.admin();
-    let post = tidings_tests::sample::post("One");
-    let id = admin.post("/insert_post", post).succeeded().text("/_id");
-    let found = server.anyone().get(&format!("/find_ids/post/{}", &id[..20])).succeeded();
-    assert_eq!(found.body["ids"], json!([{ "_id": id, "title": "One" }]));
-    assert_eq!(server.anyone().get("/find_ids/feedback/6560").outcome(), "401 bad token");
-    assert_eq!(admin.get("/find_ids/post/656").outcome(), "400 bad request");
-    assert_eq!(admin.get("/get_log?status=999").outcome(), "400 bad request");
 }
