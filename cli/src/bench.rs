@@ -5,42 +5,32 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use tidings_client::shown::number::number;
 use tidings_core::Error;
-use tidings_core::search::evaluation::{self as searches, SearchEvaluation};
+use tidings_core::newsfeed::evaluation::{self, Evaluation};
 
 use crate::failure::Failure;
-use crate::output::{Column, Page, Table};
+use crate::output::{Column, Page, Table, local, typed_time};
 use crate::progress::Percent;
 use crate::session::{Session, refused_to_members};
-
-mod feed;
-mod snapshot;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
     /// Measure how well the recommended feed ranks the posts that members chose, compared to simpler rankings
-    #[command(
-        after_help = "The feed is asked once at the date, on each later day, and just before later acts. All of it is read from a\n\
-                      temporary copy of the database; TMPDIR names its place.\n\n\
-                      Example: tidings bench feed --at 2026-11-01"
-    )]
-    Feed(feed::Feed),
-    /// Measure how well searches find known posts: by title, by words of the text, and mistyped
-    #[command(after_help = "Example: tidings bench search")]
-    Search,
+    #[command(after_help = "Example: tidings bench feed --at 2026-11-01")]
+    Feed {
+        /// Learn from acts before this time, such as 2026-12-05, and test with later ones [default: the last fifth of the acts is the test]
+        #[arg(long, value_name = "DATE")]
+        at: Option<String>,
+    },
 }
 
-pub(crate) fn run(session: &Session, command: &Bench) -> Result<ExitCode, Failure> {
-    match command {
-        Bench::Feed(command) => feed::run(session, command),
-        Bench::Search => {
-            let ((tidings, caller), out) = (session.database()?, &session.out);
-            let progress = Percent::start();
-            let evaluation = searches::evaluate(tidings, caller, &mut |share| progress.told(share));
-            progress.finish();
-            let evaluation = evaluation.map_err(refused)?;
-            out.answer(&evaluation, |page| describe_searches(page, &evaluation))
-        }
-    }
+pub(crate) fn run(session: &Session, Bench::Feed { at }: &Bench) -> Result<ExitCode, Failure> {
+    let ((tidings, caller), out) = (session.database()?, &session.out);
+    let at = at.as_deref().map(|at| evaluation::split_time(&typed_time(at))).transpose().map_err(refused)?;
+    let progress = Percent::start();
+    let evaluation = evaluation::evaluate(tidings, caller, at, &mut |share| progress.told(share));
+    progress.finish();
+    let evaluation = evaluation.map_err(refused)?;
+    out.answer(&evaluation, |page| describe(page, &evaluation))
 }
 
 fn refused(error: Error) -> Failure {
@@ -50,22 +40,33 @@ fn refused(error: Error) -> Failure {
     }
 }
 
-fn describe_searches(page: &mut Page, evaluation: &SearchEvaluation) {
-    let names = ["script", "by"].map(Column::whole);
-    let figures = ["searches", "mrr@10", "found@10", "ms"].map(Column::number);
-    let mut table = Table::new(names.into_iter().chain(figures));
+fn describe(page: &mut Page, evaluation: &Evaluation) {
+    let figures = ["ndcg@10", "+/-", "lead", "+/-", "recall@30", "cover"].map(Column::number);
+    let mut table = Table::new([Column::whole("ranking")].into_iter().chain(figures));
     for row in &evaluation.rows {
-        let (mrr, found) = (format!("{:.4}", row.mrr10), format!("{:.4}", row.found10));
-        let (searches, ms) = (count(row.searches), format!("{:.1}", row.ms));
-        table.row([row.script.to_owned(), row.by.to_owned(), searches, mrr, found, ms]);
+        let gains = [row.ndcg10, row.ndcg10_error, row.lead, row.lead_error, row.recall30];
+        let [ndcg, error, lead, of_lead, recall] = gains.map(|figure| format!("{figure:.4}"));
+        let cover = format!("{:.2}", row.coverage);
+        table.row([row.ranking.to_owned(), ndcg, error, lead, of_lead, recall, cover]);
     }
     page.table(&table, "");
-    page.note(&format!(
-        "{} posts of the database, each searched by its title and by its text",
-        count(evaluation.posts)
-    ));
-}
-
-fn count(n: usize) -> String {
-    number(i64::try_from(n).unwrap_or(i64::MAX))
+    page.line("");
+    page.line(&match &evaluation.better_weight {
+        Some(better) => format!(
+            "{} the setting {}: ndcg@10 of settings would be greater by {:.4} +/- {:.4}. Then measure again.",
+            if better.factor > 1.0 { "Double" } else { "Halve" },
+            better.setting,
+            better.gain,
+            better.gain_error
+        ),
+        None => {
+            "Keep the weights: none of them, halved or doubled, makes the feed measurably better.".to_owned()
+        }
+    });
+    let [members, posts] =
+        [evaluation.members, evaluation.posts].map(|count| number(i64::try_from(count).unwrap_or(i64::MAX)));
+    page.note(&format!("{members} members who chose posts after {}, {posts} posts", local(evaluation.at)));
+    page.note(
+        "lead: how much greater the ndcg@10 of the recommended feed is, and the error of this difference",
+    );
 }

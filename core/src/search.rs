@@ -15,8 +15,6 @@ use crate::record::error::{Error, Problem, Result};
 pub use crate::words::SEARCH;
 use crate::words::SEARCH_RULE;
 
-#[cfg(feature = "evaluation")]
-pub mod evaluation;
 mod operations;
 mod paging;
 mod record;

@@ -135,7 +135,6 @@ fn a_mistyped_database_name_creates_no_database() {
         &["roster", "list"],
         &["words", "train"],
         &["bench", "feed"],
-        &["bench", "search"],
         &["analysis", "summary", "--json"],
     ] {
         let output = mistyped(args);

@@ -1,83 +1,69 @@
 //! The quality of the recommended feed, measured on past acts of members.
 //!
-//! The evaluation splits the acts of each member at a time in the past. Earlier acts are the history of the member. A
-//! good feed would have shown the posts that the member first liked or viewed later. The feed is computed by the code
-//! that serves it, from the posts and acts before that time, and compared with simpler rankings.
+//! A time in the past splits the acts of each member. Earlier acts are the history of the member. A good feed would have shown
+//! the posts that the member first liked or viewed later. The feed is computed by the code that serves it, from the posts and
+//! acts before that time, and compared with simpler orders.
 //!
-//! A feed that is asked once says little about one that is read every day. So the time after the split is replayed twice:
+//! Orders are compared in pairs: the standard error of a difference is that of the differences of each member, which is smaller
+//! than the errors of the two figures suggest, because both orders have the same hard and easy members.
 //!
-//! - day by day: each day on which a member acted, the feed as of its beginning is compared with the acts of that day;
-//! - act by act: the feed as of the moment before an act is compared with the post of the act.
-//!
-//! Rankings are compared in pairs: the standard error of a difference is that of the differences of each comparison, which is
-//! smaller than the errors of the two figures suggest, because both rankings have the same hard and easy members.
-//!
-//! Some past data is not available: views by guests have no dates and do not count in any ranking, a repeated view has
-//! only the date of the latest one, and the word model is the current one. In the replays, words also have their current
-//! weights.
+//! Some past data is not available: views by guests have no dates and do not count in any order, a repeated view has only the
+//! date of the latest one, and the word model is the current one.
 //!
 //! Source: Herlocker, Konstan, Terveen and Riedl, *Evaluating collaborative filtering recommender systems*, ACM TOIS
 //! 22(1), 2004; split by time, because a feed is requested before its readers act.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::clusters::Clusters;
+use super::co_visits::ItemNeighbours;
+use super::gain::{FIRST, ndcg};
 use super::index::{AsOf, FeedIndex};
-use super::learning::{self, Learned};
+use super::learning;
 use super::meaning::Lexicon;
+use super::past::Replay;
 use super::popularity::Popularity;
 use super::recent::PastAct;
-use super::signals::Scoring;
+use super::scoring_context::ScoringContext;
+use super::signals::{Scoring, Signal, Weights};
 use crate::Tidings;
 use crate::account::Caller;
-use crate::base::cancel::CancelFlag;
-use crate::base::clock::{DAY_MS, Timestamp};
+use crate::base::clock::Timestamp;
 use crate::base::keyed::OwnSet;
 use crate::post::feed_rows;
+use crate::profile::history;
 use crate::record::error::{Code, Error, Problem, Result};
-use crate::store::StoreError;
-
-mod advice;
-mod baselines;
-mod history;
-mod judge;
-mod memo;
-mod metrics;
-mod neighbours;
-mod state;
-mod tf_idf;
-mod trials;
-
-use judge::{Judge, Period, Source, best_simple};
-use state::PastState;
-pub use trials::Trial;
+use crate::record::id::{MemberKey, PostKey};
+use crate::store::{StoreError, Tx};
 
 /// The error if no member can be evaluated.
 const NO_MEMBERS: Problem =
     Problem::new(Code::NotPossible, "no member liked or viewed an earlier post after that time");
 
-/// The fractions of the progress up to the end of reading the acts, of the evaluation at the split, and of the replay of days.
-const READING: f64 = 0.1;
-const SPLIT: f64 = 0.2;
-const DAYS: f64 = 0.5;
+/// The orders of the report. The recommended feed is the first, and the one with the weights of the settings the second.
+const RANKINGS: [&str; 4] = ["recommended", "settings", "newest", "popular"];
+/// The place of `settings`.
+const SETTINGS: usize = 1;
+/// The number of posts of an order that recall considers.
+const TOP: usize = 30;
 
-/// The maximum number of acts before which the feed is asked; they are the same number of acts apart.
-const ACTS_MAX: usize = 2_000;
-/// The maximum number of these acts times the number of posts, because the time of a feed grows with the posts.
-const WORK_MAX: usize = 100_000_000;
-/// The maximum number of these acts before which other weights are tried.
-const TRIALS_MAX: usize = 400;
-
-/// What is evaluated.
-#[derive(Clone, Copy)]
-pub struct Subject<'a> {
-    /// The service whose settings and word model the feed has.
-    pub service: &'a Tidings,
-    /// The service from which posts and acts are read: the same one, or one over a copy of its database, so that a served
-    /// database has no work.
-    pub copy: &'a Tidings,
-}
+/// The settings of which other weights are tried, each with its signals. Interest is one setting.
+const WEIGHTS: [(&str, &[Signal]); 6] = [
+    ("interest-weight", &[Signal::Topic, Signal::Tag, Signal::Word, Signal::Meaning]),
+    ("near-weight", &[Signal::Near]),
+    ("novel-weight", &[Signal::Novel]),
+    ("recent-weight", &[Signal::Recent]),
+    ("popular-weight", &[Signal::Popular]),
+    ("together-weight", &[Signal::CoVisits]),
+];
+/// The maximum number of members with whom other weights are tried, and the minimum for a statement about them.
+const TRIED_MAX: usize = 1_000;
+const TRIED_MIN: usize = 20;
+/// The number of standard errors from which on the best of twelve weights is not chance: at about one in ten.
+const TRIED_ERRORS: f64 = 2.6;
 
 /// The result of [`evaluate`].
 #[derive(Debug, PartialEq, Serialize)]
@@ -88,80 +74,43 @@ pub struct Evaluation {
     pub members: usize,
     /// The number of posts that the feeds were computed from.
     pub posts: usize,
-    /// The quality of each ranking, the recommended feed first.
+    /// The quality of each order, the recommended feed first.
     pub rows: Vec<Quality>,
-    /// The ranking of the best simple order.
-    pub best_simple: Option<&'static str>,
-    /// The quality of feeds that are asked at the beginning of each day after that time.
-    pub daily: Daily,
-    /// The quality of feeds that are asked at the moments of acts after that time.
-    pub before_acts: BeforeActs,
-    /// Whether the settings let a server learn weights.
-    pub learns: bool,
-    /// The weights that were learned from the acts before the split; `None` from too few visits.
-    pub learned: Option<Learned>,
-    /// What the figures mean, and what to change, in sentences.
-    pub advice: Vec<String>,
+    /// The weight of the settings that would serve better, halved or doubled; `None` if none is measurably better.
+    pub better_weight: Option<BetterWeight>,
 }
 
-/// The quality of feeds that are asked at the beginning of each day (UTC).
-#[derive(Debug, PartialEq, Serialize)]
-pub struct Daily {
-    /// The number of members who liked or viewed a post that was new to them, and was in the feeds when that day began.
-    pub members: usize,
-    /// The number of days on which they did, each counted for each member.
-    pub days: usize,
-    /// The quality of each ranking, averaged over these days; empty without such a day.
-    pub rows: Vec<Quality>,
-    /// The ranking of the best simple order; `None` without such a day.
-    pub best_simple: Option<&'static str>,
-}
-
-/// The quality of feeds that are asked just before acts. The post of the act is the relevant one.
-#[derive(Debug, PartialEq, Serialize)]
-pub struct BeforeActs {
-    /// The number of members.
-    pub members: usize,
-    /// The number of moments. Acts of a member at the same time have one moment, with several relevant posts.
-    pub moments: usize,
-    /// The number of acts that could have been compared, of which 2,000 or fewer were.
-    pub acts: usize,
-    /// The quality of each ranking, averaged over these moments; empty without such a moment.
-    pub rows: Vec<Quality>,
-    /// The ranking of the best simple order; `None` without such a moment.
-    pub best_simple: Option<&'static str>,
-    /// How other weights would change the recommended feed, the greatest gain first.
-    pub trials: Vec<Trial>,
-}
-
-/// The quality of a ranking. Figures are from 0 to 1, and differences from −1 to 1.
+/// The quality of an order. Figures are from 0 to 1, and differences from −1 to 1.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Quality {
     /// `recommended`: the recommended feed, with weights learned from the acts before the split, if it learns; `settings`:
-    /// the recommended feed with the weights of the settings. The others are simple orders. `newest`: all posts, newest first;
-    /// `topic`: the posts of the member's most frequent topic or site, newest first; `popular`: the popular feed; `tf-idf`: the
-    /// newest 150 posts, ordered by the similarity of their words and tags to the posts that the member had liked or viewed;
-    /// `others`: the posts of people who acted on the same posts; `topics`: the posts of all topics that the member had acted
-    /// on, newest first, with tags in place of the topics of a post without topics; `popular-day`: by the likes and views of the
-    /// last 24 hours; `neighbours`: by the sum of the cosines with the member's posts, where a post is the set of the members who
-    /// acted on it.
+    /// the recommended feed with the weights of the settings; `newest`: all posts, newest first; `popular`: the popular feed.
     pub ranking: &'static str,
     /// The normalised discounted cumulative gain of the first ten posts, averaged.
     pub ndcg10: f64,
-    /// The standard error of `ndcg10`, with the figures of a member as one cluster.
+    /// The standard error of `ndcg10`.
     pub ndcg10_error: f64,
     /// How much greater the `ndcg10` of the recommended feed is …
     pub lead: f64,
-    /// … and the standard error of this difference of pairs, with the figures of a member as one cluster.
+    /// … and the standard error of this difference of pairs.
     pub lead_error: f64,
     /// The share of the relevant posts among the first thirty, averaged.
     pub recall30: f64,
-    /// The standard error of `recall30`, with the figures of a member as one cluster.
-    pub recall30_error: f64,
     /// The share of all posts that are among the first ten of at least one member.
     pub coverage: f64,
-    /// How different the first ten posts are: 1 minus the mean cosine of all pairs, by topics, tags and words, averaged.
-    pub diversity: f64,
+}
+
+/// Another weight for a setting.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct BetterWeight {
+    /// The setting.
+    pub setting: &'static str,
+    /// The factor of its weight.
+    pub factor: f32,
+    /// How much greater the `ndcg10` of `settings` would be …
+    pub gain: f64,
+    /// … and the standard error of this difference of pairs.
+    pub gain_error: f64,
 }
 
 /// Parses the time that splits the acts, a date or a time in RFC 3339.
@@ -172,142 +121,192 @@ pub fn split_time(at: &str) -> Result<Timestamp> {
     Timestamp::parse(at).ok_or(Error::BadRequest(Problem::invalid("at", "at is a date in RFC 3339")))
 }
 
-/// Computes the feeds as of the time `at`, and compares them with the later acts of each
-/// member; then those at the beginning of each later day, and those just before later acts. By default, a fifth of all likes and
-/// views come after `at`. No ranking contains posts that the member had seen. `progress` receives values from 0 to 1. The database
-/// is not changed.
+/// Computes the feeds as of the time `at`, and compares them with the later acts of each member. By default, a fifth of all
+/// likes and views come after `at`. No order contains posts that the member had seen. `progress` receives values from 0 to 1.
+/// The database is not changed.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `bad request` if no member liked or viewed an earlier post after `at`;
-/// [`StoreError::Interrupted`] when `stop` is requested.
+/// `Not admin` unless the caller is the operator; `bad request` if no member liked or viewed an earlier post after `at`.
 pub fn evaluate(
-    Subject { service, copy }: Subject<'_>,
+    tidings: &Tidings,
     caller: &Caller,
     at: Option<Timestamp>,
     progress: &mut dyn FnMut(f64),
-    stop: &CancelFlag,
 ) -> Result<Evaluation> {
-    let operator = caller.operator()?;
-    let (store, config) = (copy.store(), &service.config().feed);
-    let at = match at {
-        Some(at) => at,
-        None => history::fifth_from_last(store)?.ok_or(Error::BadRequest(NO_MEMBERS))?,
-    };
-    let acts = history::all(store, operator, &mut |share| progress(share * READING))?;
-    let lexicon = service.words().current().map(|model| Arc::new(Lexicon::new(model)));
-    let index = |until: Timestamp, popularity: Popularity| -> Result<FeedIndex> {
-        let as_of = AsOf { revision: 0, now: at, popularity };
-        let posts = store.read(|tx| feed_rows::until(tx, until, config.posts))?;
-        Ok(FeedIndex::next(None, posts, &[], lexicon.as_ref(), as_of, config))
-    };
-
-    let split = index(at, Popularity::of(config, None))?;
+    caller.operator()?;
+    let (store, config) = (tidings.store(), &tidings.config().feed);
+    let acts = store.read(all_acts)?;
+    let fifth = || acts.iter().nth_back((acts.len() / 5).saturating_sub(1)).map(|act| act.at);
+    let at = at.or_else(fifth).ok_or(Error::BadRequest(NO_MEMBERS))?;
     let (earlier, later) = acts.split_at(acts.partition_point(|act| act.at < at));
+    let posts = store.read(|tx| feed_rows::until(tx, at, config.posts))?;
+    let lexicon = tidings.words().current().map(|model| Arc::new(Lexicon::new(model)));
+    let as_of = AsOf { revision: 0, now: at, popularity: Popularity::of(config, None) };
+    let index = FeedIndex::next(None, posts, &[], lexicon.as_ref(), as_of, config);
     // The feed as it would have been at that time.
-    let lessons = learning::learn_all(store, &split, earlier, config, None, at, &|| stop.is_set())?;
-    if stop.is_set() {
-        return Err(StoreError::Interrupted.into());
-    }
+    let lessons = learning::learn_all(store, &index, earlier, config, None, at, &|| false)?;
     let popularity = Popularity::of(config, lessons.popularity.as_ref());
-    let learned = lessons.weights;
-    let better = learned.as_ref().filter(|learned| learned.is_better);
-    let scoring =
-        better.map_or_else(|| Scoring::of(config), |learned| Scoring::learned(learned.weights, config));
-    let replay = |index: &FeedIndex, periods: &[Period<'_>], progress: &mut dyn FnMut(f64)| {
-        let mut judge = Judge::new(Source { store, config, stop }, index, popularity, &scoring)?;
-        let mut past = PastState::new(index, &acts, config);
-        let all: usize = periods.iter().map(|period| period.acts.len()).sum();
-        let mut done = 0;
-        for period in periods {
-            past.go_to(period.from);
-            #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
-            judge.judge(&past, period, &mut |share| {
-                progress((done as f64 + share * period.acts.len() as f64) / all as f64);
-            })?;
-            done += period.acts.len();
-        }
-        let (members, count, rows) = judge.report();
-        Ok::<_, Error>((members, count, rows, judge.trials()))
-    };
-    let part = |from: f64, until: f64| move |share: f64| from + share * (until - from);
+    let of_settings = Scoring::of(config);
+    let better = lessons.weights.filter(|learned| learned.is_better);
+    let in_use = better.map_or(of_settings.clone(), |learned| Scoring::learned(learned.weights, config));
+    let mut past = Replay::new(&index, earlier, config);
+    past.go_to(at);
+    let others = ItemNeighbours::new(&past.together);
+    let moment = ScoringContext::past(&index, at, past.popular(popularity, at), &others);
+    let of_guests = index.most_recommendable(moment.first, &moment.popular, at, config);
+    let most_popular = most_popular(&moment, &past.heats(popularity.decay()));
+    let ended: OwnSet<PostKey> = index.ended(at).map(|position| index.key(position)).collect();
 
-    let once = Period { from: at, until: Timestamp::MAX, acts: later, with_trials: false };
-    let of_split = part(READING, SPLIT);
-    let (members, _, rows, _) = replay(&split, &[once], &mut |share| progress(of_split(share)))?;
+    let (seen, chosen) = (posts_by_member(earlier), posts_by_member(later));
+    let mut scores: [Scores; RANKINGS.len()] = Default::default();
+    let mut trials = trials(&of_settings);
+    let tried_each = chosen.len().div_ceil(TRIED_MAX).max(1);
+    for (done, (member, later)) in chosen.iter().enumerate() {
+        #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
+        progress(done as f64 / chosen.len() as f64);
+        let seen = seen.get(member).map_or(&[][..], |seen| seen);
+        let hidden: OwnSet<PostKey> = seen.iter().chain(&ended).copied().collect();
+        let can_be_shown = |key: &PostKey| index.position(*key).is_some() && !hidden.contains(key);
+        let relevant: OwnSet<PostKey> = later.iter().copied().filter(can_be_shown).collect();
+        if relevant.is_empty() {
+            continue;
+        }
+        let own = store.read(|tx| history::acts_before(tx, *member, at))?;
+        let first = |keys: &mut dyn Iterator<Item = PostKey>| -> Vec<PostKey> {
+            keys.filter(can_be_shown).take(TOP).collect()
+        };
+        let feed = |scoring: &Scoring| match moment.recommend(&own, seen, *member, scoring, config) {
+            Some(keys) => first(&mut keys.into_iter()),
+            None => first(&mut of_guests.iter().copied()),
+        };
+        let rankings = [
+            feed(&in_use),
+            feed(&of_settings),
+            first(&mut index.newest()),
+            first(&mut most_popular.iter().copied()),
+        ];
+        let [recommended, settings] = [0, SETTINGS].map(|at| ndcg(&rankings[at], &relevant));
+        for (scores, ranking) in scores.iter_mut().zip(&rankings) {
+            scores.add(*member, ranking, &relevant, recommended);
+        }
+        if done % tried_each == 0 {
+            for tried in &mut trials {
+                tried.gains.add(*member, ndcg(&feed(&tried.scoring), &relevant) - settings);
+            }
+        }
+    }
+    let members = scores[0].gains.members();
     if members == 0 {
         return Err(Error::BadRequest(NO_MEMBERS));
     }
-    let posts = split.len();
-    drop(split);
-
-    let index = index(Timestamp::MAX, popularity)?;
-    let of_days = part(SPLIT, DAYS);
-    let (of_daily, days, daily, _) = replay(&index, &days(later), &mut |share| progress(of_days(share)))?;
-    let daily = Daily { members: of_daily, days, best_simple: best_simple(&daily), rows: daily };
-
-    let (chosen, all) = comparable(&index, &acts, at);
-    let of_acts = part(DAYS, 1.0);
-    let (of_moments, count, before, trials) =
-        replay(&index, &moments(&chosen), &mut |share| progress(of_acts(share)))?;
-    let before_acts = BeforeActs {
-        members: of_moments,
-        moments: count,
-        acts: all,
-        best_simple: best_simple(&before),
-        rows: before,
-        trials,
-    };
-    let mut evaluation = Evaluation {
-        at,
-        members,
-        posts,
-        best_simple: best_simple(&rows),
-        rows,
-        daily,
-        before_acts,
-        learns: config.learn,
-        learned,
-        advice: Vec::new(),
-    };
-    evaluation.advice = advice::advice(&evaluation);
-    Ok(evaluation)
+    let rows = RANKINGS.iter().zip(&scores).map(|(ranking, scores)| scores.quality(ranking, index.len()));
+    let better_weight = best(&trials);
+    Ok(Evaluation { at, members, posts: index.len(), rows: rows.collect(), better_weight })
 }
 
-/// Returns the days (UTC) of acts, in the order of their times.
-fn days(acts: &[PastAct]) -> Vec<Period<'_>> {
-    let day = |at: Timestamp| at.as_millis().div_euclid(DAY_MS);
-    let of_days = acts.chunk_by(|a, b| day(a.at) == day(b.at)).map(|acts| {
-        let from = Timestamp::from_millis(day(acts[0].at) * DAY_MS);
-        Period { from, until: from + DAY_MS, acts, with_trials: false }
-    });
-    of_days.collect()
+/// Reads all likes and views, the earliest first.
+fn all_acts(tx: &mut dyn Tx) -> Result<Vec<PastAct>, StoreError> {
+    let mut acts = Vec::new();
+    for (table, is_like) in [("liked", true), ("viewed", false)] {
+        tx.for_each(&format!("SELECT member, post, date FROM {table}"), &[], &mut |row| {
+            let (member, post, at) = (row.take(0)?, row.take(1)?, row.take(2)?);
+            acts.push(PastAct { at, member, post, is_like });
+            Ok(())
+        })?;
+    }
+    acts.sort_unstable_by_key(PastAct::order);
+    Ok(acts)
 }
 
-/// Returns the acts from the time `at` on whose post existed and was new to the member, as many as are compared, and the number of
-/// all such acts.
-fn comparable(index: &FeedIndex, acts: &[PastAct], at: Timestamp) -> (Vec<PastAct>, usize) {
-    let mut known = OwnSet::default();
-    let mut all: Vec<PastAct> = Vec::new();
+/// Returns the posts of acts by member.
+fn posts_by_member(acts: &[PastAct]) -> BTreeMap<MemberKey, Vec<PostKey>> {
+    let mut posts: BTreeMap<MemberKey, Vec<PostKey>> = BTreeMap::new();
     for act in acts {
-        let existed = index.position(act.post).is_some_and(|position| index.date(position) <= act.at);
-        if known.insert((act.member, act.post)) && act.at >= at && existed {
-            all.push(*act);
+        posts.entry(act.member).or_default().push(act.post);
+    }
+    posts
+}
+
+/// Returns the posts, the most popular first by these heats, ties newest first.
+fn most_popular(moment: &ScoringContext<'_>, heats: &[Option<f64>]) -> Vec<PostKey> {
+    let heats = heats.iter().map(|heat| heat.unwrap_or(f64::NEG_INFINITY));
+    let mut posts: Vec<_> = heats.zip(moment.index.newest()).collect();
+    posts.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    posts.into_iter().map(|(_, key)| key).collect()
+}
+
+/// The figures of an order.
+#[derive(Default)]
+struct Scores {
+    gains: Clusters,
+    /// How much greater the gains of the recommended feed are.
+    leads: Clusters,
+    recalls: Clusters,
+    shown: OwnSet<PostKey>,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "members and posts are far fewer than 2^53")]
+impl Scores {
+    /// Adds the order for a member, for whom the posts in `relevant` are relevant. The recommended feed has the gain
+    /// `recommended`.
+    fn add(&mut self, member: MemberKey, ranking: &[PostKey], relevant: &OwnSet<PostKey>, recommended: f64) {
+        let gain = ndcg(ranking, relevant);
+        self.gains.add(member, gain);
+        self.leads.add(member, recommended - gain);
+        let found = ranking.iter().filter(|post| relevant.contains(post)).count();
+        self.recalls.add(member, found as f64 / relevant.len() as f64);
+        self.shown.extend(ranking.iter().take(FIRST));
+    }
+
+    fn quality(&self, ranking: &'static str, posts: usize) -> Quality {
+        Quality {
+            ranking,
+            ndcg10: rounded(self.gains.mean()),
+            ndcg10_error: rounded(self.gains.error()),
+            lead: rounded(self.leads.mean()),
+            lead_error: rounded(self.leads.error()),
+            recall30: rounded(self.recalls.mean()),
+            coverage: rounded(self.shown.len() as f64 / posts as f64),
         }
     }
-    let count = all.len().min(ACTS_MAX).min(WORK_MAX / index.len().max(1)).max(1);
-    ((0..count.min(all.len())).map(|n| all[n * all.len() / count]).collect(), all.len())
 }
 
-/// Returns the moments of acts, in the order of their times.
-fn moments(acts: &[PastAct]) -> Vec<Period<'_>> {
-    let step = acts.len().div_ceil(TRIALS_MAX).max(1);
-    let of_moments = acts.chunk_by(|a, b| a.at == b.at).enumerate().map(|(number, acts)| Period {
-        from: acts[0].at,
-        until: acts[0].at + 1,
-        acts,
-        with_trials: number % step == 0,
-    });
-    of_moments.collect()
+/// The feed with another weight.
+struct Tried {
+    setting: &'static str,
+    factor: f32,
+    scoring: Scoring,
+    gains: Clusters,
+}
+
+/// Returns the feed with each weight halved and doubled. A weight of 0 has no factor.
+fn trials(scoring: &Scoring) -> Vec<Tried> {
+    let is_on = |signals: &[Signal]| signals.iter().any(|signal| scoring.weights[*signal] > 0.0);
+    let tried = |setting, signals: &[Signal], factor| {
+        let weight = |signal| scoring.weights[signal] * if signals.contains(&signal) { factor } else { 1.0 };
+        let scoring = Scoring { weights: Weights(Signal::ALL.map(weight)), ..scoring.clone() };
+        Tried { setting, factor, scoring, gains: Clusters::default() }
+    };
+    let settings = WEIGHTS.into_iter().filter(|(_, signals)| is_on(signals));
+    settings.flat_map(|(setting, signals)| [0.5, 2.0].map(|factor| tried(setting, signals, factor))).collect()
+}
+
+/// Returns the weight with the greatest gain, if it is not chance.
+fn best(trials: &[Tried]) -> Option<BetterWeight> {
+    let tried = trials.iter().max_by(|a, b| a.gains.mean().total_cmp(&b.gains.mean()))?;
+    let (gain, error) = (tried.gains.mean(), tried.gains.error());
+    let is_better = tried.gains.members() >= TRIED_MIN && gain > 0.0 && gain > TRIED_ERRORS * error;
+    is_better.then(|| BetterWeight {
+        setting: tried.setting,
+        factor: tried.factor,
+        gain: rounded(gain),
+        gain_error: rounded(error),
+    })
+}
+
+/// Rounds to four digits; the third is already noise.
+fn rounded(figure: f64) -> f64 {
+    (figure * 1e4).round() / 1e4
 }
 
 #[cfg(test)]

@@ -267,18 +267,6 @@ impl FeatureIndex {
         std::hint::black_box(any);
     }
 
-    /// Returns the cosine of the vectors of two posts.
-    #[cfg(feature = "evaluation")]
-    pub(super) fn cosine(&self, one: u32, other: u32) -> f32 {
-        let (one, other) = (self.vector(one), self.vector(other));
-        let square = |vector: &[(Number, f32)]| vector.iter().map(|(_, weight)| weight * weight).sum::<f32>();
-        let of_other: NumberMap<Number, f32> = other.iter().copied().collect();
-        let product: f32 =
-            one.iter().filter_map(|(number, weight)| Some(weight * of_other.get(number)?)).sum();
-        let length = (square(one) * square(other)).sqrt();
-        if length > 0.0 { product / length } else { 0.0 }
-    }
-
     /// Returns the inverse document frequency of a feature; 0 if no post has it.
     pub(super) fn idf(&self, feature: Feature) -> f32 {
         self.number(feature).map_or(0.0, |number| self.idf_of(number))

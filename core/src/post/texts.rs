@@ -1,4 +1,4 @@
-//! The texts and tokens of posts, from which the word model and the evaluation of feeds learn.
+//! The texts and tokens of posts, from which the word model learns.
 
 use crate::analysis::counters::{Counter, Counts};
 use crate::base::text;
@@ -57,29 +57,6 @@ pub(crate) fn summaries(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<String
     texts
         .map(|row| row.map_or(Ok(String::new()), |mut row| Ok(text::shortened(row.take(0)?, SUMMARY))))
         .collect()
-}
-
-/// The distinct tokens and the tags of a post.
-#[cfg(feature = "evaluation")]
-pub(crate) struct DistinctTokens {
-    /// The key in the store.
-    pub(crate) key: PostKey,
-    /// The tokens of title and text, separated by blanks.
-    pub(crate) token: String,
-    pub(crate) tag: Vec<String>,
-}
-
-/// Returns the tokens of the posts with these keys, in this order. Removed posts are left out.
-#[cfg(feature = "evaluation")]
-pub(crate) fn tokens(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<DistinctTokens>> {
-    let mut found = Vec::with_capacity(posts.len());
-    for key in posts {
-        let row = tx.row("SELECT token, tag FROM post WHERE key = $1", &[(*key).into()])?;
-        let Some(mut row) = row else { continue };
-        let (token, tag): (String, String) = (row.take(0)?, row.take(1)?);
-        found.push(DistinctTokens { key: *key, token, tag: super::texts_in(&tag)? });
-    }
-    Ok(found)
 }
 
 /// Returns the total number of changes to the texts of posts: of posts that were inserted, rewritten or removed.

@@ -115,12 +115,6 @@ impl PostKey {
     }
 }
 
-#[cfg(feature = "evaluation")]
-impl MemberKey {
-    /// Less than every key, where a page begins with the first.
-    pub(crate) const MIN: Self = Self(i64::MIN);
-}
-
 impl PostKey {
     /// Returns the key whose number was stored within a text of many keys.
     pub(crate) const fn from_stored(key: i64) -> Self {

@@ -13,11 +13,9 @@ use crate::account::{self, Admin, Caller};
 use crate::analysis::backfill;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
-use crate::base::clock::Timestamp;
 use crate::import::{Kind, Progress, to_the_end};
 use crate::post::PostStats;
 use crate::record::error::{Code, Error, Problem, Result};
-use crate::record::id::ObjectId;
 use crate::store::{Isolation, Tx};
 use crate::transfer::act::ActImport;
 use crate::transfer::member_import;
@@ -29,6 +27,7 @@ mod texts;
 mod traffic;
 mod world;
 
+use texts::TEXTS;
 use traffic::{Guest, Script, Traffic};
 use world::World;
 
@@ -97,12 +96,12 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
         if sql::is_in_use(tx)? { Err(Error::BadRequest(IN_USE)) } else { Ok(()) }
     })?;
     let calendar = Arc::clone(&tidings.analysis().calendar);
-    let mut world = World::new(size, tidings.now(), &calendar.local_time());
-    let posts = post::import(tidings, caller, world.posts_as_lines().as_bytes(), &mut to_the_end)?.inserted;
     let hash = tidings.hasher().hash(PASSWORD)?;
-    let members = world.members_as_lines(&hash);
-    let members =
-        member_import::import_members(tidings, caller, members.as_bytes(), &mut to_the_end)?.inserted;
+    let mut world = World::new(size, tidings.now(), &calendar.local_time(), &hash);
+    let lines: String = world.posts.iter().map(|post| &*post.line).collect();
+    let posts = post::import(tidings, caller, lines.as_bytes(), &mut to_the_end)?.inserted;
+    let lines: String = world.people.iter().map(|person| &*person.line).collect();
+    let members = member_import::import_members(tidings, caller, lines.as_bytes(), &mut to_the_end)?.inserted;
     for person in &mut world.people {
         let found = tidings.store().read(|tx| account::find(tx, &person.id))?;
         person.key = found.map(|member| member.key);
@@ -169,17 +168,27 @@ fn perform(
     Ok(done)
 }
 
-/// Inserts notices and feedback, and sets the two lines of the front page.
+/// Inserts notices and feedback, evenly over the days, and sets the two lines of the front page.
 fn announce(tidings: &Tidings, caller: &Caller, world: &World) -> Result<()> {
-    let notices = world.notices();
-    let feedback: Vec<(ObjectId, (&str, &str), String, Timestamp)> = world.feedback();
+    let count = |number| i64::try_from(number).unwrap_or(i64::MAX);
+    let (begins, span, readers) = (world.begins, world.now - world.begins, count(world.people.len()));
+    let authors = world.people.iter().cycle().zip(&TEXTS.feedback);
+    let authors: Vec<String> = authors.map(|(person, _)| person.id.clone()).collect();
     let identity = caller.identify(tidings);
     tidings.store().write_long(Isolation::Alone, move |tx| {
         let admin = identity.administrator(tx)?;
-        notices.iter().try_for_each(|notice| notice::insert_demo(tx, &admin, notice))?;
-        for (id, text, member, date) in &feedback {
-            let member = account::find(tx, member)?.ok_or(Error::NotFound)?;
-            feedback::insert(tx, &admin.act_for(member), *id, *text, "", *date)?;
+        let all = count(TEXTS.notices.len());
+        for ((title, post, is_shown), n) in TEXTS.notices.iter().zip(0..) {
+            let (is_shown, date) = (*is_shown, begins + span * n / all);
+            let view = if is_shown { readers * (all - n) / all } else { 0 };
+            let demo = notice::DemoNotice { id: world::id(date, n, 1), title, post, is_shown, view, date };
+            notice::insert_demo(tx, &admin, &demo)?;
+        }
+        let all = count(authors.len());
+        for (((kind, text), author), n) in TEXTS.feedback.iter().zip(&authors).zip(0..) {
+            let (author, date) =
+                (account::find(tx, author)?.ok_or(Error::NotFound)?, begins + span * (n + 1) / (all + 1));
+            feedback::insert(tx, &admin.act_for(author), world::id(date, n, 2), (kind, text), "", date)?;
         }
         Ok::<_, Error>(())
     })?;

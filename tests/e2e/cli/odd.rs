@@ -132,7 +132,6 @@ fn commands_on_the_database_itself_refuse_administrators_named_by_as() {
         &["words", "load", "-"],
         &["words", "export", "vectors.txt"],
         &["bench", "feed"],
-        &["bench", "search"],
         &["backup", "copy.db"],
         &["restore", "copy.db", "--yes"],
         &["check"],

@@ -1,8 +1,6 @@
 use super::*;
 use crate::account::SignUp;
 use crate::audit;
-#[cfg(feature = "evaluation")]
-use crate::base::cancel::CancelFlag;
 use crate::base::config::Config;
 use crate::import::{Import as _, to_the_end};
 #[cfg(feature = "evaluation")]
@@ -84,10 +82,7 @@ fn operations_of_the_operator_are_refused_to_every_other_caller() {
             ("words::load", words::load(&service, caller, &vectors[..], &mut |_| {}).map(drop)),
             ("words::export", words::export(&service, caller, Vec::new()).map(drop)),
             #[cfg(feature = "evaluation")]
-            ("evaluate", {
-                let subject = evaluation::Subject { service: &service, copy: &service };
-                evaluation::evaluate(subject, caller, None, &mut |_| {}, &CancelFlag::default()).map(drop)
-            }),
+            ("evaluate", evaluation::evaluate(&service, caller, None, &mut |_| {}).map(drop)),
         ] {
             assert!(matches!(refused, Err(Error::Forbidden)), "{operation} {caller:?}: {refused:?}");
         }

@@ -7,10 +7,9 @@ use serde_json::json;
 use tidings_vectors::Random;
 
 use super::Size;
-use super::texts::{COMMON, ENGLISH, FAMILY, FEEDBACK, GIVEN, MAJORS, NOTICES, SUBJECTS};
+use super::texts::{Subject, TEXTS};
 use crate::analysis::local_time::{LocalTime, date_text};
 use crate::base::clock::{DAY_MS, Timestamp};
-use crate::notice;
 use crate::record::id::{MemberKey, ObjectId};
 
 /// How often another title is tried before one that is taken gets a number.
@@ -25,8 +24,8 @@ pub(super) struct World {
     /// The numbers of the first and the last day of traffic.
     pub(super) first_day: i64,
     pub(super) today: i64,
+    pub(super) begins: Timestamp,
     pub(super) now: Timestamp,
-    begins: Timestamp,
 }
 
 /// A member.
@@ -38,11 +37,10 @@ pub(super) struct Person {
     pub(super) joined: Timestamp,
     /// The probability of a visit on a day, 0 to 1.
     pub(super) keenness: f32,
-    /// The first and the second favourite subject: places in [`SUBJECTS`].
+    /// The first and the second favourite subject: places in the texts.
     pub(super) taste: [usize; 2],
-    nickname: String,
-    /// Name and major, if the university verified them.
-    verified: Option<(String, &'static str)>,
+    /// The line of an import.
+    pub(super) line: String,
 }
 
 /// A post.
@@ -53,23 +51,21 @@ pub(super) struct Post {
     pub(super) date: Timestamp,
     /// The attraction to readers relative to other posts.
     pub(super) appeal: f32,
-    title: String,
-    text: String,
-    tags: Vec<&'static str>,
-    has_image: bool,
-    ends: Option<Timestamp>,
+    /// The line of an import.
+    pub(super) line: String,
 }
 
 impl World {
-    /// Generates the members and posts of a seed at the time `now`.
-    pub(super) fn new(size: Size, now: Timestamp, local_time: &LocalTime) -> Self {
+    /// Generates the members and posts of a seed at the time `now`. All members have the same password, with this hash.
+    pub(super) fn new(size: Size, now: Timestamp, local_time: &LocalTime, hash: &str) -> Self {
         let mut random = Random::new(size.seed);
         let days = i64::from(size.days);
         let today = local_time.local_hour(now).day;
         let first_day = today - (days - 1);
         let begins = local_time.day_start(first_day);
         let year = date_text(today).get(..4).and_then(|year| year.parse().ok()).unwrap_or(2026);
-        let people = (0..size.members).map(|n| Person::new(&mut random, n, year, begins, now)).collect();
+        let person = |n| Person::new(&mut random, n, year, [begins, now], hash);
+        let people = (0..size.members).map(person).collect();
         // The oldest posts precede the traffic by as many days as the traffic lasts.
         let mut dates: Vec<Timestamp> =
             (0..size.posts).map(|_| now - between(&mut random, 0, 2 * days * DAY_MS)).collect();
@@ -77,84 +73,21 @@ impl World {
         let mut titles = HashSet::new();
         let posts = (0..).zip(dates);
         let posts = posts.map(|(n, date)| Post::new(&mut random, n, date, size.seed, &mut titles)).collect();
-        Self { people, posts, random, first_day, today, now, begins }
-    }
-
-    /// Returns the posts as lines of an import.
-    pub(super) fn posts_as_lines(&self) -> String {
-        let mut lines = String::new();
-        for post in &self.posts {
-            let line = json!({
-                "_id": post.id,
-                "title": post.title,
-                "post": post.text,
-                "url": post.url,
-                "img": if post.has_image { "/img/demo.jpg" } else { "" },
-                "topic": [SUBJECTS[post.subject].topic],
-                "tag": post.tags,
-                "date": post.date,
-                "end_date": post.ends,
-            });
-            // Writing to a text cannot fail.
-            let _ = writeln!(lines, "{line}");
-        }
-        lines
-    }
-
-    /// Returns the members as lines of an import, all with the same password hash.
-    pub(super) fn members_as_lines(&self, hash: &str) -> String {
-        let mut lines = String::new();
-        for person in &self.people {
-            let (name, major) = person.verified.as_ref().map(|(name, major)| (name, major)).unzip();
-            let line = json!({
-                "id": person.id,
-                "nickname": person.nickname,
-                "password_hash": hash,
-                "name": name,
-                "major": major,
-                "date": person.joined,
-            });
-            let _ = writeln!(lines, "{line}");
-        }
-        lines
-    }
-
-    /// Returns the notices, oldest first.
-    pub(super) fn notices(&self) -> Vec<notice::DemoNotice> {
-        let span = self.now - self.begins;
-        let count = i64::try_from(NOTICES.len()).unwrap_or(i64::MAX);
-        let notice = |(n, (title, post, is_shown)): (i64, &(&'static str, &'static str, bool))| {
-            let date = self.begins + span * n / count;
-            let readers = i64::try_from(self.people.len()).unwrap_or(i64::MAX);
-            let view = if *is_shown { readers * (count - n) / count } else { 0 };
-            notice::DemoNotice { id: id(date, n, "00000001"), title, post, is_shown: *is_shown, view, date }
-        };
-        (0..).zip(&NOTICES).map(notice).collect()
-    }
-
-    /// Returns the feedback: id, type and text, the key of the member, date.
-    pub(super) fn feedback(&self) -> Vec<(ObjectId, (&'static str, &'static str), String, Timestamp)> {
-        let span = self.now - self.begins;
-        let count = i64::try_from(FEEDBACK.len()).unwrap_or(i64::MAX);
-        let feedback = |(n, text): (i64, &(&'static str, &'static str))| {
-            let person = &self.people[usize::try_from(n).unwrap_or_default() % self.people.len()];
-            let date = self.begins + span * (n + 1) / (count + 1);
-            (id(date, n, "00000002"), *text, person.id.clone(), date)
-        };
-        (0..).zip(&FEEDBACK).map(feedback).collect()
+        Self { people, posts, random, first_day, today, begins, now }
     }
 }
 
 impl Person {
-    fn new(random: &mut Random, n: u32, year: i64, begins: Timestamp, now: Timestamp) -> Self {
-        let (given, family) = (GIVEN[random.below(GIVEN.len())], FAMILY[random.below(FAMILY.len())]);
+    fn new(random: &mut Random, n: u32, year: i64, [begins, now]: [Timestamp; 2], hash: &str) -> Self {
+        let (given, family) = (one_of(random, &TEXTS.given), one_of(random, &TEXTS.family));
         let is_korean = chance(random, 0.4);
         let name =
             if is_korean { format!("{}{}", family.1, given.1) } else { format!("{} {}", given.0, family.0) };
-        let nickname = if is_korean { given.1.to_owned() } else { given.0.to_owned() };
-        let came = year - between(random, 0, 6);
-        let major = MAJORS[random.below(MAJORS.len())];
-        let is_verified = chance(random, 0.8);
+        let nickname = if is_korean { &given.1 } else { &given.0 };
+        let id = format!("{}{:04}", year - between(random, 0, 6), n + 1);
+        let major = one_of(random, &TEXTS.majors);
+        // The university verified the name and the major of most members.
+        let (name, major) = chance(random, 0.8).then_some((name, major)).unzip();
         // Most members sign up before the traffic begins, some during it.
         let joined = if chance(random, 0.85) || n == 0 {
             begins - between(random, 1, 300 * DAY_MS)
@@ -163,21 +96,22 @@ impl Person {
         };
         // Few members visit every day, most of them occasionally.
         let keenness = if n == 0 { 0.95 } else { 0.04 + 0.76 * share(random).powi(3) };
-        let taste = [random.below(SUBJECTS.len()), random.below(SUBJECTS.len())];
-        let verified = is_verified.then_some((name, major));
-        Self { id: format!("{came}{:04}", n + 1), key: None, joined, keenness, taste, nickname, verified }
+        let line = json!({
+            "id": id, "nickname": nickname, "password_hash": hash, "name": name, "major": major, "date": joined
+        });
+        Self { id, key: None, joined, keenness, taste: taste(random), line: format!("{line}\n") }
     }
 }
 
 impl Post {
     /// Generates a post. Its title is none of `titles`, to which it is added.
     fn new(random: &mut Random, n: i64, date: Timestamp, seed: u64, titles: &mut HashSet<String>) -> Self {
-        let at = random.below(SUBJECTS.len());
-        let subject = &SUBJECTS[at];
+        let at = random.below(TEXTS.subjects.len());
+        let subject = &TEXTS.subjects[at];
         let untaken = |attempt: u32| {
-            let mut nouns = Nouns::new(random, &subject.nouns);
-            let template = subject.titles[random.below(subject.titles.len())];
-            let mut title = fill(random, template, &mut nouns);
+            let mut nouns = Nouns::new(random, subject);
+            let template = one_of(random, &subject.titles);
+            let mut title = nouns.fill(random, template);
             if attempt > TITLE_TRIES {
                 let _ = write!(title, " ({})", attempt - TITLE_TRIES + 1);
             }
@@ -185,88 +119,104 @@ impl Post {
         };
         let (mut nouns, title) = (1..).find_map(untaken).expect("there are more numbers than posts");
         let sentences = 3 + random.below(5);
-        let text: Vec<String> = (0..sentences)
-            .map(|_| {
-                let is_common = at < ENGLISH && chance(random, 0.4);
-                let sentences: &[&str] = if is_common { &COMMON } else { &subject.sentences };
-                let sentence = sentences[random.below(sentences.len())];
-                fill(random, sentence, &mut nouns)
-            })
-            .collect();
-        let mut tags: Vec<&str> = (0..=random.below(3)).map(|_| subject.tags[random.below(5)]).collect();
+        let sentence = |_| {
+            let is_common = subject.english && chance(random, 0.4);
+            let sentence = one_of(random, if is_common { &TEXTS.common } else { &subject.sentences });
+            nouns.fill(random, sentence)
+        };
+        let text: Vec<String> = (0..sentences).map(sentence).collect();
+        let mut tags: Vec<&String> = (0..=random.below(3)).map(|_| one_of(random, &subject.tags)).collect();
         tags.sort_unstable();
         tags.dedup();
-        Self {
-            id: id(date, n, &format!("{:08x}", seed & 0xffff_ffff)),
-            url: format!("https://{}/{n}", subject.site),
-            subject: at,
-            date,
-            appeal: 1.0 / (0.03 + share(random)),
-            title,
-            text: text.join(" "),
-            tags,
-            has_image: chance(random, 0.25),
-            ends: chance(random, 0.06).then(|| date + between(random, 5, 40) * DAY_MS),
-        }
+        let (id, url) = (id(date, n, seed), format!("https://{}/{n}", subject.site));
+        let line = json!({
+            "_id": id,
+            "title": title,
+            "post": text.join(" "),
+            "url": url,
+            "img": if chance(random, 0.25) { "/img/demo.jpg" } else { "" },
+            "topic": [subject.topic],
+            "tag": tags,
+            "date": date,
+            "end_date": chance(random, 0.06).then(|| date + between(random, 5, 40) * DAY_MS),
+        });
+        Self { id, url, subject: at, date, appeal: 1.0 / (0.03 + share(random)), line: format!("{line}\n") }
     }
 }
 
-/// Returns an id of the time `date`; `middle` is eight hexadecimal digits.
-fn id(date: Timestamp, n: i64, middle: &str) -> ObjectId {
+/// Returns an id of the time `date`, different for each number of a kind.
+pub(super) fn id(date: Timestamp, n: i64, kind: u64) -> ObjectId {
     let seconds = date.as_millis().div_euclid(1_000).clamp(0, 0xffff_ffff);
-    ObjectId::parse(&format!("{seconds:08x}{middle}{:08x}", n & 0xffff_ffff)).expect("it is 24 hex digits")
+    let id = format!("{seconds:08x}{:08x}{:08x}", kind & 0xffff_ffff, n & 0xffff_ffff);
+    ObjectId::parse(&id).expect("it is 24 hex digits")
 }
 
-/// The nouns of a post: one, and those near it in the list of the subject, where related nouns are neighbours. Words whose
-/// posts differed in nothing would all be equally similar.
-struct Nouns<'n> {
-    all: &'n [&'n str],
+/// The nouns of a post: one, and its neighbours in the list of the subject. Words whose posts differed in nothing would all be
+/// equally similar.
+struct Nouns {
+    all: &'static [String],
     centre: usize,
     last: Option<usize>,
 }
 
-impl<'n> Nouns<'n> {
-    /// How far the nouns of a post are from its first noun, at most. With more, all words of a subject would be similar.
-    const REACH: usize = 1;
-
-    fn new(random: &mut Random, all: &'n [&'n str]) -> Self {
-        Self { all, centre: random.below(all.len()), last: None }
+impl Nouns {
+    fn new(random: &mut Random, subject: &'static Subject) -> Self {
+        Self { all: &subject.nouns, centre: random.below(subject.nouns.len()), last: None }
     }
 
     /// Returns the next noun, which is not the one before.
-    fn next(&mut self, random: &mut Random) -> &'n str {
+    fn next(&mut self, random: &mut Random) -> &'static str {
         let at = loop {
-            // The sum of two numbers is mostly near the middle.
-            let off = random.below(Self::REACH + 1) + random.below(Self::REACH + 1);
-            let at = (self.centre + self.all.len() + off - Self::REACH) % self.all.len();
+            // The sum of two numbers is mostly the middle one.
+            let at = (self.centre + self.all.len() + random.below(2) + random.below(2) - 1) % self.all.len();
             if self.last != Some(at) {
                 break at;
             }
         };
         self.last = Some(at);
-        self.all[at]
+        &self.all[at]
+    }
+
+    /// Fills each gap of a template with a noun, and capitalises the first letter. Before a vowel, `a` becomes `an`.
+    fn fill(&mut self, random: &mut Random, template: &str) -> String {
+        let mut parts = template.split("{}");
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let noun = self.next(random);
+            let has_article = text.ends_with(" a ") || text.eq_ignore_ascii_case("a ");
+            if has_article && noun.starts_with(['a', 'e', 'i', 'o']) {
+                text.insert(text.len() - 1, 'n');
+            }
+            text += noun;
+            text += part;
+        }
+        let mut letters = text.chars();
+        letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
     }
 }
 
-/// Fills each gap of a template with a noun, and capitalises the first letter. Before a vowel, `a` becomes `an`.
-fn fill(random: &mut Random, template: &str, nouns: &mut Nouns<'_>) -> String {
-    let mut parts = template.split("{}");
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let noun = nouns.next(random);
-        let has_article = text.ends_with(" a ") || text.eq_ignore_ascii_case("a ");
-        if has_article && noun.starts_with(['a', 'e', 'i', 'o']) {
-            text.insert(text.len() - 1, 'n');
-        }
-        text += noun;
-        text += part;
-    }
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+/// Returns two favourite subjects.
+pub(super) fn taste(random: &mut Random) -> [usize; 2] {
+    [(); 2].map(|()| random.below(TEXTS.subjects.len()))
+}
+
+/// Returns one of some values.
+pub(super) fn one_of<'v, T>(random: &mut Random, values: &'v [T]) -> &'v T {
+    &values[random.below(values.len())]
+}
+
+/// Returns a place in some weights. A greater weight is more likely.
+pub(super) fn pick(random: &mut Random, weights: impl Iterator<Item = f32> + Clone) -> usize {
+    let mut left = share(random) * weights.clone().sum::<f32>();
+    let found = weights.into_iter().position(|weight| {
+        left -= weight;
+        left < 0.0
+    });
+    found.unwrap_or_default()
 }
 
 /// Returns a number from 0 to 1.
-pub(super) fn share(random: &mut Random) -> f32 {
+fn share(random: &mut Random) -> f32 {
     f32::midpoint(random.uniform(), 1.0)
 }
 
