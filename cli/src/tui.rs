@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::global::{Color, Global};
 use crate::output;
 use crate::session::Session;
-use crate::settings::{self, Settings};
+use crate::settings::Settings;
 
 /// The options of the terminal UI.
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ pub(crate) struct Screens {
 /// Runs the terminal UI until the user quits it.
 ///
 /// # Errors
-/// A usage failure without a terminal, with `--json` or `--ndjson`, or with `--as`; when the keys or the colours in the TOML file are wrong; when the database does not open, or
+/// A usage failure without a terminal, with `--json` or `--ndjson`, or with `--as`; when the database does not open, or
 /// there is no directory for drafts; when the terminal fails.
 pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failure> {
     if global.json || global.ndjson {
@@ -41,8 +41,7 @@ pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failur
                     that scripts use";
         return Err(Failure::usage(hint));
     }
-    let colour = global.color != Color::Never && output::colours(global.color, true);
-    let preferences = settings::preferences(global.config.as_deref(), colour)?;
+    let has_colours = global.color != Color::Never && output::colours(global.color, true);
     let Session { service, .. } = Session::open(global)?;
     let (service, name, drafts) = match (service.database(), service.server()) {
         // The database is opened without background work, which the screens do not need, so the first frame does not wait
@@ -61,7 +60,7 @@ pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failur
     };
     let drafts =
         drafts.ok_or_else(|| Failure::system("there is no directory for drafts: set XDG_STATE_HOME"))?;
-    let options = Options { database: name, drafts, mouse: !screens.no_mouse.unwrap_or(false), preferences };
+    let options = Options { database: name, drafts, mouse: !screens.no_mouse.unwrap_or(false), has_colours };
     tidings_tui::run(&service, &options)
         .map_err(|error| Failure::system(format!("the terminal failed: {error}")))?;
     Ok(ExitCode::SUCCESS)

@@ -29,7 +29,6 @@ mod keys;
 mod layout;
 mod pending;
 mod placing;
-mod preferences;
 mod problem;
 mod reach;
 mod screen;
@@ -46,7 +45,6 @@ use draft::Drafts;
 pub use draft::{drafts_beside, drafts_of_server};
 use effect::{Effect, Sources};
 use event::Event;
-pub use preferences::{Preference, Preferences, WrongPreference};
 use state::{State, Title};
 use terminal::TerminalGuard;
 
@@ -69,8 +67,8 @@ pub struct Options {
     pub drafts: PathBuf,
     /// Whether the program handles clicks and the wheel; otherwise the terminal selects text with the mouse.
     pub mouse: bool,
-    /// The keys and colours.
-    pub preferences: Preferences,
+    /// Whether there are colours.
+    pub has_colours: bool,
 }
 
 /// Runs the terminal UI on standard input and output until the administrator quits it.
@@ -91,7 +89,7 @@ pub fn run(service: &Service, options: &Options) -> io::Result<()> {
         Some(server) => Title::server(server.address().host()),
         None => Title::database(&options.database),
     };
-    let mut state = State::new(title, &options.preferences, (size.width, size.height), &watch.look());
+    let mut state = State::new(title, options.has_colours, (size.width, size.height), &watch.look());
     state.ctx.password = service.database().map(|(tidings, _)| tidings.config().password_length);
     let sources = Sources { service: service.clone(), drafts: Drafts::at(options.drafts.clone()) };
     let mut app = App { state, sources, watch, send, stop: None, quit: None, stale: true };

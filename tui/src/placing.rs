@@ -101,8 +101,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
-    use crate::keys::Keymap;
-    use crate::preferences::Preferences;
+    use crate::theme::Theme;
 
     fn ctx() -> Ctx {
         let zone = TimeZone::get("Asia/Seoul").unwrap();
@@ -110,8 +109,7 @@ mod tests {
             now: Timestamp::MIN,
             zone,
             size: (80, 24),
-            theme: Preferences::default().theme,
-            keymap: Keymap::default(),
+            theme: Theme::new(true),
             is_remote: false,
             password: None,
         }

@@ -12,7 +12,6 @@ use crate::effect::{Act, Effect, Saved};
 use crate::event::Event;
 use crate::keys::{self, Table};
 use crate::layout;
-use crate::preferences::Preferences;
 use crate::problem::Problem;
 use crate::screen::analytics::Analytics;
 use crate::screen::audit::Audit;
@@ -26,6 +25,7 @@ use crate::screen::sources::Sources;
 use crate::screen::{Ctx, Destination, Message, Out, Question, Screen, Tone};
 use crate::second_factor::SecondFactor;
 use crate::sheet::Sheet;
+use crate::theme::Theme;
 use crate::widget::input::Input;
 
 mod input;
@@ -106,7 +106,7 @@ impl Overlay {
 
 impl State {
     /// Returns the state at the start, before anything is loaded.
-    pub(crate) fn new(title: Title, preferences: &Preferences, size: (u16, u16), look: &Look) -> Self {
+    pub(crate) fn new(title: Title, has_colours: bool, size: (u16, u16), look: &Look) -> Self {
         // Until the server tells its zone, times are those of this machine.
         let zone = Some(TimeZone::system()).filter(|zone| zone.iana_name().is_some());
         let zone = zone.unwrap_or(TimeZone::UTC);
@@ -116,8 +116,7 @@ impl State {
                 now: look.now,
                 zone,
                 size,
-                theme: preferences.theme,
-                keymap: preferences.keymap.clone(),
+                theme: Theme::new(has_colours),
                 is_remote: title.link.is_some(),
                 password: None,
             },

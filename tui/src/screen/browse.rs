@@ -192,7 +192,7 @@ pub(crate) trait Browse {
     }
 
     /// Returns the text that is shown instead of an empty list.
-    fn empty(&self, ctx: &Ctx) -> Cow<'static, str>;
+    fn empty(&self) -> Cow<'static, str>;
 
     fn exported(&self) -> (&'static str, Vec<&'static str>) {
         (Self::EXPORTED.0, Self::EXPORTED.1.to_vec())

@@ -205,12 +205,11 @@ impl Browse for Feedback {
         format!("{what} · {kind}{unread}")
     }
 
-    fn empty(&self, ctx: &Ctx) -> Cow<'static, str> {
+    fn empty(&self) -> Cow<'static, str> {
         if self.all {
             return "There is no feedback yet.".into();
         }
-        let toggle = ctx.key(&keys::FEEDBACK, Action::Toggle);
-        format!("There is no open feedback. {toggle} shows done items, too.").into()
+        "There is no open feedback. a shows done items, too.".into()
     }
 }
 

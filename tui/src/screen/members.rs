@@ -282,10 +282,9 @@ impl Browse for Members {
         }
     }
 
-    fn empty(&self, ctx: &Ctx) -> Cow<'static, str> {
-        let kind = ctx.key(&keys::MEMBERS, Action::Kind);
+    fn empty(&self) -> Cow<'static, str> {
         match self.only {
-            Some(_) => format!("There are none. {kind} lists the next kind of members, or all.").into(),
+            Some(_) => "There are none. f lists the next kind of members, or all.".into(),
             None if self.is_searched() => {
                 "No member's id or name contains this. Esc lists all members.".into()
             }

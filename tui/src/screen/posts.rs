@@ -304,7 +304,7 @@ impl Browse for Posts {
         }
     }
 
-    fn empty(&self, _: &Ctx) -> Cow<'static, str> {
+    fn empty(&self) -> Cow<'static, str> {
         match self.what() {
             Listed::Popular | Listed::Newest => "There are no posts. tidings post import FILE imports some.",
             Listed::Topic(_) => "No post has this topic or tag. Esc clears the filter.",

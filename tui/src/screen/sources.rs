@@ -224,9 +224,7 @@ impl Browse for Sources {
         }
     }
 
-    fn empty(&self, ctx: &Ctx) -> Cow<'static, str> {
-        let new = ctx.key(&keys::SOURCES, Action::New);
-        format!("There are no sources. {new} adds one: a feed of another site, whose entries become posts.")
-            .into()
+    fn empty(&self) -> Cow<'static, str> {
+        "There are no sources. n adds one: a feed of another site, whose entries become posts.".into()
     }
 }

@@ -23,7 +23,7 @@ impl State {
         self.message = None;
         if self.ctx.size.0 < layout::LEAST.0 || self.ctx.size.1 < layout::LEAST.1 {
             // The terminal is too small to show the effect of other keys.
-            match self.ctx.keymap.find(&[&keys::GLOBAL], &key) {
+            match keys::find(&[&keys::GLOBAL], &key) {
                 // The terminal is also too small for a question, so quitting saves the draft without asking.
                 Some(Action::Quit) => self.stop(out),
                 Some(Action::Suspend) => self.suspend(out),
@@ -39,14 +39,14 @@ impl State {
             Some(Overlay::Question(question)) => self.key_in_question(question, key, out),
             Some(Overlay::Export { input, sheet }) => self.key_in_export(input, sheet, key, out),
             Some(Overlay::SecondFactor(mut dialog)) => {
-                let action = self.ctx.keymap.find(&[&keys::INPUT], &key);
+                let action = keys::find(&[&keys::INPUT], &key);
                 if action == Some(Action::Quit) {
                     self.quit(out);
                 } else if dialog.key(action, key, out) {
                     self.overlay = Some(Overlay::SecondFactor(dialog));
                 }
             }
-            None => match self.ctx.keymap.find(&self.tables(), &key) {
+            None => match keys::find(&self.tables(), &key) {
                 Some(Action::Type) | None if self.screen().typing() => {
                     let (screen, ctx) = self.screen_mut();
                     screen.key(key, ctx, out);
@@ -61,14 +61,14 @@ impl State {
     fn redraws(&self, key: &KeyEvent) -> bool {
         let held = KeyModifiers::CONTROL | KeyModifiers::ALT;
         let is_text = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(held);
-        !is_text && self.ctx.keymap.find(&[&keys::GLOBAL], key) == Some(Action::Refresh)
+        !is_text && keys::find(&[&keys::GLOBAL], key) == Some(Action::Refresh)
     }
 
     fn act(&mut self, action: Action, out: &mut Out) {
         let slow = self.screen().is_slow(self.ctx.now);
         if action == Action::Back && slow && !self.screen().typing() {
             self.screen_mut().0.cancel();
-            return out.say(format!("Cancelled; {} reloads.", self.ctx.key(&keys::GLOBAL, Action::Refresh)));
+            return out.say("Cancelled; Ctrl-L reloads.");
         }
         let (screen, ctx) = self.screen_mut();
         let done = screen.act(action, ctx, out);
@@ -122,10 +122,10 @@ impl State {
     }
 
     fn key_in_help(&mut self, scroll: usize, key: KeyEvent, out: &mut Out) {
-        let lines = layout::help(&self.screen_tables(), &self.ctx.keymap).len();
+        let lines = layout::help(&self.screen_tables()).len();
         let page = layout::help_lines(self.ctx.size.1);
         let most = lines.saturating_sub(page);
-        let scroll = match self.ctx.keymap.find(&[&keys::HELP], &key) {
+        let scroll = match keys::find(&[&keys::HELP], &key) {
             Some(Action::Back) => return,
             Some(Action::Quit) => return self.quit(out),
             Some(Action::Up) => scroll.saturating_sub(1),
@@ -141,7 +141,7 @@ impl State {
         let chosen = question.choices.iter().find(|choice| key.code == KeyCode::Char(choice.key));
         match chosen.map(|choice| choice.then.clone()) {
             Some(then) => self.follow(then, out),
-            None if self.ctx.keymap.find(&[&keys::QUESTION], &key).is_some() => {}
+            None if keys::find(&[&keys::QUESTION], &key).is_some() => {}
             None => self.overlay = Some(Overlay::Question(question)),
         }
     }
@@ -158,7 +158,7 @@ impl State {
     }
 
     fn key_in_export(&mut self, mut input: Box<Input>, sheet: Arc<Sheet>, key: KeyEvent, out: &mut Out) {
-        match self.ctx.keymap.find(&[&keys::INPUT], &key) {
+        match keys::find(&[&keys::INPUT], &key) {
             Some(Action::Back) => return,
             Some(Action::Quit) => return self.quit(out),
             Some(Action::Open) if !input.text().trim().is_empty() => {
@@ -223,7 +223,7 @@ impl State {
                 self.open(screen, out);
             }
         } else if areas.foot.contains(at) {
-            let hints = layout::footer(areas.foot, &self.tables(), &self.ctx.keymap);
+            let hints = layout::footer(areas.foot, &self.tables());
             if let Some(hint) = hints.into_iter().find(|hint| hint.area.contains(at)) {
                 self.act(hint.action, out);
             }

@@ -75,7 +75,7 @@ impl Stage {
         let service = Service::on_database(tidings.clone(), Caller::Operator);
         let mut watch = service.watch().unwrap();
         let mut stage = Self {
-            state: State::new(Title::database(DATABASE), &Preferences::default(), (80, 24), &watch.look()),
+            state: State::new(Title::database(DATABASE), true, (80, 24), &watch.look()),
             sources: Sources { service, drafts: Drafts::at(drafts_beside(&database.path())) },
             tidings,
             watch,

@@ -160,7 +160,7 @@ impl<B: Browse> Screen for B {
                 (true, true) => return,
                 (true, false) => "Loading …".into(),
                 _ if B::FILTERS && !list.filter.is_empty() => NO_MATCH.into(),
-                _ => self.empty(ctx),
+                _ => self.empty(),
             };
             let height = area.height.saturating_sub(2);
             return put_wrapped(

@@ -84,8 +84,7 @@ fn remove(row: Row, ctx: &Ctx) -> Question {
 
 fn toggle(row: Row, ctx: &Ctx, out: &mut Out) {
     if row.notice.is_none() {
-        let (edit, save) = (ctx.key(&keys::NOTICES, Action::Edit), ctx.key(&keys::EDITOR, Action::Save));
-        return out.say(format!("A draft is published from the editor: {edit}, then {save}."));
+        return out.say("A draft is published from the editor: e, then Ctrl-S.");
     }
     let (title, shown) = (row.title().to_owned(), !row.shown());
     let reach = row.reach(shown, ctx);
@@ -102,8 +101,7 @@ fn publish(row: Row, ctx: &Ctx, out: &mut Out) {
     match (&row.shared, &row.draft) {
         (Some(_), None) => {}
         (Some(_), Some(_)) => {
-            let save = ctx.key(&keys::EDITOR, Action::Save);
-            return out.say(format!("It is edited: the editor publishes it with {save}."));
+            return out.say("It is edited: the editor publishes it with Ctrl-S.");
         }
         (None, _) => return out.say("This publishes a draft of all administrators."),
     }
@@ -166,8 +164,7 @@ impl Browse for Notices {
         }
         let mut lines = reading(row.title(), &facts.join(" · "), row.post(), columns);
         if (row.notice.is_some() || row.shared.is_some()) && row.draft.is_some() {
-            let edit = ctx.key(&keys::NOTICES, Action::Edit);
-            let hint = format!("There is a draft with changes: {edit} resumes it.");
+            let hint = "There is a draft with changes: e resumes it.";
             lines.insert(lines.len().min(2), Line::styled(hint, ctx.theme.attention()));
         }
         lines
@@ -257,7 +254,7 @@ impl Browse for Notices {
         format!("{count} · {}", self.sort.label())
     }
 
-    fn empty(&self, ctx: &Ctx) -> Cow<'static, str> {
-        format!("There are no notices. {} writes one.", ctx.key(&keys::NOTICES, Action::New)).into()
+    fn empty(&self) -> Cow<'static, str> {
+        "There are no notices. n writes one.".into()
     }
 }

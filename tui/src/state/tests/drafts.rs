@@ -28,8 +28,7 @@ fn a_restarted_program_resumes_the_draft() {
     let mut stage = typed();
     stage.tick(500);
     // A new program on the same database finds the draft.
-    stage.state =
-        State::new(Title::database(DATABASE), &Preferences::default(), (80, 24), &stage.watch.look());
+    stage.state = State::new(Title::database(DATABASE), true, (80, 24), &stage.watch.look());
     let first = stage.state.start();
     stage.perform(first);
     stage.keys(&["2"]);
