@@ -1,15 +1,13 @@
 //! When, where and to whom a notice is visible, as an administrator types it.
 
-use serde::{Deserialize, Serialize};
 use tidings_client::shown::time;
 use tidings_core::clock::Timestamp;
 use tidings_core::notice::{Audience, Draft, Pin, Placement};
 
 use crate::ctx::Ctx;
 
-/// The typed fields. The files of drafts contain their names, so the names must not change.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+/// The typed fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Placing {
     /// The time from which the notice is visible; empty for no limit.
     pub(crate) from: String,

@@ -186,20 +186,11 @@ impl State {
         (screens.nth(current).expect("there are as many screens as titles"), ctx)
     }
 
-    /// Saves the draft in the editor of notices if it has changed since the last save.
-    fn save_draft(&mut self, out: &mut Out) {
-        if let Some(draft) = self.notices.take_draft(self.ctx.now) {
-            out.act(Act::SaveDraft(draft));
-        }
-    }
-
-    fn suspend(&mut self, out: &mut Out) {
-        self.save_draft(out);
-        out.effect(Effect::Suspend);
-    }
-
+    /// Ends the program once all changes are made, among them the draft of the notice in the editor.
     fn stop(&mut self, out: &mut Out) {
-        self.save_draft(out);
+        if let Some(draft) = self.notices.draft(&self.ctx) {
+            out.act(Act::ShareDraft(draft));
+        }
         self.quitting = true;
     }
 
@@ -291,7 +282,6 @@ impl State {
             Event::Resize(columns, rows) => self.ctx.size = (columns, rows),
             Event::Tick(look) => {
                 self.see(&look);
-                self.save_draft(&mut out);
                 self.refresh(&mut out);
             }
             Event::Loaded { number, answer } => {
@@ -311,7 +301,7 @@ impl State {
                 }
             }
             Event::Acted { act, result } => self.change_done(&act, &result, &mut out),
-            Event::Suspend => self.suspend(&mut out),
+            Event::Suspend => out.effect(Effect::Suspend),
             Event::Resume => out.effect(Effect::Redraw),
             Event::Stop => self.stop(&mut out),
         }
@@ -393,7 +383,7 @@ impl State {
             }
             (Err(problem), _) => {
                 // An unsaved draft must not be lost, so the program continues.
-                self.quitting &= !matches!(act, Act::SaveDraft(_));
+                self.quitting &= !matches!(act, Act::ShareDraft(_));
                 out.error(problem);
             }
         }

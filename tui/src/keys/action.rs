@@ -53,7 +53,6 @@ pub(crate) enum Action {
     CopyText,
     CutText,
     PasteText,
-    SaveDraft,
     ShareDraft,
     Publish,
     Placing,

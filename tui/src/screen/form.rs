@@ -6,8 +6,7 @@ use ratatui::layout::{Position, Rect};
 use tidings_core::clock::Timestamp;
 
 use super::{Ctx, Out};
-use crate::draft::SavedDraft;
-use crate::effect::{Act, Changed};
+use crate::effect::{Act, Changed, NoticeEdit};
 use crate::keys::{Action, Table};
 
 /// The result of an action.
@@ -59,8 +58,8 @@ pub(crate) trait Form {
         false
     }
 
-    /// Returns the draft, if the form has one and has changed since it was saved last.
-    fn take_draft(&mut self, _: Timestamp) -> Option<SavedDraft> {
+    /// Returns the unsaved notice in the form as a draft, which is being saved from now on.
+    fn draft(&mut self, _: &Ctx) -> Option<Box<NoticeEdit>> {
         None
     }
 

@@ -237,7 +237,7 @@ impl Browse for Members {
         }
     }
 
-    fn changed(&mut self, act: &Act, result: Changed, _: bool, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
         if let (Act::IssueReset { id }, Ok(Some(code))) = (act, result) {
             out.question = Some(Question::told(
                 format!("The code for {id}: {code}"),

@@ -258,7 +258,7 @@ impl Browse for Posts {
         }
     }
 
-    fn changed(&mut self, act: &Act, result: Changed, _: bool, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
         match (act, result) {
             (Act::SavePost { .. }, Ok(saved)) => {
                 self.base.to_select = saved.map(str::to_owned);

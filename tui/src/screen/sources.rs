@@ -186,7 +186,7 @@ impl Browse for Sources {
         }
     }
 
-    fn changed(&mut self, act: &Act, result: Changed, _: bool, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
         match (act, result) {
             (Act::SaveSource { target, fields }, Ok(Some(id))) => {
                 self.base.to_select = Some(id.to_owned());

@@ -26,7 +26,7 @@ impl State {
             match keys::find(&[&keys::GLOBAL], &key) {
                 // The terminal is also too small for a question, so quitting saves the draft without asking.
                 Some(Action::Quit) => self.stop(out),
-                Some(Action::Suspend) => self.suspend(out),
+                Some(Action::Suspend) => out.effect(Effect::Suspend),
                 _ => {}
             }
             return;
@@ -76,7 +76,7 @@ impl State {
             Action::Refresh => out.effect(Effect::Redraw),
             _ if done => {}
             Action::Quit => self.quit(out),
-            Action::Suspend => self.suspend(out),
+            Action::Suspend => out.effect(Effect::Suspend),
             Action::SecondFactor if self.title.link.is_some() => {
                 self.overlay = Some(Overlay::SecondFactor(Box::new(SecondFactor::new())));
             }
@@ -107,7 +107,7 @@ impl State {
         let (what, detail, label) = if self.posts.unsaved() {
             ("post", "What you typed is lost; posts have no drafts.", "quit, and lose it")
         } else if self.notices.unsaved() {
-            let detail = "Its draft is saved and will be listed among the notices.";
+            let detail = "It becomes a draft of all administrators, listed among the notices.";
             ("notice", detail, "quit, and keep the draft")
         } else {
             self.quitting = true;

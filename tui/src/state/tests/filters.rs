@@ -100,7 +100,7 @@ fn feedback_is_new_until_it_was_read_on_this_machine() {
     stage.sees("1 unread");
     stage.keys(&["Up"]);
     stage.sees_not("unread");
-    assert_eq!(stage.sources.drafts.read_feedback().unwrap().len(), 2);
+    assert_eq!(stage.sources.read.ids().unwrap().len(), 2);
     // A new program knows it, and done feedback needs no reading.
     stage.state = State::new(Title::database(DATABASE), true, (80, 24), &stage.watch.look());
     let first = stage.state.start();

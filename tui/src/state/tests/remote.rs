@@ -118,7 +118,7 @@ fn raise(look: &mut Look) {
 
 #[test]
 fn the_first_screen_is_one_that_the_caller_may_see() {
-    let id = "ed";
+    let id = "eda";
     let opened = |scopes: &[&str]| {
         let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
             data::member(tidings, id, "Ed");
