@@ -1,4 +1,4 @@
-//! A form that covers the list of a screen: its fields, and the question whether to leave it.
+//! The forms that cover the list of a screen. All but that of a notice are a [`Page`].
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
@@ -9,6 +9,10 @@ use super::{Ctx, Out};
 use crate::effect::{Act, Changed, NoticeEdit};
 use crate::keys::{Action, Table};
 
+mod page;
+
+pub(crate) use page::{Kind, Page, Request, Typed};
+
 /// The result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handled {
@@ -17,12 +21,6 @@ pub(crate) enum Handled {
     No,
     /// The form closes.
     Closes,
-}
-
-/// Returns the area below the title of a form.
-pub(crate) fn below_title(area: Rect) -> Rect {
-    let above = 2.min(area.height);
-    Rect { y: area.y + above, height: area.height - above, ..area }
 }
 
 /// Returns the names that are typed into a field, separated by commas.

@@ -21,8 +21,6 @@ mod password;
 mod role;
 
 use detail::View;
-use password::PasswordForm;
-use role::RoleForm;
 
 /// The members.
 #[derive(Default)]
@@ -206,8 +204,8 @@ impl Browse for Members {
                 };
                 self.load(None, ctx, out);
             }
-            (Action::Password, Some(entry)) => self.base.open(PasswordForm::of(&entry)),
-            (Action::Role, Some(entry)) => self.base.open(RoleForm::of(&entry)),
+            (Action::Password, Some(entry)) => self.base.open(password::of(&entry)),
+            (Action::Role, Some(entry)) => self.base.open(role::of(&entry)),
             (Action::NextView, _) => self.show(self.view.next()),
             (Action::PreviousView, _) => self.show(self.view.previous()),
             (Action::GoTo, Some(entry)) => out.go = Some(Destination::Log(entry.user_id)),

@@ -20,8 +20,6 @@ use crate::widget::table::{Cell, Column};
 
 mod form;
 
-use form::SourceForm;
-
 /// The sources.
 #[derive(Default)]
 pub(crate) struct Sources {
@@ -134,13 +132,13 @@ impl Browse for Sources {
 
     fn own_action(&mut self, action: Action, source: Option<Source>, _: &Ctx, out: &mut Out) -> bool {
         match (action, source) {
-            (Action::New, _) => self.base.open(SourceForm::of(None)),
+            (Action::New, _) => self.base.open(form::of(None)),
             (Action::Edit | Action::Fetch | Action::Toggle | Action::Remove, _)
                 if self.base.to_select.is_some() =>
             {
                 out.say(SETTLING);
             }
-            (Action::Edit, Some(source)) => self.base.open(SourceForm::of(Some(source))),
+            (Action::Edit, Some(source)) => self.base.open(form::of(Some(source))),
             (Action::Fetch, Some(Source { id, name, .. })) => out.act(Act::FetchSource { id, name }),
             (Action::Toggle, Some(Source { id, name, state, .. })) => {
                 out.act(Act::PauseSource { id, name, on: state == SourceState::Active });
