@@ -163,6 +163,9 @@ fn a_server_that_is_not_there_is_waited_for() {
 fn what_a_key_lacks_is_told_on_the_screens_that_need_it() {
     let Remote { terminal, server } = Remote::open(Server::start(), "notices");
     terminal.waits_for("○ every 10 seconds");
+    // The first screen is one that the caller may see.
+    terminal.waits_for("There are no notices.");
+    terminal.press(&["1"]);
     terminal.waits_for("This needs an API key or a role with the scope analytics:read.");
     terminal.press(&["2"]);
     terminal.waits_for("There are no notices.");
@@ -186,6 +189,9 @@ fn a_member_with_a_role_uses_the_screens_of_its_scopes() {
     let token = ann.token().to_owned();
     let Remote { terminal, server } = Remote::open_with_token(server, &token);
     terminal.waits_for("· ann");
+    // The first screen is one that the caller may see.
+    terminal.waits_for("There are no notices.");
+    terminal.press(&["1"]);
     terminal.waits_for("This needs an API key or a role with the scope analytics:read.");
     terminal.press(&["2"]);
     terminal.waits_for("There are no notices.");
