@@ -31,7 +31,7 @@ impl State {
             }
             return;
         }
-        if (self.overlay.is_some() || self.screen().typing()) && self.redraws(&key) {
+        if (self.overlay.is_some() || self.screen().typing()) && redraws(&key) {
             return out.effect(Effect::Redraw);
         }
         match self.overlay.take() {
@@ -55,13 +55,6 @@ impl State {
                 None => {}
             },
         }
-    }
-
-    /// Returns whether a key that is no text reloads and redraws. Where something is typed or asked, it only redraws.
-    fn redraws(&self, key: &KeyEvent) -> bool {
-        let held = KeyModifiers::CONTROL | KeyModifiers::ALT;
-        let is_text = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(held);
-        !is_text && keys::find(&[&keys::GLOBAL], key) == Some(Action::Refresh)
     }
 
     fn act(&mut self, action: Action, out: &mut Out) {
@@ -233,4 +226,11 @@ impl State {
             self.refresh(out);
         }
     }
+}
+
+/// Returns whether a key that is no text reloads and redraws. Where something is typed or asked, it only redraws.
+fn redraws(key: &KeyEvent) -> bool {
+    let held = KeyModifiers::CONTROL | KeyModifiers::ALT;
+    let is_text = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(held);
+    !is_text && keys::find(&[&keys::GLOBAL], key) == Some(Action::Refresh)
 }

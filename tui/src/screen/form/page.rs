@@ -189,8 +189,6 @@ impl<K: Kind> Form for Page<K> {
             return;
         }
         match (&mut self.text, key.code) {
-            (None, KeyCode::Tab) => self.step(1),
-            (None, KeyCode::BackTab) => self.step_back(),
             (Some(text), code) if self.fields.focus() == self.fields.len() => {
                 if code == KeyCode::Up && key.modifiers.is_empty() && text.screen_cursor().row == 0 {
                     self.step_back();
@@ -198,7 +196,8 @@ impl<K: Kind> Form for Page<K> {
                     self.problem = None;
                 }
             }
-            (_, KeyCode::Enter | KeyCode::Down) => self.step(1),
+            (_, KeyCode::BackTab) => self.step_back(),
+            (_, KeyCode::Tab | KeyCode::Enter | KeyCode::Down) => self.step(1),
             (_, KeyCode::Up) => self.fields.set_focus(self.fields.focus().saturating_sub(1)),
             _ => drop(self.fields.key(key)),
         }
