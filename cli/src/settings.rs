@@ -19,12 +19,10 @@ mod effect;
 mod file;
 mod flags;
 mod own;
-mod screens;
 
 pub(crate) use file::found;
 pub(crate) use flags::wrong_variable;
 pub(crate) use own::{LogFormat, LogLevel, Own};
-pub(crate) use screens::preferences;
 
 /// A setting of one of the tables.
 pub(crate) struct Entry {

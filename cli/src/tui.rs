@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::global::{Color, Global};
 use crate::output;
 use crate::session::Session;
-use crate::settings::{self, Settings};
+use crate::settings::Settings;
 
 /// The options of the terminal UI.
 #[derive(Debug, Args)]
@@ -27,8 +27,8 @@ pub(crate) struct Screens {
 /// Runs the terminal UI until the user quits it.
 ///
 /// # Errors
-/// A usage failure without a terminal, with `--json` or `--ndjson`, or with `--as`; when the keys or the colours in the TOML file are wrong; when the database does not open, or
-/// there is no directory for drafts; when the terminal fails.
+/// A usage failure without a terminal, with `--json` or `--ndjson`, or with `--as`; when the database does not open, or the
+/// terminal fails.
 pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failure> {
     if global.json || global.ndjson {
         return Err(Failure::usage("the terminal UI is for people: leave --json and --ndjson out"));
@@ -41,27 +41,23 @@ pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failur
                     that scripts use";
         return Err(Failure::usage(hint));
     }
-    let colour = global.color != Color::Never && output::colours(global.color, true);
-    let preferences = settings::preferences(global.config.as_deref(), colour)?;
+    let has_colours = global.color != Color::Never && output::colours(global.color, true);
     let Session { service, .. } = Session::open(global)?;
-    let (service, name, drafts) = match (service.database(), service.server()) {
+    let (service, name, read) = match (service.database(), service.server()) {
         // The database is opened without background work, which the screens do not need, so the first frame does not wait
         // for the posts to load.
         (Some((tidings, _)), _) => {
             let settings = Settings::default().complete(global.config.as_deref())?;
             let location = database::location(global, &settings);
-            let drafts = tidings_tui::drafts_beside(&location.stem());
             let service = Service::on_database(tidings.clone().through(Surface::Tui), Caller::Operator);
-            (service, name(&location), Some(drafts))
+            (service, name(&location), Some(tidings_tui::read_beside(&location.stem())))
         }
         (None, server) => {
-            let drafts = server.and_then(|server| tidings_tui::drafts_of_server(server.address()));
-            (service, String::new(), drafts)
+            let read = server.and_then(|server| tidings_tui::read_of_server(server.address()));
+            (service, String::new(), read)
         }
     };
-    let drafts =
-        drafts.ok_or_else(|| Failure::system("there is no directory for drafts: set XDG_STATE_HOME"))?;
-    let options = Options { database: name, drafts, mouse: !screens.no_mouse.unwrap_or(false), preferences };
+    let options = Options { database: name, read, mouse: !screens.no_mouse.unwrap_or(false), has_colours };
     tidings_tui::run(&service, &options)
         .map_err(|error| Failure::system(format!("the terminal failed: {error}")))?;
     Ok(ExitCode::SUCCESS)

@@ -8,9 +8,7 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use tidings_tests::{
-    Caller, Server, Tmux, beside, command, location, only_on_sqlite, run, sample, wait_until,
-};
+use tidings_tests::{Caller, Server, Tmux, command, location, only_on_sqlite, run, sample, wait_until};
 
 /// The terminal UI, opened on the database of a running server.
 struct Screens {
@@ -183,43 +181,6 @@ fn the_role_of_a_member_is_set() {
 }
 
 #[test]
-fn keys_and_colours_are_those_of_the_file_and_a_mistake_in_it_is_reported() {
-    let server = Server::start();
-    let terminal = Tmux::open(100, 30);
-    let binary = command().get_program().to_string_lossy().into_owned();
-    let database = location(server.database());
-    let tui = format!("{binary} --config keys.toml --db {} tui; echo ended: $?", database.to_str().unwrap());
-    let settings = |text: &str| fs::write(terminal.directory().join("keys.toml"), text).unwrap();
-    for (text, said) in [
-        ("[tui.keys.notices]\nnw = \"a\"", "line 2, tui.keys.notices.nw: there is no action"),
-        ("[tui.keys.notices]\nnew = \"e\"", "line 2, tui.keys.notices.new: e is already the key of"),
-        ("[tui.theme]\ngood = \"verdant\"", "line 2, tui.theme.good: there is no colour"),
-    ] {
-        settings(text);
-        terminal.runs(&format!("clear; {tui}"));
-        terminal.waits_for("ended: 2");
-        terminal.waits_for(said);
-        terminal.runs("clear");
-        terminal.waits_until_gone("ended");
-    }
-    settings("[tui.keys.notices]\nnew = \"a\"\n[tui.theme]\naccent = \"light-blue\"");
-    terminal.runs(&tui);
-    terminal.waits_for("Visitors by the hour");
-    terminal.press(&["2"]);
-    terminal.waits_for("There are no notices. a writes one.");
-    terminal.press(&["?"]);
-    terminal.waits_for("write a notice");
-    terminal.press(&["Escape"]);
-    terminal.waits_until_gone("write a notice");
-    terminal.press(&["a"]);
-    terminal.waits_for("A new notice");
-    // Other commands read the same file.
-    let mut config = command();
-    config.current_dir(terminal.directory()).args(["--config", "keys.toml", "config"]);
-    let _ = run(config, "").succeeded();
-}
-
-#[test]
 fn the_screens_show_changes_made_over_http() {
     let Screens { terminal, server } = Screens::open();
     let (admin, ann) = (server.admin(), server.member("ann"));
@@ -253,7 +214,7 @@ fn the_terminal_is_restored_on_quit() {
 }
 
 #[test]
-fn the_terminal_is_restored_after_a_signal_and_drafts_are_kept() {
+fn the_terminal_is_restored_after_a_signal_and_the_draft_is_kept() {
     let screens = Screens::open();
     screens.terminal.press(&["2", "n"]);
     screens.terminal.types("half a title");
@@ -264,35 +225,9 @@ fn the_terminal_is_restored_after_a_signal_and_drafts_are_kept() {
     screens.run("");
     screens.terminal.press(&["2"]);
     screens.terminal.waits_for("half a title");
-    screens.terminal.waits_for("✎ draft");
+    screens.terminal.waits_for("✎ shared");
     kill_process(screens.pid(), Signal::HUP).unwrap();
     screens.assert_ended("0");
-}
-
-#[test]
-fn typed_drafts_survive_a_crash() {
-    let screens = Screens::open();
-    screens.terminal.press(&["2", "n"]);
-    screens.terminal.types("half a title");
-    let drafts = beside(screens.server.database(), screens.terminal.directory(), ".drafts");
-    let is_saved = || {
-        let files = fs::read_dir(&drafts).into_iter().flatten().filter_map(Result::ok);
-        let mut whole =
-            files.filter(|file| file.path().extension().is_some_and(|extension| extension == "json"));
-        whole.any(|file| fs::read_to_string(file.path()).is_ok_and(|text| text.contains("half a title")))
-    };
-    wait_until("the draft is on disk", is_saved);
-    kill_process(screens.pid(), Signal::KILL).unwrap();
-    screens.terminal.waits_for("ended: 137");
-    // A killed program leaves the terminal in raw mode, in which Ctrl-J ends a line instead of Enter.
-    screens.terminal.types("stty sane; clear");
-    screens.terminal.press(&["C-j"]);
-    screens.terminal.waits_until_gone("half a title");
-    screens.run("");
-    screens.terminal.press(&["2"]);
-    screens.terminal.waits_for("✎ draft");
-    screens.terminal.press(&["Enter"]);
-    screens.terminal.waits_for("title 12/200");
 }
 
 #[cfg(target_os = "linux")]

@@ -31,7 +31,7 @@ pub fn location(path: &Path) -> OsString {
 
 /// Returns the path of a file that belongs to the database at `path`, such as its key: its name is that of the database
 /// and `end`. The file is beside a database of SQLite, and in the working directory of the program for one of PostgreSQL.
-pub fn beside(path: &Path, working_directory: &Path, end: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, working_directory: &Path, end: &str) -> PathBuf {
     match Engine::chosen() {
         Engine::Sqlite => {
             let mut file = path.as_os_str().to_owned();

@@ -43,7 +43,7 @@ pub mod wal;
 pub use answer::{Answer, LINES};
 pub use binary::{Output, command, command_in, run};
 pub use caller::{Caller, PASSWORD, Request};
-pub use database::{Database, beside, integrity, location};
+pub use database::{Database, integrity, location};
 pub use events::{Event, EventStream};
 pub use operation::{Access, OPERATIONS, Operation};
 pub use raw::read_answer;

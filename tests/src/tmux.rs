@@ -76,17 +76,8 @@ impl Tmux {
     /// When the screen does not show it in time.
     #[track_caller]
     pub fn waits_for(&self, text: &str) {
-        self.waits_for_times(text, 1);
-    }
-
-    /// Waits until the screen shows a text at least `times` times: a screen that is read while it is drawn lacks a part.
-    ///
-    /// # Panics
-    /// When the screen does not show it in time.
-    #[track_caller]
-    pub fn waits_for_times(&self, text: &str, times: usize) {
-        let seen = holds_within(WAIT_MAX, || self.screen().matches(text).count() >= times);
-        assert!(seen, "{text:?} was not shown {times} times within {WAIT_MAX:?}:\n{}", self.screen());
+        let seen = holds_within(WAIT_MAX, || self.screen().contains(text));
+        assert!(seen, "{text:?} was not shown within {WAIT_MAX:?}:\n{}", self.screen());
     }
 
     /// Waits until the screen no longer shows a text.

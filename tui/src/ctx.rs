@@ -1,4 +1,4 @@
-//! The context of all screens: the time and its zone, the terminal, the keys and colours, and where the service is.
+//! The context of all screens: the time and its zone, the terminal, the colours, and where the service is.
 
 use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
@@ -6,7 +6,6 @@ use tidings_client::shown::time;
 use tidings_core::clock::Timestamp;
 use tidings_core::config::Bounds;
 
-use crate::keys::{Action, Keymap, Table};
 use crate::layout;
 use crate::theme::Theme;
 
@@ -20,7 +19,6 @@ pub(crate) struct Ctx {
     /// Columns and rows of the terminal.
     pub(crate) size: (u16, u16),
     pub(crate) theme: Theme,
-    pub(crate) keymap: Keymap,
     /// Whether the service is a server, which logs every request.
     pub(crate) is_remote: bool,
     /// The length of a password; `None` if it is that of a server.
@@ -28,11 +26,6 @@ pub(crate) struct Ctx {
 }
 
 impl Ctx {
-    /// Returns the name of the key of an action, for texts that name it.
-    pub(crate) fn key(&self, table: &Table, action: Action) -> String {
-        self.keymap.name(table, action)
-    }
-
     /// Returns the area of the screen.
     pub(crate) fn body(&self) -> Rect {
         layout::areas(Rect::new(0, 0, self.size.0, self.size.1)).body

@@ -9,24 +9,24 @@ use tidings_core::analysis::{Live, LogEntry, LogFilter, LogPage, LogPlace, Perio
 use tidings_core::audit::{AuditPage, Verification};
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::Feedback;
-use tidings_core::notice::{FullNotice, SavedDraft as SharedDraft};
+use tidings_core::notice::{FullNotice, SavedDraft};
 use tidings_core::post::Post;
 use tidings_core::profile::Lists;
 use tidings_core::source::Source;
 
-use crate::draft::{Drafts, SavedDraft};
 use crate::problem::Problem;
+use crate::read::Read;
 
 mod act;
 mod query;
 
 pub(crate) use act::{Act, Changed, NoticeEdit, Saved, Secret};
 
-/// The sources of effects: the service, and the drafts on this machine.
+/// The sources of effects: the service, and which feedback was read.
 #[derive(Clone)]
 pub(crate) struct Sources {
     pub(crate) service: Service,
-    pub(crate) drafts: Drafts,
+    pub(crate) read: Read,
 }
 
 /// Work that a screen requests.
@@ -93,9 +93,6 @@ pub(crate) struct Health {
 #[derive(Debug)]
 pub(crate) struct Notices {
     pub(crate) list: Vec<FullNotice>,
-    /// The drafts of all administrators, which the service has.
-    pub(crate) shared: Vec<SharedDraft>,
-    /// The drafts on this machine.
     pub(crate) drafts: Vec<SavedDraft>,
 }
 

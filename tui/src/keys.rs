@@ -5,10 +5,8 @@ use KeyCode::{Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Tab, U
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 mod action;
-pub(crate) mod keymap;
 
 pub(crate) use action::Action;
-pub(crate) use keymap::Keymap;
 
 /// A key with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +78,13 @@ const fn bind(chords: &'static [Chord], action: Action, help: &'static str, shor
 pub(crate) struct Table {
     pub(crate) title: &'static str,
     pub(crate) keys: &'static [Binding],
+}
+
+/// Returns the action of a key in the first table that binds it.
+pub(crate) fn find(tables: &[&'static Table], event: &KeyEvent) -> Option<Action> {
+    let chord = Chord::of(event);
+    let mut keys = tables.iter().flat_map(|table| table.keys);
+    keys.find(|binding| binding.chords.contains(&chord)).map(|binding| binding.action)
 }
 
 /// Returns a table with a title and its bindings.
@@ -286,4 +291,4 @@ pub(crate) static SOURCES: Table = table!(
 );
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

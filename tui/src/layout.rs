@@ -3,7 +3,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::keys::{Action, Binding, Keymap, Table};
+use crate::keys::{Action, Table};
 use crate::text::{fit, width};
 
 /// The smallest supported terminal, in columns and rows.
@@ -81,16 +81,15 @@ pub(crate) struct Hint {
 }
 
 /// Returns the keys in the footer.
-pub(crate) fn footer(area: Rect, tables: &[&'static Table], keymap: &Keymap) -> Vec<Hint> {
+pub(crate) fn footer(area: Rect, tables: &[&'static Table]) -> Vec<Hint> {
     let mut shown: Vec<Hint> = Vec::new();
-    let hint = |table: &Table, binding: &'static Binding| Hint {
+    let wide = |hint: &Hint| u16::try_from(width(&hint.key) + width(hint.word) + 3).unwrap_or_default();
+    let all = tables.iter().flat_map(|table| table.keys).map(|binding| Hint {
         area,
-        key: keymap.name(table, binding.action),
+        key: binding.chords.first().map(|chord| chord.name()).unwrap_or_default(),
         word: binding.short,
         action: binding.action,
-    };
-    let wide = |hint: &Hint| u16::try_from(width(&hint.key) + width(hint.word) + 3).unwrap_or_default();
-    let all = tables.iter().flat_map(|table| table.keys.iter().map(|binding| hint(table, binding)));
+    });
     // Help and quit come last and are always shown.
     let (last, first): (Vec<_>, Vec<_>) = all
         .filter(|hint| !hint.word.is_empty())
@@ -113,7 +112,7 @@ pub(crate) fn footer(area: Rect, tables: &[&'static Table], keymap: &Keymap) -> 
 }
 
 /// Returns the lines of the help: the text of each, and whether it is a title.
-pub(crate) fn help(tables: &[&'static Table], keymap: &Keymap) -> Vec<(String, bool)> {
+pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
     let mut lines = Vec::new();
     for table in tables {
         if !lines.is_empty() {
@@ -121,8 +120,7 @@ pub(crate) fn help(tables: &[&'static Table], keymap: &Keymap) -> Vec<(String, b
         }
         lines.push((table.title.to_owned(), true));
         for binding in table.keys {
-            let chords = keymap.chords(table, binding);
-            let names: Vec<String> = chords.iter().map(|chord| chord.name()).collect();
+            let names: Vec<String> = binding.chords.iter().map(|chord| chord.name()).collect();
             lines.push((format!("{}  {}", fit(&names.join(" "), 16, false), binding.help), false));
         }
     }
@@ -137,7 +135,7 @@ pub(crate) fn help_lines(rows: u16) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::keymap::TOGETHER;
+    use crate::keys::tests::TOGETHER;
 
     #[test]
     fn at_80_columns_the_tabs_have_every_name() {
@@ -151,10 +149,9 @@ mod tests {
 
     #[test]
     fn at_80_columns_the_footer_has_every_key_of_the_screen() {
-        let keymap = Keymap::default();
         let foot = areas(Rect::new(0, 0, 80, 24)).foot;
         for tables in TOGETHER {
-            let shown: Vec<_> = footer(foot, tables, &keymap).iter().map(|hint| hint.word).collect();
+            let shown: Vec<_> = footer(foot, tables).iter().map(|hint| hint.word).collect();
             let own = tables[0].keys.iter().map(|binding| binding.short).filter(|word| !word.is_empty());
             let hidden: Vec<_> = own.filter(|word| !shown.contains(word)).collect();
             // Enter leads from the title to the text, too.

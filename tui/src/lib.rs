@@ -1,5 +1,5 @@
 //! The administrators' terminal UI of tidings: today's traffic, notices, feedback, members, posts, analytics and the
-//! log, on the database or on a server. Only this file and the drafts know which.
+//! log, on the database or on a server. Only this file knows which.
 //!
 //! State, effects and drawing are separate. `state.rs` decides what follows from an event and uses no terminal, store
 //! or clock. `effect.rs` makes all calls to the service, on separate threads that send the answers back. `view.rs` and
@@ -22,16 +22,15 @@ use crossterm::execute;
 use tidings_client::{Service, Watch};
 
 mod ctx;
-mod draft;
 mod effect;
 mod event;
 mod keys;
 mod layout;
 mod pending;
 mod placing;
-mod preferences;
 mod problem;
 mod reach;
+mod read;
 mod screen;
 mod second_factor;
 mod sheet;
@@ -42,11 +41,10 @@ mod theme;
 mod view;
 mod widget;
 
-use draft::Drafts;
-pub use draft::{drafts_beside, drafts_of_server};
 use effect::{Effect, Sources};
 use event::Event;
-pub use preferences::{Preference, Preferences, WrongPreference};
+use read::Read;
+pub use read::{read_beside, read_of_server};
 use state::{State, Title};
 use terminal::TerminalGuard;
 
@@ -65,12 +63,12 @@ const STOP_MAX: Duration = Duration::from_secs(5);
 pub struct Options {
     /// The name of the database in the header; the header of a server shows the server.
     pub database: String,
-    /// The directory in which drafts are saved.
-    pub drafts: PathBuf,
+    /// The file in which it is kept which feedback was read.
+    pub read: Option<PathBuf>,
     /// Whether the program handles clicks and the wheel; otherwise the terminal selects text with the mouse.
     pub mouse: bool,
-    /// The keys and colours.
-    pub preferences: Preferences,
+    /// Whether there are colours.
+    pub has_colours: bool,
 }
 
 /// Runs the terminal UI on standard input and output until the administrator quits it.
@@ -91,13 +89,13 @@ pub fn run(service: &Service, options: &Options) -> io::Result<()> {
         Some(server) => Title::server(server.address().host()),
         None => Title::database(&options.database),
     };
-    let mut state = State::new(title, &options.preferences, (size.width, size.height), &watch.look());
+    let mut state = State::new(title, options.has_colours, (size.width, size.height), &watch.look());
     state.ctx.password = service.database().map(|(tidings, _)| tidings.config().password_length);
-    let sources = Sources { service: service.clone(), drafts: Drafts::at(options.drafts.clone()) };
+    let sources = Sources { service: service.clone(), read: Read::at(options.read.clone()) };
     let mut app = App { state, sources, watch, send, stop: None, quit: None, stale: true };
     let ended = app.run(&mut guard, &events);
     if ended.is_err() {
-        app.save_drafts();
+        app.save_draft();
     }
     if terminal::is_gone(false) {
         // Nobody sees a message, and the thread that reads keys never ends.
@@ -191,7 +189,7 @@ impl App {
             // A draft could not be saved, so the program continues.
             self.quit = None;
         } else if self.quit.is_none() && self.sources.service.server().is_some() {
-            // A server may never answer. The draft of a notice whose fate is unknown stays.
+            // A server may never answer.
             self.quit = Some(now + STOP_MAX);
         }
     }
@@ -221,8 +219,8 @@ impl App {
         Ok(false)
     }
 
-    /// Saves the drafts when the terminal is gone.
-    fn save_drafts(&mut self) {
+    /// Saves the draft when the terminal is gone.
+    fn save_draft(&mut self) {
         for effect in self.state.update(Event::Stop) {
             if let Effect::Act(act) = effect {
                 // There is no terminal on which to report a failure.

@@ -1,15 +1,13 @@
 //! When, where and to whom a notice is visible, as an administrator types it.
 
-use serde::{Deserialize, Serialize};
 use tidings_client::shown::time;
 use tidings_core::clock::Timestamp;
 use tidings_core::notice::{Audience, Draft, Pin, Placement};
 
 use crate::ctx::Ctx;
 
-/// The typed fields. The files of drafts contain their names, so the names must not change.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+/// The typed fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Placing {
     /// The time from which the notice is visible; empty for no limit.
     pub(crate) from: String,
@@ -101,8 +99,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
-    use crate::keys::Keymap;
-    use crate::preferences::Preferences;
+    use crate::theme::Theme;
 
     fn ctx() -> Ctx {
         let zone = TimeZone::get("Asia/Seoul").unwrap();
@@ -110,8 +107,7 @@ mod tests {
             now: Timestamp::MIN,
             zone,
             size: (80, 24),
-            theme: Preferences::default().theme,
-            keymap: Keymap::default(),
+            theme: Theme::new(true),
             is_remote: false,
             password: None,
         }

@@ -7,8 +7,7 @@ use ratatui::text::Line;
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use crate::draft::SavedDraft;
-use crate::effect::{Act, Answer, Changed, Effect};
+use crate::effect::{Act, Answer, Changed, Effect, NoticeEdit};
 use crate::keys::{Action, Table};
 use crate::problem::Problem;
 use crate::sheet::Sheet;
@@ -207,8 +206,8 @@ pub(crate) trait Screen {
         false
     }
 
-    /// Returns the draft of an open form that has changed since it was saved last.
-    fn take_draft(&mut self, _: Timestamp) -> Option<SavedDraft> {
+    /// Returns the unsaved notice in the editor as a draft, which is being saved from now on.
+    fn draft(&mut self, _: &Ctx) -> Option<Box<NoticeEdit>> {
         None
     }
 

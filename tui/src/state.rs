@@ -12,7 +12,6 @@ use crate::effect::{Act, Effect, Saved};
 use crate::event::Event;
 use crate::keys::{self, Table};
 use crate::layout;
-use crate::preferences::Preferences;
 use crate::problem::Problem;
 use crate::screen::analytics::Analytics;
 use crate::screen::audit::Audit;
@@ -26,6 +25,7 @@ use crate::screen::sources::Sources;
 use crate::screen::{Ctx, Destination, Message, Out, Question, Screen, Tone};
 use crate::second_factor::SecondFactor;
 use crate::sheet::Sheet;
+use crate::theme::Theme;
 use crate::widget::input::Input;
 
 mod input;
@@ -86,7 +86,7 @@ impl Overlay {
 
 impl State {
     /// Returns the state at the start, before anything is loaded.
-    pub(crate) fn new(title: Title, preferences: &Preferences, size: (u16, u16), look: &Look) -> Self {
+    pub(crate) fn new(title: Title, has_colours: bool, size: (u16, u16), look: &Look) -> Self {
         // Until the server tells its zone, times are those of this machine.
         let zone = Some(TimeZone::system()).filter(|zone| zone.iana_name().is_some());
         let zone = zone.unwrap_or(TimeZone::UTC);
@@ -96,8 +96,7 @@ impl State {
                 now: look.now,
                 zone,
                 size,
-                theme: preferences.theme,
-                keymap: preferences.keymap.clone(),
+                theme: Theme::new(has_colours),
                 is_remote: title.link.is_some(),
                 password: None,
             },
@@ -167,20 +166,11 @@ impl State {
         (screens.nth(current).expect("there are as many screens as titles"), ctx)
     }
 
-    /// Saves the draft in the editor of notices if it has changed since the last save.
-    fn save_draft(&mut self, out: &mut Out) {
-        if let Some(draft) = self.notices.take_draft(self.ctx.now) {
-            out.act(Act::SaveDraft(draft));
-        }
-    }
-
-    fn suspend(&mut self, out: &mut Out) {
-        self.save_draft(out);
-        out.effect(Effect::Suspend);
-    }
-
+    /// Ends the program once all changes are made, among them the draft of the notice in the editor.
     fn stop(&mut self, out: &mut Out) {
-        self.save_draft(out);
+        if let Some(draft) = self.notices.draft(&self.ctx) {
+            out.act(Act::ShareDraft(draft));
+        }
         self.quitting = true;
     }
 
@@ -272,7 +262,6 @@ impl State {
             Event::Resize(columns, rows) => self.ctx.size = (columns, rows),
             Event::Tick(look) => {
                 self.see(&look);
-                self.save_draft(&mut out);
                 self.refresh(&mut out);
             }
             Event::Loaded { number, answer } => {
@@ -292,7 +281,7 @@ impl State {
                 }
             }
             Event::Acted { act, result } => self.change_done(&act, &result, &mut out),
-            Event::Suspend => self.suspend(&mut out),
+            Event::Suspend => out.effect(Effect::Suspend),
             Event::Resume => out.effect(Effect::Redraw),
             Event::Stop => self.stop(&mut out),
         }
@@ -374,7 +363,7 @@ impl State {
             }
             (Err(problem), _) => {
                 // An unsaved draft must not be lost, so the program continues.
-                self.quitting &= !matches!(act, Act::SaveDraft(_));
+                self.quitting &= !matches!(act, Act::ShareDraft(_));
                 out.error(problem);
             }
         }

@@ -1,6 +1,7 @@
 //! Control of the terminal, which is taken over at the start and always restored.
 
 use std::io::{self, Stdout, Write as _, stdout};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 
@@ -10,11 +11,8 @@ use crossterm::execute;
 use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::Terminal;
-use ratatui::layout::Size;
-
-mod painter;
-
-use painter::Painter;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::{Position, Rect};
 
 /// Whether the program controls the terminal now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -25,7 +23,8 @@ const MOUSE_OFF: &str = "\u{1b}[?1006l\u{1b}[?1000l";
 
 /// Controls the terminal until it is dropped.
 pub(crate) struct TerminalGuard {
-    pub(crate) terminal: Terminal<Painter<Stdout>>,
+    /// It is never dropped: ratatui would report a terminal that is gone on standard error, which may be gone, too.
+    pub(crate) terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
     mouse: bool,
 }
 
@@ -37,10 +36,8 @@ impl TerminalGuard {
     pub(crate) fn enter(mouse: bool) -> io::Result<Self> {
         give_back_on_panic();
         take(mouse)?;
-        let opened = crossterm::terminal::size()
-            .and_then(|(width, height)| Terminal::new(Painter::new(stdout(), Size::new(width, height))));
-        match opened {
-            Ok(terminal) => Ok(Self { terminal, mouse }),
+        match Terminal::new(CrosstermBackend::new(stdout())) {
+            Ok(terminal) => Ok(Self { terminal: ManuallyDrop::new(terminal), mouse }),
             Err(error) => {
                 give_back();
                 Err(error)
@@ -68,7 +65,9 @@ impl TerminalGuard {
         // The shell may have changed the mode of the terminal while the process was stopped.
         let _ = disable_raw_mode();
         take(self.mouse)?;
-        self.terminal.clear()
+        // Another than ratatui's own clearing, which asks the terminal for the cursor and may get no answer.
+        let size = self.terminal.size()?;
+        self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
 }
 

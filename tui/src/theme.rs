@@ -1,68 +1,32 @@
-//! Styles: the terminal's own sixteen colours, which are readable on light and on dark backgrounds, or the colours that
-//! the administrator chose, or none if `NO_COLOR` is set. A word or a sign always repeats the meaning of a colour.
+//! Styles: the terminal's own sixteen colours, which are readable on light and on dark backgrounds, or
+//! none if `NO_COLOR` is set. A word or a sign always repeats the meaning of a colour.
 
 use ratatui::style::{Color, Modifier, Style};
 
 /// The styles of all screens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Theme {
-    /// The colours; `None` for none.
-    colours: Option<Colours>,
-}
-
-/// The colours that an administrator can choose.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Colours {
-    accent: Color,
-    good: Color,
-    bad: Color,
-    attention: Color,
-}
-
-impl Default for Colours {
-    fn default() -> Self {
-        Self { accent: Color::Cyan, good: Color::Green, bad: Color::Red, attention: Color::Magenta }
-    }
-}
-
-impl Colours {
-    /// Changes a colour.
-    ///
-    /// # Errors
-    /// The reason why there is no such colour.
-    pub(crate) fn set(&mut self, name: &str, colour: &str) -> Result<(), String> {
-        let field = match name {
-            "accent" => &mut self.accent,
-            "good" => &mut self.good,
-            "bad" => &mut self.bad,
-            "attention" => &mut self.attention,
-            _ => return Err(format!("there is no style {name:?}; there are accent, good, bad, attention")),
-        };
-        *field = colour.parse().map_err(|_| {
-            format!("there is no colour {colour:?}; colours look like blue, light-blue, #7aa2f7 or 111")
-        })?;
-        Ok(())
-    }
+    has_colours: bool,
 }
 
 impl Theme {
-    /// Returns the styles with these colours, or with none.
-    pub(crate) const fn new(colours: Option<Colours>) -> Self {
-        Self { colours }
+    /// Returns the styles, with or without colours.
+    pub(crate) const fn new(has_colours: bool) -> Self {
+        Self { has_colours }
     }
 
     /// Returns whether there are colours.
     pub(crate) const fn has_colours(self) -> bool {
-        self.colours.is_some()
+        self.has_colours
     }
 
     /// Returns the style of a QR code, which has its colours whatever those of the terminal are.
-    pub(crate) fn black_on_white(self) -> Style {
-        self.colours.map_or_else(Style::new, |_| Style::new().fg(Color::Black).bg(Color::White))
+    pub(crate) const fn black_on_white(self) -> Style {
+        if self.has_colours { Style::new().fg(Color::Black).bg(Color::White) } else { Style::new() }
     }
 
-    fn ink(self, colour: fn(&Colours) -> Color) -> Style {
-        self.colours.map_or_else(Style::new, |colours| Style::new().fg(colour(&colours)))
+    const fn ink(self, colour: Color) -> Style {
+        if self.has_colours { Style::new().fg(colour) } else { Style::new() }
     }
 
     /// Returns the style of headings and emphasis.
@@ -81,22 +45,22 @@ impl Theme {
     }
 
     /// Returns the style of bars, keys and other controls.
-    pub(crate) fn accent(self) -> Style {
-        self.ink(|colours| colours.accent)
+    pub(crate) const fn accent(self) -> Style {
+        self.ink(Color::Cyan)
     }
 
     /// Returns the style of success and growth.
-    pub(crate) fn good(self) -> Style {
-        self.ink(|colours| colours.good)
+    pub(crate) const fn good(self) -> Style {
+        self.ink(Color::Green)
     }
 
     /// Returns the style of failures and destructive choices.
-    pub(crate) fn bad(self) -> Style {
-        self.ink(|colours| colours.bad).add_modifier(Modifier::BOLD)
+    pub(crate) const fn bad(self) -> Style {
+        self.ink(Color::Red).add_modifier(Modifier::BOLD)
     }
 
     /// Returns the style of items that need an administrator's attention.
-    pub(crate) fn attention(self) -> Style {
-        self.ink(|colours| colours.attention)
+    pub(crate) const fn attention(self) -> Style {
+        self.ink(Color::Magenta)
     }
 }

@@ -112,7 +112,7 @@ fn draw_foot(state: &State, area: Rect, buf: &mut Buffer) {
         buf.set_stringn(area.right() - wide, area.y, &text, wide.into(), ctx.theme.attention());
         area.width = area.width.saturating_sub(wide + 1);
     }
-    for Hint { area, key, word, .. } in footer(area, &state.tables(), &ctx.keymap) {
+    for Hint { area, key, word, .. } in footer(area, &state.tables()) {
         let style = ctx.theme.accent().patch(Theme::strong());
         let (x, _) = buf.set_stringn(area.x, area.y, key, area.width.into(), style);
         let room = area.right().saturating_sub(x);
@@ -198,7 +198,7 @@ fn draw_question(state: &State, question: &Question, area: Rect, buf: &mut Buffe
 }
 
 fn draw_help(state: &State, scroll: usize, area: Rect, buf: &mut Buffer) {
-    let lines = help(&state.screen_tables(), &state.ctx.keymap);
+    let lines = help(&state.screen_tables());
     let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(area.height.saturating_sub(2));
     let title = format!("Keys: {}", TITLES[state.current]);
     let inner = dialog(&title, area, 66, rows, buf, &state.ctx);

@@ -24,7 +24,10 @@ const VARIABLES: [(&str, &str); 8] = [
     ("EDITOR", "The editor for notices, if VISUAL names none [default: vi]"),
     ("TZ", "The time zone in which commands show times, and in which a new database counts days"),
     ("XDG_CONFIG_HOME", "The directory of tidings/profiles.toml [default: ~/.config]"),
-    ("XDG_STATE_HOME", "The directory of drafts in the terminal UI on a server [default: ~/.local/state]"),
+    (
+        "XDG_STATE_HOME",
+        "The directory in which the terminal UI on a server keeps what was read [default: ~/.local/state]",
+    ),
 ];
 
 /// Writes the pages of a program and of its commands.

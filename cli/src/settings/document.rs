@@ -14,8 +14,7 @@ const INTRODUCTION: &str = "\
 Each setting is a flag, an environment variable and a key of the TOML file: `--base-path /api`,
 `TIDINGS_BASE_PATH=/api`, `base-path = \"/api\"`. A flag precedes a variable, a variable the file, the file the default.
 The file is `./tidings.toml`, or the one that `--config` or `TIDINGS_CONFIG` names. `tidings config` shows the settings in
-force and where each comes from. The [experimental settings](#experimental) are also keys of a table `experimental`. The table `tui` of the file has the
-[keys and colours of the terminal UI](terminal-ui.md#your-own-keys-and-colours).
+force and where each comes from. The [experimental settings](#experimental) are also keys of a table `experimental`.
 
 This file is generated. A test compares it with the program; `WRITE_DOCS=1 cargo test -p tidings-cli --bins` writes it.
 ";

@@ -13,8 +13,6 @@ use crate::given::similarity;
 
 /// The path of the default TOML file.
 const FILE: &str = "tidings.toml";
-/// The name of the table that only the terminal UI reads.
-pub(super) const SCREENS: &str = "tui";
 /// The name of the table of the experimental settings, which may also be outside it.
 const EXPERIMENTAL: &str = "experimental";
 
@@ -39,7 +37,7 @@ pub(super) fn read(named: Option<&Path>) -> Result<(PathBuf, InFile), Failure> {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(super) fn text(named: Option<&Path>) -> Result<(PathBuf, String), Failure> {
+fn text(named: Option<&Path>) -> Result<(PathBuf, String), Failure> {
     let path = named.unwrap_or(Path::new(FILE)).to_owned();
     match std::fs::read_to_string(&path) {
         Ok(text) => Ok((path, text)),
@@ -49,7 +47,7 @@ pub(super) fn text(named: Option<&Path>) -> Result<(PathBuf, String), Failure> {
 }
 
 /// Returns the failure of a file that is not TOML. The error shows the line.
-pub(super) fn malformed(path: &Path, error: &toml::de::Error) -> Failure {
+fn malformed(path: &Path, error: &toml::de::Error) -> Failure {
     Failure::usage(format!("{}: {}", path.display(), masked(&error.to_string())))
 }
 
@@ -59,7 +57,7 @@ pub(super) fn place(path: &Path, line: usize, key: &str) -> String {
 }
 
 /// Returns the line of a position in a text, from 1.
-pub(super) fn line_at(text: &str, at: usize) -> usize {
+fn line_at(text: &str, at: usize) -> usize {
     1 + text[..at].matches('\n').count()
 }
 
@@ -73,7 +71,6 @@ fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
     };
     let mut values: BTreeMap<String, Json> = toml::from_str(text).map_err(wrong)?;
     let mut keys = lines(table.get_ref());
-    keys.retain(|(_, key)| key != SCREENS);
     if let Some(toml::de::DeValue::Table(inner)) =
         table.get_ref().get(EXPERIMENTAL).map(toml::Spanned::get_ref)
     {

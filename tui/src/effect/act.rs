@@ -15,7 +15,6 @@ use tidings_core::notice::{self, Draft, Visibility};
 use tidings_core::{admin, member, post, source};
 
 use super::{Sources, panicked};
-use crate::draft::SavedDraft;
 use crate::problem::Problem;
 use crate::reach::Reach;
 use crate::sheet::{self, Sheet};
@@ -31,11 +30,10 @@ pub(crate) struct NoticeEdit {
     pub(crate) target: Option<String>,
     /// The draft on the server that is published or saved.
     pub(crate) shared: Option<String>,
-    /// The draft on this machine, which is removed.
-    pub(crate) draft: String,
     pub(crate) fields: Draft,
     /// Who sees the notice once it is saved.
     pub(crate) reach: Reach,
+    /// When saving began.
     pub(crate) at: Timestamp,
 }
 
@@ -50,8 +48,6 @@ pub(crate) enum Act {
     RemoveShared { id: String, title: String },
     ShowNotice { id: String, title: String, shown: bool, reach: Reach },
     RemoveNotice { id: String, title: String },
-    SaveDraft(SavedDraft),
-    DiscardDraft { key: String, at: Timestamp },
     FeedbackDone { id: String, done: bool },
     SavePost { target: Option<String>, title: String, fields: Box<post::Draft> },
     RemovePost { id: String, title: String },
@@ -59,7 +55,7 @@ pub(crate) enum Act {
     FetchSource { id: String, name: String },
     PauseSource { id: String, name: String, on: bool },
     RemoveSource { id: String, name: String },
-    ReadFeedback { ids: Vec<String> },
+    ReadFeedback { id: String },
     SetPassword { id: String, pw: Secret },
     IssueReset { id: String },
     Blacklist { id: String, on: bool },
@@ -101,7 +97,7 @@ impl Act {
             | Self::RemoveSource { .. }
             | Self::RemoveMember { .. } => "removing",
             Self::FetchSource { .. } => "fetching",
-            Self::ShareDraft(_) | Self::SaveDraft(_) | Self::DiscardDraft { .. } => "saving the draft",
+            Self::ShareDraft(_) => "saving the draft",
             Self::Export { .. } => "exporting",
             _ => "saving",
         }
@@ -146,9 +142,7 @@ impl Act {
             Self::ResetMember { id } => format!("Reset the measured interest of {id}."),
             Self::RemoveMember { id } => format!("Removed the member {id}."),
             Self::EnableOtp { .. } => "The second factor is enabled.".to_owned(),
-            Self::SaveDraft(_)
-            | Self::DiscardDraft { .. }
-            | Self::FetchSource { .. }
+            Self::FetchSource { .. }
             | Self::ReadFeedback { .. }
             | Self::IssueReset { .. }
             | Self::BeginOtp { .. } => {
@@ -164,10 +158,10 @@ impl Act {
     }
 
     fn change(&self, sources: &Sources) -> Result<Saved, Problem> {
-        let Sources { service, drafts } = sources;
+        let Sources { service, read } = sources;
         match self {
             Self::SaveNotice(edit) | Self::ShareDraft(edit) => {
-                let NoticeEdit { target, shared, draft, fields, at, .. } = &**edit;
+                let NoticeEdit { target, shared, fields, .. } = &**edit;
                 let (target, shared, fields) = (target.clone(), shared.clone(), fields.clone());
                 let save = |draft, notice, fields| service.call(notice::SaveDraft { draft, notice, fields });
                 let id = match (self, shared, target) {
@@ -182,8 +176,6 @@ impl Act {
                     }
                     (_, None, None) => service.call(notice::Insert { draft: fields })?.id.to_string(),
                 };
-                // The notice is saved. If its draft stays, it is offered again.
-                let _ = drafts.remove(draft, *at);
                 return Ok(Some(id));
             }
             Self::PublishShared { id, .. } => {
@@ -197,8 +189,6 @@ impl Act {
                 service.call(notice::Update { notice_obi: id.clone(), draft })?;
             }
             Self::RemoveNotice { id, .. } => service.call(notice::Remove { notice_obi: id.clone() })?,
-            Self::SaveDraft(kept) => drafts.keep(kept)?,
-            Self::DiscardDraft { key, at } => drafts.remove(key, *at)?,
             Self::FeedbackDone { id, done } => {
                 let state = if *done { FeedbackState::Done } else { FeedbackState::Open };
                 service.call(Mark { feedback_obi: id.clone(), activation: state.activation() })?;
@@ -214,7 +204,7 @@ impl Act {
                 };
                 return Ok(Some(id));
             }
-            Self::ReadFeedback { ids } => drafts.mark_read(ids)?,
+            Self::ReadFeedback { id } => read.add(id)?,
             Self::SetPassword { id, pw } => {
                 service.call(member::SetPassword { user_id: id.clone(), new_pw: pw.0.clone() })?;
             }

@@ -34,7 +34,7 @@ impl Query {
         let service = &sources.service;
         Ok(match self {
             Self::Overview => Answer::Overview(Box::new(overview(service)?)),
-            Self::Notices => Answer::Notices(board(sources)?),
+            Self::Notices => Answer::Notices(board(service)?),
             Self::Feedback => Answer::Feedback(feedback(sources)?),
             Self::Popular => Answer::Posts(popular(service)?),
             Self::Newest(topic) => Answer::Posts(newest(service, topic.as_deref())?),
@@ -96,17 +96,16 @@ fn overview(service: &Service) -> Result<Overview, Error> {
     })
 }
 
-fn board(sources: &Sources) -> Result<Notices, Problem> {
-    let Sources { service, drafts } = sources;
+fn board(service: &Service) -> Result<Notices, Error> {
     // First, because these need the right that the notices are shown without.
-    let shared = service.call(notice::ListDrafts {})?.drafts;
-    Ok(Notices { list: notices(service)?, shared, drafts: drafts.all()? })
+    let drafts = service.call(notice::ListDrafts {})?.drafts;
+    Ok(Notices { list: notices(service)?, drafts })
 }
 
 fn feedback(sources: &Sources) -> Result<FeedbackData, Problem> {
-    let Sources { service, drafts } = sources;
+    let Sources { service, read } = sources;
     let list = service.call(ListAll {})?.feedback_list;
-    Ok(FeedbackData { list, notices: notices(service)?, read: drafts.read_feedback()? })
+    Ok(FeedbackData { list, notices: notices(service)?, read: read.ids()? })
 }
 
 fn notices(service: &Service) -> Result<Vec<FullNotice>, Error> {

@@ -1,11 +1,43 @@
 //! Tests of the tables of keys.
 
+use std::collections::HashSet;
+
 use super::*;
+
+/// The tables that apply at the same time.
+pub(crate) static TOGETHER: [&[&Table]; 14] = [
+    &[&OVERVIEW, &GLOBAL],
+    &[&NOTICES, &LIST, &SCROLL, &GLOBAL],
+    &[&FEEDBACK, &LIST, &SCROLL, &GLOBAL],
+    &[&MEMBERS, &LIST, &SCROLL, &GLOBAL],
+    &[&POSTS, &LIST, &SCROLL, &GLOBAL],
+    &[&LOG, &LIST, &SCROLL, &GLOBAL],
+    &[&AUDIT, &LIST, &SCROLL, &GLOBAL],
+    &[&SOURCES, &LIST, &SCROLL, &GLOBAL],
+    &[&ANALYTICS, &SCROLL, &GLOBAL],
+    &[&EDITOR],
+    &[&POST_EDITOR],
+    &[&INPUT],
+    &[&HELP],
+    &[&QUESTION],
+];
+
+#[test]
+fn no_two_actions_have_the_same_key_at_the_same_time() {
+    for tables in TOGETHER {
+        let mut seen = HashSet::new();
+        for binding in tables.iter().flat_map(|table| table.keys) {
+            for chord in binding.chords {
+                assert!(seen.insert(chord), "{} in {}", chord.name(), tables[0].title);
+            }
+        }
+    }
+}
 
 #[test]
 fn analytics_moves_through_days_with_the_arrows() {
     let left = KeyEvent::new(KeyCode::Left, KeyModifiers::NONE);
-    assert_eq!(Keymap::default().find(&[&ANALYTICS, &SCROLL, &GLOBAL], &left), Some(Action::Earlier));
+    assert_eq!(find(&[&ANALYTICS, &SCROLL, &GLOBAL], &left), Some(Action::Earlier));
 }
 
 #[test]
@@ -17,9 +49,6 @@ fn keys_are_named_as_people_know_them() {
 #[test]
 fn shift_is_part_of_the_letter() {
     let event = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
-    assert_eq!(Keymap::default().find(&[&SCROLL], &event), Some(Action::Bottom));
-    assert_eq!(
-        Keymap::default().find(&[&SCROLL], &KeyEvent::new(KeyCode::Char('g'), KeyModifiers::CONTROL)),
-        None
-    );
+    assert_eq!(find(&[&SCROLL], &event), Some(Action::Bottom));
+    assert_eq!(find(&[&SCROLL], &KeyEvent::new(KeyCode::Char('g'), KeyModifiers::CONTROL)), None);
 }

@@ -154,13 +154,12 @@ impl Browse for Audit {
         ]
     }
 
-    fn head(&self, ctx: &Ctx) -> String {
-        let older = ctx.key(&keys::AUDIT, Action::More);
-        let more = self.base.next.map(|_| format!(", {older} loads older ones")).unwrap_or_default();
+    fn head(&self, _: &Ctx) -> String {
+        let more = if self.base.next.is_some() { ", m loads older ones" } else { "" };
         format!("{} records{more}", number(self.base.rows.len() as u64))
     }
 
-    fn empty(&self, _: &Ctx) -> Cow<'static, str> {
+    fn empty(&self) -> Cow<'static, str> {
         "Nothing was done yet.".into()
     }
 }

@@ -192,7 +192,7 @@ pub(crate) trait Browse {
     }
 
     /// Returns the text that is shown instead of an empty list.
-    fn empty(&self, ctx: &Ctx) -> Cow<'static, str>;
+    fn empty(&self) -> Cow<'static, str>;
 
     fn exported(&self) -> (&'static str, Vec<&'static str>) {
         (Self::EXPORTED.0, Self::EXPORTED.1.to_vec())
@@ -210,11 +210,8 @@ pub(crate) trait Browse {
     /// Handles that the selection may have moved.
     fn selection_changed(&mut self, _: &Ctx, _: &mut Out) {}
 
-    /// Handles the end of a change, and whether it closed the form; see [`super::Screen::change_done`].
-    fn changed(&mut self, _: &Act, _: Changed, _closed: bool, _: &Ctx, _: &mut Out) {}
-
-    /// Handles that the form was closed by a key.
-    fn form_closed(&mut self, _: &Ctx, _: &mut Out) {}
+    /// Handles the end of a change; see [`super::Screen::change_done`].
+    fn changed(&mut self, _: &Act, _: Changed, _: &Ctx, _: &mut Out) {}
 
     /// Handles that the pending requests are cancelled.
     fn cancelled(&mut self) {}

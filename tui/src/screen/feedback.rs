@@ -56,7 +56,7 @@ impl Feedback {
         let item = self.base.rows.iter().find(|item| item.id == id);
         if item.is_some_and(|item| self.is_unread(item)) {
             self.read.insert(id.to_owned());
-            out.act(Act::ReadFeedback { ids: vec![id.to_owned()] });
+            out.act(Act::ReadFeedback { id: id.to_owned() });
         }
     }
 
@@ -176,7 +176,7 @@ impl Browse for Feedback {
         self.arrange();
     }
 
-    fn changed(&mut self, act: &Act, _: Changed, _: bool, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, _: Changed, ctx: &Ctx, out: &mut Out) {
         if let Act::FeedbackDone { .. } = act {
             self.load(None, ctx, out);
         }
@@ -205,12 +205,11 @@ impl Browse for Feedback {
         format!("{what} · {kind}{unread}")
     }
 
-    fn empty(&self, ctx: &Ctx) -> Cow<'static, str> {
+    fn empty(&self) -> Cow<'static, str> {
         if self.all {
             return "There is no feedback yet.".into();
         }
-        let toggle = ctx.key(&keys::FEEDBACK, Action::Toggle);
-        format!("There is no open feedback. {toggle} shows done items, too.").into()
+        "There is no open feedback. a shows done items, too.".into()
     }
 }
 

@@ -1,4 +1,4 @@
-//! A form that covers the list of a screen: its fields, and the question whether to leave it.
+//! The forms that cover the list of a screen. All but that of a notice are a [`Page`].
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
@@ -6,9 +6,12 @@ use ratatui::layout::{Position, Rect};
 use tidings_core::clock::Timestamp;
 
 use super::{Ctx, Out};
-use crate::draft::SavedDraft;
-use crate::effect::{Act, Changed};
+use crate::effect::{Act, Changed, NoticeEdit};
 use crate::keys::{Action, Table};
+
+mod page;
+
+pub(crate) use page::{Kind, Page, Request, Typed};
 
 /// The result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,12 +21,6 @@ pub(crate) enum Handled {
     No,
     /// The form closes.
     Closes,
-}
-
-/// Returns the area below the title of a form.
-pub(crate) fn below_title(area: Rect) -> Rect {
-    let above = 2.min(area.height);
-    Rect { y: area.y + above, height: area.height - above, ..area }
 }
 
 /// Returns the names that are typed into a field, separated by commas.
@@ -59,8 +56,8 @@ pub(crate) trait Form {
         false
     }
 
-    /// Returns the draft, if the form has one and has changed since it was saved last.
-    fn take_draft(&mut self, _: Timestamp) -> Option<SavedDraft> {
+    /// Returns the unsaved notice in the form as a draft, which is being saved from now on.
+    fn draft(&mut self, _: &Ctx) -> Option<Box<NoticeEdit>> {
         None
     }
 

@@ -202,19 +202,12 @@ impl Browse for Log {
         if self.base.list.typing {
             return filter::HINT.to_owned();
         }
-        let key = |action| ctx.key(&keys::LOG, action);
         // A narrow table has no room for dates.
         let day = self.base.selected().filter(|_| ctx.body().width < ROOMY);
-        let follow = if self.is_paused {
-            format!("‖ paused ({} follows)", key(Action::Follow))
-        } else {
-            "▶ following".to_owned()
-        };
-        let to = self
-            .looked_to
-            .map(|to| format!("back to {}; {} loads older lines", ctx.moment(to), key(Action::More)));
+        let follow = if self.is_paused { "‖ paused (f follows)" } else { "▶ following" };
+        let to = self.looked_to.map(|to| format!("back to {}; m loads older lines", ctx.moment(to)));
         let day = day.map(|row| ctx.day(row.line.date));
-        let head = [day, Some(follow), Some(count(self.base.rows.len(), "line")), to];
+        let head = [day, Some(follow.to_owned()), Some(count(self.base.rows.len(), "line")), to];
         head.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 
@@ -225,7 +218,7 @@ impl Browse for Log {
         self.mistake.or(problem.map(|problem| problem.text.as_str()))
     }
 
-    fn empty(&self, _: &Ctx) -> Cow<'static, str> {
+    fn empty(&self) -> Cow<'static, str> {
         match self.listed.as_deref() {
             None | Some("") => "There were no requests yet.".into(),
             Some(_) => "No line matches. Esc clears the filter.".into(),

@@ -21,8 +21,6 @@ mod password;
 mod role;
 
 use detail::View;
-use password::PasswordForm;
-use role::RoleForm;
 
 /// The members.
 #[derive(Default)]
@@ -206,8 +204,8 @@ impl Browse for Members {
                 };
                 self.load(None, ctx, out);
             }
-            (Action::Password, Some(entry)) => self.base.open(PasswordForm::of(&entry)),
-            (Action::Role, Some(entry)) => self.base.open(RoleForm::of(&entry)),
+            (Action::Password, Some(entry)) => self.base.open(password::of(&entry)),
+            (Action::Role, Some(entry)) => self.base.open(role::of(&entry)),
             (Action::NextView, _) => self.show(self.view.next()),
             (Action::PreviousView, _) => self.show(self.view.previous()),
             (Action::GoTo, Some(entry)) => out.go = Some(Destination::Log(entry.user_id)),
@@ -237,7 +235,7 @@ impl Browse for Members {
         }
     }
 
-    fn changed(&mut self, act: &Act, result: Changed, _: bool, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
         if let (Act::IssueReset { id }, Ok(Some(code))) = (act, result) {
             out.question = Some(Question::told(
                 format!("The code for {id}: {code}"),
@@ -282,10 +280,9 @@ impl Browse for Members {
         }
     }
 
-    fn empty(&self, ctx: &Ctx) -> Cow<'static, str> {
-        let kind = ctx.key(&keys::MEMBERS, Action::Kind);
+    fn empty(&self) -> Cow<'static, str> {
         match self.only {
-            Some(_) => format!("There are none. {kind} lists the next kind of members, or all.").into(),
+            Some(_) => "There are none. f lists the next kind of members, or all.".into(),
             None if self.is_searched() => {
                 "No member's id or name contains this. Esc lists all members.".into()
             }

@@ -19,8 +19,6 @@ use tidings_client::shown::number::{count, number};
 
 mod editor;
 
-use editor::PostEditor;
-
 /// A list of posts. The filter chooses it if there is one: `#` and the name of a topic, or the words of a search.
 #[derive(Default)]
 pub(crate) struct Posts {
@@ -195,7 +193,7 @@ impl Browse for Posts {
         match (action, row) {
             (Action::Remove | Action::Edit, _) if self.base.to_select.is_some() => out.say(SETTLING),
             (Action::Remove, Some(row)) => out.question = Some(remove(row)),
-            (Action::New, _) => self.base.open(PostEditor::of(None, ctx)),
+            (Action::New, _) => self.base.open(editor::of(None, ctx)),
             // The shown text may be out of date, so the form opens when the post is loaded again.
             (Action::Edit, Some(row)) => {
                 out.effect(self.base.detail.request(ctx.now, Query::Post(row.post.id.clone())));
@@ -242,7 +240,7 @@ impl Browse for Posts {
             }
             Answer::Post(post) => {
                 if self.to_edit.take_if(|id| *id == post.shown.id).is_some() {
-                    self.base.open(PostEditor::of(Some(&post), ctx));
+                    self.base.open(editor::of(Some(&post), ctx));
                 }
                 self.post = Some(post);
             }
@@ -258,7 +256,7 @@ impl Browse for Posts {
         }
     }
 
-    fn changed(&mut self, act: &Act, result: Changed, _: bool, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
         match (act, result) {
             (Act::SavePost { .. }, Ok(saved)) => {
                 self.base.to_select = saved.map(str::to_owned);
@@ -304,7 +302,7 @@ impl Browse for Posts {
         }
     }
 
-    fn empty(&self, _: &Ctx) -> Cow<'static, str> {
+    fn empty(&self) -> Cow<'static, str> {
         match self.what() {
             Listed::Popular | Listed::Newest => "There are no posts. tidings post import FILE imports some.",
             Listed::Topic(_) => "No post has this topic or tag. Esc clears the filter.",

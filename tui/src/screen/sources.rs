@@ -20,8 +20,6 @@ use crate::widget::table::{Cell, Column};
 
 mod form;
 
-use form::SourceForm;
-
 /// The sources.
 #[derive(Default)]
 pub(crate) struct Sources {
@@ -134,13 +132,13 @@ impl Browse for Sources {
 
     fn own_action(&mut self, action: Action, source: Option<Source>, _: &Ctx, out: &mut Out) -> bool {
         match (action, source) {
-            (Action::New, _) => self.base.open(SourceForm::of(None)),
+            (Action::New, _) => self.base.open(form::of(None)),
             (Action::Edit | Action::Fetch | Action::Toggle | Action::Remove, _)
                 if self.base.to_select.is_some() =>
             {
                 out.say(SETTLING);
             }
-            (Action::Edit, Some(source)) => self.base.open(SourceForm::of(Some(source))),
+            (Action::Edit, Some(source)) => self.base.open(form::of(Some(source))),
             (Action::Fetch, Some(Source { id, name, .. })) => out.act(Act::FetchSource { id, name }),
             (Action::Toggle, Some(Source { id, name, state, .. })) => {
                 out.act(Act::PauseSource { id, name, on: state == SourceState::Active });
@@ -186,7 +184,7 @@ impl Browse for Sources {
         }
     }
 
-    fn changed(&mut self, act: &Act, result: Changed, _: bool, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
         match (act, result) {
             (Act::SaveSource { target, fields }, Ok(Some(id))) => {
                 self.base.to_select = Some(id.to_owned());
@@ -224,9 +222,7 @@ impl Browse for Sources {
         }
     }
 
-    fn empty(&self, ctx: &Ctx) -> Cow<'static, str> {
-        let new = ctx.key(&keys::SOURCES, Action::New);
-        format!("There are no sources. {new} adds one: a feed of another site, whose entries become posts.")
-            .into()
+    fn empty(&self) -> Cow<'static, str> {
+        "There are no sources. n adds one: a feed of another site, whose entries become posts.".into()
     }
 }

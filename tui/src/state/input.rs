@@ -23,15 +23,15 @@ impl State {
         self.message = None;
         if self.ctx.size.0 < layout::LEAST.0 || self.ctx.size.1 < layout::LEAST.1 {
             // The terminal is too small to show the effect of other keys.
-            match self.ctx.keymap.find(&[&keys::GLOBAL], &key) {
+            match keys::find(&[&keys::GLOBAL], &key) {
                 // The terminal is also too small for a question, so quitting saves the draft without asking.
                 Some(Action::Quit) => self.stop(out),
-                Some(Action::Suspend) => self.suspend(out),
+                Some(Action::Suspend) => out.effect(Effect::Suspend),
                 _ => {}
             }
             return;
         }
-        if (self.overlay.is_some() || self.screen().typing()) && self.redraws(&key) {
+        if (self.overlay.is_some() || self.screen().typing()) && redraws(&key) {
             return out.effect(Effect::Redraw);
         }
         match self.overlay.take() {
@@ -39,14 +39,14 @@ impl State {
             Some(Overlay::Question(question)) => self.key_in_question(question, key, out),
             Some(Overlay::Export { input, sheet }) => self.key_in_export(input, sheet, key, out),
             Some(Overlay::SecondFactor(mut dialog)) => {
-                let action = self.ctx.keymap.find(&[&keys::INPUT], &key);
+                let action = keys::find(&[&keys::INPUT], &key);
                 if action == Some(Action::Quit) {
                     self.quit(out);
                 } else if dialog.key(action, key, out) {
                     self.overlay = Some(Overlay::SecondFactor(dialog));
                 }
             }
-            None => match self.ctx.keymap.find(&self.tables(), &key) {
+            None => match keys::find(&self.tables(), &key) {
                 Some(Action::Type) | None if self.screen().typing() => {
                     let (screen, ctx) = self.screen_mut();
                     screen.key(key, ctx, out);
@@ -57,18 +57,11 @@ impl State {
         }
     }
 
-    /// Returns whether a key that is no text reloads and redraws. Where something is typed or asked, it only redraws.
-    fn redraws(&self, key: &KeyEvent) -> bool {
-        let held = KeyModifiers::CONTROL | KeyModifiers::ALT;
-        let is_text = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(held);
-        !is_text && self.ctx.keymap.find(&[&keys::GLOBAL], key) == Some(Action::Refresh)
-    }
-
     fn act(&mut self, action: Action, out: &mut Out) {
         let slow = self.screen().is_slow(self.ctx.now);
         if action == Action::Back && slow && !self.screen().typing() {
             self.screen_mut().0.cancel();
-            return out.say(format!("Cancelled; {} reloads.", self.ctx.key(&keys::GLOBAL, Action::Refresh)));
+            return out.say("Cancelled; Ctrl-L reloads.");
         }
         let (screen, ctx) = self.screen_mut();
         let done = screen.act(action, ctx, out);
@@ -76,7 +69,7 @@ impl State {
             Action::Refresh => out.effect(Effect::Redraw),
             _ if done => {}
             Action::Quit => self.quit(out),
-            Action::Suspend => self.suspend(out),
+            Action::Suspend => out.effect(Effect::Suspend),
             Action::SecondFactor if self.title.link.is_some() => {
                 self.overlay = Some(Overlay::SecondFactor(Box::new(SecondFactor::new())));
             }
@@ -107,7 +100,7 @@ impl State {
         let (what, detail, label) = if self.posts.unsaved() {
             ("post", "What you typed is lost; posts have no drafts.", "quit, and lose it")
         } else if self.notices.unsaved() {
-            let detail = "Its draft is saved and will be listed among the notices.";
+            let detail = "It becomes a draft of all administrators, listed among the notices.";
             ("notice", detail, "quit, and keep the draft")
         } else {
             self.quitting = true;
@@ -122,10 +115,10 @@ impl State {
     }
 
     fn key_in_help(&mut self, scroll: usize, key: KeyEvent, out: &mut Out) {
-        let lines = layout::help(&self.screen_tables(), &self.ctx.keymap).len();
+        let lines = layout::help(&self.screen_tables()).len();
         let page = layout::help_lines(self.ctx.size.1);
         let most = lines.saturating_sub(page);
-        let scroll = match self.ctx.keymap.find(&[&keys::HELP], &key) {
+        let scroll = match keys::find(&[&keys::HELP], &key) {
             Some(Action::Back) => return,
             Some(Action::Quit) => return self.quit(out),
             Some(Action::Up) => scroll.saturating_sub(1),
@@ -141,7 +134,7 @@ impl State {
         let chosen = question.choices.iter().find(|choice| key.code == KeyCode::Char(choice.key));
         match chosen.map(|choice| choice.then.clone()) {
             Some(then) => self.follow(then, out),
-            None if self.ctx.keymap.find(&[&keys::QUESTION], &key).is_some() => {}
+            None if keys::find(&[&keys::QUESTION], &key).is_some() => {}
             None => self.overlay = Some(Overlay::Question(question)),
         }
     }
@@ -158,7 +151,7 @@ impl State {
     }
 
     fn key_in_export(&mut self, mut input: Box<Input>, sheet: Arc<Sheet>, key: KeyEvent, out: &mut Out) {
-        match self.ctx.keymap.find(&[&keys::INPUT], &key) {
+        match keys::find(&[&keys::INPUT], &key) {
             Some(Action::Back) => return,
             Some(Action::Quit) => return self.quit(out),
             Some(Action::Open) if !input.text().trim().is_empty() => {
@@ -223,7 +216,7 @@ impl State {
                 self.open(screen, out);
             }
         } else if areas.foot.contains(at) {
-            let hints = layout::footer(areas.foot, &self.tables(), &self.ctx.keymap);
+            let hints = layout::footer(areas.foot, &self.tables());
             if let Some(hint) = hints.into_iter().find(|hint| hint.area.contains(at)) {
                 self.act(hint.action, out);
             }
@@ -233,4 +226,11 @@ impl State {
             self.refresh(out);
         }
     }
+}
+
+/// Returns whether a key that is no text reloads and redraws. Where something is typed or asked, it only redraws.
+fn redraws(key: &KeyEvent) -> bool {
+    let held = KeyModifiers::CONTROL | KeyModifiers::ALT;
+    let is_text = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(held);
+    !is_text && keys::find(&[&keys::GLOBAL], key) == Some(Action::Refresh)
 }

@@ -15,8 +15,8 @@ use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::config::{Config, Zone};
 
 use super::*;
-use crate::draft::{Drafts, drafts_beside};
 use crate::effect::{Answer, Health, Query, Sources};
+use crate::read::{Read, read_beside};
 use crate::view;
 
 mod acts;
@@ -75,8 +75,8 @@ impl Stage {
         let service = Service::on_database(tidings.clone(), Caller::Operator);
         let mut watch = service.watch().unwrap();
         let mut stage = Self {
-            state: State::new(Title::database(DATABASE), &Preferences::default(), (80, 24), &watch.look()),
-            sources: Sources { service, drafts: Drafts::at(drafts_beside(&database.path())) },
+            state: State::new(Title::database(DATABASE), true, (80, 24), &watch.look()),
+            sources: Sources { service, read: Read::at(Some(read_beside(&database.path()))) },
             tidings,
             watch,
             clock,

@@ -31,7 +31,7 @@ pub(crate) struct Field {
 }
 
 /// The texts of a field that is set or not.
-const YES: &str = "yes";
+pub(crate) const YES: &str = "yes";
 const NO: &str = "no";
 
 impl Field {
@@ -75,9 +75,9 @@ impl Fields {
         self.focus = field.min(self.list.len());
     }
 
-    /// Focuses the field that is so many fields further; the first follows the last.
-    pub(crate) fn step(&mut self, by: usize) {
-        self.focus = (self.focus + by) % self.list.len();
+    /// Returns the number of fields.
+    pub(crate) const fn len(&self) -> usize {
+        self.list.len()
     }
 
     /// Shows the problem of a field and focuses it.

@@ -9,8 +9,7 @@ use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
 use super::{Browse, Listing, NO_MATCH};
-use crate::draft::SavedDraft;
-use crate::effect::{Act, Changed};
+use crate::effect::{Act, Changed, NoticeEdit};
 use crate::keys::{self, Action, Table};
 use crate::screen::form::Handled as FormHandled;
 use crate::screen::{Ctx, Loaded, Out, Screen};
@@ -50,7 +49,6 @@ impl<B: Browse> Screen for B {
             let handled = form.act(action, ctx, out);
             if handled == FormHandled::Closes {
                 self.base_mut().form = None;
-                self.form_closed(ctx, out);
             }
             return handled != FormHandled::No;
         }
@@ -117,9 +115,8 @@ impl<B: Browse> Screen for B {
 
     fn change_done(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
         let form = &mut self.base_mut().form;
-        let closes = form.as_mut().is_some_and(|form| form.change_done(act, result));
-        form.take_if(|_| closes);
-        self.changed(act, result, closes, ctx, out);
+        form.take_if(|form| form.change_done(act, result));
+        self.changed(act, result, ctx, out);
     }
 
     fn is_slow(&self, now: Timestamp) -> bool {
@@ -139,8 +136,8 @@ impl<B: Browse> Screen for B {
         self.base().form.as_ref().is_some_and(|form| form.is_changed())
     }
 
-    fn take_draft(&mut self, now: Timestamp) -> Option<SavedDraft> {
-        self.base_mut().form.as_mut()?.take_draft(now)
+    fn draft(&mut self, ctx: &Ctx) -> Option<Box<NoticeEdit>> {
+        self.base_mut().form.as_mut()?.draft(ctx)
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
@@ -160,7 +157,7 @@ impl<B: Browse> Screen for B {
                 (true, true) => return,
                 (true, false) => "Loading …".into(),
                 _ if B::FILTERS && !list.filter.is_empty() => NO_MATCH.into(),
-                _ => self.empty(ctx),
+                _ => self.empty(),
             };
             let height = area.height.saturating_sub(2);
             return put_wrapped(

@@ -111,8 +111,7 @@ mod tests {
     use tidings_core::clock::Timestamp;
 
     use super::*;
-    use crate::keys::Keymap;
-    use crate::preferences::Preferences;
+    use crate::theme::Theme;
 
     /// 2026-11-20T08:36:00Z, which is 17:36 in Seoul.
     const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
@@ -126,8 +125,7 @@ mod tests {
                 now: NOW,
                 zone,
                 size: (80, 24),
-                theme: Preferences::default().theme,
-                keymap: Keymap::default(),
+                theme: Theme::new(true),
                 is_remote: false,
                 password: None,
             },

@@ -9,14 +9,13 @@ use tidings_core::notice::{Draft, Visibility};
 
 use super::form::Form;
 use super::row::Row;
-use crate::draft::SavedDraft;
 use crate::effect::{Act, Changed, Effect, NoticeEdit};
 use crate::keys::{self, Action, Chord, Table};
 use crate::pending::is_slow;
 use crate::placing::{NO_TIME, Placing};
 use crate::problem::Problem;
 use crate::reach::Reach;
-use crate::screen::form::{Form as _, Handled};
+use crate::screen::form::Handled;
 use crate::screen::{self, Ctx, Out, Question, leaving};
 use crate::widget::input::{CLEAR, clear, jump, pasted, text_area};
 
@@ -27,15 +26,12 @@ use draw::Areas;
 pub(super) use text::Text;
 
 /// The notice in the editor.
-#[expect(clippy::struct_excessive_bools, reason = "the flags are independent of each other")]
 pub(super) struct Editor {
-    /// The draft's name.
-    key: String,
     /// The notice that is changed; `None` for a new notice.
     notice: Option<String>,
-    /// The draft on the server that is opened.
+    /// The draft that is opened.
     shared: Option<String>,
-    /// The notice, or the draft on the server, before the change.
+    /// The notice, or the draft, before the change.
     before: Text,
     /// When and where the notice is visible before the change.
     placed: Placing,
@@ -48,14 +44,6 @@ pub(super) struct Editor {
     in_title: bool,
     pane: Pane,
     scroll: u16,
-    /// Whether the text has changed since the draft was saved last.
-    to_keep: bool,
-    /// Whether a draft has been saved since the editor was opened.
-    kept: bool,
-    /// Whether the editor closes once the draft is on disk.
-    leaving: bool,
-    /// When the draft that the editor resumed was saved.
-    resumed: Option<Timestamp>,
     /// When saving began.
     saving: Option<Timestamp>,
     problem: Option<Problem>,
@@ -79,38 +67,22 @@ impl Editor {
             area.move_cursor(CursorMove::End);
             area
         };
-        let base = row.and_then(|row| row.notice.as_ref().or(row.base.as_ref()));
+        let base = row.and_then(|row| row.notice.as_ref());
         let draft = row.and_then(|row| row.draft.as_ref());
-        let text = draft.map_or_else(
-            || before.clone(),
-            |draft| Text {
-                title: draft.title.clone(),
-                post: draft.post.clone(),
-                shown: draft.shown,
-                placing: draft.placing.clone(),
-            },
-        );
-        let shared = row.and_then(|row| row.shared.as_ref());
-        let notice = base.map(|notice| notice.id).or(shared.and_then(|shared| shared.notice));
-        let key = draft.map(|draft| draft.key.clone()).or(row.map(|row| row.id.clone()));
+        let notice = base.map(|notice| notice.id).or(draft.and_then(|draft| draft.notice));
         Self {
-            key: key.unwrap_or_else(|| format!("new{:x}", ctx.now.as_millis())),
             notice: notice.map(|notice| notice.to_string()),
-            shared: shared.map(|shared| shared.id.to_string()),
-            before,
+            shared: draft.map(|draft| draft.id.to_string()),
             placed: base.map(|notice| Placing::of(&notice.placement, ctx)).unwrap_or_default(),
             date: base.map(|notice| notice.date),
-            title: area(&text.title, WrapMode::None),
-            post: area(&text.post, WrapMode::WordOrGlyph),
-            form: Form::new(&text.placing),
-            shown: text.shown,
+            title: area(&before.title, WrapMode::None),
+            post: area(&before.post, WrapMode::WordOrGlyph),
+            form: Form::new(&before.placing),
+            shown: before.shown,
+            before,
             in_title: row.is_none(),
             pane: Pane::Text,
             scroll: 0,
-            to_keep: false,
-            kept: false,
-            leaving: false,
-            resumed: draft.map(|draft| draft.date),
             saving: None,
             problem: None,
         }
@@ -136,11 +108,10 @@ impl Editor {
 
     fn leaving(&self, ctx: &Ctx) -> Question {
         let save = self.reach(ctx).save(self.notice.is_none());
-        let discard =
-            if self.notice.is_some() { "discard the changes" } else { "discard it, with its draft" };
+        let is_new = self.notice.is_none() && self.shared.is_none();
+        let discard = if is_new { "discard it" } else { "discard the changes" };
         let choices = [
             ('s', save, Action::Save),
-            ('k', "keep it as a draft on this machine", Action::SaveDraft),
             ('a', "keep it as a draft of all administrators", Action::ShareDraft),
             ('d', discard, Action::DiscardDraft),
         ];
@@ -148,38 +119,41 @@ impl Editor {
     }
 
     fn save(&mut self, ctx: &Ctx, out: &mut Out) {
-        if self.saving.is_some() {
-            return;
+        if let Some(fields) = self.valid_fields(ctx) {
+            out.act(Act::SaveNotice(self.edit(fields, ctx)));
         }
-        // The draft stays on disk until the notice is in the database.
-        if let Some(draft) = self.take_draft(ctx.now) {
-            out.act(Act::SaveDraft(draft));
-        }
-        let Some(fields) = self.fields(ctx) else { return };
-        out.act(Act::SaveNotice(self.edit(fields, ctx)));
     }
 
     /// Returns what is to be saved, which begins now.
     fn edit(&mut self, fields: Draft, ctx: &Ctx) -> Box<NoticeEdit> {
         self.saving = Some(ctx.now);
-        let (target, shared, draft) = (self.notice.clone(), self.shared.clone(), self.key.clone());
-        Box::new(NoticeEdit { target, shared, draft, fields, reach: self.reach(ctx), at: ctx.now })
+        let (target, shared) = (self.notice.clone(), self.shared.clone());
+        Box::new(NoticeEdit { target, shared, fields, reach: self.reach(ctx), at: ctx.now })
     }
 
-    /// Saves a draft on the server, where every administrator can continue it.
-    fn share(&mut self, ctx: &Ctx, out: &mut Out) {
-        if self.saving.is_some() {
-            return;
-        }
-        let Some(mut fields) = self.fields(ctx) else { return };
+    /// Returns a draft, which every administrator can continue.
+    fn as_draft(&mut self, mut fields: Draft, ctx: &Ctx) -> Box<NoticeEdit> {
         // What is not written yet is not part of the draft.
         fields.title = fields.title.filter(|title| !title.is_empty());
         fields.post = fields.post.filter(|post| !post.is_empty());
-        out.act(Act::ShareDraft(self.edit(fields, ctx)));
+        self.edit(fields, ctx)
     }
 
-    /// Returns the fields to save; `None` after showing which of them is wrong.
-    fn fields(&mut self, ctx: &Ctx) -> Option<Draft> {
+    /// Returns the fields to save; `None` after showing which of them is wrong, or while they are being saved.
+    fn valid_fields(&mut self, ctx: &Ctx) -> Option<Draft> {
+        let (fields, wrong) = self.fields(ctx);
+        match wrong {
+            _ if self.saving.is_some() => None,
+            Some(field) => {
+                self.refuse(&Problem { field: Some(field.to_owned()), ..Problem::new(NO_TIME) });
+                None
+            }
+            None => Some(fields),
+        }
+    }
+
+    /// Returns the fields without those from the first time on that cannot be read, and the name of that.
+    fn fields(&self, ctx: &Ctx) -> (Draft, Option<&'static str>) {
         let Text { title, post, shown, placing } = self.text();
         let mut fields = Draft {
             title: Some(title),
@@ -187,12 +161,8 @@ impl Editor {
             activation: Some(Visibility::shown_if(shown).activation()),
             ..Draft::default()
         };
-        if let Err(field) = placing.set(&self.placed, &mut fields, ctx) {
-            self.refuse(&Problem { field: Some(field.to_owned()), ..Problem::new(NO_TIME) });
-            return None;
-        }
-        self.problem = None;
-        Some(fields)
+        let wrong = placing.set(&self.placed, &mut fields, ctx).err();
+        (fields, wrong)
     }
 
     /// Shows the problem of a field and moves the focus there.
@@ -212,7 +182,6 @@ impl Editor {
             None => None,
         };
         self.problem = Some(problem.at(label));
-        self.to_keep = true;
     }
 }
 
@@ -225,29 +194,15 @@ impl screen::form::Form for Editor {
         match action {
             Action::Save => self.save(ctx, out),
             Action::Back if self.pane != Pane::Text => self.pane = Pane::Text,
-            Action::Back if self.saving.is_some() => {
-                out.say("Still saving; the draft is kept.");
-                return Handled::Closes;
-            }
-            Action::Back if !self.is_changed() => {
-                if self.resumed.is_some() || self.kept || self.to_keep {
-                    out.act(Act::DiscardDraft { key: self.key.clone(), at: ctx.now });
-                }
-                return Handled::Closes;
-            }
+            Action::Back if self.saving.is_some() => out.say("Still saving."),
+            Action::Back if !self.is_changed() => return Handled::Closes,
             Action::Back => out.question = Some(self.leaving(ctx)),
-            Action::SaveDraft => {
-                self.to_keep = true;
-                if let Some(draft) = self.take_draft(ctx.now) {
-                    self.leaving = true;
-                    out.act(Act::SaveDraft(draft));
+            Action::DiscardDraft => return Handled::Closes,
+            Action::ShareDraft => {
+                if let Some(fields) = self.valid_fields(ctx) {
+                    out.act(Act::ShareDraft(self.as_draft(fields, ctx)));
                 }
             }
-            Action::DiscardDraft => {
-                out.act(Act::DiscardDraft { key: self.key.clone(), at: ctx.now });
-                return Handled::Closes;
-            }
-            Action::ShareDraft => self.share(ctx, out),
             Action::NextField if self.pane == Pane::Form => self.form.step(1),
             Action::NextField => self.in_title = !self.in_title,
             Action::Placing => {
@@ -261,10 +216,7 @@ impl screen::form::Form for Editor {
             Action::CopyText | Action::CutText | Action::PasteText if self.pane == Pane::Form => {}
             // The notice cannot be changed while it is being saved.
             Action::Toggle | Action::CutText | Action::PasteText if self.saving.is_some() => {}
-            Action::Toggle => {
-                self.shown = !self.shown;
-                self.to_keep = true;
-            }
+            Action::Toggle => self.shown = !self.shown,
             Action::CopyText | Action::CutText => {
                 let cuts = action == Action::CutText;
                 let area = self.focused();
@@ -275,14 +227,10 @@ impl screen::form::Form for Editor {
                         area.copy();
                     }
                     let text = area.yank_text();
-                    self.to_keep |= cuts;
                     out.effect(Effect::Copy(text));
                 }
             }
-            Action::PasteText => {
-                self.focused().paste();
-                self.to_keep = true;
-            }
+            Action::PasteText => drop(self.focused().paste()),
             Action::Suspend | Action::Help => return Handled::No,
             _ => {}
         }
@@ -296,7 +244,7 @@ impl screen::form::Form for Editor {
         // The problem may be solved by what is typed.
         self.problem = None;
         if self.pane == Pane::Form {
-            self.to_keep |= self.form.key(key);
+            self.form.key(key);
         } else if self.pane == Pane::Preview {
             self.scroll = match key.code {
                 KeyCode::Up | KeyCode::PageUp => self.scroll.saturating_sub(1),
@@ -304,7 +252,7 @@ impl screen::form::Form for Editor {
                 _ => self.scroll,
             };
         } else if self.in_title && Chord::of(&key) == CLEAR {
-            self.to_keep |= clear(&mut self.title);
+            clear(&mut self.title);
         } else if self.in_title && matches!(key.code, KeyCode::Enter | KeyCode::Down) {
             self.in_title = false;
         } else if !self.in_title
@@ -313,8 +261,8 @@ impl screen::form::Form for Editor {
             && key.modifiers.is_empty()
         {
             self.in_title = true;
-        } else if self.focused().input(key) {
-            self.to_keep = true;
+        } else {
+            self.focused().input(key);
         }
     }
 
@@ -324,15 +272,13 @@ impl screen::form::Form for Editor {
         }
         self.problem = None;
         if self.pane == Pane::Form {
-            self.to_keep |= self.form.paste(text);
-            return;
+            return self.form.paste(text);
         }
         let mut text = pasted(text);
         if self.in_title {
             text = text.replace(['\n', '\t'], " ");
         }
         self.focused().insert_str(text);
-        self.to_keep = true;
     }
 
     fn click(&mut self, at: Position, area: Rect) {
@@ -352,19 +298,12 @@ impl screen::form::Form for Editor {
 
     fn change_done(&mut self, act: &Act, result: Changed) -> bool {
         match act {
-            Act::SaveNotice(edit) | Act::ShareDraft(edit) if self.key == edit.draft => {
-                if self.saving.take().is_none() {
-                    return false;
-                }
+            Act::SaveNotice(edit) | Act::ShareDraft(edit) if self.saving == Some(edit.at) => {
+                self.saving = None;
                 if let Err(problem) = result {
                     self.refuse(problem);
                 }
                 result.is_ok()
-            }
-            Act::SaveDraft(draft) if self.key == draft.key => {
-                // A draft that could not be saved is saved again on the next tick.
-                self.to_keep |= result.is_err();
-                std::mem::take(&mut self.leaving) && result.is_ok()
             }
             _ => false,
         }
@@ -378,14 +317,11 @@ impl screen::form::Form for Editor {
         self.text() != self.before
     }
 
-    fn take_draft(&mut self, now: Timestamp) -> Option<SavedDraft> {
-        if self.saving.is_some() || !std::mem::take(&mut self.to_keep) {
-            return None;
-        }
-        self.kept = true;
-        let Text { title, post, shown, placing } = self.text();
-        let (key, notice, shared) = (self.key.clone(), self.notice.clone(), self.shared.clone());
-        Some(SavedDraft { key, notice, shared, title, post, shown, placing, date: now })
+    fn draft(&mut self, ctx: &Ctx) -> Option<Box<NoticeEdit>> {
+        (self.saving.is_none() && self.is_changed()).then(|| {
+            let (fields, _) = self.fields(ctx);
+            self.as_draft(fields, ctx)
+        })
     }
 
     fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {

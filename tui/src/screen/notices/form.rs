@@ -52,19 +52,16 @@ impl Form {
         self.0.set_focus((self.0.focus() + by) % FIELDS.len());
     }
 
-    /// Handles a key. Returns whether it changed a field.
-    pub(super) fn key(&mut self, key: KeyEvent) -> bool {
+    pub(super) fn key(&mut self, key: KeyEvent) {
         match key.code {
             KeyCode::Up => self.step(FIELDS.len() - 1),
             KeyCode::Down | KeyCode::Enter => self.step(1),
-            _ => return self.0.key(key),
+            _ => drop(self.0.key(key)),
         }
-        false
     }
 
-    /// Inserts a pasted text. Returns whether it changed a field.
-    pub(super) fn paste(&mut self, text: &str) -> bool {
-        self.0.paste(text)
+    pub(super) fn paste(&mut self, text: &str) {
+        self.0.paste(text);
     }
 
     /// Focuses the clicked field.

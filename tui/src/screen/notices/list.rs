@@ -21,7 +21,7 @@ use crate::widget::input::Input;
 use crate::widget::table::{Cell, Column};
 use tidings_client::shown::number::{self, number};
 
-/// The notices, each with its draft, and the drafts of new ones.
+/// The notices and the drafts.
 #[derive(Default)]
 pub(crate) struct Notices {
     base: Listing<Row>,
@@ -58,34 +58,27 @@ impl Notices {
     }
 }
 
-fn remove(row: Row, ctx: &Ctx) -> Question {
+fn remove(row: Row) -> Question {
     let title = row.title().to_owned();
-    match (row.notice, row.draft) {
-        (Some(notice), _) => Question::yes_or_no(
+    match row.published() {
+        Some(notice) => Question::yes_or_no(
             format!("Remove the notice “{title}”?"),
             format!("It was read {} times. It cannot be brought back; feedback on it stays.", notice.view),
             "remove it",
             Act::RemoveNotice { id: row.id, title },
         ),
-        (None, _) if row.shared.is_some() => Question::yes_or_no(
+        None => Question::yes_or_no(
             format!("Remove the draft “{title}”?"),
             "All administrators see it. It cannot be brought back.",
             "remove it",
             Act::RemoveShared { id: row.id, title },
         ),
-        (None, draft) => Question::yes_or_no(
-            format!("Discard the draft “{title}”?"),
-            "It was never published.",
-            "discard it",
-            Act::DiscardDraft { key: draft.map(|draft| draft.key).unwrap_or_default(), at: ctx.now },
-        ),
     }
 }
 
 fn toggle(row: Row, ctx: &Ctx, out: &mut Out) {
-    if row.notice.is_none() {
-        let (edit, save) = (ctx.key(&keys::NOTICES, Action::Edit), ctx.key(&keys::EDITOR, Action::Save));
-        return out.say(format!("A draft is published from the editor: {edit}, then {save}."));
+    if row.draft.is_some() {
+        return out.say("A draft is published from the editor: e, then Ctrl-S.");
     }
     let (title, shown) = (row.title().to_owned(), !row.shown());
     let reach = row.reach(shown, ctx);
@@ -99,18 +92,13 @@ fn toggle(row: Row, ctx: &Ctx, out: &mut Out) {
 }
 
 fn publish(row: Row, ctx: &Ctx, out: &mut Out) {
-    match (&row.shared, &row.draft) {
-        (Some(_), None) => {}
-        (Some(_), Some(_)) => {
-            let save = ctx.key(&keys::EDITOR, Action::Save);
-            return out.say(format!("It is edited: the editor publishes it with {save}."));
-        }
-        (None, _) => return out.say("This publishes a draft of all administrators."),
+    if row.draft.is_none() {
+        return out.say("This publishes a draft of all administrators.");
     }
     let title = row.title().to_owned();
     let Text { shown, placing, .. } = Text::of(&row, ctx);
     let reach = Reach::of_typed(shown, &placing, ctx);
-    let becomes = match &row.base {
+    let becomes = match &row.notice {
         Some(notice) => format!("It changes the notice “{}”.", notice.title),
         None => "It becomes a new notice.".to_owned(),
     };
@@ -156,28 +144,23 @@ impl Browse for Notices {
 
     fn text(&self, row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
         let mut facts = vec![row.state().to_owned(), ctx.stamp(row.date())];
-        if row.notice.is_some() {
-            facts.push(number::count(row.view(), "view"));
-            facts.extend(row.placement(|at| ctx.stamp(at)));
+        if let Some(draft) = &row.draft {
+            facts.extend(row.notice.as_ref().map(|notice| format!("changes “{}”", notice.title)));
+            facts.extend(Placing::default().with(&draft.fields, ctx).facts());
+        } else if let Some(notice) = &row.notice {
+            facts.push(number::count(notice.view, "view"));
+            facts.extend(
+                Placing::of(&notice.placement, ctx).facts().into_iter().filter(|fact| fact != "pinned"),
+            );
         }
-        if let Some(shared) = &row.shared {
-            facts.extend(row.base.as_ref().map(|notice| format!("changes “{}”", notice.title)));
-            facts.extend(Placing::default().with(&shared.fields, ctx).facts());
-        }
-        let mut lines = reading(row.title(), &facts.join(" · "), row.post(), columns);
-        if (row.notice.is_some() || row.shared.is_some()) && row.draft.is_some() {
-            let edit = ctx.key(&keys::NOTICES, Action::Edit);
-            let hint = format!("There is a draft with changes: {edit} resumes it.");
-            lines.insert(lines.len().min(2), Line::styled(hint, ctx.theme.attention()));
-        }
-        lines
+        reading(row.title(), &facts.join(" · "), row.post(), columns)
     }
 
     fn own_action(&mut self, action: Action, row: Option<Row>, ctx: &Ctx, out: &mut Out) -> bool {
         // After a change, a key could change another notice than the one that was saved.
         let is_settling = self.base.to_select.is_some();
-        // Opening the draft of a new notice resumes it.
-        let is_draft = row.as_ref().is_some_and(|row| row.notice.is_none());
+        // Opening a draft continues it.
+        let is_draft = row.as_ref().is_some_and(|row| row.draft.is_some());
         match (action, row) {
             (Action::Toggle | Action::Publish | Action::Remove | Action::Edit | Action::Open, _)
                 if is_settling =>
@@ -186,7 +169,7 @@ impl Browse for Notices {
             }
             (Action::Toggle, Some(row)) => toggle(row, ctx, out),
             (Action::Publish, Some(row)) => publish(row, ctx, out),
-            (Action::Remove, Some(row)) => out.question = Some(remove(row, ctx)),
+            (Action::Remove, Some(row)) => out.question = Some(remove(row)),
             (Action::New, _) => self.base.open(Editor::of(None, ctx)),
             (Action::Edit, Some(row)) => self.base.open(Editor::of(Some(&row), ctx)),
             (Action::Open, Some(row)) if is_draft && !self.base.list.typing => {
@@ -216,28 +199,16 @@ impl Browse for Notices {
         self.open_loaded(out);
     }
 
-    fn changed(&mut self, act: &Act, result: Changed, closed: bool, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
         match act {
             Act::SaveNotice(_) | Act::ShareDraft(_) | Act::PublishShared { .. } => {
                 let saved = result.ok().flatten().map(str::to_owned);
                 self.base.to_select = saved.or(self.base.to_select.take());
             }
-            Act::SaveDraft(draft) if closed => {
-                out.done("Saved as a draft.");
-                let row = draft.shared.as_ref().or(draft.notice.as_ref()).unwrap_or(&draft.key);
-                self.base.to_select = Some(row.clone());
-            }
-            Act::ShowNotice { .. }
-            | Act::RemoveNotice { .. }
-            | Act::RemoveShared { .. }
-            | Act::DiscardDraft { .. } => {}
+            Act::ShowNotice { .. } | Act::RemoveNotice { .. } | Act::RemoveShared { .. } => {}
             _ => return,
         }
         self.load(None, ctx, out);
-    }
-
-    fn form_closed(&mut self, ctx: &Ctx, out: &mut Out) {
-        self.reload(ctx, out);
     }
 
     fn cells(&self, row: &Row, _: Option<&Row>, ctx: &Ctx) -> Vec<Cell> {
@@ -246,7 +217,7 @@ impl Browse for Notices {
             "○ hidden" | "○ ended" => Theme::faint(),
             _ => ctx.theme.attention(),
         };
-        let views = row.notice.as_ref().map(|notice| number(notice.view)).unwrap_or_default();
+        let views = row.published().map(|notice| number(notice.view)).unwrap_or_default();
         let date = Cell::faint(ctx.stamp(row.date()));
         vec![row.title().into(), date, views.into(), Cell::styled(row.state(), style)]
     }
@@ -257,7 +228,7 @@ impl Browse for Notices {
         format!("{count} · {}", self.sort.label())
     }
 
-    fn empty(&self, ctx: &Ctx) -> Cow<'static, str> {
-        format!("There are no notices. {} writes one.", ctx.key(&keys::NOTICES, Action::New)).into()
+    fn empty(&self) -> Cow<'static, str> {
+        "There are no notices. n writes one.".into()
     }
 }

@@ -3,100 +3,72 @@
 use std::cmp::{Ordering, Reverse};
 
 use tidings_core::clock::Timestamp;
-use tidings_core::notice::{Audience, FullNotice, Pin, SavedDraft as SharedDraft, State, Visibility};
+use tidings_core::notice::{Audience, FullNotice, Pin, SavedDraft, State, Visibility};
 
-use crate::draft::SavedDraft;
 use crate::effect::Notices;
 use crate::reach::Reach;
 use crate::screen::Ctx;
 use crate::widget::cycle::Cycle;
 
-/// A notice, a draft of all administrators, or the draft of a new notice on this machine.
+/// A notice, or a draft of all administrators.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(super) id: String,
-    pub(super) notice: Option<FullNotice>,
-    /// The draft of all administrators.
-    pub(super) shared: Option<SharedDraft>,
-    /// The notice that the draft of all administrators changes.
-    pub(super) base: Option<FullNotice>,
-    /// The draft on this machine that changes the notice or the draft of all administrators, or that the row is.
     pub(super) draft: Option<SavedDraft>,
+    /// The notice, or the one that the draft changes.
+    pub(super) notice: Option<FullNotice>,
     /// The time of which the row shows the state.
     pub(super) at: Timestamp,
 }
 
-/// Returns the rows of the list: the notices, the drafts of all administrators and the other drafts.
+/// Returns the rows of the list: the drafts and the notices.
 pub(super) fn rows(loaded: Notices, at: Timestamp) -> Vec<Row> {
-    let Notices { list: notices, shared, mut drafts } = loaded;
-    for draft in &mut drafts {
-        // The draft of a removed notice becomes the draft of a new one.
-        draft.notice =
-            draft.notice.take().filter(|id| notices.iter().any(|notice| notice.id.to_string() == *id));
-        draft.shared =
-            draft.shared.take().filter(|id| shared.iter().any(|shared| shared.id.to_string() == *id));
-    }
-    let (of_shared, drafts): (Vec<_>, Vec<_>) = drafts.into_iter().partition(|draft| draft.shared.is_some());
-    let (of_notices, of_new): (Vec<_>, Vec<_>) = drafts.into_iter().partition(|draft| draft.notice.is_some());
-    let shared = shared.into_iter().map(|shared| {
-        let id = shared.id.to_string();
-        let draft = of_shared.iter().find(|draft| draft.shared.as_ref() == Some(&id)).cloned();
-        let base = notices.iter().find(|notice| Some(notice.id) == shared.notice).cloned();
-        Row { id, notice: None, shared: Some(shared), base, draft, at }
+    let Notices { list: notices, drafts } = loaded;
+    let drafts = drafts.into_iter().map(|draft| {
+        let notice = notices.iter().find(|notice| Some(notice.id) == draft.notice).cloned();
+        Row { id: draft.id.to_string(), draft: Some(draft), notice, at }
     });
-    let mut rows: Vec<Row> = shared.collect();
+    let mut rows: Vec<Row> = drafts.collect();
     rows.extend(notices.into_iter().map(|notice| {
         let id = notice.id.to_string();
-        let draft = of_notices.iter().find(|draft| draft.notice.as_ref() == Some(&id)).cloned();
-        Row { id, notice: Some(notice), shared: None, base: None, draft, at }
-    }));
-    rows.extend(of_new.into_iter().map(|draft| {
-        let (id, draft) = (draft.key.clone(), Some(draft));
-        Row { id, notice: None, shared: None, base: None, draft, at }
+        Row { id, draft: None, notice: Some(notice), at }
     }));
     rows
 }
 
 impl Row {
     pub(super) fn title(&self) -> &str {
-        let shared = self.shared.as_ref().map(|shared| shared.fields.title.as_deref().unwrap_or_default());
-        let base = self.base.as_ref().map(|notice| &*notice.title);
-        let draft = self.draft.as_ref().map(|draft| draft.title.as_str());
+        let draft = self.draft.as_ref().and_then(|draft| draft.fields.title.as_deref());
         let notice = self.notice.as_ref().map(|notice| &*notice.title);
-        let titles = [notice, shared, base, draft].into_iter().flatten();
+        let titles = [draft, notice].into_iter().flatten();
         titles.into_iter().find(|title| !title.is_empty()).unwrap_or("(no title yet)")
     }
 
     pub(super) fn post(&self) -> &str {
-        let shared = self.shared.as_ref().and_then(|shared| shared.fields.post.as_deref());
-        match (self.notice.as_ref().or(self.base.as_ref()), &self.draft) {
-            _ if shared.is_some() => shared.unwrap_or_default(),
-            (Some(notice), _) => &notice.post,
-            (None, draft) => draft.as_ref().map_or("", |draft| &draft.post),
-        }
+        let draft = self.draft.as_ref().and_then(|draft| draft.fields.post.as_deref());
+        draft.or(self.notice.as_ref().map(|notice| &*notice.post)).unwrap_or_default()
     }
 
     pub(super) fn date(&self) -> Timestamp {
-        let shared = self.shared.as_ref().map(|shared| shared.date);
-        let draft = || shared.or(self.draft.as_ref().map(|draft| draft.date)).unwrap_or(Timestamp::MIN);
-        self.notice.as_ref().map_or_else(draft, |notice| notice.date)
+        let draft = self.draft.as_ref().map(|draft| draft.date);
+        draft.or(self.notice.as_ref().map(|notice| notice.date)).unwrap_or(Timestamp::MIN)
+    }
+
+    /// Returns the notice, if the row is one.
+    pub(super) fn published(&self) -> Option<&FullNotice> {
+        self.notice.as_ref().filter(|_| self.draft.is_none())
     }
 
     pub(super) fn shown(&self) -> bool {
-        self.notice.as_ref().is_some_and(|notice| notice.activation == Visibility::Shown)
+        self.published().is_some_and(|notice| notice.activation == Visibility::Shown)
     }
 
     pub(super) fn view(&self) -> i64 {
-        self.notice.as_ref().map_or(0, |notice| notice.view)
+        self.published().map_or(0, |notice| notice.view)
     }
 
     pub(super) fn state(&self) -> &'static str {
-        let notice = match (&self.notice, &self.shared, &self.draft) {
-            (None, Some(_), None) => return "✎ shared",
-            (None, None, _) => return "✎ draft",
-            (_, _, Some(_)) => return "✎ edited",
-            (Some(notice), _, None) => notice,
-        };
+        let Some(notice) = self.published() else { return "✎ shared" };
         match notice.state(self.at) {
             State::Shown if notice.placement.pinned == Pin::Pinned => "● pinned",
             State::Shown => "● shown",
@@ -115,23 +87,11 @@ impl Row {
 
     /// Returns whether the notice has begun or ended since the time of which the row shows the state.
     pub(super) fn is_outdated(&self, now: Timestamp) -> bool {
-        self.notice.as_ref().is_some_and(|notice| notice.state(now) != notice.state(self.at))
-    }
-
-    /// Returns when, where and to whom the notice is visible, with times in the form that `stamp` gives them.
-    pub(super) fn placement(&self, stamp: impl Fn(Timestamp) -> String) -> Vec<String> {
-        let Some(FullNotice { placement, .. }) = &self.notice else { return Vec::new() };
-        let facts = [
-            placement.visible_from.map(|from| format!("from {}", stamp(from))),
-            placement.visible_until.map(|until| format!("until {}", stamp(until))),
-            placement.topic.as_ref().map(|topic| format!("on the page of {topic}")),
-            (placement.members_only == Audience::Members).then(|| "for members".to_owned()),
-        ];
-        facts.into_iter().flatten().collect()
+        self.published().is_some_and(|notice| notice.state(now) != notice.state(self.at))
     }
 }
 
-/// The order of the list. Drafts of new notices come first.
+/// The order of the list. Drafts come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Sort {
     #[default]
@@ -163,6 +123,6 @@ impl Sort {
             Self::Views => Reverse(a.view()).cmp(&Reverse(b.view())),
             Self::State => a.shown().cmp(&b.shown()),
         };
-        a.notice.is_some().cmp(&b.notice.is_some()).then(by).then_with(|| newest(a, b))
+        a.draft.is_none().cmp(&b.draft.is_none()).then(by).then_with(|| newest(a, b))
     }
 }

@@ -3,8 +3,9 @@
 use super::*;
 
 fn kept(stage: &Stage) -> Vec<(String, String)> {
-    let drafts = stage.sources.drafts.all().unwrap();
-    drafts.into_iter().map(|draft| (draft.title, draft.post)).collect()
+    let drafts = stage.tidings.call(&Caller::Operator, tidings_core::notice::ListDrafts {}).unwrap().drafts;
+    let text = |text: Option<String>| text.unwrap_or_default();
+    drafts.into_iter().map(|draft| (text(draft.fields.title), text(draft.fields.post))).collect()
 }
 
 fn typed() -> Stage {
@@ -14,52 +15,24 @@ fn typed() -> Stage {
 }
 
 #[test]
-fn typed_text_is_on_disk_after_the_next_tick() {
-    let mut stage = typed();
-    stage.tick(500);
-    assert_eq!(kept(&stage), [("Exam week".to_owned(), "All night".to_owned())]);
-    stage.keys(&[" long"]);
-    stage.tick(500);
-    assert_eq!(kept(&stage)[0].1, "All night long");
-}
-
-#[test]
-fn a_restarted_program_resumes_the_draft() {
-    let mut stage = typed();
-    stage.tick(500);
-    // A new program on the same database finds the draft.
-    stage.state =
-        State::new(Title::database(DATABASE), &Preferences::default(), (80, 24), &stage.watch.look());
-    let first = stage.state.start();
-    stage.perform(first);
-    stage.keys(&["2"]);
-    stage.sees("✎ draft");
-    stage.keys(&["Enter"]);
-    stage.sees("The draft of 2026-11-20 08:36");
-    stage.sees("All night");
-    stage.keys(&["Ctrl-S"]);
-    stage.sees("● shown");
-    assert_eq!(kept(&stage), []);
-}
-
-#[test]
 fn closing_the_editor_asks_whether_to_save_a_draft_discard_or_publish() {
     let mut stage = typed();
     stage.keys(&["Esc"]);
     stage.sees("Leave “Exam week”?");
     stage.keys(&["Esc"]);
     stage.sees("A new notice");
-    stage.keys(&["Esc", "k"]);
-    stage.sees("✎ draft");
+    stage.keys(&["Esc", "a"]);
+    stage.sees("✎ shared");
     assert_eq!(kept(&stage).len(), 1);
     stage.keys(&["e", "!", "Esc", "d"]);
-    assert_eq!(kept(&stage), []);
-    stage.keys(&["Up"]);
-    stage.sees("There are no notices.");
+    assert_eq!(kept(&stage), [("Exam week".to_owned(), "All night".to_owned())]);
 
     let mut stage = typed();
     stage.keys(&["Esc", "s"]);
     stage.sees("✓ Published “Exam week”.");
+    let mut stage = typed();
+    stage.keys(&["Esc", "d"]);
+    stage.sees("There are no notices.");
 }
 
 #[test]
@@ -67,9 +40,8 @@ fn an_editor_without_changes_closes_without_a_question() {
     let mut stage = Stage::new();
     stage.keys(&["2", "n", "Esc"]);
     stage.sees("There are no notices.");
-    stage.keys(&["n", "x", "Backspace"]);
-    stage.tick(500);
-    stage.keys(&["Esc"]);
+    stage.keys(&["n", "x", "Backspace", "Esc"]);
+    stage.sees("There are no notices.");
     assert_eq!(kept(&stage), []);
 }
 
@@ -96,23 +68,6 @@ fn a_signal_saves_the_draft_before_the_program_ends() {
 }
 
 #[test]
-fn the_draft_of_a_removed_notice_becomes_a_new_notice() {
-    let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
-        data::notice(tidings, "Library hours", "Open until ten.", true);
-    });
-    stage.keys(&["2", "e", " Changed."]);
-    stage.tick(500);
-    stage.keys(&["Esc", "k"]);
-    stage.sees("✎ edited");
-    stage.keys(&["x", "y"]);
-    stage.sees("✎ draft");
-    stage.keys(&["e"]);
-    stage.sees("Open until ten. Changed.");
-    stage.keys(&["Ctrl-S"]);
-    stage.sees("● shown");
-}
-
-#[test]
 fn keys_pressed_while_a_notice_is_saved_do_not_change_it() {
     let mut stage = typed();
     stage.holds = true;
@@ -131,34 +86,20 @@ fn keys_pressed_while_a_notice_is_saved_do_not_change_it() {
 #[test]
 fn a_draft_that_cannot_be_saved_stays_in_the_editor() {
     let mut stage = typed();
-    // A file takes the place of the directory of drafts.
-    std::fs::write(stage.file("test.db.drafts"), "").unwrap();
-    stage.keys(&["Esc", "k"]);
-    stage.sees("A new notice");
-    stage.sees("All night");
+    stage.happens(Event::Paste("!".repeat(20_001)));
     stage.happens(Event::Stop);
+    stage.sees("✗ Text has 1 to 20,000 characters");
     assert!(!stage.ended, "as long as there is time to wait");
-    std::fs::remove_file(stage.file("test.db.drafts")).unwrap();
-    stage.tick(500);
-    assert_eq!(kept(&stage), [("Exam week".to_owned(), "All night".to_owned())]);
-    stage.keys(&["Esc", "k"]);
-    stage.sees("Saved as a draft.");
+    assert_eq!(kept(&stage), []);
 }
 
 #[test]
-fn a_notice_is_published_once_although_its_draft_cannot_be_removed() {
+fn a_time_that_cannot_be_read_does_not_keep_the_draft_from_being_saved() {
     let mut stage = typed();
-    stage.tick(500);
-    let drafts = stage.file("test.db.drafts");
-    let draft = std::fs::read_dir(&drafts).unwrap().next().unwrap().unwrap().path();
-    // A directory takes the place of the file.
-    std::fs::remove_file(&draft).unwrap();
-    std::fs::create_dir(&draft).unwrap();
-    stage.keys(&["Ctrl-S"]);
-    stage.sees("● shown");
-    stage.sees_not("A new notice");
-    let list = stage.tidings.call(&Caller::Operator, tidings_core::notice::List::default()).unwrap();
-    assert_eq!(list.notices().len(), 1);
+    stage.keys(&["Ctrl-O", "soon"]);
+    stage.happens(Event::Stop);
+    assert!(stage.ended);
+    assert_eq!(kept(&stage), [("Exam week".to_owned(), "All night".to_owned())]);
 }
 
 #[test]

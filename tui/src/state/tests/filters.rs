@@ -3,7 +3,6 @@
 use tidings_core::account::Caller;
 
 use super::*;
-use crate::preferences::{Preference, Preferences};
 
 #[test]
 fn administrators_and_blacklisted_members_are_listed_alone() {
@@ -101,10 +100,9 @@ fn feedback_is_new_until_it_was_read_on_this_machine() {
     stage.sees("1 unread");
     stage.keys(&["Up"]);
     stage.sees_not("unread");
-    assert_eq!(stage.sources.drafts.read_feedback().unwrap().len(), 2);
+    assert_eq!(stage.sources.read.ids().unwrap().len(), 2);
     // A new program knows it, and done feedback needs no reading.
-    stage.state =
-        State::new(Title::database(DATABASE), &Preferences::default(), (80, 24), &stage.watch.look());
+    stage.state = State::new(Title::database(DATABASE), true, (80, 24), &stage.watch.look());
     let first = stage.state.start();
     stage.perform(first);
     let ben = Caller::acting_as(&stage.tidings, "ben").unwrap();
@@ -115,28 +113,6 @@ fn feedback_is_new_until_it_was_read_on_this_machine() {
     stage.keys(&["g", "d"]);
     stage.sees("2 open · every type");
     stage.sees_not("unread");
-}
-
-#[test]
-fn the_help_the_footer_and_the_texts_name_the_keys_in_force() {
-    let mut stage = Stage::new();
-    let settings = [("new", "Insert"), ("edit", "n")].map(|(action, key)| Preference {
-        path: ["keys", "notices", action].map(str::to_owned).to_vec(),
-        values: vec![key.to_owned()],
-    });
-    let preferences = Preferences::new(&settings, true).unwrap();
-    stage.state = State::new(Title::database(DATABASE), &preferences, (80, 24), &stage.watch.look());
-    let first = stage.state.start();
-    stage.perform(first);
-    stage.keys(&["2"]);
-    stage.sees("There are no notices. Insert writes one.");
-    stage.sees("Insert new  n edit");
-    stage.keys(&["?"]);
-    insta::assert_snapshot!("own_keys_80x24", stage.seen());
-    stage.keys(&["Esc", "n"]);
-    stage.sees("There are no notices.");
-    stage.happens(Event::Key(KeyEvent::from(KeyCode::Insert)));
-    stage.sees("A new notice");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::*;
 fn remote() -> Stage {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     let look = Look { link: Link::Connecting, zone: None, ..stage.watch.look() };
-    stage.state = State::new(Title::server("tidings.example.org"), &Preferences::default(), (80, 24), &look);
+    stage.state = State::new(Title::server("tidings.example.org"), true, (80, 24), &look);
     let first = stage.state.start();
     stage.perform(first);
     stage
@@ -118,7 +118,7 @@ fn raise(look: &mut Look) {
 
 #[test]
 fn the_first_screen_is_one_that_the_caller_may_see() {
-    let id = "ed";
+    let id = "eda";
     let opened = |scopes: &[&str]| {
         let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
             data::member(tidings, id, "Ed");
@@ -127,8 +127,7 @@ fn the_first_screen_is_one_that_the_caller_may_see() {
         });
         stage.sources.service = Service::on_database(stage.tidings.clone(), Caller::Member(id.into()));
         let look = stage.watch.look();
-        stage.state =
-            State::new(Title::server("tidings.example.org"), &Preferences::default(), (80, 24), &look);
+        stage.state = State::new(Title::server("tidings.example.org"), true, (80, 24), &look);
         stage
     };
     for (scopes, screen) in

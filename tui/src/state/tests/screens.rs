@@ -122,7 +122,7 @@ fn a_too_small_window_says_so_and_still_quits() {
 #[test]
 fn without_colours_no_cell_has_one() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
-    stage.state.ctx.theme = crate::theme::Theme::new(None);
+    stage.state.ctx.theme = crate::theme::Theme::new(false);
     for screen in 1..=layout::TITLES.len() {
         stage.keys(&[&screen.to_string()]);
         stage.tick(0);

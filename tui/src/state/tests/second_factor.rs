@@ -11,7 +11,7 @@ const URI: &str = "otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHP
 fn remote() -> Stage {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     let look = Look { link: Link::Live, zone: None, ..stage.watch.look() };
-    stage.state = State::new(Title::server("tidings.example.org"), &Preferences::default(), (80, 24), &look);
+    stage.state = State::new(Title::server("tidings.example.org"), true, (80, 24), &look);
     let first = stage.state.start();
     stage.perform(first);
     stage

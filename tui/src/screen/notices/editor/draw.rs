@@ -42,17 +42,16 @@ impl Editor {
         let Text { title, post, placing, .. } = self.text();
         let reach = self.reach(ctx);
         let state = reach.state();
-        let what = match (&self.notice, self.resumed) {
-            _ if self.saving.is_some() => "Saving …".to_owned(),
-            _ if self.pane == Pane::Form => "When, where and to whom".to_owned(),
-            (_, Some(at)) => format!("The draft of {}", ctx.stamp(at)),
-            _ if self.shared.is_some() => "A draft of all administrators".to_owned(),
-            (Some(_), None) => "Edit the notice".to_owned(),
-            (None, None) => "A new notice".to_owned(),
+        let what = match &self.notice {
+            _ if self.saving.is_some() => "Saving …",
+            _ if self.pane == Pane::Form => "When, where and to whom",
+            _ if self.shared.is_some() => "A draft of all administrators",
+            Some(_) => "Edit the notice",
+            None => "A new notice",
         };
-        put(areas.head, buf, &what, Theme::strong());
+        put(areas.head, buf, what, Theme::strong());
         let right = u16::try_from(width(state)).unwrap_or_default();
-        if areas.head.width > right + u16::try_from(width(&what)).unwrap_or_default() {
+        if areas.head.width > right + u16::try_from(width(what)).unwrap_or_default() {
             let is_seen = matches!(reach, Reach::Now(_));
             let style = if is_seen { ctx.theme.good() } else { Theme::faint() };
             buf.set_string(areas.head.right() - right, areas.head.y, state, style);
@@ -87,7 +86,7 @@ impl Editor {
     /// Draws the lengths and their limits, and when and where the notice is visible, or the reason why it was not saved.
     fn draw_foot(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx, title: &str, post: &str, placing: &Placing) {
         if let Some(problem) = &self.problem {
-            return put(area, buf, &format!("✗ {} The draft is kept.", problem.text), ctx.theme.bad());
+            return put(area, buf, &format!("✗ {}", problem.text), ctx.theme.bad());
         }
         let mut x = area.x;
         let fields = [("title", title, notice::TITLE), ("text", post, notice::POST)];

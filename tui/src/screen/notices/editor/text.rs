@@ -16,17 +16,16 @@ pub(in crate::screen::notices) struct Text {
 }
 
 impl Text {
-    /// Returns what is written in a row: its notice, with the changes of its draft on the server.
+    /// Returns what is written in a row: its notice, with the changes of its draft.
     pub(in crate::screen::notices) fn of(row: &Row, ctx: &Ctx) -> Self {
-        let base = row.notice.as_ref().or(row.base.as_ref());
-        let base = base.map_or_else(Self::new, |notice| Self {
+        let base = row.notice.as_ref().map_or_else(Self::new, |notice| Self {
             title: notice.title.to_string(),
             post: notice.post.to_string(),
             shown: notice.activation == Visibility::Shown,
             placing: Placing::of(&notice.placement, ctx),
         });
-        let Some(shared) = &row.shared else { return base };
-        let fields = &shared.fields;
+        let Some(draft) = &row.draft else { return base };
+        let fields = &draft.fields;
         Self {
             title: fields.title.clone().unwrap_or(base.title),
             post: fields.post.clone().unwrap_or(base.post),
