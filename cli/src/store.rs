@@ -118,9 +118,6 @@ pub(crate) fn explained(error: &CopyError) -> Failure {
         CopyError::Missing(_) => "name another database",
         CopyError::Exists(_) => "name a file that does not exist",
         CopyError::Occupied { .. } => "name an empty database, which createdb makes",
-        CopyError::Schema { .. } => {
-            "name a schema without other tables, by options=-csearch_path%3DNAME in the URL"
-        }
         CopyError::Table { .. } => "tidings check says more about the source",
         CopyError::Different { .. } => {
             "stop other programs that write to the new database, check its disk, and copy again"

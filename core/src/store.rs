@@ -74,7 +74,6 @@ use engine::{Committer, Engine};
 use postgres::PgEngine;
 use sqlite::SqliteEngine;
 
-pub(crate) mod bulk;
 mod commit_time;
 mod counts;
 mod deferred;
@@ -109,7 +108,7 @@ pub(crate) use commit_time::{CommitTime, Latest};
 pub(crate) use deferred::once;
 pub(crate) use deferred::{Deferred, TimeSlice};
 pub(crate) use dialect::Dialect;
-pub(crate) use each::{Pipelined, ask_row_each, ask_run_each, row_each, run_each, send_each};
+pub(crate) use each::{Need, Pipelined, ask_row_each, ask_run_each, row_each, run_each, send_each};
 #[cfg(test)]
 pub(crate) use effects::Effects;
 pub use error::{ServerError, StoreError};

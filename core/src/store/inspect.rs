@@ -6,7 +6,7 @@
 use super::{StoreError, Tx};
 
 #[cfg(feature = "postgres")]
-pub(crate) use super::postgres::InspectedServer;
+pub(crate) use super::postgres::{InspectedServer, ServerTarget};
 pub(crate) use super::schema::{Comparison, SchemaFault};
 pub(crate) use super::sqlite::inspect::{InspectedFile, version};
 

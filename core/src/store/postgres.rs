@@ -4,11 +4,11 @@
 //! connection runs on the thread that waits for its answer. All servers of a database are equal.
 
 mod arrays;
-mod bulk;
 mod committer;
 mod connect;
 mod engine;
 mod error;
+mod fill;
 mod horizon;
 mod inspect;
 mod lane;
@@ -32,6 +32,6 @@ mod wait;
 mod watch;
 mod write_connection;
 
-pub(crate) use bulk::{ServerSnapshot, ServerTarget};
 pub(super) use engine::PgEngine;
+pub(crate) use fill::ServerTarget;
 pub(crate) use inspect::InspectedServer;

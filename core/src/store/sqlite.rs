@@ -11,7 +11,6 @@ use rusqlite::{ErrorCode, ffi};
 use super::engine::WriteTx as _;
 use super::{StoreError, Tx};
 
-pub(super) mod bulk;
 mod checkpoints;
 pub(crate) mod copy;
 mod engine;

@@ -223,7 +223,7 @@ impl Schema {
 }
 
 /// Runs a statement and returns the first column of its first row.
-fn first<T: FromValue>(session: &mut Session, sql: &str) -> Result<Option<T>, StoreError> {
+pub(super) fn first<T: FromValue>(session: &mut Session, sql: &str) -> Result<Option<T>, StoreError> {
     let mut found = None;
     session.for_each(sql, &[], &mut |row| {
         found = Some(row.take(0)?);
