@@ -93,7 +93,6 @@ mod pool;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod reading;
-mod schema;
 mod sqlite;
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,6 @@ mod partition;
 mod password_file;
 mod positions;
 mod revision;
-mod schema;
 mod server;
 mod session;
 mod standby;

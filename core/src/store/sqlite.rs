@@ -20,7 +20,6 @@ pub(crate) mod inspect;
 mod open;
 mod readers;
 mod running;
-mod schema;
 mod tx;
 mod watch;
 

@@ -29,7 +29,7 @@ use crate::store::inspect::{Inspected, InspectedFile};
 #[cfg(feature = "postgres")]
 use crate::store::inspect::{InspectedServer, ServerTarget};
 use crate::store::{StoreError, Tx};
-use crate::transfer::check::{Check, Context};
+use crate::transfer::check::Check;
 
 mod plan;
 mod sql;
@@ -150,11 +150,10 @@ pub fn copy(
     _: Operator,
     from: &Location,
     to: &Location,
-    context: &Context<'_>,
     progress: &mut dyn FnMut(Step),
     stop: &CancelFlag,
 ) -> Result<Report> {
-    let mut run = Transfer { from, to, context, progress, stop, last: None };
+    let mut run = Transfer { from, to, progress, stop, last: None };
     match to {
         Location::File(path) => {
             let path = &files::resolved(path).map_err(CopyError::file(path))?;
@@ -179,8 +178,8 @@ pub(crate) fn restore(
     progress: &mut dyn FnMut(Step),
     stop: &CancelFlag,
 ) -> Result<Report> {
-    let (from, context) = (&Location::File(from.to_owned()), &Context::default());
-    to_server(&mut Transfer { from, to, context, progress, stop, last: Some(last) })
+    let from = &Location::File(from.to_owned());
+    to_server(&mut Transfer { from, to, progress, stop, last: Some(last) })
 }
 
 /// Copies a database on a server to a temporary file next to `to`.
@@ -190,8 +189,8 @@ pub(crate) fn draft(
     progress: &mut dyn FnMut(Step),
     stop: &CancelFlag,
 ) -> Result<Draft> {
-    let (location, context) = (&Location::File(to.to_owned()), &Context::default());
-    Draft::write(&mut Transfer { from, to: location, context, progress, stop, last: None }, to)
+    let location = &Location::File(to.to_owned());
+    Draft::write(&mut Transfer { from, to: location, progress, stop, last: None }, to)
 }
 
 /// A complete, verified copy under a temporary name. Dropping it removes the file.

@@ -4,13 +4,12 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::super::engine::{Committer as _, WriteTx as _};
-use super::super::inspect::{Comparison, Inspected};
+use super::super::inspect::Inspected;
 use super::super::{Isolation, ServerError, StoreError, Tx, is_replaying};
 use super::committer::PgCommitter;
 use super::connect::{Connector, Purpose};
 use super::fill::{Lock, has_locked};
 use super::migrate::{self, Schema};
-use super::schema::compare_schema;
 use super::server::{Interrupts, Server};
 use super::session::Session;
 use super::tx::ReadTx;
@@ -150,23 +149,6 @@ impl Inspected for InspectedServer {
         committer.ended(Ok(()));
         committer.after_group();
         Ok(())
-    }
-
-    fn compare_schema(&self) -> Result<Comparison, StoreError> {
-        if self.schema.found != migrate::VERSION {
-            return Ok(Comparison::Skipped("it is of another version"));
-        }
-        compare_schema(&mut self.session.borrow_mut())
-    }
-
-    fn correct_schema(&self, remedy: &[String]) -> Result<(), StoreError> {
-        let session = &mut *self.session.borrow_mut();
-        let corrected =
-            session.control(&format!("BEGIN; {}", remedy.join("; "))).and_then(|_| session.commit());
-        if corrected.is_err() {
-            session.roll_back();
-        }
-        corrected.map(drop)
     }
 }
 

@@ -3,15 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode};
 
 use super::guard::DatabaseFile;
 use super::open::open_unchanged;
-use super::schema::compare_schema;
 use super::{APPLICATION_ID, SCHEMA_VERSION, SqliteTx, StoreError, Tx};
 use crate::base::cancel::CancelFlag;
 use crate::store::engine::WriteTx as _;
-use crate::store::inspect::{Comparison, Inspected};
+use crate::store::inspect::Inspected;
 
 /// Maximum number of reported faults; a damaged file has thousands.
 const FAULTS: usize = 5;
@@ -137,19 +136,6 @@ impl Inspected for InspectedFile {
         // `None` stands for a rollback that `work` asked for.
         let written = super::write(&self.0, |tx| if work(tx) { Ok(()) } else { Err(None) });
         written.or_else(|error| error.map_or(Ok(()), Err))
-    }
-
-    fn compare_schema(&self) -> Result<Comparison, StoreError> {
-        if self.schema_version()? != SCHEMA_VERSION {
-            return Ok(Comparison::Skipped("it is of another version"));
-        }
-        compare_schema(&self.0)
-    }
-
-    fn correct_schema(&self, remedy: &[String]) -> Result<(), StoreError> {
-        let tx = Transaction::new_unchecked(&self.0, TransactionBehavior::Immediate)?;
-        remedy.iter().try_for_each(|sql| tx.execute_batch(sql))?;
-        Ok(tx.commit()?)
     }
 }
 

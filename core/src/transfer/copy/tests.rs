@@ -144,7 +144,7 @@ fn open_at(location: &Location) -> Tidings {
 }
 
 fn copied(from: &Location, to: &Location) -> Result<Report> {
-    copy(operator(), from, to, &Context::default(), &mut |_| {}, &CancelFlag::default())
+    copy(operator(), from, to, &mut |_| {}, &CancelFlag::default())
 }
 
 /// Returns the rows of each copied table, sorted.

@@ -5,7 +5,7 @@ use crate::post::{recount as posts, reindex};
 use crate::record::error::Error;
 use crate::store::inspect::Inspected;
 use crate::store::{Arg, Dialect, Need, StoreError, Topic, Tx, Value};
-use crate::transfer::check::{self, Context};
+use crate::transfer::check;
 
 /// The rows of a page, which is inserted in one transaction.
 const PAGE_ROWS: usize = 1_000;
@@ -16,7 +16,6 @@ const PAGE_BYTES: usize = 1 << 20;
 pub(super) struct Transfer<'t> {
     pub(super) from: &'t Location,
     pub(super) to: &'t Location,
-    pub(super) context: &'t Context<'t>,
     pub(super) progress: &'t mut dyn FnMut(Step),
     pub(super) stop: &'t CancelFlag,
     pub(super) last: Option<Last<'t>>,
@@ -158,7 +157,7 @@ impl Transfer<'_> {
     /// Returns the checks of derived rows that fail on the copy.
     fn check(&mut self, target: &dyn Inspected) -> Result<Vec<check::Check>> {
         (self.progress)(Step::Checking);
-        let checks = check::derived(target, self.context, self.stop);
+        let checks = check::derived(target, self.stop);
         Ok(checks.map_err(|error| self.failed(error))?.into_iter().filter(|check| !check.ok).collect())
     }
 

@@ -5,7 +5,7 @@ use super::*;
 /// Copies, and calls `on_step` with each step.
 fn copied_with(from: &Location, to: &Location, on_step: &mut dyn FnMut(Step, &CancelFlag)) -> Result<Report> {
     let stop = CancelFlag::default();
-    copy(operator(), from, to, &Context::default(), &mut |step| on_step(step, &stop), &stop)
+    copy(operator(), from, to, &mut |step| on_step(step, &stop), &stop)
 }
 
 /// Calls `change` once, when the copy is complete and not yet verified.
@@ -148,23 +148,17 @@ mod server {
             crate::transfer::check::check(
                 operator(),
                 &server,
-                &Context::default(),
+                &crate::transfer::check::Context::default(),
                 &mut |_| {},
                 &CancelFlag::default(),
             )
             .unwrap_err()
             .detail()
             .unwrap(),
-            crate::transfer::check::repair(
-                operator(),
-                &server,
-                &Context::default(),
-                &mut |_| {},
-                &CancelFlag::default(),
-            )
-            .unwrap_err()
-            .detail()
-            .unwrap(),
+            crate::transfer::check::repair(operator(), &server, &mut |_| {}, &CancelFlag::default())
+                .unwrap_err()
+                .detail()
+                .unwrap(),
         ] {
             assert!(error.contains(incomplete), "{error}");
         }
