@@ -4,7 +4,6 @@ use crate::Tidings;
 use crate::base::clock::Timestamp;
 use crate::store::Store;
 pub use crate::store::{Commits, Follower, ReadStandby, Retries, ServerGauges};
-use crate::transfer::backup::last::LastBackup;
 use crate::{mail, source, webhook};
 
 /// The state of the service at one moment.
@@ -34,9 +33,6 @@ pub struct Stats {
     pub wal_bytes: u64,
     /// Figures of a PostgreSQL server and its standbys; `None` for a file.
     pub server: Option<ServerGauges>,
-    /// Milliseconds since the last [dated backup](crate::transfer::backup::backup_dated) was complete and verified; `None` if none
-    /// is recorded next to the database.
-    pub backup_age_ms: Option<i64>,
     /// The deliveries of webhooks.
     pub webhooks: webhook::Figures,
     /// The mail.
@@ -66,7 +62,6 @@ impl Stats {
             database_bytes: store.database_bytes(),
             wal_bytes: store.wal_bytes(),
             server: store.server_gauges(),
-            backup_age_ms: age(LastBackup::of(&tidings.0.location).map(|last| last.at)),
             webhooks: tidings.webhook_sender().figures(),
             mail: tidings.mail_sender().figures(),
             sources: tidings.sources().figures(),

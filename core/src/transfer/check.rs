@@ -203,7 +203,6 @@ pub fn check(
         #[cfg(not(feature = "postgres"))]
         Location::Postgres(_) => return Err(StoreError::from(ServerError::NotBuilt).into()),
     }
-    run.checks.extend(place::last_backup(&location, &context.clock));
     if let Some(config) = context.others {
         others::check(&mut run, config);
     }
