@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use indicatif::HumanBytes;
 use tidings_client::shown::number::number;
-use tidings_core::backup::{self, BackupError, By, Report, Retention, RevokedAgain};
+use tidings_core::backup::{self, BackupError, By, Report, RevokedAgain};
 use tidings_core::clock::Clock;
 use tidings_core::{Location, StoreError, Surface};
 
@@ -25,14 +25,8 @@ use crate::store;
 
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
-    /// The file; an existing backup is replaced, any other existing file is refused. With --keep, the directory of the
-    /// backups [default: the current directory]
-    #[arg(required_unless_present = "keep")]
-    file: Option<PathBuf>,
-    /// Make a backup with the time in its name, and then remove those that are older than the newest of each of so many
-    /// days, weeks, months and years, such as 7d,4w,12m
-    #[arg(long, value_name = "PERIODS", conflicts_with = "compact")]
-    keep: Option<Retention>,
+    /// The file; an existing backup is replaced, any other existing file is refused
+    file: PathBuf,
     /// Leave out what the database file still has of deleted rows
     #[arg(long)]
     compact: bool,
@@ -47,31 +41,12 @@ pub(crate) struct Restore {
     yes: bool,
 }
 
-pub(crate) fn run(global: &Global, Backup { file, keep, compact }: &Backup) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, Backup { file, compact }: &Backup) -> Result<ExitCode, Failure> {
     let operator = operator(global)?;
     let database = database::named(global)?;
     let (out, bar) = (Output::new(global), StepBar::new());
     let stop = interrupt::stop()?;
-    let file = file.as_deref().unwrap_or(Path::new("."));
     atomic_file::refuse_stdout(file)?;
-    if let Some(retention) = keep {
-        let to = (file, retention);
-        let done = backup::backup_dated(
-            operator,
-            &database,
-            to,
-            &Clock::system(),
-            &mut |step| bar.show(step),
-            &stop,
-        );
-        bar.clear();
-        let dated = done.map_err(|error| explained(&error, Work::Backup))?;
-        return out.answer(&dated, |page| {
-            page.line(format!("{} is a backup: {}.", dated.file.display(), figures(&dated.report)));
-            let (kept, removed) = (dated.kept, dated.removed.len());
-            page.line(format!("Backups in the directory: {kept}. Removed: {removed}."));
-        });
-    }
     let backup = if *compact { backup::backup_compact } else { backup::backup };
     let done = backup(operator, &database, file, &mut |step| bar.show(step), &stop);
     bar.clear();
@@ -174,10 +149,6 @@ fn explained(error: &BackupError, work: Work) -> Failure {
         (BackupError::Newer { .. }, _) => return Failure::system(error.to_string()),
         (BackupError::Interrupted, _) => return Failure::interrupted("interrupted: nothing was changed"),
         (BackupError::Itself(_), _) => return Failure::usage(format!("{error}: name another file")),
-        (BackupError::Busy(_), _) => return Failure::in_use(error.to_string()),
-        (BackupError::JustMade(_), _) => {
-            return Failure::in_use(format!("{error}: run the command again for a later one"));
-        }
         (BackupError::InUse(_), Work::Backup) => {
             return Failure::in_use(format!("{error}: name another file"));
         }

@@ -19,8 +19,7 @@ use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Repair wrong counters, labels, the search index and lost indexes, views and triggers, in small steps while other
-    /// processes use the database
+    /// Repair wrong counters and the search index, in small steps while other processes use the database
     #[arg(long)]
     repair: bool,
     /// Do not ask
@@ -35,7 +34,6 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
     let out = Output::new(global);
     let config = settings.core_with(&[
         "token-key-file",
-        "popular-like-weight",
         "smtp-url",
         "smtp-password-file",
         "smtp-ca",
@@ -48,12 +46,8 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         "oidc-ca",
         "oidc-pages",
     ])?;
-    let context = Context {
-        key: config.token_key_file.as_deref(),
-        like_weight: config.feed.like_weight,
-        others: Some(&config),
-        ..Context::default()
-    };
+    let context =
+        Context { key: config.token_key_file.as_deref(), others: Some(&config), ..Context::default() };
     let check = |stop: &CancelFlag| run_checks(operator, &database, &context, stop);
     // A check that changes nothing needs no handler for Ctrl-C.
     let mut checks = check(&CancelFlag::default())?;
@@ -65,7 +59,7 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         }
         if checks.repairable() {
             let stop = interrupt::stop()?;
-            run_repair(operator, &database, &context, &stop)?;
+            run_repair(operator, &database, &stop)?;
             checks = check(&stop)?;
         }
     }
@@ -98,15 +92,9 @@ fn run_checks(
     checks.map_err(|error| failed(database, error))
 }
 
-fn run_repair(
-    operator: Operator,
-    database: &Location,
-    context: &Context<'_>,
-    stop: &CancelFlag,
-) -> Result<(), Failure> {
+fn run_repair(operator: Operator, database: &Location, stop: &CancelFlag) -> Result<(), Failure> {
     let spinner = Spinner::new();
-    let repaired =
-        check::repair(operator, database, context, &mut |name| spinner.show("repairing", name), stop);
+    let repaired = check::repair(operator, database, &mut |name| spinner.show("repairing", name), stop);
     spinner.0.finish_and_clear();
     repaired.map_err(|error| failed(database, error))
 }

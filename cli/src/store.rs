@@ -8,7 +8,7 @@ use tidings_client::shown::advice::of_store;
 use tidings_client::shown::number::number;
 use tidings_core::account::Caller;
 use tidings_core::analysis;
-use tidings_core::check::{Check, Context};
+use tidings_core::check::Check;
 use tidings_core::config::Zone;
 use tidings_core::copy::{self, CopyError, Report};
 use tidings_core::{Location, StoreError};
@@ -77,11 +77,8 @@ fn copy(global: &Global, from: &Location, to: &Location) -> Result<ExitCode, Fai
         atomic_file::refuse_stdout(database)?;
     }
     let out = Output::new(global);
-    let settings = Settings::default().complete(global.config.as_deref())?;
-    let config = settings.core_with(&["popular-like-weight"])?;
-    let context = Context { like_weight: config.feed.like_weight, ..Context::default() };
     let (stop, bar) = (interrupt::stop()?, StepBar::new());
-    let done = copy::copy(operator, from, to, &context, &mut |step| bar.show(step), &stop);
+    let done = copy::copy(operator, from, to, &mut |step| bar.show(step), &stop);
     bar.clear();
     let report = done.map_err(|error| explained(&error))?;
     out.answer(&report, |page| show(page, from, to, &report))
@@ -118,9 +115,6 @@ pub(crate) fn explained(error: &CopyError) -> Failure {
         CopyError::Missing(_) => "name another database",
         CopyError::Exists(_) => "name a file that does not exist",
         CopyError::Occupied { .. } => "name an empty database, which createdb makes",
-        CopyError::Schema { .. } => {
-            "name a schema without other tables, by options=-csearch_path%3DNAME in the URL"
-        }
         CopyError::Table { .. } => "tidings check says more about the source",
         CopyError::Different { .. } => {
             "stop other programs that write to the new database, check its disk, and copy again"

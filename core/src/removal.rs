@@ -11,7 +11,6 @@ use crate::account::{Member, require_another_administrator};
 use crate::analysis::log;
 use crate::record::error::Result;
 use crate::record::id::MemberKey;
-use crate::store::inspect::Inspected;
 use crate::store::{StoreError, Topic, Tx};
 
 /// The tables whose rows go with their `member`: the columns of the primary key, and the order in which an index has the rows
@@ -55,9 +54,6 @@ const STEPS: [(Step, u64); 3] =
 
 /// The number of acts that the transaction of the removal deletes: all acts of many members.
 const DELETED_AT_ONCE: u64 = 300;
-
-/// The number of unknown members that one transaction records as removed.
-const MARKED_AT_ONCE: usize = 100;
 
 /// Removes a member with their lists and their interest.
 ///
@@ -106,35 +102,6 @@ fn delete_acts(tx: &mut dyn Tx, member: MemberKey, limit: u64) -> Result<u64, St
     Ok(deleted)
 }
 
-/// Describes each table that has rows of members who neither exist nor are being removed.
-pub(crate) fn wrong_owners(database: &dyn Inspected) -> Result<Vec<String>> {
-    let mut wrong = Vec::new();
-    for table in owned() {
-        let members = database.read(|tx| sql::orphans(tx, table))?.len();
-        if members > 0 {
-            wrong.push(format!("rows of {members} unknown members in {table}"));
-        }
-    }
-    Ok(wrong)
-}
-
-/// Records the members of such rows as removed, so that retention deletes the rows.
-pub(crate) fn remove_unknown(database: &dyn Inspected) -> Result<()> {
-    for table in owned() {
-        // Looking for them takes long in a large table, so it does not delay other writers.
-        let orphans = database.read(|tx| sql::orphans(tx, table))?;
-        for batch in orphans.chunks(MARKED_AT_ONCE) {
-            database.write(|tx| batch.iter().try_for_each(|member| sql::mark(tx, *member)))?;
-        }
-    }
-    Ok(())
-}
-
-/// Returns the tables whose rows have a member.
-fn owned() -> impl Iterator<Item = &'static str> {
-    MEMBER_TABLES.iter().map(|(table, ..)| *table).chain(["feedback"])
-}
-
 mod sql {
     use super::{MemberKey, StoreError, Tx};
 
@@ -142,15 +109,6 @@ mod sql {
     pub(super) fn next(tx: &mut dyn Tx) -> Result<Option<MemberKey>, StoreError> {
         let row = tx.row("SELECT key FROM removed_member ORDER BY key LIMIT 1", &[])?;
         row.map(|mut row| row.take(0)).transpose()
-    }
-
-    /// Records the member of a key as removed, unless it exists or is recorded already.
-    pub(super) fn mark(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
-        let sql = "INSERT INTO removed_member (key)
-                   SELECT CAST($1 AS BIGINT) WHERE NOT EXISTS (SELECT 1 FROM member WHERE key = $1)
-                   ON CONFLICT (key) DO NOTHING";
-        tx.run(sql, &[member.into()])?;
-        Ok(())
     }
 
     /// Records that a removed member has left no rows.
@@ -187,19 +145,6 @@ mod sql {
         let sql = "UPDATE feedback SET member = NULL
                    WHERE key IN (SELECT key FROM feedback WHERE member = $1 LIMIT $2)";
         tx.run(sql, &[member.into(), limit.cast_signed().into()])
-    }
-
-    /// Returns the members of a table's rows who neither exist nor are being removed. It reads one row per member.
-    pub(super) fn orphans(tx: &mut dyn Tx, table: &str) -> Result<Vec<MemberKey>, StoreError> {
-        let sql = format!(
-            "WITH RECURSIVE owner (key) AS (
-                 SELECT min(member) FROM {table}
-                 UNION ALL SELECT (SELECT min(member) FROM {table} WHERE member > owner.key) FROM owner
-                 WHERE owner.key IS NOT NULL)
-             SELECT key FROM owner WHERE key IS NOT NULL
-             EXCEPT SELECT key FROM member EXCEPT SELECT key FROM removed_member"
-        );
-        tx.rows(&sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()
     }
 }
 

@@ -73,7 +73,6 @@ use engine::{Committer, Engine};
 use postgres::PgEngine;
 use sqlite::SqliteEngine;
 
-pub(crate) mod bulk;
 mod counts;
 mod deferred;
 mod dialect;
@@ -92,7 +91,6 @@ mod pool;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod reading;
-mod schema;
 mod sqlite;
 #[cfg(test)]
 mod tests;
@@ -106,7 +104,7 @@ mod writer;
 pub(crate) use deferred::once;
 pub(crate) use deferred::{Deferred, TimeSlice};
 pub(crate) use dialect::Dialect;
-pub(crate) use each::{Pipelined, ask_row_each, ask_run_each, row_each, run_each, send_each};
+pub(crate) use each::{Need, Pipelined, ask_row_each, ask_run_each, row_each, run_each, send_each};
 #[cfg(test)]
 pub(crate) use effects::Effects;
 pub use error::{ServerError, StoreError};

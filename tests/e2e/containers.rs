@@ -117,7 +117,7 @@ fn the_image_runs_without_root_and_keeps_its_data() {
         String::from_utf8(done.stdout).unwrap()
     };
     run(&["notice", "add", "--title", "Library", "--post", "Open until ten."]);
-    run(&["backup", "--keep", "7d", "/backups"]);
+    run(&["backup", "/backups/tidings-2026-11-20.backup"]);
     stop(server);
     let server = serve().unwrap();
     wait_until("the server in the container is ready again", || container.is_ready(port));

@@ -35,8 +35,6 @@ fn every_metric_of_the_rules_and_the_dashboard_exists() {
         serve.arg("--tls-cert").arg(path.join("cert.pem")).arg("--tls-key").arg(path.join("key.pem"));
         serve.args(["--metrics-listen", "127.0.0.1:0"]);
     });
-    let backups = tempfile::tempdir().unwrap();
-    let _ = server.cli(["backup", "--keep", "7d", backups.path().to_str().unwrap()]).succeeded();
     let metrics = address_of(&server);
     let url = format!("https://localhost:{}/get_device", server.address().port());
     let curl = Command::new("curl").args(["-sk", "--noproxy", "*", &url]).output().unwrap();

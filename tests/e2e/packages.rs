@@ -94,7 +94,7 @@ read -r line </ready
 address=${line#listening on }
 curl --silent --fail --noproxy '*' "$address/readyz"
 $as_user mkdir backups
-$tidings backup --keep 7d,4w,12m /var/lib/tidings/backups
+$tidings backup /var/lib/tidings/backups/tidings-$(date +%F).backup
 kill $!
 wait $!
 [ "$(stat --format='%U %a' /var/lib/tidings/tidings.db)" = "tidings 600" ]

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::account::Caller;
     use crate::post::{self, Draft};
-    use crate::store::inspect::{Comparison, InspectedFile};
+    use crate::store::inspect::InspectedFile;
 
     use crate::testing::{self, Service};
 
@@ -168,14 +168,6 @@ mod tests {
             self.writes.set(self.writes.get() + 1);
             insert(self.service, "Café", 1_000 + self.writes.get());
             Ok(())
-        }
-
-        fn compare_schema(&self) -> Result<Comparison, StoreError> {
-            self.inner.compare_schema()
-        }
-
-        fn correct_schema(&self, remedy: &[String]) -> Result<(), StoreError> {
-            self.inner.correct_schema(remedy)
         }
     }
 

@@ -28,11 +28,6 @@ impl PostStats {
         sql::by_url(tx, url)
     }
 
-    /// Returns the stats of the post with this key.
-    pub(crate) fn of_key(tx: &mut dyn Tx, key: PostKey) -> Result<Option<Self>, StoreError> {
-        sql::by_key(tx, key)
-    }
-
     /// Asks for the stats of these posts as they are after all transactions that change them at the same time, which then wait for
     /// this one. The posts are in the order of their keys.
     pub(super) fn lock(
@@ -95,7 +90,7 @@ impl PostStats {
 
 mod sql {
     use super::super::heat::{GRID, heat_columns};
-    use super::{Heats, Pipelined, PostKey, PostStats, StoreError, Timestamp, Tx};
+    use super::{Heats, Pipelined, PostStats, StoreError, Timestamp, Tx};
     use crate::store::{Arg, Row, ask_row_each, send_each};
 
     /// The beginning of statements whose rows [`of_row`] reads.
@@ -118,11 +113,6 @@ mod sql {
     pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<PostStats>, StoreError> {
         let sql = concat!(select!(), " WHERE post = (SELECT key FROM post WHERE url = $1)");
         stats(tx, sql, url.into())
-    }
-
-    pub(super) fn by_key(tx: &mut dyn Tx, key: PostKey) -> Result<Option<PostStats>, StoreError> {
-        let sql = concat!(select!(), " WHERE post = $1");
-        stats(tx, sql, key.into())
     }
 
     pub(super) fn lock(

@@ -3,7 +3,6 @@
 use crate::Tidings;
 use crate::store::Store;
 pub use crate::store::{Commits, Follower};
-use crate::transfer::backup::last::LastBackup;
 use crate::webhook;
 
 /// The state of the service at one moment.
@@ -33,9 +32,6 @@ pub struct Stats {
     pub wal_bytes: u64,
     /// The standbys that follow the primary of a PostgreSQL database, as measured in the last second: at most 16.
     pub followers: Vec<Follower>,
-    /// Milliseconds since the last [dated backup](crate::transfer::backup::backup_dated) was complete and verified; `None` if none
-    /// is recorded next to the database.
-    pub backup_age_ms: Option<i64>,
     /// The deliveries of webhooks.
     pub webhooks: webhook::Figures,
 }
@@ -56,7 +52,6 @@ impl Stats {
             database_bytes: store.database_bytes(),
             wal_bytes: store.wal_bytes(),
             followers: store.followers(),
-            backup_age_ms: LastBackup::of(&tidings.0.location).map(|last| tidings.now() - last.at),
             webhooks: tidings.webhook_sender().figures(),
         }
     }

@@ -6,8 +6,7 @@
 use super::{StoreError, Tx};
 
 #[cfg(feature = "postgres")]
-pub(crate) use super::postgres::InspectedServer;
-pub(crate) use super::schema::{Comparison, SchemaFault};
+pub(crate) use super::postgres::{InspectedServer, ServerTarget};
 pub(crate) use super::sqlite::inspect::{InspectedFile, version};
 
 /// A database that is being checked or repaired. Use [`read`](trait.Inspected.html#method.read) and
@@ -25,19 +24,6 @@ pub(crate) trait Inspected {
     /// # Errors
     /// When nothing is written because no transaction can begin or the commit fails.
     fn write_with(&self, work: &mut dyn FnMut(&mut dyn Tx) -> bool) -> Result<(), StoreError>;
-
-    /// Compares the schema with the one that this program creates, without changing it.
-    ///
-    /// # Errors
-    /// When the schema cannot be read.
-    fn compare_schema(&self) -> Result<Comparison, StoreError>;
-
-    /// Runs the statements that correct a fault of the schema in one transaction, which needs no revision: the row from which
-    /// revisions are taken may be missing.
-    ///
-    /// # Errors
-    /// When one fails: nothing is changed.
-    fn correct_schema(&self, remedy: &[String]) -> Result<(), StoreError>;
 }
 
 impl dyn Inspected + '_ {

@@ -4,11 +4,11 @@
 //! connection runs on the thread that waits for its answer. All servers of a database are equal.
 
 mod arrays;
-mod bulk;
 mod committer;
 mod connect;
 mod engine;
 mod error;
+mod fill;
 mod horizon;
 mod inspect;
 mod lane;
@@ -16,7 +16,6 @@ mod migrate;
 mod partition;
 mod password_file;
 mod revision;
-mod schema;
 mod server;
 mod session;
 #[cfg(test)]
@@ -30,6 +29,6 @@ mod wait;
 mod watch;
 mod write_connection;
 
-pub(crate) use bulk::{ServerSnapshot, ServerTarget};
 pub(super) use engine::PgEngine;
+pub(crate) use fill::ServerTarget;
 pub(crate) use inspect::InspectedServer;

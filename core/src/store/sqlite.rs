@@ -11,7 +11,6 @@ use rusqlite::{ErrorCode, ffi};
 use super::engine::WriteTx as _;
 use super::{StoreError, Tx};
 
-pub(super) mod bulk;
 mod checkpoints;
 pub(crate) mod copy;
 mod engine;
@@ -21,7 +20,6 @@ pub(crate) mod inspect;
 mod open;
 mod readers;
 mod running;
-mod schema;
 mod tx;
 mod watch;
 

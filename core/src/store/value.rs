@@ -4,7 +4,7 @@ use super::StoreError;
 use crate::base::clock::Timestamp;
 
 /// Maximum number of arguments of a statement.
-pub(super) const ARGS_MAX: usize = 25;
+pub(super) const ARGS_MAX: usize = 32;
 
 /// An argument of a statement: the value of `$1`, `$2` ….
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -101,6 +101,12 @@ impl From<&Arg<'_>> for Value {
 pub(crate) trait FromValue: Sized {
     /// Converts the value; returns `None` when it has a different type.
     fn from_value(value: &mut Value) -> Option<Self>;
+}
+
+impl FromValue for Value {
+    fn from_value(value: &mut Value) -> Option<Self> {
+        Some(std::mem::replace(value, Self::Null))
+    }
 }
 
 impl FromValue for i64 {

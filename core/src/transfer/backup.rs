@@ -27,21 +27,15 @@ use crate::base::location::Location;
 pub use crate::base::step::Step;
 use crate::store::copy::Source;
 use crate::store::{SCHEMA_VERSION, StoreError, Tx};
-pub use crate::transfer::backup::last::LastBackup;
 use crate::transfer::copy::{self, CopyError};
 
-mod dated;
 mod draft;
-pub(crate) mod last;
-mod retention;
 mod revoked;
 mod swap;
 #[cfg(test)]
 mod tests;
 
-pub use dated::{Dated, backup_dated};
 use draft::{Draft, draft};
-pub use retention::{InvalidRetention, Retention};
 pub use revoked::RevokedAgain;
 
 /// The size of a copy.
@@ -106,12 +100,6 @@ pub enum BackupError {
     /// A process has the database open.
     #[error("{0} is in use by another process")]
     InUse(PathBuf),
-    /// Another process makes a backup in the directory.
-    #[error("another backup is being made in {0}")]
-    Busy(PathBuf),
-    /// The backup of the same second is there.
-    #[error("{0} was made in this second")]
-    JustMade(PathBuf),
     /// The backup is the database itself or one of its files.
     #[error("{0} is the database itself, or one of its files")]
     Itself(PathBuf),

@@ -1,10 +1,10 @@
-//! Checks a database and its environment, and repairs derived rows.
+//! Checks a database and its environment, and repairs counters and the search index.
 //!
 //! [`check`] changes nothing. Each of its steps reads one snapshot, so other processes may write at the same time. It
 //! needs no running service, so it can also report why a database no longer opens. [`repair`] recomputes the rows that
-//! follow from other rows: counters, labels and the search index, and creates missing parts of the schema that have no data of
-//! their own: indexes, views, triggers. A damaged file needs a backup.
+//! follow from other rows: counters and the search index. A damaged file needs a backup.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::path::Path;
 
@@ -19,7 +19,6 @@ use crate::base::config;
 use crate::base::location::Location;
 use crate::post::{recount as posts, reindex};
 use crate::record::error::{Error, Result};
-use crate::removal;
 use crate::source;
 #[cfg(not(feature = "postgres"))]
 use crate::store::ServerError;
@@ -29,10 +28,8 @@ use crate::store::inspect::InspectedServer;
 use crate::store::inspect::{Inspected, InspectedFile};
 
 mod file;
-mod orphans;
 mod others;
 mod place;
-mod schema;
 #[cfg(feature = "postgres")]
 mod server;
 #[cfg(test)]
@@ -104,6 +101,7 @@ const INTEGRITY: &str = "integrity";
 const FOREIGN_KEYS: &str = "foreign_keys";
 const AUDIT: &str = "audit";
 const SOURCES: &str = "sources";
+const SCHEMA: &str = "schema";
 
 /// The inputs of a check besides the database.
 #[derive(Clone, Debug)]
@@ -112,20 +110,13 @@ pub struct Context<'a> {
     pub key: Option<&'a Path>,
     /// The settings, if the other systems that the service uses are to be asked too: those of mail and single sign-on.
     pub others: Option<&'a config::Config>,
-    /// The weight of a like in views: [`Feed::like_weight`](crate::base::config::Feed::like_weight).
-    pub like_weight: f64,
     /// The current time.
     pub clock: Clock,
 }
 
 impl Default for Context<'_> {
     fn default() -> Self {
-        Self {
-            key: None,
-            others: None,
-            like_weight: config::Feed::default().like_weight,
-            clock: Clock::system(),
-        }
+        Self { key: None, others: None, clock: Clock::system() }
     }
 }
 
@@ -135,9 +126,9 @@ struct Derived {
     /// The detail of a check that passed.
     right: &'static str,
     /// Returns the faults.
-    wrong: fn(&dyn Inspected, &Context<'_>) -> Result<Vec<String>>,
+    wrong: fn(&dyn Inspected) -> Result<Vec<String>>,
     /// Recomputes the rows.
-    repair: fn(&dyn Inspected, &Context<'_>) -> Result<()>,
+    repair: fn(&dyn Inspected) -> Result<()>,
 }
 
 impl Derived {
@@ -151,67 +142,43 @@ impl Derived {
     }
 }
 
-/// All kinds in the order of repair. The rows of a kind may depend on rows of the kinds before it.
-const DERIVED: [Derived; 10] = [
-    Derived {
-        name: "orphans",
-        right: "no row belongs to a post, a source, a notice or a webhook that does not exist",
-        wrong: |database, _| orphans::wrong(database),
-        repair: |database, _| orphans::delete(database),
-    },
+/// All kinds in the order of repair.
+const DERIVED: [Derived; 6] = [
     Derived {
         name: "posts",
         right: "their number is as counted",
-        wrong: |database, _| posts::wrong_count(database),
-        repair: |database, _| posts::count(database),
-    },
-    Derived {
-        name: "labels",
-        right: "the topics and tags of the posts",
-        wrong: |database, _| posts::wrong_labels(database),
-        repair: |database, _| posts::label(database),
+        wrong: posts::wrong_count,
+        repair: posts::count,
     },
     Derived {
         name: "categories",
         right: "each counts the posts of its topic",
-        wrong: |database, _| posts::wrong_categories(database),
-        repair: |database, _| posts::count_categories(database),
-    },
-    Derived {
-        name: "acts",
-        right: "each is of a member, or of a removed member and will be deleted",
-        wrong: |database, _| removal::wrong_owners(database),
-        repair: |database, _| removal::remove_unknown(database),
+        wrong: posts::wrong_categories,
+        repair: posts::count_categories,
     },
     Derived {
         name: "likes_and_views",
         right: "at least as many for each post as members' lists show",
-        wrong: |database, _| posts::wrong_stats(database),
-        repair: |database, _| posts::raise_stats(database),
-    },
-    Derived {
-        name: "popularity",
-        right: "no higher for any post than if all its views and likes were of now",
-        wrong: |database, context| posts::wrong_heats(database, context.like_weight, context.clock.now()),
-        repair: |database, context| posts::bound_heats(database, context.like_weight, context.clock.now()),
+        wrong: posts::wrong_stats,
+        repair: posts::raise_stats,
     },
     Derived {
         name: "search_index",
         right: "contains exactly the posts",
-        wrong: |database, _| reindex::wrong_index(database),
-        repair: |database, _| reindex::index(database),
+        wrong: reindex::wrong_index,
+        repair: reindex::index,
     },
     Derived {
         name: "visitors",
         right: "at least as many on each day as there are rows",
-        wrong: |database, _| figures::wrong_visitors(database),
-        repair: |database, _| figures::count_visitors(database),
+        wrong: figures::wrong_visitors,
+        repair: figures::count_visitors,
     },
     Derived {
         name: "totals",
         right: "each is the sum of its days",
-        wrong: |database, _| figures::wrong_totals(database),
-        repair: |database, _| figures::sum_totals(database),
+        wrong: figures::wrong_totals,
+        repair: figures::sum_totals,
     },
 ];
 
@@ -236,7 +203,6 @@ pub fn check(
         #[cfg(not(feature = "postgres"))]
         Location::Postgres(_) => return Err(StoreError::from(ServerError::NotBuilt).into()),
     }
-    run.checks.extend(place::last_backup(&location, &context.clock));
     if let Some(config) = context.others {
         others::check(&mut run, config);
     }
@@ -261,14 +227,10 @@ fn failing_sources(database: &dyn Inspected, clock: &Clock) -> Result<Check> {
 ///
 /// # Errors
 /// When `stop` is requested.
-pub(crate) fn derived(
-    database: &dyn Inspected,
-    context: &Context<'_>,
-    stop: &CancelFlag,
-) -> Result<Vec<Check>> {
+pub(crate) fn derived(database: &dyn Inspected, stop: &CancelFlag) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     for derived in &DERIVED {
-        let wrong = (derived.wrong)(database, context);
+        let wrong = (derived.wrong)(database);
         if stop.is_set() {
             return Err(StoreError::Interrupted.into());
         }
@@ -310,7 +272,7 @@ impl Run<'_> {
     }
 
     /// Adds the check of the references, given the numbers of rows by table whose reference has no row. `failed` adds the
-    /// remedy to a fault that [`repair`] does not correct.
+    /// remedy.
     fn add_references(
         &mut self,
         dangling: Result<Vec<(String, u64)>, StoreError>,
@@ -321,28 +283,20 @@ impl Run<'_> {
             Err(error) => unreadable(name, &error.into()),
             Ok(tables) if tables.is_empty() => Check::new(name, true, "every reference has its row"),
             Ok(tables) => {
-                let is_repairable = tables.iter().all(|(table, _)| orphans::are_deleted(table));
                 let tables: Vec<String> =
                     tables.iter().map(|(table, rows)| format!("{rows} of {table}")).collect();
-                let fault = format!("rows whose reference has no row: {}", tables.join(", "));
-                if is_repairable { Check::failed(name, &fault, Remedy::Repair) } else { failed(&fault) }
+                failed(&format!("rows whose reference has no row: {}", tables.join(", ")))
             }
         });
     }
 
-    /// Checks the derived rows and the schema, whose version is `found`; this program supports `known`. `other` adds the remedy to
-    /// a fault of the schema that [`repair`] cannot correct.
-    fn check_rows(
-        &mut self,
-        database: &dyn Inspected,
-        (found, known): (i64, i64),
-        other: schema::Other,
-    ) -> Result<()> {
+    /// Checks the derived rows, and the version of the schema, which is `found`; this program supports `known`.
+    fn check_rows(&mut self, database: &dyn Inspected, (found, known): (i64, i64)) -> Result<()> {
         // Other versions of the schema have other tables.
         let supported = DERIVED.iter().filter(|_| found == known);
         for derived in supported {
             self.begin(derived.name);
-            let check = (derived.wrong)(database, self.context).map(|wrong| derived.result(&wrong));
+            let check = (derived.wrong)(database).map(|wrong| derived.result(&wrong));
             self.add_read(derived.name, check)?;
         }
         if found == known {
@@ -351,10 +305,27 @@ impl Run<'_> {
             self.begin(SOURCES);
             self.add_read(SOURCES, failing_sources(database, &self.context.clock))?;
         }
-        self.begin(schema::SCHEMA);
-        let check = schema::check(database, found, known, other);
-        self.add_read(schema::SCHEMA, check)
+        self.add(schema(found, known));
+        Ok(())
     }
+}
+
+/// Checks the version of the schema.
+fn schema(found: i64, known: i64) -> Check {
+    let what = match found.cmp(&known) {
+        Ordering::Equal => format!("version {found}"),
+        Ordering::Greater => {
+            format!(
+                "version {found}; this program supports {known} and did not check counters: use the newer program"
+            )
+        }
+        Ordering::Less => {
+            format!(
+                "version {found}; counters are checked from {known} on: the next start updates the schema"
+            )
+        }
+    };
+    Check::new(SCHEMA, found <= known, what)
 }
 
 /// Checks the chain of the audit trail. Nothing repairs it: a fault tells of what somebody has done.
@@ -384,15 +355,10 @@ fn first_few(list: &[String]) -> String {
 
 fn unreadable(name: &'static str, error: &Error) -> Check {
     let cause = error.detail().unwrap_or_else(|| error.to_string());
-    Check::new(
-        name,
-        false,
-        format!("cannot be read: {cause}; see the checks {INTEGRITY} and {}", schema::SCHEMA),
-    )
+    Check::new(name, false, format!("cannot be read: {cause}; see the checks {INTEGRITY} and {SCHEMA}"))
 }
 
-/// Creates the missing parts of the schema that have no data of their own, then recomputes the derived rows of the database at
-/// `location` that are wrong, in small transactions, so that other processes can write in between. Calls `progress` with the name of each kind of rows before it is repaired.
+/// Recomputes the derived rows of the database at `location` that are wrong, in small transactions, so that other processes can write in between. Calls `progress` with the name of each kind of rows before it is repaired.
 ///
 /// # Errors
 /// When the database cannot be opened or written, or `stop` is requested. `stop` takes effect between two kinds of
@@ -400,7 +366,6 @@ fn unreadable(name: &'static str, error: &Error) -> Check {
 pub fn repair(
     _: Operator,
     location: impl Into<Location>,
-    context: &Context<'_>,
     progress: &mut dyn FnMut(&'static str),
     stop: &CancelFlag,
 ) -> Result<()> {
@@ -408,12 +373,12 @@ pub fn repair(
         Location::File(path) => {
             let database = InspectedFile::open_for_repair(&path)?;
             let is_index_broken = !database.integrity()?.is_empty();
-            repair_rows(&database, is_index_broken, context, progress, stop)
+            repair_rows(&database, is_index_broken, progress, stop)
         }
         #[cfg(feature = "postgres")]
         Location::Postgres(url) => {
             let database = InspectedServer::open_for_repair(&url, stop)?;
-            let repaired = repair_rows(&database, false, context, progress, stop);
+            let repaired = repair_rows(&database, false, progress, stop);
             database.close();
             repaired
         }
@@ -426,27 +391,18 @@ pub fn repair(
 fn repair_rows(
     database: &dyn Inspected,
     is_index_broken: bool,
-    context: &Context<'_>,
     progress: &mut dyn FnMut(&'static str),
     stop: &CancelFlag,
 ) -> Result<()> {
-    // What refers to a missing table fails, and stays reported.
-    let lacks_parts = schema::repair(database, progress)?;
     for derived in &DERIVED {
         if stop.is_set() {
             return Err(StoreError::Interrupted.into());
         }
         let is_index = derived.name == "search_index";
-        let repaired = (derived.wrong)(database, context).and_then(|wrong| {
-            if wrong.is_empty() && !(is_index && is_index_broken) {
-                return Ok(());
-            }
+        let wrong = (derived.wrong)(database)?;
+        if !wrong.is_empty() || is_index && is_index_broken {
             progress(derived.name);
-            (derived.repair)(database, context)
-        });
-        match repaired {
-            Err(error) if lacks_parts => tracing::warn!(%error, "not repaired: {}", derived.name),
-            repaired => repaired?,
+            (derived.repair)(database)?;
         }
     }
     Ok(())

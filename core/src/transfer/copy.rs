@@ -4,9 +4,8 @@
 //! search index is made again. What belongs to the engine or to a running service is not copied: `copy/plan.rs` has each
 //! table with the reason.
 //!
-//! After the rows, the search index and the revisions are written, the copy is verified: every row is read from it, and
-//! the number of the rows and a digest of each column of each table must be those of the source. Then follow the checks
-//! of [`crate::transfer::check`].
+//! After the rows, the search index and the revisions are written, the copy is verified: each table must have as many rows as that
+//! of the source. Then follow the checks of [`crate::transfer::check`].
 //!
 //! An interrupted copy never looks complete. A file is written under a temporary name and renamed at the end. A database
 //! on a server is marked until the end, and no program opens it; another copy to it begins again.
@@ -26,14 +25,14 @@ use crate::base::location::Location;
 pub use crate::base::step::Step;
 #[cfg(not(feature = "postgres"))]
 use crate::store::ServerError;
-use crate::store::bulk::{FileSnapshot, FileTarget, Snapshot};
+use crate::store::inspect::{Inspected, InspectedFile};
 #[cfg(feature = "postgres")]
-use crate::store::bulk::{ServerSnapshot, ServerTarget};
+use crate::store::inspect::{InspectedServer, ServerTarget};
 use crate::store::{StoreError, Tx};
-use crate::transfer::check::{Check, Context};
+use crate::transfer::check::Check;
 
-mod digest;
 mod plan;
+mod sql;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -74,16 +73,6 @@ pub enum CopyError {
     /// Another program copies to the target.
     #[error("another program copies to {0}")]
     InUse(Location),
-    /// The tables of the source and the target cannot be copied.
-    #[error("{from} cannot be copied to {to}: {fault}")]
-    Schema {
-        /// The source.
-        from: Location,
-        /// The target.
-        to: Location,
-        /// The fault.
-        fault: String,
-    },
     /// A row of the source cannot be inserted into the target, or a table cannot be read.
     #[error("the table {table} cannot be copied: {cause}")]
     Table {
@@ -161,11 +150,10 @@ pub fn copy(
     _: Operator,
     from: &Location,
     to: &Location,
-    context: &Context<'_>,
     progress: &mut dyn FnMut(Step),
     stop: &CancelFlag,
 ) -> Result<Report> {
-    let mut run = Transfer { from, to, context, progress, stop, last: None };
+    let mut run = Transfer { from, to, progress, stop, last: None };
     match to {
         Location::File(path) => {
             let path = &files::resolved(path).map_err(CopyError::file(path))?;
@@ -190,8 +178,8 @@ pub(crate) fn restore(
     progress: &mut dyn FnMut(Step),
     stop: &CancelFlag,
 ) -> Result<Report> {
-    let (from, context) = (&Location::File(from.to_owned()), &Context::default());
-    to_server(&mut Transfer { from, to, context, progress, stop, last: Some(last) })
+    let from = &Location::File(from.to_owned());
+    to_server(&mut Transfer { from, to, progress, stop, last: Some(last) })
 }
 
 /// Copies a database on a server to a temporary file next to `to`.
@@ -201,8 +189,8 @@ pub(crate) fn draft(
     progress: &mut dyn FnMut(Step),
     stop: &CancelFlag,
 ) -> Result<Draft> {
-    let (location, context) = (&Location::File(to.to_owned()), &Context::default());
-    Draft::write(&mut Transfer { from, to: location, context, progress, stop, last: None }, to)
+    let location = &Location::File(to.to_owned());
+    Draft::write(&mut Transfer { from, to: location, progress, stop, last: None }, to)
 }
 
 /// A complete, verified copy under a temporary name. Dropping it removes the file.
@@ -219,8 +207,15 @@ impl Draft {
         let source = open(run.from, run.stop)?;
         let draft = atomic_file::beside(to, true).map_err(CopyError::file(directory(to)))?;
         let (lock, path) = draft.into_parts();
-        let mut target = FileTarget::create(&path, run.stop).map_err(CopyError::store(run.to))?;
-        let report = run.run(source, &mut target, false)?;
+        let failed = CopyError::store(run.to);
+        let target = InspectedFile::create(&path, run.stop).map_err(&failed)?;
+        let report = run.run(source, &target)?;
+        let mut faults = target.integrity().map_err(&failed)?;
+        let dangling = target.dangling().map_err(&failed)?;
+        faults.extend(dangling.iter().map(|(table, rows)| format!("{rows} rows of {table} refer to no row")));
+        if !faults.is_empty() {
+            return Err(CopyError::Damaged { to: run.to.clone(), fault: faults.join("; ") });
+        }
         drop(target);
         let synced = OpenOptions::new().write(true).open(&path).and_then(|file| file.sync_all());
         synced.map_err(CopyError::file(&path))?;
@@ -261,10 +256,10 @@ fn to_server(run: &mut Transfer<'_>) -> Result<Report> {
             error => failed(error),
         })
     };
-    let (source, mut target): (Box<dyn Snapshot>, _) = match run.from {
+    let (source, mut target): (Box<dyn Inspected>, _) = match run.from {
         Location::File(_) => (open(run.from, run.stop)?, open_target()?),
         Location::Postgres(from) => {
-            let source = ServerSnapshot::open(from, run.stop).map_err(CopyError::store(run.from))?;
+            let source = InspectedServer::open_to_copy(from, run.stop).map_err(CopyError::store(run.from))?;
             let target = open_target()?;
             // The program that fills it is this one.
             if source.is_being_filled().map_err(CopyError::store(run.from))? {
@@ -273,7 +268,13 @@ fn to_server(run: &mut Transfer<'_>) -> Result<Report> {
             (Box::new(source), target)
         }
     };
-    let report = run.run(source, &mut target, true)?;
+    if !target.is_begun()
+        && let Some(table) = target.inspected().read(sql::first_with_rows).map_err(&failed)?
+    {
+        return Err(CopyError::Occupied { to: run.to.clone(), table: table.to_owned() });
+    }
+    target.begin().map_err(&failed)?;
+    let report = run.run(source, target.inspected())?;
     target.finish().map_err(failed)?;
     Ok(report)
 }
@@ -284,17 +285,17 @@ fn to_server(run: &mut Transfer<'_>) -> Result<Report> {
 }
 
 /// Opens a source.
-fn open(from: &Location, stop: &CancelFlag) -> Result<Box<dyn Snapshot>> {
+fn open(from: &Location, stop: &CancelFlag) -> Result<Box<dyn Inspected>> {
     let failed = CopyError::store(from);
     match from {
         Location::File(path) => {
             if matches!(path.try_exists(), Ok(false)) {
                 return Err(CopyError::Missing(from.clone()));
             }
-            Ok(Box::new(FileSnapshot::open(path, stop).map_err(failed)?))
+            Ok(Box::new(InspectedFile::open_to_copy(path, stop).map_err(failed)?))
         }
         #[cfg(feature = "postgres")]
-        Location::Postgres(url) => Ok(Box::new(ServerSnapshot::open(url, stop).map_err(failed)?)),
+        Location::Postgres(url) => Ok(Box::new(InspectedServer::open_to_copy(url, stop).map_err(failed)?)),
         #[cfg(not(feature = "postgres"))]
         Location::Postgres(_) => Err(failed(ServerError::NotBuilt.into())),
     }

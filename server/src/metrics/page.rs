@@ -113,11 +113,6 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
             app.events.as_ref().map(|hub| hub.listeners() as f64),
         ),
         (
-            "backup_age_seconds",
-            "Seconds since the last backup with --keep was complete and verified.",
-            stats.backup_age_ms.map(seconds),
-        ),
-        (
             "certificate_remaining_seconds",
             "Seconds until the certificate expires, negative afterwards.",
             tls.map(|tls| tls.remaining_s() as f64),

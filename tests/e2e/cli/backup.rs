@@ -14,7 +14,6 @@ use tidings_tests::{Output, Server, WAIT_MAX, command, only_on_sqlite, run, samp
 
 use crate::meanwhile::{Act, meanwhile};
 
-mod keep;
 mod killed;
 mod restore;
 

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::super::engine::{Committer as _, WriteTx as _};
-use super::super::inspect::{Comparison, Inspected};
+use super::super::inspect::Inspected;
 use super::super::{Isolation, ServerError, StoreError, Tx, is_replaying};
 use super::committer::PgCommitter;
 use super::connect::{Connector, Purpose};
+use super::fill::{Lock, has_locked};
 use super::migrate::{self, Schema};
-use super::schema::compare_schema;
 use super::server::{Interrupts, Server};
 use super::session::Session;
 use super::tx::ReadTx;
@@ -30,11 +30,12 @@ pub(crate) struct InspectedServer {
 }
 
 impl InspectedServer {
-    /// Opens the existing database of a URL for checking, without changing it: on a standby if there is no primary.
+    /// Opens the existing database of a URL for checking or copying, without changing it: on a standby if there is no primary.
     /// Statements end when `stop` is requested.
     ///
     /// # Errors
-    /// When no server can be reached or it refuses; when the database has no tables, or those of another program.
+    /// When no server can be reached or it refuses; when the database has no tables, or those of another program;
+    /// when it is incomplete.
     pub(crate) fn open(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
         let server = Server::new(Connector::new(url)?);
         let session = match server.first_connection() {
@@ -44,6 +45,19 @@ impl InspectedServer {
         let mut session = session?;
         migrate::existing(&mut session)?;
         Self::with(server, session, stop)
+    }
+
+    /// Does the same as [`InspectedServer::open`] for a database that is to be copied.
+    ///
+    /// # Errors
+    /// Also when its schema is newer or older than the program's.
+    pub(crate) fn open_to_copy(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
+        let inspected = Self::open(url, stop)?;
+        match inspected.schema {
+            Schema { found, known } if found > known => Err(StoreError::Newer { found, known }),
+            Schema { found, known } if found < known => Err(StoreError::Older { found, known }),
+            _ => Ok(inspected),
+        }
     }
 
     /// Opens the existing database of a URL for repair, and updates an older schema. Reads end when `stop` is requested.
@@ -93,6 +107,15 @@ impl InspectedServer {
         (self.schema.found, self.schema.known)
     }
 
+    /// Returns whether a program fills the database. Later programs do not until this connection ends.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub(crate) fn is_being_filled(&self) -> Result<bool, StoreError> {
+        // A lock belongs to a database. Two connections to different databases can have the same lock.
+        Ok(!has_locked(&mut self.session.borrow_mut(), Lock::Read)?)
+    }
+
     /// Frees the write lane.
     pub(crate) fn close(self) {
         if let Some(committer) = self.committer.take() {
@@ -126,23 +149,6 @@ impl Inspected for InspectedServer {
         committer.ended(Ok(()));
         committer.after_group();
         Ok(())
-    }
-
-    fn compare_schema(&self) -> Result<Comparison, StoreError> {
-        if self.schema.found != migrate::VERSION {
-            return Ok(Comparison::Skipped("it is of another version"));
-        }
-        compare_schema(&mut self.session.borrow_mut())
-    }
-
-    fn correct_schema(&self, remedy: &[String]) -> Result<(), StoreError> {
-        let session = &mut *self.session.borrow_mut();
-        let corrected =
-            session.control(&format!("BEGIN; {}", remedy.join("; "))).and_then(|_| session.commit());
-        if corrected.is_err() {
-            session.roll_back();
-        }
-        corrected.map(drop)
     }
 }
 

@@ -42,7 +42,7 @@ const LOCK: i64 = 0x7464_6e67_7363_6865;
 pub(super) const INCOMPLETE: &str = "incomplete_copy";
 
 /// Whether the table `c` belongs to an extension.
-pub(super) const OF_EXTENSION: &str = "EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
+const OF_EXTENSION: &str = "EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
     AND d.objid = c.oid AND d.deptype = 'e')";
 
 /// Creates the schema if there is none, and updates an older one.
@@ -59,11 +59,6 @@ pub(super) fn migrate(session: &mut Session) -> Result<(), StoreError> {
 pub(super) fn migrate_incomplete(session: &mut Session) -> Result<(), StoreError> {
     apply(session, &STEPS)?;
     raise_base(session)
-}
-
-/// Creates the schema in the transaction of the session, whose search path begins with an empty schema.
-pub(super) fn create_schema(session: &mut Session) -> Result<(), StoreError> {
-    STEPS.iter().try_for_each(|step| session.control(step.sql).map(drop))
 }
 
 /// Refuses a schema of a newer program that this one may not use any more.
@@ -220,7 +215,7 @@ impl Schema {
 }
 
 /// Runs a statement and returns the first column of its first row.
-fn first<T: FromValue>(session: &mut Session, sql: &str) -> Result<Option<T>, StoreError> {
+pub(super) fn first<T: FromValue>(session: &mut Session, sql: &str) -> Result<Option<T>, StoreError> {
     let mut found = None;
     session.for_each(sql, &[], &mut |row| {
         found = Some(row.take(0)?);

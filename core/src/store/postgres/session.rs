@@ -96,7 +96,7 @@ impl Session {
     /// Lets statements run for as long as they take.
     pub(super) fn allow_long_statements(&mut self) -> Result<(), StoreError> {
         self.limit(Duration::MAX);
-        self.control("SET statement_timeout = 0")?;
+        self.control("SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0")?;
         // Otherwise a statement runs on when this process has ended. Some systems do not support it.
         if self.control("SET client_connection_check_interval = '2s'").is_err() {
             self.failed = None;

@@ -3,15 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode};
 
 use super::guard::DatabaseFile;
 use super::open::open_unchanged;
-use super::schema::compare_schema;
 use super::{APPLICATION_ID, SCHEMA_VERSION, SqliteTx, StoreError, Tx};
 use crate::base::cancel::CancelFlag;
 use crate::store::engine::WriteTx as _;
-use crate::store::inspect::{Comparison, Inspected};
+use crate::store::inspect::Inspected;
 
 /// Maximum number of reported faults; a damaged file has thousands.
 const FAULTS: usize = 5;
@@ -34,11 +33,29 @@ impl InspectedFile {
     /// When it cannot be read or belongs to another program.
     pub(crate) fn open(path: &Path, stop: &CancelFlag) -> Result<Self, StoreError> {
         super::refuse_emptied(path)?;
-        let mut connection = open_unchanged(path).map_err(|error| match error.sqlite_error_code() {
+        let connection = open_unchanged(path).map_err(|error| match error.sqlite_error_code() {
             // The file that is checked was a database.
             Some(ErrorCode::NotADatabase) => StoreError::Damaged(error.to_string()),
             _ => error.into(),
         })?;
+        Self::unchanged(connection, stop)
+    }
+
+    /// Opens the existing database at `path` to copy it, without changing it. Statements end when `stop` is requested.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not a tidings database, or has a newer or older schema than the program's.
+    pub(crate) fn open_to_copy(path: &Path, stop: &CancelFlag) -> Result<Self, StoreError> {
+        super::refuse_emptied(path)?;
+        let inspected = Self::unchanged(open_unchanged(path)?, stop)?;
+        match inspected.schema_version()? {
+            SCHEMA_VERSION => Ok(inspected),
+            found if found > SCHEMA_VERSION => Err(StoreError::Newer { found, known: SCHEMA_VERSION }),
+            found => Err(StoreError::Older { found, known: SCHEMA_VERSION }),
+        }
+    }
+
+    fn unchanged(mut connection: Connection, stop: &CancelFlag) -> Result<Self, StoreError> {
         // Each check reads its own snapshot: a long transaction would keep the write-ahead log from being emptied.
         connection.execute_batch("COMMIT")?;
         stops(&mut connection, stop)?;
@@ -86,14 +103,20 @@ impl InspectedFile {
         Ok(Self(connection, Some(file)))
     }
 
-    /// Wraps a connection. `file` is the open file, which is closed after the connection.
-    pub(super) fn of_connection(connection: Connection, file: Arc<DatabaseFile>) -> Self {
-        Self(connection, Some(file))
-    }
-
-    /// Returns the connection.
-    pub(super) fn connection(&self) -> &Connection {
-        &self.0
+    /// Creates a database in the empty file at `path`, which the caller fills, syncs and renames. Statements end when `stop` is
+    /// requested.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn create(path: &Path, stop: &CancelFlag) -> Result<Self, StoreError> {
+        let (mut connection, file) = super::open_and_migrate(path)?;
+        stops(&mut connection, stop)?;
+        // An incomplete file is removed, so it needs no syncs. A rollback needs a journal, in memory.
+        connection.pragma_update(None, "journal_mode", "MEMORY")?;
+        connection.pragma_update(None, "synchronous", "OFF")?;
+        // All references are checked at the end, which is faster.
+        connection.pragma_update(None, "foreign_keys", false)?;
+        Ok(Self(connection, Some(file)))
     }
 
     fn number(&self, pragma: &str) -> Result<i64, StoreError> {
@@ -113,19 +136,6 @@ impl Inspected for InspectedFile {
         // `None` stands for a rollback that `work` asked for.
         let written = super::write(&self.0, |tx| if work(tx) { Ok(()) } else { Err(None) });
         written.or_else(|error| error.map_or(Ok(()), Err))
-    }
-
-    fn compare_schema(&self) -> Result<Comparison, StoreError> {
-        if self.schema_version()? != SCHEMA_VERSION {
-            return Ok(Comparison::Skipped("it is of another version"));
-        }
-        compare_schema(&self.0)
-    }
-
-    fn correct_schema(&self, remedy: &[String]) -> Result<(), StoreError> {
-        let tx = Transaction::new_unchecked(&self.0, TransactionBehavior::Immediate)?;
-        remedy.iter().try_for_each(|sql| tx.execute_batch(sql))?;
-        Ok(tx.commit()?)
     }
 }
 

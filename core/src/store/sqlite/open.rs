@@ -123,11 +123,6 @@ pub(super) fn leave_log(connection: &Connection, leave: bool) -> Result<(), Stor
     Ok(())
 }
 
-/// Creates the schema in an empty database.
-pub(super) fn create_schema(connection: &Connection) -> rusqlite::Result<()> {
-    STEPS.iter().try_for_each(|step| connection.execute_batch(step))
-}
-
 /// Updates the schema. Returns false, without changes, if the file was replaced before the transaction began.
 pub(super) fn migrate(
     connection: &mut Connection,

@@ -12,7 +12,8 @@ use crate::store::{Dialect, StoreError, Topic, Tx};
 /// The names of the arguments of a statement.
 const NAMES: [&str; ARGS_MAX] = [
     "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$16",
-    "$17", "$18", "$19", "$20", "$21", "$22", "$23", "$24", "$25",
+    "$17", "$18", "$19", "$20", "$21", "$22", "$23", "$24", "$25", "$26", "$27", "$28", "$29", "$30", "$31",
+    "$32",
 ];
 
 /// An open transaction on one connection.

@@ -5,7 +5,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::schema::SCHEMA;
 use super::{Check, FOREIGN_KEYS, INTEGRITY, Remedy, Run, place, unreadable};
 use crate::base::files;
 use crate::base::location::Location;
@@ -73,7 +72,7 @@ fn check_content(run: &mut Run<'_>, database: &InspectedFile) -> Result<()> {
     run.begin(FOREIGN_KEYS);
     run.add_references(database.dangling(), |fault| Check::failed(FOREIGN_KEYS, fault, Remedy::Restore));
     let versions = (database.schema_version()?, SCHEMA_VERSION);
-    run.check_rows(database, versions, |fault| Check::failed(SCHEMA, fault, Remedy::Restore))?;
+    run.check_rows(database, versions)?;
     run.add(journal(database));
     Ok(())
 }

@@ -6,11 +6,8 @@ use std::path::Path;
 use super::Check;
 #[cfg(unix)]
 use crate::account::token::NOT_THEIRS;
-use crate::base::clock::Clock;
 use crate::base::files::{self, beside, directory, key_file, previous_key_file};
-use crate::base::location::Location;
 use crate::store::inspect;
-use crate::transfer::backup::last::LastBackup;
 
 /// The first version of SQLite without a rare bug that damages a write-ahead log shared by several processes.
 ///
@@ -20,9 +17,6 @@ const SQLITE_MIN: i32 = 3_051_003;
 const LOG_MAX: u64 = 256 << 20;
 /// Bytes that should be free in addition to a tenth of the size of the database, for the log and as a reserve.
 const FREE_MIN: u64 = 128 << 20;
-const HOUR_MS: i64 = 60 * 60 * 1_000;
-/// Maximum age of the last backup: a weekly one is a day late.
-const BACKUP_AGE_MAX_MS: i64 = 8 * 24 * HOUR_MS;
 
 /// Checks the environment of a database of `bytes` bytes.
 pub(super) fn look(database: &Path, key: Option<&Path>, bytes: Option<u64>) -> Vec<Check> {
@@ -36,19 +30,6 @@ pub(super) fn look(database: &Path, key: Option<&Path>, bytes: Option<u64>) -> V
     let _ = key;
     checks.extend(free_space(database, bytes));
     checks
-}
-
-/// Checks the age of the last backup with a date. A site without such backups has no check.
-pub(super) fn last_backup(location: &Location, clock: &Clock) -> Option<Check> {
-    let LastBackup { at, file } = LastBackup::of(location)?;
-    let age_ms = clock.now() - at;
-    let detail = format!("{} hours old: {}", age_ms.max(0) / HOUR_MS, file.display());
-    let name = "backup";
-    Some(if age_ms <= BACKUP_AGE_MAX_MS {
-        Check::new(name, true, detail)
-    } else {
-        Check::new(name, false, format!("{detail}; look why tidings backup --keep no longer runs"))
-    })
 }
 
 fn sqlite() -> Check {

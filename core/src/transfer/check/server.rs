@@ -1,7 +1,6 @@
 //! Checks of a database on a PostgreSQL server, and of the server.
 
 use super::place::{permissions, size};
-use super::schema::SCHEMA;
 use super::{Check, FOREIGN_KEYS, INTEGRITY, Run};
 use crate::base::files::key_file;
 use crate::base::location::Location;
@@ -38,9 +37,7 @@ pub(super) fn check(run: &mut Run<'_>, location: &Location) -> Result<()> {
     run.add_references(dangling, |fault| {
         Check::new(FOREIGN_KEYS, false, format!("{fault}; restore a backup of the server"))
     });
-    run.check_rows(database, inspected.schema_versions(), |fault| {
-        Check::new(SCHEMA, false, format!("{fault}; restore a backup of the server"))
-    })?;
+    run.check_rows(database, inspected.schema_versions())?;
     for (name, look) in LOOKS {
         run.begin(name);
         let check = database.read(|tx| Ok(look(tx)?));

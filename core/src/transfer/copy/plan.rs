@@ -1,7 +1,5 @@
 //! The plan of a copy: how each table is copied.
 
-use crate::store::bulk::Table;
-
 /// The way in which a table is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Treatment {
@@ -101,7 +99,7 @@ const TABLES: [(&str, Treatment); 73] = [
     // The search index is made again from the posts.
     ("post_index", Treatment::Own),
     ("post_terms", Treatment::Own),
-    // The revisions of the copy continue after those of the source: see `Target::commit`.
+    // The revisions of the copy continue after those of the source: see `sql::continue_after`.
     ("revision", Treatment::Own),
     ("revision_base", Treatment::Own),
     ("lane", Treatment::Own),
@@ -109,85 +107,27 @@ const TABLES: [(&str, Treatment); 73] = [
     ("incomplete_copy", Treatment::Own),
 ];
 
-/// The plan for the tables of a source and a target.
-#[derive(Debug)]
-pub(super) struct Plan {
-    /// The tables whose rows are copied.
-    pub(super) copied: Vec<Table>,
-    /// The tables of the target from which rows are deleted first.
-    pub(super) emptied: Vec<&'static str>,
-    /// The tables of the target that must have no rows.
-    pub(super) unused: Vec<&'static str>,
+/// Returns the tables whose rows are copied.
+pub(super) fn copied() -> impl Iterator<Item = &'static str> {
+    with(|treatment| matches!(treatment, Treatment::Rows | Treatment::Settings))
 }
 
-impl Plan {
-    /// Plans a copy.
-    ///
-    /// # Errors
-    /// When a table is unknown, or the engines have different columns for a table; the message says which.
-    pub(super) fn new(source: &[Table], target: &[Table]) -> Result<Self, String> {
-        let is_known = |table: &Table| TABLES.iter().any(|(name, _)| *name == table.name);
-        if let Some(unknown) = source.iter().chain(target).find(|table| !is_known(table)) {
-            return Err(format!("the table {} does not belong to tidings", unknown.name));
-        }
-        let in_target = |name: &str| target.iter().find(|table| table.name == name);
-        let mut plan = Self { copied: Vec::new(), emptied: Vec::new(), unused: Vec::new() };
-        for (name, treatment) in TABLES {
-            if treatment == Treatment::Empty && in_target(name).is_some() {
-                plan.emptied.push(name);
-            }
-            if !matches!(treatment, Treatment::Rows | Treatment::Settings) {
-                continue;
-            }
-            let table = source.iter().find(|table| table.name == name);
-            let (Some(table), Some(other)) = (table, in_target(name)) else {
-                return Err(format!("there is no table {name}"));
-            };
-            let is_shared = |column| other.columns.contains(column);
-            if table.columns.len() != other.columns.len() || !table.columns.iter().all(is_shared) {
-                return Err(format!("the table {name} has different columns"));
-            }
-            plan.emptied.push(name);
-            if treatment == Treatment::Rows {
-                plan.unused.push(name);
-            }
-            plan.copied.push(table.clone());
-        }
-        Ok(plan)
-    }
+/// Returns the tables from which rows are deleted first. Not every engine has all of them.
+pub(super) fn emptied() -> impl Iterator<Item = &'static str> {
+    with(|treatment| treatment != Treatment::Own)
+}
+
+/// Returns the tables that must have no rows before.
+pub(super) fn unused() -> impl Iterator<Item = &'static str> {
+    with(|treatment| treatment == Treatment::Rows)
+}
+
+fn with(is_wanted: fn(Treatment) -> bool) -> impl Iterator<Item = &'static str> {
+    TABLES.into_iter().filter(move |(_, treatment)| is_wanted(*treatment)).map(|(name, _)| name)
 }
 
 /// Returns the names of all tables.
 #[cfg(test)]
 pub(super) fn names() -> Vec<&'static str> {
     TABLES.map(|(name, _)| name).to_vec()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::bulk::{Column, Kind};
-
-    /// Returns the tables that are copied, with one column.
-    fn tables() -> Vec<Table> {
-        let column = Column { name: "key".into(), kind: Kind::Integer };
-        let copied =
-            TABLES.iter().filter(|(_, treatment)| matches!(treatment, Treatment::Rows | Treatment::Settings));
-        copied.map(|(name, _)| Table { name: (*name).into(), columns: vec![column.clone()] }).collect()
-    }
-
-    #[test]
-    fn a_table_that_is_unknown_missing_or_different_is_an_error() {
-        let all = tables();
-        assert_eq!(Plan::new(&all, &all).unwrap().copied, all);
-        let without_first = &all[1..];
-        assert_eq!(Plan::new(&all, without_first).unwrap_err(), "there is no table member");
-        assert_eq!(Plan::new(without_first, &all).unwrap_err(), "there is no table member");
-        let unknown = Table { name: "later".into(), ..all[0].clone() };
-        let more = [&all[..], &[unknown]].concat();
-        assert_eq!(Plan::new(&more, &all).unwrap_err(), "the table later does not belong to tidings");
-        let mut other = all.clone();
-        other[2].columns[0].kind = Kind::Text;
-        assert_eq!(Plan::new(&all, &other).unwrap_err(), "the table removed_member has different columns");
-    }
 }

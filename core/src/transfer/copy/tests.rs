@@ -11,8 +11,7 @@ use crate::base::clock::Clock;
 use crate::base::config::{Config, Secret};
 use crate::post;
 use crate::record::export::{Export as _, ExportLines as _};
-use crate::store::bulk::{Column, Kind, OnRow, Table, Target as _};
-use crate::store::{Arg, Isolation, Store, Topic};
+use crate::store::{Arg, Isolation, Store, Topic, Value};
 use crate::testing::{NOW, operator};
 use crate::{Builder, Tidings};
 
@@ -71,14 +70,12 @@ impl Places {
     /// Returns a database with values in all columns of all tables that are easily changed by mistake.
     fn odd(&self, name: &str) -> Location {
         let location = self.file(name);
-        let mut target = FileTarget::create(&self.path(name), &CancelFlag::default()).unwrap();
-        let tables = target.tables().unwrap();
-        let plan = plan::Plan::new(&tables, &tables).unwrap();
-        target.begin(&plan.emptied).unwrap();
-        for table in &plan.copied {
-            target.insert(table, &mut |insert| odd_rows(table, insert)).unwrap();
+        let file = InspectedFile::create(&self.path(name), &CancelFlag::default()).unwrap();
+        let target: &dyn Inspected = &file;
+        target.write(sql::empty).unwrap();
+        for table in plan::copied() {
+            target.write(|tx| odd_rows(tx, table)).unwrap();
         }
-        target.commit(7, &[]).unwrap();
         location
     }
 }
@@ -103,30 +100,33 @@ const NULLABLE: [(&str, &str); 11] = [
     ("request", "named_member"),
 ];
 
-fn odd_rows(table: &Table, insert: &mut OnRow<'_>) -> Result<(), StoreError> {
-    let rows = if table.columns[0].name == "one" { 1 } else { 4 };
+fn odd_rows(tx: &mut dyn Tx, table: &str) -> Result<(), StoreError> {
+    let sql = "SELECT name, type FROM pragma_table_info($1) ORDER BY cid";
+    let columns = tx.rows(sql, &[table.into()])?.into_iter();
+    let columns: Vec<(String, String)> =
+        columns.map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect::<Result<_, StoreError>>()?;
+    let names: Vec<String> = columns.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+    let insert = sql::insert(table, &names);
     let long = "Wie? \u{1f980}\n".repeat(200_000);
-    for row in 0..rows {
-        let cells: Vec<Arg<'_>> =
-            table.columns.iter().map(|column| odd_cell(table, column, row, &long)).collect();
-        insert(&cells)?;
+    for row in 0..if columns[0].0 == "one" { 1 } else { 4 } {
+        let cells = columns.iter().map(|(name, kind)| odd_cell(table, name, kind, row, &long));
+        tx.run(&insert, &cells.collect::<Vec<_>>())?;
     }
     Ok(())
 }
 
-fn odd_cell<'l>(table: &Table, column: &Column, row: usize, long: &'l str) -> Arg<'l> {
-    let name = column.name.as_str();
-    if row == 2 && NULLABLE.contains(&(&table.name, name)) {
+fn odd_cell<'l>(table: &str, name: &str, kind: &str, row: usize, long: &'l str) -> Arg<'l> {
+    if row == 2 && NULLABLE.contains(&(table, name)) {
         return Arg::Null;
     }
-    match column.kind {
-        Kind::Integer if name == "one" => Arg::Integer(1),
-        Kind::Integer if KEYS.contains(&name) => Arg::Integer([1, 2, 1 << 32, i64::MAX - 1][row]),
-        Kind::Integer => Arg::Integer([i64::MIN, -1, 0, i64::MAX][row]),
-        Kind::Real => Arg::Real([f64::MAX, f64::MIN_POSITIVE, -0.0, f64::NEG_INFINITY][row]),
-        Kind::Text if matches!(name, "topic" | "tag") => Arg::Text("[]"),
-        Kind::Text if name == "post" && row == 0 => Arg::Text(long),
-        Kind::Text => Arg::Text(["", "\\N\t\"'\r\n\u{1}", "\u{10ffff}\u{e9}e\u{301}", " B"][row]),
+    match kind {
+        "INTEGER" if name == "one" => Arg::Integer(1),
+        "INTEGER" if KEYS.contains(&name) => Arg::Integer([1, 2, 1 << 32, i64::MAX - 1][row]),
+        "INTEGER" => Arg::Integer([i64::MIN, -1, 0, i64::MAX][row]),
+        "REAL" => Arg::Real([f64::MAX, f64::MIN_POSITIVE, -0.0, f64::NEG_INFINITY][row]),
+        _ if matches!(name, "topic" | "tag") => Arg::Text("[]"),
+        _ if name == "post" && row == 0 => Arg::Text(long),
+        _ => Arg::Text(["", "\\N\t\"'\r\n\u{1}", "\u{10ffff}\u{e9}e\u{301}", " B"][row]),
     }
 }
 
@@ -144,37 +144,35 @@ fn open_at(location: &Location) -> Tidings {
 }
 
 fn copied(from: &Location, to: &Location) -> Result<Report> {
-    copy(operator(), from, to, &Context::default(), &mut |_| {}, &CancelFlag::default())
+    copy(operator(), from, to, &mut |_| {}, &CancelFlag::default())
 }
 
 /// Returns the rows of each copied table, sorted.
-fn rows(location: &Location) -> Vec<(String, Vec<String>)> {
-    let mut snapshot = open(location, &CancelFlag::default()).unwrap();
-    let tables = snapshot.tables().unwrap();
-    let tables = plan::Plan::new(&tables, &tables).unwrap().copied;
-    tables.into_iter().map(|table| (table.name.clone(), rows_of(&mut *snapshot, &table))).collect()
+fn rows(location: &Location) -> Vec<(&'static str, Vec<String>)> {
+    let source = open(location, &CancelFlag::default()).unwrap();
+    plan::copied().map(|table| (table, source.read(|tx| rows_of(tx, table)).unwrap())).collect()
 }
 
-fn rows_of(snapshot: &mut dyn Snapshot, table: &Table) -> Vec<String> {
+fn rows_of(tx: &mut dyn Tx, table: &str) -> Result<Vec<String>, StoreError> {
     // The columns in the order of their names, which the engines share.
-    let mut order: Vec<usize> = (0..table.columns.len()).collect();
-    order.sort_by_key(|place| &table.columns[*place].name);
+    let mut columns = sql::columns(tx, table)?;
+    columns.iter_mut().for_each(|column| *column = format!("\"{}\"", column.trim_matches('"')));
+    columns.sort();
+    let sql = format!("SELECT {} FROM {}", columns.join(", "), sql::rows_of(tx.dialect(), table));
     let mut rows = Vec::new();
-    let read = snapshot.for_each(table, &mut |cells| {
-        let cells: Vec<String> = order
-            .iter()
-            .map(|place| match cells[*place] {
+    tx.for_each(&sql, &[], &mut |row| {
+        let cell = |place| {
+            Ok(match row.take(place)? {
                 // SQLite stores -0.0 as 0.0; their sum is 0.0.
-                Arg::Real(value) => format!("{}", value + 0.0),
+                Value::Real(value) => format!("{}", value + 0.0),
                 value => format!("{value:?}"),
             })
-            .collect();
-        rows.push(cells.join(", "));
+        };
+        rows.push((0..columns.len()).map(cell).collect::<Result<Vec<_>, StoreError>>()?.join(", "));
         Ok(())
-    });
-    read.unwrap();
+    })?;
     rows.sort();
-    rows
+    Ok(rows)
 }
 
 #[track_caller]
