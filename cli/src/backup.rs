@@ -153,7 +153,8 @@ fn explained(error: &BackupError, work: Work) -> Failure {
             return Failure::in_use(format!("{error}: name another file"));
         }
         (BackupError::InUse(database), Work::Restore) => {
-            let users: String = users_of(database).iter().map(|user| format!(", {user}")).collect();
+            let users =
+                users_of(database).iter().map(|user| format!(", {user}")).collect::<Vec<_>>().concat();
             return Failure::in_use(format!(
                 "{error}{users}: stop the server and whatever else uses it first"
             ));

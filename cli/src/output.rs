@@ -152,7 +152,8 @@ impl Output {
         let _ = self.object(failure.json());
         let mut message = failure.message().to_owned();
         if message.contains(DENIED) {
-            message += &format!("\nhint: it runs as the user {}", whoami::username().unwrap_or_default());
+            let user = whoami::username().unwrap_or_default();
+            message = format!("{message}\nhint: it runs as the user {user}");
         }
         note_error(&message, self.colour_errors);
         ExitCode::from(failure.status())

@@ -260,7 +260,7 @@ fn an_import_interrupted_before_reading_changes_nothing() {
 #[test]
 fn members_are_imported_from_csv_and_many_errors_of_a_kind_are_counted() {
     let server = Server::start();
-    let bad: String = (0..14).map(|n| format!("x{n}!;;;\n")).collect();
+    let bad = (0..14).map(|n| format!("x{n}!;;;\n")).collect::<Vec<_>>().concat();
     let input = format!(
         "\u{feff}id;nickname;password_hash;name\r\nann;\"Ann; A\";{SCRYPT};Ann Lee\r\n{bad}ben;;nothing;\n"
     );

@@ -169,7 +169,7 @@ fn parse(credential: &str) -> Option<(String, Map<String, Value>)> {
 }
 
 /// Returns such a credential as JSON for the library.
-fn to_json(id: &str, response: Map<String, Value>) -> String {
+fn to_json(id: &str, response: &Map<String, Value>) -> String {
     json!({ "id": id, "rawId": id, "type": "public-key", "response": response, "clientExtensionResults": {} })
         .to_string()
 }

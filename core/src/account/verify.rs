@@ -87,6 +87,9 @@ pub trait Verifier: Send + Sync {
     fn verify(&self, tidings: &Tidings, id: &str, password: &str) -> Result<Result<Verdict, VerifyError>>;
 
     /// Returns whether `sign_up` refuses the id because it belongs to a university member.
+    ///
+    /// # Errors
+    /// When the store fails.
     fn reserves(&self, tidings: &Tidings, id: &str) -> Result<bool>;
 }
 

@@ -256,6 +256,9 @@ mod tests {
                 let address = address.to_ascii_lowercase();
                 assert!(SCHEMES.iter().any(|scheme| address.starts_with(scheme)));
                 open.push("a");
+            } else if let Some(number) = tag.strip_prefix("ol start=\"") {
+                assert!(number.trim_end_matches('"').parse::<u32>().is_ok(), "{tag}");
+                open.push("ol");
             } else if !["br", "hr"].contains(&tag) {
                 let known =
                     ["p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "ol", "ul", "li"];

@@ -73,7 +73,7 @@ mod tests {
     #[tokio::test]
     async fn a_guest_gets_the_page_and_asks_again_with_its_tag() {
         let service = service();
-        let page = service.call(request("GET", "/reports")).await;
+        let page = service.call(with(request("GET", "/reports"), "user-agent", "Firefox/141.0")).await;
         assert_eq!(
             (page.status().as_u16(), header(&page, "content-type"), header(&page, "cache-control")),
             (200, "text/html; charset=utf-8", "public, max-age=0, s-maxage=5, must-revalidate")

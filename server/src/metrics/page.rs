@@ -81,7 +81,6 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
         lag.with_label_values(&labels).set(follower.lag_ms.unsigned_abs() as f64 / 1_000.0);
     }
     gauges.register(Box::new(lag))?;
-    let seconds = |ms: i64| ms as f64 / 1_000.0;
     let tls = app.tls.get();
     for (name, help, value) in [
         ("writes_waiting", "Writes in the queue of the writer.", Some(stats.writes_waiting as f64)),

@@ -42,8 +42,7 @@ fn lines_without_tests(source: &str) -> usize {
                 && (code.ends_with([';', '}']) || closes)
                 && !text.starts_with(['#', '/'])
         };
-        let length =
-            lines[at + 1..].iter().position(|line| ends(&line)).map_or(lines.len(), |length| length + 1);
+        let length = lines[at + 1..].iter().position(ends).map_or(lines.len(), |length| length + 1);
         at += 1 + length;
     }
     count
@@ -75,8 +74,8 @@ fn circles(modules: &BTreeMap<Vec<String>, String>) -> Vec<BTreeSet<Vec<String>>
             named.extend(paths_after(&code, &supers).into_iter().map(|path| [base, &path[..]].concat()));
             code = code.replace(&supers, "");
         }
-        let used = named.iter().filter_map(|path| file_of(path));
-        let apart = used.filter(|other| !other.starts_with(path) && !path.starts_with(other));
+        let found = named.iter().filter_map(|path| file_of(path));
+        let apart = found.filter(|other| !other.starts_with(path) && !path.starts_with(other));
         uses.entry(path).or_default().extend(apart);
     }
     let reached = |from: &Vec<String>| {

@@ -217,5 +217,5 @@ fn answer(credential: &str) -> Option<Registration> {
         let object = BASE64URL_NOPAD.encode(&[NO_STATEMENT, length, &data].concat());
         response.insert("attestationObject".to_owned(), object.into());
     }
-    Registration::from_json_relaxed(to_json(&id, response).as_bytes()).ok()
+    Registration::from_json_relaxed(to_json(&id, &response).as_bytes()).ok()
 }

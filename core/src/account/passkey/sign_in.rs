@@ -117,7 +117,7 @@ fn used(
     let Some(passkey) = tidings.store().read(|tx| sql::find(tx, &id))? else { return Ok(None) };
     // Some devices do not tell whose it is; the credential alone does.
     response.entry("userHandle").or_insert_with(|| passkey.handle.clone().into());
-    let answer = to_json(&id, response);
+    let answer = to_json(&id, &response);
     let verified = || {
         let state =
             BASE64URL_NOPAD.decode(sealed::open::<String>(tidings, PURPOSE, ceremony)?.as_bytes()).ok()?;

@@ -20,7 +20,8 @@ use crate::base::location::PostgresUrl;
 pub(crate) struct InspectedServer {
     /// The connection that reads.
     session: RefCell<Session>,
-    _interrupts: Interrupts,
+    /// Those of the connection that reads, and of the one that writes if a copy fills the database.
+    interrupts: Vec<Interrupts>,
     stop: CancelFlag,
     schema: Schema,
     /// The connection that writes; `None` for a check.
@@ -72,14 +73,18 @@ impl InspectedServer {
         Self::writing(server, session, stop)
     }
 
-    /// Opens the incomplete database of a URL, whose schema is up to date, for the program that fills it.
+    /// Opens the incomplete database of a URL, whose schema is up to date, for the program that fills it. Its writes end
+    /// too when `stop` is requested.
     ///
     /// # Errors
     /// When there is no primary.
     pub(crate) fn open_incomplete(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
         let server = Server::new(Connector::new(url)?);
         let session = server.connect()?;
-        Self::writing(server, session, stop)
+        let interrupts = server.interrupts(&session, stop)?;
+        let mut inspected = Self::writing(server, session, stop)?;
+        inspected.interrupts.push(interrupts);
+        Ok(inspected)
     }
 
     fn writing(server: Arc<Server>, session: Session, stop: &CancelFlag) -> Result<Self, StoreError> {
@@ -94,7 +99,7 @@ impl InspectedServer {
         let interrupts = server.interrupts(&session, stop)?;
         Ok(Self {
             session: RefCell::new(session),
-            _interrupts: interrupts,
+            interrupts: vec![interrupts],
             stop: stop.clone(),
             schema,
             committer: RefCell::new(None),

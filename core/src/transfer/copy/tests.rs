@@ -156,7 +156,9 @@ fn rows(location: &Location) -> Vec<(&'static str, Vec<String>)> {
 fn rows_of(tx: &mut dyn Tx, table: &str) -> Result<Vec<String>, StoreError> {
     // The columns in the order of their names, which the engines share.
     let mut columns = sql::columns(tx, table)?;
-    columns.iter_mut().for_each(|column| *column = format!("\"{}\"", column.trim_matches('"')));
+    for column in &mut columns {
+        *column = format!("\"{}\"", column.trim_matches('"'));
+    }
     columns.sort();
     let sql = format!("SELECT {} FROM {}", columns.join(", "), sql::rows_of(tx.dialect(), table));
     let mut rows = Vec::new();

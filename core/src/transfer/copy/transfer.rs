@@ -36,7 +36,11 @@ impl Transfer<'_> {
         let (of_source, of_target) = (CopyError::store(self.from), CopyError::store(self.to));
         let mut copied = None;
         source.read_with(&mut |tx| copied = Some(self.copy_rows(tx, target))).map_err(&of_source)?;
-        let copied = copied.expect("`read_with` has run the work")?;
+        let copied = match copied.expect("`read_with` has run the work") {
+            // The error may be that of a statement that waited.
+            Err(_) if self.stop.is_set() => return Err(CopyError::Interrupted),
+            copied => copied?,
+        };
         drop(source);
         self.index(target)?;
         target.write(first_revision).map_err(&of_target)?;
