@@ -194,8 +194,8 @@ export interface paths {
         /**
          * Ask for a mail with a code, with which a member who has forgotten their password chooses a new one
          * @description The mail goes to the confirmed address of the member, if there is one. The answer is the same, after the same time, whether or not
-         *     there is such a member. The code works once and for 20 minutes, and replaces an earlier one. After several requests of a client in
-         *     an hour, further ones are refused with 429; after several about one id or address, no further mail is sent.
+         *     there is such a member. The code works once and for 20 minutes; of the codes of several mails, the latest three work. After several
+         *     requests of a client in an hour, further ones are refused with 429; after several about one member, it is sent no further mail.
          *
          *     Anyone may call it.
          */
@@ -262,8 +262,10 @@ export interface paths {
         readonly put?: never;
         /**
          * Give the member an e-mail address, which a mail with a code confirms, or another one, or none
-         * @description Until then, an earlier address stays. The answer is the same whether or not another member has the address: that is told to the
-         *     address alone. `result` is `success`; or `incorrect pw`. After several requests in an hour, further ones are refused with 429.
+         * @description Until then, an earlier address stays, and a mail tells it. The answer is the same whether or not another member has the address:
+         *     that is told to the address alone. A new password, and whatever else ends the sessions of the member, withdraws it.
+         *     `result` is `success`; or `incorrect pw`. Only for a member who has enabled the second factor, it is `otp required` without a
+         *     code and `incorrect otp` with a wrong one. After several requests in an hour, further ones are refused with 429.
          *
          *     For members.
          */
@@ -308,7 +310,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Exchange the code of a single sign-on for an access token
-         * @description The browser was at `/sign_in_oidc`, and came back to the page of the app with the code, which works once and for two minutes.
+         * @description The app sends the browser to `GET /sign_in_oidc`, with a `page` of the setting `oidc-pages` and a `state` in the query, and it
+         *     comes back to the page with `state` and the code, or with `error` and `error_description`. The code works once and for two minutes.
          *     `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `already id` when there is an
          *     account with the same id or address: its member signs in with their password and links it with the code, which then works for
          *     ten minutes; or `blacklist user`. Only for a member who has enabled the second factor, it is `otp required` without a code of it and
@@ -334,7 +337,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Link the account of the member to the person of a single sign-on, who then signs in to it
-         * @description The account must be the one with the person's address or id. It is linked to one person at most; another link replaces it.
+         * @description The account must be the one with the person's address or id. It is linked to one person at most; another link replaces it, as
+         *     after `unlink_oidc`.
          *     `result` is `success`; or `incorrect pw`; or `incorrect code` when the code is wrong, was used before or has expired, is about
          *     another account, or the person has an account already.
          *
@@ -358,7 +362,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Remove the link of the member's account to the person of a single sign-on
-         * @description The person does not sign in to the account any more. `result` is `success`; or `incorrect pw`.
+         * @description The person does not sign in to the account any more: other sessions that have begun with single sign-on end, and so do codes
+         *     that were not exchanged yet. `result` is `success`; or `incorrect pw`.
          *
          *     For members.
          */
@@ -1038,8 +1043,8 @@ export interface paths {
         };
         /**
          * Issue a code with which a member who has forgotten their password chooses a new one
-         * @description The code works once and for an hour, and replaces an earlier one. It ends when the password changes or the member is signed out
-         *     everywhere. Administrators cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
+         * @description The code works once and for an hour, and replaces an earlier one of an administrator. It ends when the password changes or the
+         *     member is signed out everywhere. Administrators cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -1149,8 +1154,8 @@ export interface paths {
         };
         /**
          * Issue a code with which a member sets up a second factor where administrators need one
-         * @description The code works once and for an hour, and replaces an earlier one. Administrators cannot issue one to themselves. Only
-         *     administrators do this: no API key and no role allows it.
+         * @description The code works once and for an hour, and replaces an earlier one. It ends when the member is signed out everywhere. Administrators
+         *     cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -1194,7 +1199,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Import members of another system with their password hashes
-         * @description The body, up to 64 MiB, has one JSON object on each line, or is one array of such objects. Existing members are skipped
+         * @description The body, up to 64 MiB, has one JSON object on each line, or is one array of such objects. It can also be CSV, after a line
+         *     with the names of the fields. Existing members are skipped
          *     and do not change. An invalid line is reported and does not stop the import. If the database fails during the import, the
          *     response is `internal error` with the numbers of members `inserted` and `skipped` so far; the same import can then be
          *     repeated and continues from there.
@@ -2675,29 +2681,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/find_ids/{kind}/{prefix}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Find the posts, the notices or the feedback whose ids begin with a prefix
-         * @description At most 20, in the order of their ids. Posts are for everyone, notices for callers who see them, and feedback for
-         *     administrators.
-         *
-         *     Anyone may call it for posts and notices.
-         */
-        readonly get: operations["find_ids"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/search_logging": {
         readonly parameters: {
             readonly query?: never;
@@ -2968,46 +2951,6 @@ export interface paths {
          *     For administrators.
          */
         readonly get: operations["learn_feed_weights"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/pin_feed_weights": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Pin the weights in use, with some changes
-         * @description For administrators.
-         */
-        readonly post: operations["pin_feed_weights"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/unpin_feed_weights": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Unpin the weights, so that those learned or those of the settings are used
-         * @description For administrators.
-         */
-        readonly get: operations["unpin_feed_weights"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -4944,14 +4887,14 @@ export interface components {
         readonly Failure_set_email: {
             /**
              * @description What went wrong, as clients compare it.
-             * @constant
+             * @enum {string}
              */
-            readonly result: "incorrect pw";
+            readonly result: "incorrect pw" | "otp required" | "incorrect otp";
             /**
              * @description The condition; it never changes.
-             * @constant
+             * @enum {string}
              */
-            readonly code: "wrong_password";
+            readonly code: "wrong_password" | "otp_required" | "wrong_otp";
             /**
              * @description What was wrong, or what to do, for people.
              * @example this is not the member's password
@@ -5203,17 +5146,16 @@ export interface components {
         /** @description The weights of the recommended feed. */
         readonly FeedWeights: {
             /**
-             * @description Which of them are in use: `pinned`, `learned` or `settings`.
-             * @example pinned
+             * @description Which of them are in use: `learned` or `settings`.
+             * @example learned
              * @enum {string}
              */
-            readonly in_use: "pinned" | "learned" | "settings";
+            readonly in_use: "learned" | "settings";
             /** @description The weights in use. */
             readonly weights: components["schemas"]["SignalWeights"];
             /** @description The weights of the settings. */
             readonly settings: components["schemas"]["SignalWeights"];
             readonly learned?: components["schemas"]["Learned"] | null;
-            readonly pinned?: components["schemas"]["SignalWeights"] | null;
             /** @description How popularity is measured. */
             readonly popularity: components["schemas"]["PopularityInUse"];
         };
@@ -5329,15 +5271,18 @@ export interface components {
             readonly updated: number;
             /**
              * Format: int64
-             * @description The number of other entries: those that are already posts, or were.
+             * @description The number of other entries: those that are already posts, or were, or may not become posts.
              * @example 17
              */
             readonly skipped: number;
             /** @description The first new posts, at most 100. */
             readonly posts: readonly components["schemas"]["ArrivedPost"][];
-            /** @description The entries that could not be read, at most 100. */
+            /** @description The first 100 entries that could not be read. If there are more, a last entry has their number. */
             readonly errors: readonly components["schemas"]["LineError"][];
-            /** @description The faults of the feed as a whole, human-readable. */
+            /**
+             * @description The faults of the feed, of entries that were read anyway, and why entries did not become posts, human-readable. The first
+             *     100; if there are more, a last one has their number.
+             */
             readonly warnings: readonly string[];
             /**
              * @description Why the fetch failed; null if it succeeded.
@@ -5357,24 +5302,6 @@ export interface components {
              * @example Campus news
              */
             readonly title: string;
-        };
-        /** @description A record whose id begins with a prefix. */
-        readonly FoundId: {
-            /**
-             * @description Its id.
-             * @example 6560c1a2ffeeddccbbaa0001
-             */
-            readonly _id: string;
-            /**
-             * @description Its title, or the beginning of the text of feedback: one line of at most 80 characters.
-             * @example Closed on Friday
-             */
-            readonly title: string;
-        };
-        /** @description The ids that begin with a prefix. */
-        readonly FoundIds: {
-            /** @description At most 20, in the order of their ids. */
-            readonly ids: readonly components["schemas"]["FoundId"][];
         };
         /** @description Several notices with all fields. Cheap to clone. */
         readonly FullList: {
@@ -6116,7 +6043,7 @@ export interface components {
              * @example confirm
              * @enum {string}
              */
-            readonly kind: "confirm" | "reset" | "password_changed" | "address_changed" | "sign_in_changed" | "invite";
+            readonly kind: "confirm" | "reset" | "password_changed" | "address_changed" | "address_proposed" | "sign_in_changed" | "invite";
             /**
              * @description The id of the member; null before it is known whether there is one.
              * @example ann
@@ -7239,7 +7166,7 @@ export interface components {
             readonly name: string;
             /**
              * Format: uri
-             * @description The address of its page for people, or that of its feed.
+             * @description The address of its page for people, or that of its feed, without the query, which may be secret.
              * @example https://news.example.org/
              */
             readonly url: string;
@@ -7378,6 +7305,8 @@ export interface components {
              *     number.
              */
             readonly errors: readonly components["schemas"]["LineError"][];
+            /** @description The encoding of the file, for people; only if it is not UTF-8. */
+            readonly warnings?: readonly string[] | null;
         };
         /** @description A saved draft. */
         readonly SavedDraft: components["schemas"]["Draft"] & {
@@ -7509,6 +7438,11 @@ export interface components {
              * @example ann@example.org
              */
             readonly email: string;
+            /**
+             * @description The code of the authenticator, or a recovery code, of a member who has enabled the second factor.
+             * @example 287082
+             */
+            readonly otp?: string | null;
         };
         readonly SignInFields: {
             /**
@@ -8233,17 +8167,16 @@ export interface components {
         /** @description The answer of a successful operation. */
         readonly Success_FeedWeights: {
             /**
-             * @description Which of them are in use: `pinned`, `learned` or `settings`.
-             * @example pinned
+             * @description Which of them are in use: `learned` or `settings`.
+             * @example learned
              * @enum {string}
              */
-            readonly in_use: "pinned" | "learned" | "settings";
+            readonly in_use: "learned" | "settings";
             /** @description The weights in use. */
             readonly weights: components["schemas"]["SignalWeights"];
             /** @description The weights of the settings. */
             readonly settings: components["schemas"]["SignalWeights"];
             readonly learned?: components["schemas"]["Learned"] | null;
-            readonly pinned?: components["schemas"]["SignalWeights"] | null;
             /** @description How popularity is measured. */
             readonly popularity: components["schemas"]["PopularityInUse"];
         } & {
@@ -8296,32 +8229,24 @@ export interface components {
             readonly updated: number;
             /**
              * Format: int64
-             * @description The number of other entries: those that are already posts, or were.
+             * @description The number of other entries: those that are already posts, or were, or may not become posts.
              * @example 17
              */
             readonly skipped: number;
             /** @description The first new posts, at most 100. */
             readonly posts: readonly components["schemas"]["ArrivedPost"][];
-            /** @description The entries that could not be read, at most 100. */
+            /** @description The first 100 entries that could not be read. If there are more, a last entry has their number. */
             readonly errors: readonly components["schemas"]["LineError"][];
-            /** @description The faults of the feed as a whole, human-readable. */
+            /**
+             * @description The faults of the feed, of entries that were read anyway, and why entries did not become posts, human-readable. The first
+             *     100; if there are more, a last one has their number.
+             */
             readonly warnings: readonly string[];
             /**
              * @description Why the fetch failed; null if it succeeded.
              * @example status 503
              */
             readonly error?: string | null;
-        } & {
-            /**
-             * @description `success`.
-             * @constant
-             */
-            readonly result: "success";
-        };
-        /** @description The answer of a successful operation. */
-        readonly Success_FoundIds: {
-            /** @description At most 20, in the order of their ids. */
-            readonly ids: readonly components["schemas"]["FoundId"][];
         } & {
             /**
              * @description `success`.
@@ -9011,6 +8936,8 @@ export interface components {
              *     number.
              */
             readonly errors: readonly components["schemas"]["LineError"][];
+            /** @description The encoding of the file, for people; only if it is not UTF-8. */
+            readonly warnings?: readonly string[] | null;
         } & {
             /**
              * @description `success`.
@@ -9528,6 +9455,13 @@ export interface components {
              * @example 60
              */
             readonly every?: number | null;
+            /**
+             * Format: int64
+             * @description 1: it also gets the posts without a source whose addresses are on the host of its feed; its entries then change them.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly adopt?: 0 | 1 | null;
         };
         /** @description The answer of `get_userinfo`. */
         readonly UserInfo: {
@@ -9709,13 +9643,6 @@ export interface components {
             readonly days: number;
             /** @description Number of visitors in each hour, 0 to 23, summed over these days. */
             readonly hours: readonly number[];
-        };
-        readonly WeightFields: {
-            /**
-             * @description The weights to pin, each from 0 to 1,000, by the names of their signals. The weights in use of other signals are
-             *     pinned with them.
-             */
-            readonly weights: components["schemas"]["SignalWeights"];
         };
         /** @description The reason why a post is in a feed. */
         readonly Why: {
@@ -11798,6 +11725,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": readonly components["schemas"]["MemberLineFields"][];
                 readonly "application/x-ndjson": components["schemas"]["MemberLineFields"];
+                readonly "text/csv": string;
             };
         };
         readonly responses: {
@@ -12780,7 +12708,10 @@ export interface operations {
     };
     readonly remove_source: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description 1: its posts are removed, too. */
+                readonly with_posts?: 0 | 1;
+            };
             readonly header?: never;
             readonly path: {
                 /** @description The id of the source, or its address */
@@ -14219,40 +14150,6 @@ export interface operations {
             readonly 503: components["responses"]["Overloaded"];
         };
     };
-    readonly find_ids: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description `post`, `notice` or `feedback` */
-                readonly kind: "post" | "notice" | "feedback";
-                /** @description The beginning of the id, 4 to 24 hex digits */
-                readonly prefix: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The answer of the operation. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Success_FoundIds"];
-                };
-            };
-            readonly 400: components["responses"]["BadRequest"];
-            readonly 401: components["responses"]["BadToken"];
-            readonly 403: components["responses"]["NotAdmin"];
-            readonly 405: components["responses"]["MethodNotAllowed"];
-            readonly 414: components["responses"]["UriTooLong"];
-            readonly 429: components["responses"]["TooManyRequests"];
-            readonly 431: components["responses"]["HeadTooLarge"];
-            readonly 500: components["responses"]["InternalError"];
-            readonly 503: components["responses"]["Overloaded"];
-        };
-    };
     readonly search_logging: {
         readonly parameters: {
             readonly query?: never;
@@ -14812,70 +14709,6 @@ export interface operations {
         };
     };
     readonly learn_feed_weights: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The answer of the operation. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Success_FeedWeights"];
-                };
-            };
-            readonly 400: components["responses"]["BadRequest"];
-            readonly 401: components["responses"]["BadToken"];
-            readonly 403: components["responses"]["NotAdmin"];
-            readonly 405: components["responses"]["MethodNotAllowed"];
-            readonly 414: components["responses"]["UriTooLong"];
-            readonly 429: components["responses"]["TooManyRequests"];
-            readonly 431: components["responses"]["HeadTooLarge"];
-            readonly 500: components["responses"]["InternalError"];
-            readonly 503: components["responses"]["Overloaded"];
-        };
-    };
-    readonly pin_feed_weights: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["WeightFields"];
-            };
-        };
-        readonly responses: {
-            /** @description The answer of the operation. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Success_FeedWeights"];
-                };
-            };
-            readonly 400: components["responses"]["BadRequest"];
-            readonly 401: components["responses"]["BadToken"];
-            readonly 403: components["responses"]["NotAdmin"];
-            readonly 405: components["responses"]["MethodNotAllowed"];
-            readonly 413: components["responses"]["BodyTooLarge"];
-            readonly 414: components["responses"]["UriTooLong"];
-            readonly 415: components["responses"]["UnsupportedMediaType"];
-            readonly 429: components["responses"]["TooManyRequests"];
-            readonly 431: components["responses"]["HeadTooLarge"];
-            readonly 500: components["responses"]["InternalError"];
-            readonly 503: components["responses"]["Overloaded"];
-        };
-    };
-    readonly unpin_feed_weights: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;

@@ -634,11 +634,6 @@ export abstract class Operations {
         return this.call("importPosts", input, options);
     }
 
-    /** Find the posts, the notices or the feedback whose ids begin with a prefix. Anyone may call it for posts and notices. `GET /find_ids/{kind}/{prefix}` */
-    findIds(input: Input<"findIds">, options?: CallOptions): Answer<"findIds"> {
-        return this.call("findIds", input, options);
-    }
-
     /** Record a search; a member's search is also added to the member's list. Anyone may call it; a token that fails is as none. `POST /search_logging` */
     searchLogging(input: Input<"searchLogging">, options?: CallOptions): Answer<"searchLogging"> {
         return this.call("searchLogging", input, options);
@@ -702,16 +697,6 @@ export abstract class Operations {
     /** Learn the weights from the acts of the members now, which may take minutes. For administrators. `GET /learn_feed_weights` */
     learnFeedWeights(options?: CallOptions): Answer<"learnFeedWeights"> {
         return this.call("learnFeedWeights", undefined, options);
-    }
-
-    /** Pin the weights in use, with some changes. For administrators. `POST /pin_feed_weights` */
-    pinFeedWeights(input: Input<"pinFeedWeights">, options?: CallOptions): Answer<"pinFeedWeights"> {
-        return this.call("pinFeedWeights", input, options);
-    }
-
-    /** Unpin the weights, so that those learned or those of the settings are used. For administrators. `GET /unpin_feed_weights` */
-    unpinFeedWeights(options?: CallOptions): Answer<"unpinFeedWeights"> {
-        return this.call("unpinFeedWeights", undefined, options);
     }
 
     /** Get the most frequent searches. Anyone may call it. `GET /get_search_realtime` */
