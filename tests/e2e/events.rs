@@ -40,7 +40,7 @@ fn a_stream_tells_what_other_callers_and_other_processes_do_and_is_one_line_of_t
 #[test]
 fn the_counts_of_today_are_told_first_and_when_they_change() {
     let server = Server::start();
-    let mut stream = EventStream::open(server.address(), "/events?events=counts", "").begun();
+    let mut stream = EventStream::open(server.address(), "/events?events=counts", "");
     let first = stream.next_of_any_name().unwrap();
     assert_eq!(first.name, "counts");
     let names: Vec<_> = first.data.as_object().unwrap().keys().cloned().collect();

@@ -17,7 +17,6 @@ export const READS: ReadonlySet<Operation> = new Set<Operation>([
     "exportAudit",
     "exportPosts",
     "exportSources",
-    "findIds",
     "getAdmins",
     "getAllFeedback",
     "getAllNotice",

@@ -42,7 +42,7 @@ fn members_are_imported_and_existing_ones_do_not_change() {
         (empty.outcome().as_str(), &empty.body["code"]),
         ("400 bad request", &json!("malformed_body"))
     );
-    assert_eq!(import(boss, "/import_members", "text/csv", lines).outcome(), "415 unsupported media type");
+    assert_eq!(import(boss, "/import_members", "text/plain", lines).outcome(), "415 unsupported media type");
     assert_eq!(server.anyone().get("/import_members").outcome(), "405 method not allowed");
 }
 
