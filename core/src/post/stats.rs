@@ -62,13 +62,8 @@ impl PostStats {
         self.heats = Heats::take(self.heats, weight, at);
     }
 
-    /// Writes the stats. The heats are limited to those of the same acts if all happened at `now`; a like weighs
-    /// `like_weight`.
-    pub(crate) fn update(self, tx: &mut dyn Tx, like_weight: f64, now: Timestamp) -> Result<(), StoreError> {
-        Self::update_each(tx, vec![(self, now)], like_weight)
-    }
-
-    /// Does the same as [`PostStats::update`] for different posts, each with the time of its last act, in the order of their keys.
+    /// Writes the stats of different posts, each with the time of its last act, in the order of their keys. The heats are limited to those
+    /// of the same acts if all happened at that time; a like weighs `like_weight`.
     pub(crate) fn update_each(
         tx: &mut dyn Tx,
         mut posts: Vec<(Self, Timestamp)>,

@@ -118,6 +118,7 @@ pub(super) fn emptied() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the tables that must have no rows before.
+#[cfg(feature = "postgres")]
 pub(super) fn unused() -> impl Iterator<Item = &'static str> {
     with(|treatment| treatment == Treatment::Rows)
 }

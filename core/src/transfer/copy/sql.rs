@@ -9,15 +9,15 @@ pub(super) type LastKey = (String, i64);
 /// Returns what a query reads the rows of a table from. On a server, a counter has a row for each writer, of which a copy has
 /// the sum.
 pub(super) fn rows_of(dialect: Dialect, table: &str) -> String {
-    let key = match table {
-        "day_count" => "day, counter",
-        "total_count" => "counter",
-        _ => return table.to_owned(),
-    };
     match dialect {
         Dialect::Sqlite => table.to_owned(),
         #[cfg(feature = "postgres")]
         Dialect::Postgres => {
+            let key = match table {
+                "day_count" => "day, counter",
+                "total_count" => "counter",
+                _ => return table.to_owned(),
+            };
             format!("(SELECT {key}, CAST(sum(n) AS bigint) AS n FROM {table} GROUP BY {key}) AS {table}")
         }
     }
@@ -48,10 +48,10 @@ pub(super) fn count(tx: &mut dyn Tx, table: &str) -> Result<u64, StoreError> {
 }
 
 /// Tells the planner of a server how many rows there are: without it, it expects few.
+#[cfg(feature = "postgres")]
 pub(super) fn analyze(tx: &mut dyn Tx, table: &str) -> Result<(), StoreError> {
     match tx.dialect() {
         Dialect::Sqlite => Ok(()),
-        #[cfg(feature = "postgres")]
         Dialect::Postgres => tx.run(&format!("ANALYZE {table}"), &[]).map(drop),
     }
 }
