@@ -149,8 +149,14 @@ impl Reader {
             wishes.fresh = wishes.fresh.max(Some(self.bounds.max));
         }
         let (moved, url) = moved(record, about, now);
-        let success =
-            Success { now, wait, next: schedule::next(now, wait, record.every, &wishes), moved, url };
+        let success = Success {
+            now,
+            wait,
+            next: schedule::next(now, wait, record.every, &wishes),
+            news: (fetched.inserted > 0).then_some(now),
+            moved,
+            url,
+        };
         self.write(record, move |tx, record| {
             sql::succeeded(tx, record.key, &success)?;
             content.as_ref().map_or(Ok(()), |content| sql::set_content(tx, record.key, content, now))

@@ -70,6 +70,8 @@ pub(super) struct Success {
     pub(super) now: Timestamp,
     pub(super) wait: i64,
     pub(super) next: Timestamp,
+    /// The time, if there are new posts.
+    pub(super) news: Option<Timestamp>,
     pub(super) moved: Option<(String, Timestamp)>,
     /// Its new address, after it has been there for some days.
     pub(super) url: Option<String>,
@@ -326,12 +328,13 @@ pub(super) fn add_posts(
 
 /// Records that a fetch succeeded.
 pub(super) fn succeeded(tx: &mut dyn Tx, key: SourceKey, success: &Success) -> Result<(), StoreError> {
-    let Success { now, wait, next, moved, url } = success;
+    let Success { now, wait, next, news, moved, url } = success;
     let sql = "UPDATE source SET last_fetch = $2, last_success = $2, wait = $3, next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END,
-                   moved_to = $5, moved_since = $6, failures = 0, failing_since = NULL, gone_since = NULL, error = NULL, told = 0
+                   last_news = coalesce($7, last_news), moved_to = $5, moved_since = $6, failures = 0, failing_since = NULL, gone_since = NULL, error = NULL, told = 0
                WHERE key = $1";
     let (to, since) = moved.as_ref().map(|(to, since)| (to, *since)).unzip();
-    tx.run(sql, &[key.into(), (*now).into(), (*wait).into(), (*next).into(), to.into(), since.into()])?;
+    let times = [(*now).into(), (*wait).into(), (*next).into()];
+    tx.run(sql, &[key.into(), times[0], times[1], times[2], to.into(), since.into(), (*news).into()])?;
     if let Some(url) = url {
         // If another source is there already, both stay.
         let sql = "UPDATE source SET url = $2, moved_to = NULL, moved_since = NULL
