@@ -100,12 +100,13 @@ fn removing_members_and_posts_changes_no_past_figures() {
 #[test]
 fn apps_are_visitors_but_crawlers_and_programs_are_not() {
     let server = Server::start();
+    // No report, since only the first few of a second include the latest requests.
     for agent in ["okhttp/4.12.0", "Dart/3.4 (dart:io)", "Campus/7 CFNetwork/1568.100.1 Darwin/24.0.0"] {
-        let _ = visitor(&server, agent).get("/get_device").succeeded();
+        let _ = visitor(&server, agent).get("/get_categories").succeeded();
     }
     let phone =
         "Mozilla/5.0 (Linux; Android 13; CUBOT X70) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0";
-    let _ = visitor(&server, phone).get("/get_device").succeeded();
+    let _ = visitor(&server, phone).get("/get_categories").succeeded();
     let crawlers = [
         "Mozilla/5.0+(compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)",
         "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
@@ -121,10 +122,10 @@ fn apps_are_visitors_but_crawlers_and_programs_are_not() {
         "",
     ];
     for crawler in crawlers {
-        let _ = visitor(&server, crawler).get("/get_device").succeeded();
+        let _ = visitor(&server, crawler).get("/get_categories").succeeded();
     }
     let bot = visitor(&server, "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)");
-    let _ = bot.get("/get_device").succeeded();
+    let _ = bot.get("/get_categories").succeeded();
     let figures = figures(&bot);
     assert_eq!((&figures["today_visitor"], &figures["communication_avg"]), (&json!(4), &json!(17)));
 }
