@@ -33,9 +33,9 @@ pub(crate) use chain::{prune, verify as verify_chain};
 
 /// The maximum number of records of a page.
 pub const RECORDS_MAX: i64 = 1_000;
-/// The number of records of a page by default.
+/// The default page size.
 const RECORDS: i64 = 100;
-/// The number of records that an export reads at once.
+/// How many records an export reads at once.
 const PAGE: i64 = 1_000;
 
 const HEAD_RULE: Problem =
@@ -97,12 +97,11 @@ pub struct AuditRecord {
     pub hash: String,
 }
 
-/// A record with the ids of its members, which are not part of it.
+/// The ids of the members are not part of the record.
 struct Read {
     record: Record,
-    /// The id and the salt of the member who acted, if they exist.
+    /// The id and the salt of the member who acted, if the member still exists.
     actor: Option<(String, Option<String>)>,
-    /// The id and the salt of the member who was acted on.
     subject: Option<(String, Option<String>)>,
 }
 
@@ -175,7 +174,6 @@ impl Operation for List {
     }
 }
 
-/// Which records [`sql::latest`] returns.
 struct Filter {
     before: i64,
     /// An action, or the first word of actions with a dot.
@@ -184,7 +182,6 @@ struct Filter {
     subject: Option<Party>,
 }
 
-/// A member by key, or a text.
 enum Party {
     Member(i64),
     Text(String),
@@ -214,7 +211,7 @@ fn filter(tx: &mut dyn Tx, query: &List) -> Result<Filter> {
     })
 }
 
-/// Returns records that are about a member or about what they did, after the one with this number, earliest first.
+/// Returns records that are about the member or about what they did, after the one with the number `seq`, earliest first.
 pub(crate) fn of_member(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -283,7 +280,6 @@ impl Export for AuditExport {
     }
 }
 
-/// A line of an export.
 #[derive(Serialize)]
 struct Line {
     #[serde(flatten)]
