@@ -1,11 +1,8 @@
 //! The audit trail: reading, exporting and verifying what administrators, operators and API keys have done.
 //!
-//! Each record has a SHA-256 over its fields and the hash of the record before, so that an edited, a missing or an inserted
-//! record shows ([`Verify`]). A program that can write the database can also make a new chain; only a copy of an earlier
-//! [head](Verification::hash), kept elsewhere, tells.
-//!
-//! Records older than a setting are removed from the beginning, which is a record itself. A removed member is shown as
-//! `removed`.
+//! A program that can write the database can also compute a new chain of hashes; only a copy of an earlier
+//! [head](Verification::hash), kept elsewhere, shows that ([`Verify`]). Retention removes records from the beginning, which is
+//! a record itself. A removed member is shown as `removed`.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

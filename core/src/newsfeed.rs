@@ -220,9 +220,8 @@ impl<'t> Reader<'t> {
         Ok(Self { tidings, index: tidings.feeds().index()?, now: tidings.now() })
     }
 
-    /// Continues the order of `page.next`, or begins the `current` order without a `next`. `first` is the precomputed first
-    /// page of the
-    /// current order with [`LIMIT`] posts.
+    /// Continues the order of `page.next`, or begins the `current` order without a `next`. `first` is the precomputed first page
+    /// of the current order with [`LIMIT`] posts.
     fn page(
         &self,
         page: &Page<'_>,

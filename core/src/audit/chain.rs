@@ -96,7 +96,6 @@ const HEAD_EXPIRED: &str = "the record of the given head was removed, so that th
 
 /// Without a head, a program that can compute the hashes can replace the chain unnoticed. A head proves all records up to its
 /// own, as long as its own still exists or is the last removed one.
-/// head proves all records up to its own, as long as its own is there, or is the last removed one.
 pub(crate) fn verify(tx: &mut dyn Tx, head: Option<&Head>) -> Result<Verification, StoreError> {
     let Chain { removed, head: (seq, hash) } = trail::sql::chain(tx)?;
     let has_witness = removed.0 > sql::unwitnessed(tx)?;
@@ -217,7 +216,8 @@ fn seq_of(expiry: &str) -> Option<i64> {
 }
 
 /// Returns whether there may be more.
-/// || The last expired record stays: its date, which the hashes bind, shows that those before it had expired. Otherwise a program
+///
+/// The last expired record stays: its date, which the hashes bind, shows that those before it had expired. Otherwise a program
 /// that can write the database could remove any records, and append a record that they had expired.
 pub(crate) fn prune(
     tx: &mut dyn Tx,

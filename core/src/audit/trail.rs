@@ -155,10 +155,8 @@ pub(crate) struct Named {
 
 impl Record {
     /// Hashes a fixed text, the digits of the previous hash, the number, the date in milliseconds since 1970, and the other
-    /// fields in
-    /// order. Each of these is one byte, 0 if it is absent and otherwise 1, its length, and its bytes, so that no two records
-    /// have the
-    /// same bytes. Numbers and lengths are big-endian and have eight bytes.
+    /// fields in order. Each of these is one byte, 0 if it is absent and otherwise 1, its length, and its bytes, so that no two
+    /// records have the same bytes. Numbers and lengths are big-endian and have eight bytes.
     pub(crate) fn digest(&self, previous: &str) -> String {
         let mut hash = Sha256::new_with_prefix(DOMAIN).chain_update(previous);
         hash.update(self.seq.to_be_bytes());

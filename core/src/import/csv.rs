@@ -175,7 +175,8 @@ fn first_line<R: Read>(reader: &csv::Reader<R>, record: &ByteRecord) -> u64 {
 }
 
 /// Appends [`END`] to an input, and fails when one record is too long.
-/// || Lines may end with CR alone, as old programs for the Mac write them: then each CR becomes LF. The end of the first line
+///
+/// Lines may end with CR alone, as old programs for the Mac write them: then each CR becomes LF. The end of the first line
 /// decides.
 struct Input<R> {
     /// The bytes that were read to find the end of the first line; all of UTF-16, as UTF-8.

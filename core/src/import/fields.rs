@@ -14,9 +14,9 @@ pub(crate) enum FieldKind {
 }
 
 /// Declares a struct that a line is read into, and the table of its fields.
-/// || Each row is the name in the input, the name in the struct, the Rust type and the [`FieldKind`]. A line may leave out any
-/// field;
-/// other fields are ignored.
+///
+/// Each row is the name in the input, the name in the struct, the Rust type and the [`FieldKind`]. A line may leave out any
+/// field; other fields are ignored.
 macro_rules! fields {
     ($(#[$all:meta])* $visibility:vis struct $fields:ident {
         $($(#[$attribute:meta])* $name:literal $field:ident: $type:ty = $kind:ident,)+

@@ -66,8 +66,7 @@ impl TopicCadence {
     }
 
     /// The function returns the recency of the post at a position, from 0 to 1, at a time at which the posts from position
-    /// `first` on
-    /// exist, for a member who last acted when those from `missed` on existed.
+    /// `first` on exist, for a member who last acted when those from `missed` on existed.
     pub(super) fn recency(
         &self,
         first: usize,

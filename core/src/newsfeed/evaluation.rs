@@ -244,7 +244,7 @@ struct Scores {
 
 #[expect(clippy::cast_precision_loss, reason = "members and posts are far fewer than 2^53")]
 impl Scores {
-    /// For a member for whom the posts in `relevant` are relevant. `recommended` is the gain of the recommended feed.
+    /// `recommended` is the gain of the recommended feed.
     fn add(&mut self, member: MemberKey, ranking: &[PostKey], relevant: &OwnSet<PostKey>, recommended: f64) {
         let gain = ndcg(ranking, relevant);
         self.gains.add(member, gain);

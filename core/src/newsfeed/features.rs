@@ -108,11 +108,9 @@ impl Features {
         &self.0[self.0.partition_point(|feature| Kind::of(*feature) != Kind::Word)..]
     }
 
-    /// Returns the factor by which the similarity of the post counts, so that the kinds of features that it has carry the
-    /// shares of those
-    /// that it lacks: the words and the meaning of a post without topics and tags carry all of it. `has_meaning` tells whether
-    /// a word
-    /// model gives words a meaning.
+    /// Returns the factor by which the similarity of the post counts, so that the kinds of features that it has carry the shares
+    /// of those that it lacks: the words and the meaning of a post without topics and tags carry all of it. `has_meaning` tells
+    /// whether a word model gives words a meaning.
     pub(super) fn spread(&self, config: &Interest, has_meaning: bool) -> f32 {
         let share = |kind: Kind| {
             let meaning = if has_meaning && kind == Kind::Word { config.meaning_share } else { 0.0 };
@@ -157,8 +155,7 @@ struct Entry {
 
 impl FeatureIndex {
     /// Posts are identified by their positions. Also returns the number of each feature of each post, post after post, which
-    /// saves
-    /// look-ups.
+    /// saves look-ups.
     ///
     /// The vector of a post has a block for each kind, whose length is the square root of the kind's share. So the
     /// inner product of two vectors is the sum of three cosines, each times the share. Within a block, the weight of a
@@ -245,9 +242,8 @@ impl FeatureIndex {
         &self.vectors[begin as usize..self.ends[position] as usize]
     }
 
-    /// Reads the vectors of many posts into the processor's cache at a time. A loop that computes with one vector after the
-    /// other would
-    /// wait for each of them, which takes most of its time.
+    /// Reads the vectors of many posts into the processor's cache at a time. A loop that computes with one vector after the other
+    /// would wait for each of them, which takes most of its time.
     pub(super) fn fetch(&self, positions: impl Iterator<Item = u32>) {
         let mut any = 0;
         for position in positions {

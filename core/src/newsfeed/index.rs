@@ -254,8 +254,7 @@ impl FeedIndex {
     }
 
     /// Returns the number of posts newer than `time`, which have the first positions. The first `before` posts are known to be
-    /// newer; the
-    /// search is fastest if the result is close to `before`.
+    /// newer; the search is fastest if the result is close to `before`.
     pub(super) fn newer_than(&self, time: Timestamp, before: usize) -> usize {
         let dates = &self.snapshot.dates[before..];
         let mut end = 1;

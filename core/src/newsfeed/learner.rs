@@ -2,8 +2,7 @@
 //! the half-life of popularity should be.
 //!
 //! Reading everything again is simple, and forgets acts that were withdrawn or removed. It takes a small part of the time,
-//! because
-//! the pause after a long reading is long.
+//! because the pause after a long reading is long.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

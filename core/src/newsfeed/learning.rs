@@ -44,7 +44,7 @@ const PRIOR: f64 = 30.0;
 /// The factor by which the freshness of a day is less expected to have a weight, because it hides what a member has missed.
 const FRESH_PRIOR: f64 = 3.0;
 /// Weights with the age must be better than those without by this number of standard errors. With fewer, question sites whose
-/// members come back to old posts learned a weight by chance, and the feeds of other members were a fifth worse.
+/// members come back to old posts learned a weight by chance, and their feeds that are requested once were a fifth worse.
 const AGE_ERRORS: f64 = 2.6;
 /// The number of parts of the visits of the cross-validation.
 ///
@@ -95,8 +95,7 @@ impl Lessons {
 }
 
 /// `acts` are in the order of their times. Learns how popularity is measured, and then the weights with this popularity unless
-/// the
-/// settings turn this off. `before` is the popularity in use.
+/// the settings turn this off. `before` is the popularity in use.
 pub(super) fn learn_all(
     store: &Store,
     index: &FeedIndex,

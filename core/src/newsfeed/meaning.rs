@@ -10,8 +10,7 @@ use crate::base::keyed::NumberMap;
 use crate::words::Current;
 
 /// Only the first components of a vector are used. The model sorts components by their importance: 32 and 64 recommend posts
-/// equally
-/// well.
+/// equally well.
 const DIMENSIONS: usize = SHORT;
 
 pub(super) struct Lexicon {

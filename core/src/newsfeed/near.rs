@@ -31,7 +31,7 @@ struct OwnWord {
 }
 
 impl<'i> Own<'i> {
-    /// `positions` are those of the latest acts first.
+    /// `positions` are in the order of the acts, the latest first.
     pub(super) fn new(index: &'i FeedIndex, positions: impl Iterator<Item = u32>, word_share: f64) -> Self {
         let positions: Vec<u32> = positions.take(OWN_MAX).collect();
         let range = index.features().numbers(Kind::Word);

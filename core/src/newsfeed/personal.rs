@@ -66,7 +66,7 @@ struct MadeOf {
     /// The number of the reading of co-visits.
     others: u64,
     scoring: Arc<Scoring>,
-    /// The day in the time of the noise; 0 without noise.
+    /// The day, on which the noise depends; 0 without noise.
     day: i64,
 }
 

@@ -5,7 +5,7 @@
 //! Each signal is from 0 to 1. None depends on the current time, so the order changes only with posts and acts.
 //!
 //! - *Interest* is measured by the module `interest`, the similarity to the *nearest* own posts by `near`, and *what others
-//!   did* by `together`. The similarity to the nearest counts for the best posts only, because it takes the longest.
+//!   did* by `co_visits`. The similarity to the nearest counts for the best posts only, because it takes the longest.
 //! - *[Novelty](novelty)*: the member could already have opened a post that existed at their earlier acts. A post that
 //!   was published after the last act is new to the member, even if it is old.
 //! - *[Recency](recency)* is counted in posts, not in days: a topic with a post a month is as recent as one with ten a
@@ -47,9 +47,8 @@ pub(super) fn daily_freshness(rate: f32, newest: Timestamp, date: Timestamp) -> 
     (-rate * days(newest - date)).exp2()
 }
 
-/// Relative to the `newest` post, from 0 to 1: it falls with the logarithm of the hours between them, and is 0 from
-/// [`OLD_HOURS`] on.
-/// Where freshness is nearly 0, it still distinguishes a post of last month from one of last year.
+/// Relative to the `newest` post, from 0 to 1: it falls with the logarithm of the hours between them, and is 0 from [`OLD_HOURS`]
+/// on. Where freshness is nearly 0, it still distinguishes a post of last month from one of last year.
 #[inline]
 pub(super) fn youth(newest: Timestamp, date: Timestamp) -> f32 {
     let hours = 24.0 * days(newest - date);
@@ -79,11 +78,9 @@ pub(super) fn novelty(config: &Feed, acts: usize) -> f64 {
 /// act: the inverse of the half-life in posts.
 ///
 /// The half-life follows the rhythm of the topic and of the member. A member who acted a moment ago has seen older posts. A
-/// member
-/// who comes back after a few posts looks through all of them, from the newest on. A member who comes back after a hundred does
-/// not,
-/// so the interest decides. Hence the half-life grows with the square of the missed posts up to [`LOOKED_THROUGH`], and linearly
-/// beyond.
+/// member who comes back after a few posts looks through all of them, from the newest on. A member who comes back after a hundred
+/// does not, so the interest decides. Hence the half-life grows with the square of the missed posts up to [`LOOKED_THROUGH`], and
+/// linearly beyond.
 pub(super) fn recency_rate(config: &Feed, missed: u32) -> f32 {
     let missed = f64::from(missed);
     let growth = config.recent_half_life_growth * (missed / LOOKED_THROUGH).min(1.0);
@@ -115,8 +112,7 @@ pub(super) fn noise(member: MemberKey, post: PostKey, day: i64) -> f64 {
 }
 
 /// The best post of each topic goes first, in the order of the ranking, up to `count` posts, so that the first posts cover as
-/// many
-/// topics as possible. `topics` returns the topics of a post as small numbers.
+/// many topics as possible. `topics` returns the topics of a post as small numbers.
 pub(super) fn topics_first<'l>(ranking: &[u32], topics: impl Fn(u32) -> &'l [u32], count: usize) -> Vec<u32> {
     let mut covered: OwnSet<u32> = OwnSet::default();
     let (mut first, mut rest) = (Vec::with_capacity(ranking.len()), Vec::with_capacity(ranking.len()));

@@ -3,9 +3,8 @@
 //! When a page of an order says `next`, a deferred write publishes the order in the table `feed_order`, so that another
 //! server can load it. This is for databases on a server: a process that has an SQLite file publishes and loads nothing.
 //!
-//! The caller may continue before the write is committed. So a server that does not find an order looks for it for half a
-//! second, but
-//! only for a few callers at a time, because anybody can ask for orders that do not exist.
+//! The caller may continue before the write is committed. So a server that does not find an order looks for it for half a second,
+//! but only for a few callers at a time, because anybody can ask for orders that do not exist.
 //!
 //! # Concurrent writes
 //!

@@ -203,8 +203,7 @@ impl Scoring {
     }
 
     /// A member who has only searched and opened topics gets the weights of the settings in place of learned ones: weights are
-    /// learned
-    /// from members with posts of their own, and may give nearness to those posts the weight of all interest.
+    /// learned from members with posts of their own, and may give nearness to those posts the weight of all interest.
     pub(super) fn weights_for(&self, acts: &Acts, config: &Feed) -> Weights {
         let has_posts = !(acts.liked.is_empty() && acts.viewed.is_empty());
         if self.is_learned && !has_posts { Weights::of(config) } else { self.weights }

@@ -39,8 +39,7 @@ impl Sketch {
     }
 
     /// Excludes most posts that do not tell the same story: each bit that only one sketch has is of a word that only that post
-    /// has, so
-    /// at least as many words are not shared.
+    /// has, so at least as many words are not shared.
     #[inline]
     pub(super) fn may_match(&self, other: &Self) -> bool {
         let [low, high] = [0, 1].map(|half| (self.bits[half] ^ other.bits[half]).count_ones());
@@ -58,8 +57,7 @@ pub(super) fn tell_the_same(one: &Features, other: &Features) -> bool {
 }
 
 /// Returns whether two posts share two fifths of their distinct words. `all` is the number of words of both, with shared ones
-/// counted
-/// twice, and `unshared` is the number of words that only one of them has.
+/// counted twice, and `unshared` is the number of words that only one of them has.
 ///
 /// With *s* shared words it is *s* ≥ 2 / 5 · (*s* + *unshared*), and *all* = 2 *s* + *unshared*.
 #[inline]

@@ -51,7 +51,6 @@ use own::OwnActs;
 const NEW_DAYS: i64 = 30;
 /// Only this number of first posts of the popular feed may be popular today.
 const POPULAR_TODAY: usize = 30;
-/// How long the reasons of a page hold.
 const HOLD_MS: i64 = 60 * SECOND_MS;
 /// In characters, of a title, a search or a name in a sentence.
 const NAMED_MAX: usize = 60;
@@ -72,7 +71,6 @@ impl Reasons {
         self.json.iter().map(|json| decode(json)).collect()
     }
 
-    /// `place` is the place of the post on the page.
     pub(super) fn json(&self, place: usize) -> &str {
         &self.json[place]
     }

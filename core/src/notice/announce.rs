@@ -15,7 +15,8 @@ const UNANNOUNCED: &str =
     "announced = 0 AND activation = 1 AND members_only = 0 AND (visible_until IS NULL OR visible_until > $1)";
 
 /// The transaction must run alone.
-/// || Without webhooks it does nothing: adding one marks the notices of that time ([`mark_announced`]).
+///
+/// Without webhooks it does nothing: adding one marks the notices of that time ([`mark_announced`]).
 pub(crate) fn announce(tx: &mut dyn Tx, now: Timestamp) -> Result<()> {
     if !outbox::has_webhooks(tx)? {
         return Ok(());

@@ -204,8 +204,7 @@ impl Snapshot {
     }
 
     /// Every notice for an administrator. The lists for guests and for members are encoded once and shared until a view is
-    /// counted, or a
-    /// notice begins or ends.
+    /// counted, or a notice begins or ends.
     pub(super) fn list(&self, reader: &Reader<'_>, now: Timestamp) -> NoticeList {
         let Some(audience) = reader.audience() else {
             return NoticeList::new(self.notices.iter().map(CachedNotice::now));
@@ -272,11 +271,9 @@ impl Snapshot {
         FullList::new(full.into())
     }
 
-    /// Read before the counts, so that the list has at least the views of this generation. A caller whose view has been
-    /// answered reads a
-    /// generation that includes the view, and so does not accept a list without it, even if a slower thread replaces a newer
-    /// list with an
-    /// older one.
+    /// Read before the counts, so that the list has at least the views of this generation. A caller whose view has been answered
+    /// reads a generation that includes the view, and so does not accept a list without it, even if a slower thread replaces a
+    /// newer list with an older one.
     fn date(&self, now: Timestamp) -> Date {
         Date { generation: self.views.generation(), period: self.period(now) }
     }

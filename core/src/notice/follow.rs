@@ -56,8 +56,7 @@ impl SeenNotices {
     }
 
     /// The time at which a notice began or ended last, in milliseconds; 0 if none has. It does not depend on when it is asked
-    /// for, so all
-    /// servers of a database return the same.
+    /// for, so all servers of a database return the same.
     pub(crate) fn last_moment(&self) -> i64 {
         self.snapshot.period_start(self.at).map_or(0, |began| began.as_millis().max(0))
     }

@@ -9,8 +9,7 @@
 use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag};
 
 /// In bytes; the rest of the text is left out. A text of 20,000 characters that is meant to be read stays far below it: this
-/// bounds
-/// how far references to one long address can expand a text.
+/// bounds how far references to one long address can expand a text.
 const OUTPUT_MAX: usize = 512 * 1024;
 /// Deeper elements are shown without their tags.
 const DEPTH_MAX: usize = 32;

@@ -139,7 +139,8 @@ impl ViewCounter {
         settled.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `read` returns the views that the database contains. Returns false if a flush made it impossible to tell those of others.
+    /// `read` returns the views that the database contains. Returns false if a flush made it impossible to separate those of
+    /// others.
     pub(super) fn others<E>(&self, read: impl FnOnce() -> Result<Vec<(String, i64)>, E>) -> Result<bool, E> {
         let ended = self.settled().ended;
         // Not under the lock, because a flush waits for it.

@@ -41,13 +41,11 @@ pub(super) enum Kind {
 
 impl Acts {
     /// A like weighs `like_weight` views for the popularity.
-    /// || Acts run concurrently with those of other servers. Rows that both may change are locked in this order: the likes, the
-    /// views and
-    /// the hidden posts by member and post, the posts by key, and at the commit the members by key. A like that another server
-    /// adds at
-    /// the same time is waited for, so that only one of both is new. A post is locked before its stats are read, so that no
-    /// change is
-    /// lost, and for as short a time as possible, because everybody may like the same post.
+    ///
+    /// Acts run concurrently with those of other servers. Rows that both may change are locked in this order: the likes, the
+    /// views and the hidden posts by member and post, the posts by key, and at the commit the members by key. A like that another
+    /// server adds at the same time is waited for, so that only one of both is new. A post is locked before its stats are read,
+    /// so that no change is lost, and for as short a time as possible, because everybody may like the same post.
     pub(crate) fn new(store: &Store, calendar: &Arc<Calendar>, like_weight: f64) -> Self {
         let (calendar, viewers) = (Arc::clone(calendar), Viewers::default());
         Self(store.gathered(Isolation::Locking, move |tx, acts| {

@@ -1,8 +1,7 @@
 //! The posts that a source brings.
 //!
 //! A post belongs to the source that brought it. Only that source changes its texts and its address, when the entry changes;
-//! topics,
-//! tags and dates stay as administrators have left them.
+//! topics, tags and dates stay as administrators have left them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -71,8 +70,7 @@ impl Arrival {
     }
 
     /// Decides whether a post of the same source at the page of this entry is the post of this entry. `entry` is the key of the
-    /// entry to
-    /// which the post belonged before.
+    /// entry to which the post belonged before.
     fn is_at_page(&self, post: &Stored, entry: Option<i64>) -> bool {
         let Self { change, identity: Identity { page_key, is_shared, .. }, .. } = self;
         let was_alone = entry.is_none_or(|entry| entry == *page_key);

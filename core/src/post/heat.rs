@@ -29,8 +29,7 @@ pub(crate) const DEFAULT_HALF_LIFE_DAYS: f64 = 3.0;
 
 pub(crate) const GRID: usize = 12;
 /// In days, the shortest first. With the last one, acts lose no weight. The columns of the database are numbered in this order,
-/// so
-/// it must not change.
+/// so it must not change.
 pub(crate) const HALF_LIVES: [f64; GRID] =
     [0.09375, 0.1875, 0.375, 0.75, 1.5, 3.0, 6.0, 12.0, 24.0, 48.0, 96.0, f64::INFINITY];
 
@@ -62,8 +61,7 @@ impl Heats {
     /// Subtracts an act that was added with `weight` at the time `at`. Returns `None` if no act is left.
     ///
     /// If the rest is within the rounding error, because the other acts are many half-lives older, its heat is estimated from
-    /// those of
-    /// the longer half-lives: the estimate continues their line, and so is at most the exact heat.
+    /// those of the longer half-lives: the estimate continues their line, and so is at most the exact heat.
     pub(crate) fn take(heats: Option<Self>, weight: f64, at: Timestamp) -> Option<Self> {
         let Some(ln_weight) = positive_ln(weight) else { return heats };
         let (Self(sums), Self(act)) = (heats?, Self::of_act(ln_weight, at));

@@ -184,8 +184,7 @@ pub(crate) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, 
 }
 
 /// Returns at most `num` posts, each with its relevance above 0, the best first. Leaves out posts whose end date is not after
-/// `now`,
-/// and, with a `category`, posts without this topic or tag.
+/// `now`, and, with a `category`, posts without this topic or tag.
 ///
 /// The relevance is BM25, the sum over the words of the query of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`, where
 /// `f` is the number of occurrences of the word in the post, each in the title counted six times, `l` is the number of

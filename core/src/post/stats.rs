@@ -26,9 +26,8 @@ impl PostStats {
         sql::by_url(tx, url)
     }
 
-    /// Reads the stats after all transactions that change them at the same time; later ones wait for this one. `posts` are in
-    /// the order
-    /// of their keys.
+    /// Reads the stats after all transactions that change them at the same time; later ones wait for this one. `posts` are in the
+    /// order of their keys.
     pub(super) fn lock(
         tx: &mut dyn Tx,
         posts: Vec<Self>,
@@ -60,9 +59,8 @@ impl PostStats {
         self.heats = Heats::take(self.heats, weight, at);
     }
 
-    /// The posts are distinct and in the order of their keys, each with the time of its last act. The heats are limited to
-    /// those of the
-    /// same acts if all happened at that time; a like weighs `like_weight`.
+    /// The posts are distinct and in the order of their keys, each with the time of its last act. The heats are limited to those
+    /// of the same acts if all happened at that time; a like weighs `like_weight`.
     pub(crate) fn update_each(
         tx: &mut dyn Tx,
         mut posts: Vec<(Self, Timestamp)>,

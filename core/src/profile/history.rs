@@ -38,8 +38,7 @@ impl Acts {
 }
 
 /// Of two transactions at the same time, the one that commits last leaves its revision, which may be the smaller one. A
-/// transaction
-/// leaves its revision once, so equal revisions mean equal acts.
+/// transaction leaves its revision once, so equal revisions mean equal acts.
 pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) {
     let sql = "INSERT INTO member_acts (member, revision) VALUES ($1, $2)
                ON CONFLICT (member) DO UPDATE SET revision = excluded.revision";
@@ -278,8 +277,7 @@ pub(crate) fn recent_searches(
 }
 
 /// Returns the newest [`LIST_MAX`] acts of each kind since the last reset, and the keys of all posts that the member liked,
-/// viewed or
-/// has hidden, some of them several times.
+/// viewed or has hidden, some of them several times.
 pub(crate) fn acts_and_seen(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -326,8 +324,7 @@ pub(crate) fn hidden(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostKey
 }
 
 /// The newest [`LIST_MAX`] of each kind since the last reset; none if the member was removed. Callers compute figures of all
-/// members
-/// from them, which reveal nothing about a single one.
+/// members from them, which reveal nothing about a single one.
 pub(crate) fn acts_before(tx: &mut dyn Tx, member: MemberKey, until: Timestamp) -> Result<Acts, StoreError> {
     let row = tx.row("SELECT measured_since FROM member WHERE key = $1", &[member.into()])?;
     let Some(mut row) = row else { return Ok(Acts::default()) };

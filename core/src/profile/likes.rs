@@ -22,8 +22,7 @@ const MOVE_AT: u32 = 4_096;
 const STEP: i64 = 256;
 
 /// Counts the likes of this process since likes moved last. On a server, only the likes that a copy of an SQLite database has
-/// left
-/// move, once.
+/// left move, once.
 pub(crate) struct RecentLikes(Arc<AtomicU32>);
 
 impl Default for RecentLikes {
@@ -106,9 +105,9 @@ pub(super) fn insert(
 }
 
 /// Like [`insert`], but without the table of recent likes, which only SQLite needs: an engine with several writers has its own
-/// ways
-/// to write a page for several changes. Recent likes exist if the database is a copy of an SQLite database.
-/// || Waits for a like of the same member and post that another transaction is inserting.
+/// ways to write a page for several changes. Recent likes exist if the database is a copy of an SQLite database.
+///
+/// Waits for a like of the same member and post that another transaction is inserting.
 fn insert_settled(
     tx: &mut dyn Tx,
     likes: &[(MemberKey, PostKey, Timestamp)],

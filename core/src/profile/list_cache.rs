@@ -55,8 +55,7 @@ pub(crate) struct AnswerVersions {
 }
 
 /// The version of the texts of posts that a transaction sees completely, 0 for lists without posts; then the number of
-/// [`RENEWED`]
-/// periods since the cache was created.
+/// [`RENEWED`] periods since the cache was created.
 pub(super) type TextsVersion = (i64, u64);
 
 impl Default for ListCache {
@@ -84,7 +83,7 @@ impl ListCache {
         Ok(acts.into_iter().map(|acts| AnswerVersions { acts, texts }).collect())
     }
 
-    /// `frame` is the JSON object with empty lists, which are filled.
+    /// `frame` is the JSON object of the answer with empty lists.
     pub(crate) fn answer(
         &self,
         tx: &mut dyn Tx,

@@ -1,6 +1,5 @@
 //! Deletes expired data, and the leftovers of removed members, in the background, in batches that occupy the writer for only a
-//! few
-//! milliseconds.
+//! few milliseconds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

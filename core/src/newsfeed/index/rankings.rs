@@ -16,14 +16,12 @@ const COVERING: usize = 30;
 /// The first posts are chosen from this number of most popular posts.
 const POPULAR_CHOICE: usize = 1_000;
 /// The posts of a story are searched among this number of newer and of older posts, so that a page takes some milliseconds even
-/// if
-/// all posts have the same date.
+/// if all posts have the same date.
 const STORY_RANGE: u32 = 10_000;
 
 impl FeedIndex {
     /// By heat; posts without views and likes follow, newest first. No source fills the first places, and no two of the first
-    /// posts
-    /// tell the same story.
+    /// posts tell the same story.
     pub(super) fn most_popular(&self, now: Timestamp, config: &Feed) -> Vec<PostKey> {
         let item = |at: u32| &self.items[at as usize];
         let shown = || self.positions().filter(|at| !item(*at).has_ended(now));
@@ -44,7 +42,7 @@ impl FeedIndex {
         first.iter().chain(rest).chain(others).map(|at| self.key(*at)).collect()
     }
 
-    /// Starts at the position `first`, to whose post freshness is relative. `popular` is the popularity of all posts by position.
+    /// Starts at the position `first`, and freshness is relative to the post there. `popular` is the popularity of all posts.
     pub(in crate::newsfeed) fn most_recommendable(
         &self,
         first: usize,

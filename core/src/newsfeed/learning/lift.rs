@@ -14,8 +14,7 @@ use crate::store::Store;
 
 const LIFTS: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
 /// Another lift must be better by this number of standard errors. With fewer, question sites, which a lift does not suit, chose
-/// one by
-/// chance, and their feeds were a third worse.
+/// one by chance, and their feeds were a third worse.
 const ERRORS: f64 = 2.6;
 /// One of this number of visits counts, because each takes as long as several.
 const ONE_IN: usize = 3;

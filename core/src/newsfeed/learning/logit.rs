@@ -17,7 +17,7 @@ const STEPS: usize = 50;
 const HALVINGS: usize = 30;
 /// A smaller relative gain counts as the maximum.
 const ENOUGH: f64 = 1e-9;
-/// The minimum of [`scale`], which divides: members who choose against the weights would have a scale of 0.
+/// The minimum of [`scale`], by which weights are divided: members who choose against the weights would have a scale of 0.
 const SCALE_MIN: f64 = 0.1;
 
 pub(super) type Vector = [f64; SIGNALS];

@@ -51,8 +51,7 @@ pub(super) struct Visit {
 }
 
 /// Returns the latest visits of members with enough acts before, the earliest first. `acts` are in the order of their times;
-/// `posts` is
-/// the number of posts in the index.
+/// `posts` is the number of posts in the index.
 pub(super) fn visits(acts: &[PastAct], posts: usize, config: &Feed) -> Vec<Visit> {
     let mut acts: Vec<&PastAct> = acts.iter().collect();
     acts.sort_by_key(|act| act.member);
@@ -216,8 +215,7 @@ impl Lesson<'_> {
 }
 
 /// Returns posts that the member could have chosen, each with the logarithm of the number of posts that it stands for. The same
-/// member
-/// and time always give the same posts.
+/// member and time always give the same posts.
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "positions fit 32 bits")]
 fn sample(moment: &ScoringContext<'_>, member: MemberKey, left_out: &OwnSet<u32>) -> Vec<(u32, f64)> {
     let rest = (moment.first as u32..moment.index.len() as u32).filter(|at| !left_out.contains(at));

@@ -145,8 +145,7 @@ impl<'m> OwnActs<'m> {
     }
 
     /// Names the own post nearest to the one at a position; `None` if none is like it. Of equally near posts, a liked one goes
-    /// first, then
-    /// the latest.
+    /// first, then the latest.
     fn post(&self, signal: Signal, position: u32) -> Option<String> {
         let key = self.moment.index.key(position);
         let mut nearest: Option<(f32, &OwnPost)> = None;

@@ -28,7 +28,7 @@ pub(super) struct Candidate {
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'s> {
     pub(super) category: Option<&'s str>,
-    /// The posts end after this time, if at all.
+    /// Posts that have ended at this time are left out.
     pub(super) now: Timestamp,
 }
 
@@ -110,8 +110,7 @@ impl Found<'_> {
     }
 
     /// Reads the newest sections that are expected to contain enough posts, and then always eight times as many until there are
-    /// enough.
-    /// The first read takes at most 16 sections: words that the latest posts lack may be frequent in others.
+    /// enough. The first read takes at most 16 sections: words that the latest posts lack may be frequent in others.
     #[cfg(feature = "postgres")]
     fn add_from_postgres(&mut self, tx: &mut dyn Tx, condition: &Condition) -> Result<(), StoreError> {
         let newest = match self.newest {

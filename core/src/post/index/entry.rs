@@ -131,9 +131,8 @@ impl<'b> Counts<'b> {
         })
     }
 
-    /// `terms` are pairs of a hash and a weight, in the order of the hashes. `each` gets the weight and the number of
-    /// occurrences of each
-    /// term that the post has.
+    /// `terms` are pairs of a hash and a weight, in the order of the hashes. `each` gets the weight and the number of occurrences
+    /// of each term that the post has.
     pub(super) fn each(&self, terms: &[(u32, f64)], mut each: impl FnMut(f64, u8)) {
         let mut at = 0;
         for (hash, weight) in terms {

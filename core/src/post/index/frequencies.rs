@@ -32,7 +32,6 @@ pub(crate) struct TermFrequencies {
 
 #[derive(Clone)]
 pub(crate) struct LatestTerms {
-    /// The minimum number of posts.
     posts_min: i64,
     /// The number of posts with each word.
     words: HashMap<Box<str>, u32>,

@@ -109,11 +109,9 @@ impl Query {
         Some(Self { terms: all, words: count, weights, required, required_parts, length, posts })
     }
 
-    /// Finds the posts that may match best: those with all words of the search in the title, those with all words, those with
-    /// all pairs
-    /// of syllables of its Korean words, then those with its rarest words. Rare words share one condition as long as it matches
-    /// at most
-    /// `few` posts.
+    /// Finds the posts that may match best: those with all words of the search in the title, those with all words, those with all
+    /// pairs of syllables of its Korean words, then those with its rarest words. Rare words share one condition as long as it
+    /// matches at most `few` posts.
     pub(super) fn conditions(&self, category: Option<&str>, few: f64) -> Vec<Condition> {
         let category: Vec<String> = category.map(label).into_iter().collect();
         let of_all = |terms: &[Required], term: fn(&Required) -> String, part: f64| Condition {
@@ -186,10 +184,9 @@ impl Term {
 }
 
 /// Returns the terms of posts with all words of a search, and the same with pairs of syllables in place of Korean words; the
-/// latter
-/// are empty without such a word.
-/// || A Korean word may have another particle in the post, so its stem is compared; or it may be part of a compound, which has
-/// its
+/// latter are empty without such a word.
+///
+/// A Korean word may have another particle in the post, so its stem is compared; or it may be part of a compound, which has its
 /// pairs.
 fn required(words: &[String]) -> [Vec<String>; 2] {
     let has_stem = |word: &str| hangul::stems(word).any(|stem| words.iter().any(|other| other == stem));

@@ -41,8 +41,7 @@ pub(super) fn of_post(key: PostKey, terms: &[String]) -> String {
 }
 
 /// Passes the key, the date and the counts of at most `limit` posts to `take`, the newest first: posts of these sections before
-/// the
-/// post `before` that have a term of each list and have not ended.
+/// the post `before` that have a term of each list and have not ended.
 pub(super) fn find(
     tx: &mut dyn Tx,
     alternatives: &[&[String]],
@@ -86,8 +85,8 @@ pub(super) fn has(tx: &mut dyn Tx, word: &String) -> Result<bool, StoreError> {
 }
 
 /// `first` is the number of the first parameter.
-/// || The lists are subqueries, because the planner would rather read all posts than look up a long list that it knows. The
-/// offset
+///
+/// The lists are subqueries, because the planner would rather read all posts than look up a long list that it knows. The offset
 /// keeps it from combining the condition with others.
 fn with_terms(first: usize, lists: usize) -> String {
     let has = |at: usize| format!("terms && (SELECT CAST(CAST(${at} AS text) AS integer[]))");
