@@ -259,7 +259,6 @@ impl Operation for PopBlacklist {
     }
 }
 
-/// Sets or clears the date of a member's blacklisting, and revokes their tokens.
 fn set_blacklisting(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,

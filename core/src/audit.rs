@@ -1,11 +1,8 @@
 //! The audit trail: reading, exporting and verifying what administrators, operators and API keys have done.
 //!
-//! Each record has a SHA-256 over its fields and the hash of the record before, so that an edited, a missing or an inserted
-//! record shows ([`Verify`]). A program that can write the database can also make a new chain; only a copy of an earlier
-//! [head](Verification::hash), kept elsewhere, tells.
-//!
-//! Records older than a setting are removed from the beginning, which is a record itself. A removed member is shown as
-//! `removed`.
+//! A program that can write the database can also compute a new chain of hashes; only a copy of an earlier
+//! [head](Verification::hash), kept elsewhere, shows that ([`Verify`]). Retention removes records from the beginning, which is
+//! a record itself. A removed member is shown as `removed`.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -33,9 +30,9 @@ pub(crate) use chain::{prune, verify as verify_chain};
 
 /// The maximum number of records of a page.
 pub const RECORDS_MAX: i64 = 1_000;
-/// The number of records of a page by default.
+/// The default page size.
 const RECORDS: i64 = 100;
-/// The number of records that an export reads at once.
+/// How many records an export reads at once.
 const PAGE: i64 = 1_000;
 
 const HEAD_RULE: Problem =
@@ -97,12 +94,11 @@ pub struct AuditRecord {
     pub hash: String,
 }
 
-/// A record with the ids of its members, which are not part of it.
+/// The ids of the members are not part of the record.
 struct Read {
     record: Record,
-    /// The id and the salt of the member who acted, if they exist.
+    /// The id and the salt of the member who acted, if the member still exists.
     actor: Option<(String, Option<String>)>,
-    /// The id and the salt of the member who was acted on.
     subject: Option<(String, Option<String>)>,
 }
 
@@ -175,7 +171,6 @@ impl Operation for List {
     }
 }
 
-/// Which records [`sql::latest`] returns.
 struct Filter {
     before: i64,
     /// An action, or the first word of actions with a dot.
@@ -184,7 +179,6 @@ struct Filter {
     subject: Option<Party>,
 }
 
-/// A member by key, or a text.
 enum Party {
     Member(i64),
     Text(String),
@@ -214,7 +208,7 @@ fn filter(tx: &mut dyn Tx, query: &List) -> Result<Filter> {
     })
 }
 
-/// Returns records that are about a member or about what they did, after the one with this number, earliest first.
+/// Returns records that are about the member or about what they did, after the one with the number `seq`, earliest first.
 pub(crate) fn of_member(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -283,7 +277,6 @@ impl Export for AuditExport {
     }
 }
 
-/// A line of an export.
 #[derive(Serialize)]
 struct Line {
     #[serde(flatten)]

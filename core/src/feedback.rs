@@ -22,7 +22,6 @@ mod tests;
 
 /// The length of a type in characters.
 pub const KIND: Bounds = Bounds { min: 1, max: 50 };
-/// The default type of feedback.
 const GENERAL: &str = "general";
 /// The length of a text in characters.
 pub const POST: Bounds = Bounds { min: 1, max: 5_000 };
@@ -95,7 +94,7 @@ mod sql {
     use super::{Admin, Feedback, FeedbackState, Member, ObjectId, REMOVED, Timestamp};
     use crate::store::{Row, StoreError, Topic, Tx};
 
-    /// Inserts feedback of a member with its type and text; `notice` is `""` if it is on no notice.
+    /// `notice` is `""` if the feedback is on no notice.
     pub(crate) fn insert(
         tx: &mut dyn Tx,
         author: &Member<'_>,
@@ -114,7 +113,7 @@ mod sql {
         Ok(())
     }
 
-    /// Returns feedback with a key less than `before`, either open feedback only or `all`, newest first.
+    /// Only open feedback unless `all`; newest first.
     pub(super) fn list(
         tx: &mut dyn Tx,
         _: &Admin<'_>,
@@ -125,7 +124,7 @@ mod sql {
         tx.rows(&page(all), &[before.into(), limit.into()])?.into_iter().map(feedback).collect()
     }
 
-    /// Returns the feedback with this id, for the webhooks that administrators have added.
+    /// For the webhooks that administrators have added.
     pub(crate) fn get(tx: &mut dyn Tx, id: &str) -> Result<Option<Feedback>, StoreError> {
         let sql = format!("{SELECT} WHERE f.id = $1");
         tx.row(&sql, &[id.into()])?.map(feedback).transpose()
@@ -134,7 +133,6 @@ mod sql {
     const SELECT: &str = "SELECT f.id, f.type, f.post, m.id, f.date, f.notice, f.activation
                           FROM feedback f LEFT JOIN member m ON m.key = f.member";
 
-    /// Reads a row of [`SELECT`].
     fn feedback(mut row: Row) -> Result<Feedback, StoreError> {
         Ok(Feedback {
             id: row.take(0)?,
@@ -147,8 +145,7 @@ mod sql {
         })
     }
 
-    /// Returns feedback of a member with a key greater than `after`, earliest first, and the key of the last one unless no
-    /// more follows.
+    /// Earliest first, with the key of the last one if more may follow.
     pub(crate) fn of_member(
         tx: &mut dyn Tx,
         author: &Member<'_>,
@@ -175,7 +172,6 @@ mod sql {
         Ok((sent, last.filter(|_| is_full)))
     }
 
-    /// Returns the statement of [`list`].
     pub(super) fn page(all: bool) -> String {
         // Keys increase with each insertion. Only a statement that names the state can
         // use the index of open feedback.
@@ -183,13 +179,12 @@ mod sql {
         format!("{SELECT} WHERE {state} f.key < $1 ORDER BY f.key DESC LIMIT $2")
     }
 
-    /// Returns the key of the feedback with this id.
     pub(super) fn key(tx: &mut dyn Tx, _: &Admin<'_>, id: &str) -> Result<Option<i64>, StoreError> {
         let found = tx.rows("SELECT key FROM feedback WHERE id = $1", &[id.into()])?;
         found.into_iter().next().map(|mut row| row.take(0)).transpose()
     }
 
-    /// Sets the state; returns false if no feedback has this id.
+    /// Returns false if no feedback has this id.
     pub(super) fn set_state(
         tx: &mut dyn Tx,
         _: &Admin<'_>,

@@ -1,7 +1,7 @@
 //! The common part of all imports: reads records one after another, writes them in batches, and reports the result.
 //!
-//! An operation implements [`Import`]. Its `Kind` is what differs: how a batch is written. Its lines come from `json`,
-//! from `csv`, or from an iterator of its own.
+//! An operation implements [`Import`], and its `Kind` writes a batch. The lines come from `json`, from `csv`, or from an iterator
+//! of the operation.
 
 use std::io::{self, BufRead};
 use std::ops::ControlFlow;
@@ -35,7 +35,6 @@ pub const LINE_MAX: usize = 1 << 20;
 /// Maximum number of lines that a report lists; it contains only the number of further ones.
 pub const ERRORS_MAX: usize = 1_000;
 
-/// Keeps `most` warnings, and the number of the others.
 pub(crate) fn shorten(warnings: &mut Vec<String>, most: usize) {
     let more = warnings.len().saturating_sub(most);
     if more > 0 {
@@ -132,19 +131,13 @@ pub struct About {
     pub unknown_columns: Vec<String>,
 }
 
-/// A kind of import, which writes its batches.
-///
-/// The value moves to the writing thread, so it must not contain the service itself.
+/// Moves to the writing thread, so it must not contain the service itself.
 pub(crate) trait Kind: Send + Sync + 'static {
-    /// The operation.
     type Operation: Import;
-    /// A valid line.
     type Line: Send + 'static;
-    /// Maximum number of lines in a batch.
+    /// In lines.
     const BATCH: usize;
-    /// How the audit trail calls the import.
     const ACTION: Action;
-    /// The scope that an API key or a role needs for it.
     const SCOPE: Scope;
 
     /// Returns the lines of a batch in the order in which they are written.
@@ -152,8 +145,7 @@ pub(crate) trait Kind: Send + Sync + 'static {
         batch
     }
 
-    /// Writes the first lines of an arranged batch on behalf of an administrator, until its time is over. It may run more
-    /// than once.
+    /// Writes lines from the start of an arranged batch until `time` is over. May run more than once.
     fn write(
         &self,
         tx: &mut dyn Tx,
@@ -163,14 +155,12 @@ pub(crate) trait Kind: Send + Sync + 'static {
     ) -> Result<Written>;
 }
 
-/// A record of the input.
 pub(crate) struct Item<L> {
     /// The number of its line, from 1; in an array or a feed, of the entry.
     pub(crate) number: u64,
-    /// Whether it is an entry of an array or a feed.
     pub(crate) is_entry: bool,
     pub(crate) bytes: usize,
-    /// The parsed line, or the fault, for people.
+    /// The fault is for people.
     pub(crate) line: Result<L, String>,
 }
 
@@ -202,7 +192,6 @@ pub struct Read {
     pub good: usize,
 }
 
-/// Reads all items and passes the valid ones to `take`.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn read_all<L>(items: impl Iterator<Item = Result<Item<L>>>, mut take: impl FnMut(L)) -> Read {
     let mut read = Read::default();
@@ -219,7 +208,7 @@ pub(crate) fn read_all<L>(items: impl Iterator<Item = Result<Item<L>>>, mut take
     read
 }
 
-/// The result of a batch: each line that was written counts once.
+/// Each line that was written counts once.
 #[derive(Default)]
 pub(crate) struct Written {
     pub(crate) inserted: u64,
@@ -229,7 +218,6 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Reports a refused line.
     pub(crate) fn refuse(&mut self, line: u64, reason: impl Into<String>) {
         self.errors.push(LineError { line, reason: reason.into() });
     }

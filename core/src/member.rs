@@ -119,7 +119,7 @@ impl Operation for SignOutSession {
     }
 }
 
-/// Signs a member out of one session, or, without a session, everywhere.
+/// Everywhere if there is no session.
 fn sign_out(tidings: &Tidings, caller: &Caller, user_id: String, session: Option<&str>) -> Result<()> {
     let (identity, session) = (caller.identify(tidings), session.map(str::to_ascii_lowercase));
     tidings.store().write(Isolation::Alone, move |tx| {

@@ -238,7 +238,7 @@ pub struct TrendSearch {
 /// entries of the lists. A part has at most some hundred kilobytes.
 pub struct DataReader {
     identity: Identity,
-    /// The id of the member whom an administrator has named; `None` for callers themselves.
+    /// The id that an administrator has named; `None` for the caller's own data.
     of: Option<String>,
     /// The key and the id of the member of the parts before: a new member may have got the id of a removed one.
     member: Option<(MemberKey, String)>,
@@ -272,14 +272,11 @@ const LISTS: [(&str, ReadPage); 12] = [
     ("audit", sql::audit),
 ];
 
-/// A page that is being read.
 struct Page<'p> {
     member: &'p Member<'p>,
     /// The session of the caller, if they are the member.
     session: Option<&'p str>,
-    /// The entry after which the page begins.
     after: After,
-    /// The JSON so far.
     json: Vec<u8>,
     is_filled: bool,
     entries: u64,
@@ -323,7 +320,7 @@ impl DataReader {
         self.member.as_ref().map_or("", |(_, id)| id)
     }
 
-    /// Reads the next part. Also returns the member, and the place after the part.
+    /// Also returns the member, and the place after the part.
     fn read(&self, tx: &mut dyn Tx) -> Result<(Part, (MemberKey, String), Place)> {
         let member = self.find(tx)?;
         let found = (member.key, member.id.clone());
@@ -345,7 +342,6 @@ impl DataReader {
         Ok(((json, entries), found, (list + 1, START, false)))
     }
 
-    /// Checks that the caller may still read, and that the member is still the same.
     fn find<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Member<'tx>> {
         let (member, gone) = match &self.of {
             Some(id) => {

@@ -103,10 +103,6 @@ pub struct Page<'a> {
     pub resumes: bool,
 }
 
-/// Loads the feed index and starts the threads that keep it up to date with the posts, and learn from the acts.
-///
-/// # Errors
-/// An error of the store; an internal error if the system cannot start a thread.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.feeds().start()
 }
@@ -213,7 +209,6 @@ pub fn of_source(tidings: &Tidings, id: &str, page: &Page<'_>) -> Result<FeedPag
     reader.page(page, &[FeedKind::topic(&name)], order, first)
 }
 
-/// The index and the time on which the answer to a request is based.
 struct Reader<'t> {
     tidings: &'t Tidings,
     index: CurrentIndex,
@@ -225,8 +220,8 @@ impl<'t> Reader<'t> {
         Ok(Self { tidings, index: tidings.feeds().index()?, now: tidings.now() })
     }
 
-    /// Returns a page of the order that `page.next` continues, or of the `current` order without a `next`; `first` is
-    /// the precomputed first page of the current order with [`LIMIT`] posts.
+    /// Continues the order of `page.next`, or begins the `current` order without a `next`. `first` is the precomputed first page
+    /// of the current order with [`LIMIT`] posts.
     fn page(
         &self,
         page: &Page<'_>,
@@ -237,7 +232,7 @@ impl<'t> Reader<'t> {
         self.page_without(&OwnSet::default(), page, kinds, current, first)
     }
 
-    /// Returns the same page without `hidden` posts, which the current order lacks.
+    /// Like [`Reader::page`], without `hidden` posts, which the current order lacks.
     fn page_without(
         &self,
         hidden: &OwnSet<PostKey>,
@@ -272,7 +267,7 @@ impl<'t> Reader<'t> {
         Ok(answer)
     }
 
-    /// Publishes the order of a page that does not end the feed, so that other servers can continue it.
+    /// Lets other servers continue the order, unless the page ends the feed.
     fn publish(&self, order: Option<&Arc<Order>>, page: &FeedPage) {
         if let (Some(published), Some(order)) = (&self.tidings.feeds().shared.published, order)
             && page.next().is_some()
@@ -292,7 +287,7 @@ impl<'t> Reader<'t> {
         Ok(Some((order, index)))
     }
 
-    /// Returns a page of the caller's own feed; `None` if the caller is not a member.
+    /// `None` if the caller is not a member.
     fn personal(&self, caller: &Caller, page: &Page<'_>) -> Result<Option<FeedPage>> {
         if matches!(caller, Caller::Guest | Caller::Operator) {
             return Ok(None);

@@ -1,11 +1,7 @@
 //! Notices: texts that administrators publish for all callers, for members, or for the page of a topic.
 //!
-//! All notices are cached in memory (`notice/cache.rs`), so that reading them needs no database access. This is
-//! possible because only administrators write them, so they are few, and their length is bounded. Views are also
-//! counted in memory and written together with other commits (`notice/views.rs`).
-//!
-//! A notice may begin and end by time ([`Placement`]). [`List`] and [`Get`] return what the caller sees now, with the fields
-//! of the documented interface; [`ListFull`] also returns the placements, and lists the notices of a topic.
+//! All notices are cached in memory, because only administrators write them, so they are few, and their length is bounded. Views
+//! are also counted in memory, and written together with other commits.
 
 use std::sync::Arc;
 
@@ -164,7 +160,7 @@ pub struct OneNotice {
     pub notice_list: Notice,
 }
 
-/// Inserts a notice in a transaction that runs alone.
+/// The transaction must run alone.
 fn insert_in(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
@@ -179,7 +175,6 @@ fn insert_in(
     Ok(admin.record(tx, entry.on(&id.to_string()).after(&content.summary()))?)
 }
 
-/// A notice of the demo data, with its views.
 #[cfg(feature = "demo")]
 pub(crate) struct DemoNotice {
     pub(crate) id: ObjectId,
@@ -190,7 +185,6 @@ pub(crate) struct DemoNotice {
     pub(crate) date: Timestamp,
 }
 
-/// Inserts a notice of the demo data.
 #[cfg(feature = "demo")]
 pub(crate) fn insert_demo(tx: &mut dyn Tx, admin: &Admin<'_>, notice: &DemoNotice) -> Result<()> {
     let content = Content {
@@ -205,7 +199,7 @@ pub(crate) fn insert_demo(tx: &mut dyn Tx, admin: &Admin<'_>, notice: &DemoNotic
     Ok(())
 }
 
-/// Changes a notice in a transaction that runs alone.
+/// The transaction must run alone.
 fn change_in(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
@@ -230,8 +224,7 @@ pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
     Some(snapshot.list(&Reader::Guest, tidings.now()))
 }
 
-/// Does the same as [`Get`] for a guest, or returns `None` if the notices are not in memory or are out of date. Never
-/// blocks.
+/// Never blocks: returns `None` if the notices are not in memory or are out of date.
 fn try_get(tidings: &Tidings, id: &str) -> Option<Result<OneNotice>> {
     let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
     let found = ObjectId::parse(id).and_then(|id| snapshot.find(&Reader::Guest, id, tidings.now()));
@@ -243,17 +236,15 @@ fn view(tidings: &Tidings, snapshot: &Snapshot, found: Option<&CachedNotice>) ->
     Ok(OneNotice { notice_list: snapshot.view(notice, tidings.store(), today(tidings)) })
 }
 
-/// Returns the current notices, after reading them from the database if they have changed.
 fn snapshot(tidings: &Tidings) -> Result<Arc<Snapshot>> {
     tidings.notice_cache().snapshot(tidings.store())
 }
 
-/// Returns the current day, whose reads are counted.
 fn today(tidings: &Tidings) -> i64 {
     tidings.analysis().calendar.today()
 }
 
-/// Returns the id of a notice in its stored form, or `None` if no notice that the member sees at the time `now` has this id.
+/// Returns the stored form of the id, or `None` if the member sees no such notice at the time `now`.
 pub(crate) fn visible(
     tx: &mut dyn Tx,
     id: &str,

@@ -1,8 +1,5 @@
 //! Posts, which administrators publish or import and which members and guests view and like.
 //!
-//! A post has text and lists ([`Draft`] has their rules), tokens for searches and the word model, and stats: views,
-//! likes and the popularity that results from them. [`import`] inserts or updates many posts at once.
-//!
 //! Views and likes are frequent, so they run few small statements on a table separate from the texts, and return a
 //! [`Pending`] for a server that must not block.
 
@@ -86,7 +83,7 @@ impl Post {
     /// The number of these columns, and so the index of the next one.
     pub(crate) const WIDTH: usize = 8;
 
-    /// Reads a post from a row that begins with [`Post::COLUMNS`].
+    /// The row begins with [`Post::COLUMNS`].
     pub(crate) fn take(row: &mut Row) -> Result<Self, StoreError> {
         Ok(Self {
             id: row.take(0)?,
@@ -202,7 +199,6 @@ pub fn unhide(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     by_member(tidings, caller, id, Kind::Unhide)
 }
 
-/// Queues an act of a member.
 fn by_member(tidings: &Tidings, caller: &Caller, id: &str, kind: Kind) -> Pending<()> {
     let identity = caller.identify(tidings);
     let Some(member) = identity.named() else {
@@ -228,12 +224,11 @@ pub(crate) fn known(id: Option<ObjectId>) -> Result<String> {
     id.map(|id| id.to_string()).ok_or(Error::NotFound)
 }
 
-/// Converts a violated uniqueness to an error. Among the fields of a post, only the url can belong to another post.
+/// Among the fields of a post, only the url can belong to another post.
 fn duplicate_url(error: Error) -> Error {
     if let Error::Store(StoreError::Duplicate) = error { Error::DuplicateUrl } else { error }
 }
 
-/// Parses a list of texts that the store holds as JSON.
 fn texts_in(json: &str) -> Result<Vec<String>> {
     serde_json::from_str(json).map_err(|cause| Error::Internal(cause.into()))
 }

@@ -35,8 +35,7 @@ const GROUP: &str = "account";
 /// The maximum number of entries of each list. Older entries are deleted, except likes, which are only not returned.
 pub const LIST_MAX: i64 = 300;
 
-/// The maximum number of tokens of a liked post in [`UserInfo`], which apps ask for often: those of the title come first.
-/// [`GetLists`] has all of them.
+/// Tokens of a liked post in [`UserInfo`], which apps request often; those of the title come first. [`GetLists`] has all of them.
 const TOKENS_SHOWN: usize = 32;
 
 /// The answer of `get_userinfo`.
@@ -98,7 +97,6 @@ pub fn submit_user_info(tidings: &Tidings, caller: &Caller) -> Pending<Ready<Use
     tidings.user_infos().0.submit(caller.identify(tidings))
 }
 
-/// The reads of members' data that wait.
 pub(crate) struct UserInfos(GatheredReads<Identity, Ready<UserInfo>, Error>);
 
 impl UserInfos {
@@ -117,7 +115,6 @@ impl UserInfos {
     }
 }
 
-/// Returns the information of members.
 fn user_infos(
     tx: &mut dyn Tx,
     members: &[&Member<'_>],
@@ -190,7 +187,7 @@ impl Operation for GetLists {
     }
 }
 
-/// The lists that a `type_num` names.
+/// A valid `type_num`.
 #[derive(Clone, Copy)]
 struct Wanted(u8);
 
@@ -247,7 +244,7 @@ impl Operation for ChangeNickname {
     }
 }
 
-/// A nickname that was checked, or the rule that it breaks. The refusal comes after that of the caller.
+/// Keeps a broken rule until the caller has been checked.
 struct NewNickname(Result<String, Problem>);
 
 impl NewNickname {
@@ -360,7 +357,7 @@ mod sql {
     use crate::base::clock::Timestamp;
     use crate::store::{Row, Value, row_each};
 
-    /// Returns the data of members without their likes, and the revisions of their acts.
+    /// Returns the data without likes, and the revisions of the members' acts.
     pub(super) fn user_infos(
         tx: &mut dyn Tx,
         members: &[&Member<'_>],

@@ -48,17 +48,12 @@ const SCATTERED: u64 = 8;
 /// Changes up to a number of rows of a removed member, and returns their number.
 type Step = fn(&mut dyn Tx, MemberKey, u64) -> Result<u64, StoreError>;
 
-/// Rows of a removed member: how they are deleted, and the weight of a row.
 const STEPS: [(Step, u64); 3] =
     [(delete_acts, 1), (sql::anonymise_feedback, SCATTERED), (log::anonymise, SCATTERED)];
 
-/// The number of acts that the transaction of the removal deletes: all acts of many members.
+/// Enough for all acts of many members.
 const DELETED_AT_ONCE: u64 = 300;
 
-/// Removes a member with their lists and their interest.
-///
-/// # Errors
-/// `last administrator` if no administrator who can sign in would remain.
 pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
     require_another_administrator(tx, member)?;
     tx.run("DELETE FROM member WHERE key = $1", &[member.key.into()])?;
@@ -71,8 +66,7 @@ pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Deletes up to `limit` rows that removed members have left, or makes them anonymous. Returns whether there may be
-/// more. A limit below [`SCATTERED`] may change nothing.
+/// Returns whether there may be more. A limit below [`SCATTERED`] may change nothing.
 pub(crate) fn delete_leftovers(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
     let mut left = limit;
     while left > 0 {
@@ -93,7 +87,6 @@ pub(crate) fn delete_leftovers(tx: &mut dyn Tx, limit: u64) -> Result<bool, Stor
     Ok(true)
 }
 
-/// Deletes up to `limit` acts of a removed member, and returns their number.
 fn delete_acts(tx: &mut dyn Tx, member: MemberKey, limit: u64) -> Result<u64, StoreError> {
     let mut deleted = 0;
     for table in MEMBER_TABLES {
@@ -105,19 +98,16 @@ fn delete_acts(tx: &mut dyn Tx, member: MemberKey, limit: u64) -> Result<u64, St
 mod sql {
     use super::{MemberKey, StoreError, Tx};
 
-    /// Returns a removed member who may have left rows.
     pub(super) fn next(tx: &mut dyn Tx) -> Result<Option<MemberKey>, StoreError> {
         let row = tx.row("SELECT key FROM removed_member ORDER BY key LIMIT 1", &[])?;
         row.map(|mut row| row.take(0)).transpose()
     }
 
-    /// Records that a removed member has left no rows.
     pub(super) fn finish(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
         tx.run("DELETE FROM removed_member WHERE key = $1", &[member.into()])?;
         Ok(())
     }
 
-    /// Deletes up to `limit` rows of a member from a table with this primary key, and returns their number.
     pub(super) fn delete(
         tx: &mut dyn Tx,
         table: (&str, &str, &str),
@@ -127,7 +117,6 @@ mod sql {
         tx.run(&deletion(table), &[member.into(), limit.cast_signed().into()])
     }
 
-    /// Returns the statement that deletes up to $2 rows of the member $1.
     pub(super) fn deletion((table, key, order): (&str, &str, &str)) -> String {
         // Without the order, PostgreSQL may find all rows of the member before it takes the first of them.
         format!(
@@ -136,7 +125,6 @@ mod sql {
         )
     }
 
-    /// Makes up to `limit` texts of a member's feedback anonymous, and returns their number.
     pub(super) fn anonymise_feedback(
         tx: &mut dyn Tx,
         member: MemberKey,

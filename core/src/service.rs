@@ -1,4 +1,4 @@
-//! The handle, and what runs and observes the service as a whole.
+//! The handle, and the parts that run and observe the service as a whole.
 
 pub mod api;
 pub mod changes;

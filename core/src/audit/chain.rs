@@ -76,7 +76,7 @@ pub struct Fault {
 
 impl Fault {
     fn new(seq: i64, reason: &'static str) -> Self {
-        // Somebody who can write the database can write any number.
+        // A program that can write the database can write any number.
         Self { seq: seq.max(1), reason: reason.into() }
     }
 }
@@ -94,10 +94,8 @@ const NOT_THE_HEAD: &str = "the record has another hash than the given one";
 const HEAD_GONE: &str = "the record of the given head does not exist";
 const HEAD_EXPIRED: &str = "the record of the given head was removed, so that the head proves nothing about the others: give a later one";
 
-/// Verifies the chain, also against a head that was kept elsewhere.
-///
-/// Only hashes bind the records: without a head, the chain shows that nobody changed it who could not compute it again. The
-/// head proves all records up to its own, as long as its own is there, or is the last removed one.
+/// Without a head, a program that can compute the hashes can replace the chain unnoticed. A head proves all records up to its
+/// own, as long as its own still exists or is the last removed one.
 pub(crate) fn verify(tx: &mut dyn Tx, head: Option<&Head>) -> Result<Verification, StoreError> {
     let Chain { removed, head: (seq, hash) } = trail::sql::chain(tx)?;
     let has_witness = removed.0 > sql::unwitnessed(tx)?;
@@ -129,12 +127,11 @@ pub(crate) fn verify(tx: &mut dyn Tx, head: Option<&Head>) -> Result<Verificatio
     Ok(Verification { intact, records, seq, hash, fault })
 }
 
-/// A walk along the chain.
 struct Walk<'h> {
     /// The number and the hash of the last verified record.
     at: (i64, String),
     records: i64,
-    /// Whether a record tells that the beginning expired, if it did.
+    /// Whether a record states the expiry of the removed beginning, or nothing was removed.
     expired: bool,
     /// Whether the first record had expired when the others before it were removed.
     has_witness: bool,
@@ -143,7 +140,7 @@ struct Walk<'h> {
 }
 
 impl Walk<'_> {
-    /// Returns what is wrong before the first record: each chain begins with zeros.
+    /// The hash before the first record is all zeros.
     fn beginning(&self) -> Option<Fault> {
         let (seq, hash) = &self.at;
         let is_wrong = *seq < 0 || (*seq == 0 && hash.bytes().any(|digit| digit != b'0'));
@@ -178,7 +175,6 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns what is wrong with the next record.
     fn step(&mut self, Read { record, actor, subject }: &Read) -> Option<&'static str> {
         if record.seq != self.at.0 + 1 {
             return Some(MISSING);
@@ -199,19 +195,17 @@ impl Walk<'_> {
     }
 }
 
-/// Returns whether a member who still exists has the id that a record names.
+/// True for a removed member, whose id can no longer be checked.
 fn is_of(named: &Named, member: Option<&(String, Option<String>)>) -> bool {
     let Some((id, salt)) = member else { return true };
     let proof = salt.as_ref().map(|salt| trail::proof(salt, id));
     proof.is_some() && proof == named.proof
 }
 
-/// Returns what the record of a removal says about the last removed record.
 fn expiry((seq, hash): &(i64, String)) -> String {
     format!("{seq}:{hash}")
 }
 
-/// Returns what a record of a removal says.
 fn told_expiry(record: &Record) -> Option<&str> {
     let is_removal = record.action == Action::AuditRetention.name() && record.actor == SERVICE;
     record.after.as_deref().filter(|_| is_removal)
@@ -221,11 +215,10 @@ fn seq_of(expiry: &str) -> Option<i64> {
     expiry.split_once(':')?.0.parse().ok()
 }
 
-/// Removes up to `limit` records from the beginning that are older than `before`, and appends a record of it. Returns
-/// whether there may be more.
+/// Returns whether there may be more.
 ///
-/// The last record that is older stays: its date, which the hashes bind, shows that those before it had expired. Otherwise somebody
-/// who can write the database could remove any records, and append a record that they had expired.
+/// The last expired record stays: its date, which the hashes bind, shows that those before it had expired. Otherwise a program
+/// that can write the database could remove any records, and append a record that they had expired.
 pub(crate) fn prune(
     tx: &mut dyn Tx,
     now: Timestamp,

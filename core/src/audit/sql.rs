@@ -6,7 +6,7 @@ use crate::audit::trail::sql::{COLUMNS, record};
 use crate::base::clock::Timestamp;
 use crate::store::{Arg, Row, StoreError, Tx};
 
-/// Returns the statement that reads records with their members; `conditions` selects and orders them.
+/// `conditions` also contains the order.
 fn select(conditions: &str) -> String {
     let columns: Vec<String> = COLUMNS.split(',').map(|column| format!("a.{}", column.trim())).collect();
     let columns = columns.join(", ");
@@ -27,7 +27,6 @@ fn read(mut row: Row) -> Result<Read, StoreError> {
     Ok(Read { actor: member(14)?, subject: member(16)?, record: stored })
 }
 
-/// Returns records that match, latest first.
 pub(super) fn latest(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -61,18 +60,15 @@ pub(super) fn latest(
     tx.rows(&select(&conditions.join(" AND ")), &args)?.into_iter().map(read).collect()
 }
 
-/// Returns the records after the one with this number, earliest first.
 pub(super) fn after(tx: &mut dyn Tx, seq: i64, limit: i64) -> Result<Vec<Read>, StoreError> {
     let sql = select("a.seq > $1 ORDER BY a.seq LIMIT $2");
     tx.rows(&sql, &[seq.into(), limit.into()])?.into_iter().map(read).collect()
 }
 
-/// Returns the number of the first record up to this one.
 pub(super) fn first_until(tx: &mut dyn Tx, seq: i64) -> Result<Option<i64>, StoreError> {
     tx.one("SELECT min(seq) FROM audit WHERE seq <= $1", &[seq.into()])?.take(0)
 }
 
-/// Returns the records after the one with this number that name the member, earliest first.
 pub(super) fn of_member(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -90,7 +86,6 @@ pub(super) fn of_member(
     tx.rows(&sql, &[member.key.into(), seq.into(), limit.into()])?.into_iter().map(read).collect()
 }
 
-/// Returns the numbers, dates and hashes of the records after the one with this number, earliest first.
 pub(super) fn ends(
     tx: &mut dyn Tx,
     seq: i64,
@@ -101,12 +96,11 @@ pub(super) fn ends(
     rows.map(|mut row| Ok((row.take(0)?, row.take(1)?, row.take(2)?))).collect()
 }
 
-/// Returns the number of the last record that an earlier version of the program has removed; 0 if it has removed none.
+/// The number of the last record that an earlier version of the program has removed without keeping one as evidence; 0 if none.
 pub(super) fn unwitnessed(tx: &mut dyn Tx) -> Result<i64, StoreError> {
     tx.one("SELECT unwitnessed FROM audit_chain", &[])?.take(0)
 }
 
-/// Removes the records up to the one with this number and hash.
 pub(super) fn remove_until(tx: &mut dyn Tx, seq: i64, hash: &str) -> Result<(), StoreError> {
     tx.run("DELETE FROM audit WHERE seq <= $1", &[seq.into()])?;
     tx.run("UPDATE audit_chain SET removed_seq = $1, removed_hash = $2", &[seq.into(), hash.into()])?;

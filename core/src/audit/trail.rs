@@ -23,13 +23,12 @@ mod action;
 
 pub(crate) use action::Action;
 
-/// The number of hexadecimal digits of a hash.
+/// In hexadecimal digits.
 pub(crate) const HASH: usize = 64;
-/// The greatest number of characters of a text before and after a change.
+/// In characters.
 const CHANGE_MAX: usize = 200;
-/// The name of the service itself as one who acted.
 pub(crate) const SERVICE: &str = "service";
-/// The text with which each hash begins, so that it is no hash of anything else.
+/// Begins each hashed text, so that the hash cannot be one of anything else.
 const DOMAIN: &[u8] = b"tidings audit record 1\0";
 
 /// The way in which an operation was called.
@@ -62,7 +61,6 @@ impl Surface {
     }
 }
 
-/// The time and the surface of a call, and the name of the operator of the program.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) at: Timestamp,
@@ -71,23 +69,19 @@ pub(crate) struct Origin {
     pub(crate) operator: Option<Arc<str>>,
 }
 
-/// The party that a record names as the one who acted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
-    /// The operator.
     Operator,
     /// A member with a token: an administrator, a member with a role, or a member who changed their own second factor.
     Member(MemberKey),
     /// The operator in the name of an administrator.
     OperatorAs(MemberKey),
-    /// The API key with this name.
     Key(Arc<str>),
-    /// The service itself.
     Service,
 }
 
 impl Actor {
-    /// Returns how a record names the actor: the kind, the name, and the member.
+    /// Returns the kind, the name and the member.
     fn stored<'a>(&'a self, origin: &'a Origin) -> (&'static str, Option<&'a str>, Option<MemberKey>) {
         match self {
             Self::Operator => ("operator", origin.operator.as_deref(), None),
@@ -99,7 +93,6 @@ impl Actor {
     }
 }
 
-/// A record that an operation appends to the trail.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<'a> {
     action: Action,
@@ -114,28 +107,26 @@ impl<'a> Entry<'a> {
         Self { action, subject: None, member: None, before: None, after: None }
     }
 
-    /// Names the record that changed. It must not name a member.
+    /// `subject` must not name a member.
     pub(crate) const fn on(self, subject: &'a str) -> Self {
         Self { subject: Some(subject), ..self }
     }
 
-    /// Names the member who was acted on.
     pub(crate) const fn on_member(self, member: MemberKey) -> Self {
         Self { member: Some(member), ..self }
     }
 
-    /// Tells what was there before and what is there now. It must not name a member.
+    /// The texts must not name a member.
     pub(crate) const fn change(self, before: Option<&'a str>, after: Option<&'a str>) -> Self {
         Self { before, after, ..self }
     }
 
-    /// Tells what is there now. It must not name a member.
+    /// The text must not name a member.
     pub(crate) const fn after(self, text: &'a str) -> Self {
         Self { after: Some(text), ..self }
     }
 }
 
-/// A record of the trail as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) seq: i64,
@@ -155,7 +146,7 @@ pub(crate) struct Record {
     pub(crate) hash: String,
 }
 
-/// A member in a record: their key, and the salted hash of their id.
+/// `proof` is the salted hash of the member's id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) key: Option<i64>,
@@ -163,11 +154,9 @@ pub(crate) struct Named {
 }
 
 impl Record {
-    /// Returns the hash of the record after one with the hash `previous`.
-    ///
-    /// It covers a fixed text, the digits of the previous hash, the number and the date in milliseconds since 1970, and then
-    /// the other fields in their order. The first two numbers and lengths have eight bytes. Numbers are big-endian. Each other field is one byte, 0 if it is absent and otherwise 1, its length in eight bytes and
-    /// its bytes, so that no two records have the same bytes.
+    /// Hashes a fixed text, the digits of the previous hash, the number, the date in milliseconds since 1970, and the other
+    /// fields in order. Each of these is one byte, 0 if it is absent and otherwise 1, its length, and its bytes, so that no two
+    /// records have the same bytes. Numbers and lengths are big-endian and have eight bytes.
     pub(crate) fn digest(&self, previous: &str) -> String {
         let mut hash = Sha256::new_with_prefix(DOMAIN).chain_update(previous);
         hash.update(self.seq.to_be_bytes());
@@ -195,25 +184,21 @@ impl Record {
     }
 }
 
-/// Returns the salted hash of a member's id.
 pub(crate) fn proof(salt: &str, id: &str) -> String {
     hex(&Sha256::new().chain_update(salt).chain_update(id).finalize())
 }
 
-/// Returns bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     HEXLOWER.encode(bytes)
 }
 
-/// The ends of the trail.
 pub(crate) struct Chain {
     /// The number and the hash of the last record that retention has removed; 0 and zeros if it has removed none.
     pub(crate) removed: (i64, String),
-    /// The number and the hash of the latest record.
     pub(crate) head: (i64, String),
 }
 
-/// Appends a record. The transaction must run alone, because each record has the hash of the one before.
+/// The transaction must run alone, because each record has the hash of the one before.
 pub(crate) fn append(
     tx: &mut dyn Tx,
     actor: &Actor,
@@ -241,7 +226,6 @@ pub(crate) fn append(
     sql::insert(tx, &record)
 }
 
-/// Returns whether the trail tells, since a time, that the actor did this.
 pub(crate) fn is_recorded(
     tx: &mut dyn Tx,
     actor: &Actor,
@@ -258,7 +242,7 @@ pub(crate) fn is_recorded(
     Ok(found.is_some())
 }
 
-/// Returns how a record names this member, and makes the member's salt if they have none.
+/// Creates the member's salt if they have none.
 fn named(tx: &mut dyn Tx, member: Option<MemberKey>) -> Result<Named, StoreError> {
     let Some(member) = member else { return Ok(Named::default()) };
     let (id, salt) = sql::identity(tx, member)?;
@@ -278,7 +262,6 @@ pub(crate) mod sql {
         "seq, date, surface, actor, actor_name, actor_member, actor_proof, action,
         subject, subject_member, subject_proof, old_value, new_value, hash";
 
-    /// Returns the record of a row with [`COLUMNS`].
     pub(crate) fn record(row: &mut Row) -> Result<Record, StoreError> {
         Ok(Record {
             seq: row.take(0)?,
@@ -302,7 +285,6 @@ pub(crate) mod sql {
         Ok(Chain { removed: (row.take(0)?, row.take(1)?), head: (row.take(2)?, row.take(3)?) })
     }
 
-    /// Inserts the record as the latest one.
     pub(super) fn insert(tx: &mut dyn Tx, record: &Record) -> Result<(), StoreError> {
         let sql = format!(
             "INSERT INTO audit ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
@@ -333,7 +315,6 @@ pub(crate) mod sql {
         Ok(())
     }
 
-    /// Returns the id of a member and their salt, if they have one.
     pub(super) fn identity(
         tx: &mut dyn Tx,
         member: MemberKey,

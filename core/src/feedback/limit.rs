@@ -1,4 +1,4 @@
-//! How much feedback a member may send, how much may be open, and how long what is done is kept.
+//! Limits on feedback: how much a member may send, how much may be open, and how long done feedback is kept.
 
 use super::Member;
 use crate::base::clock::{HOUR_MS, SECOND_MS, Timestamp};
@@ -6,13 +6,9 @@ use crate::base::config;
 use crate::record::error::{Error, Result};
 use crate::store::{StoreError, Topic, Tx};
 
-/// One member may have a part of all open feedback: this is its divisor.
+/// One member may have 1/50 of all open feedback.
 const SHARE_DIVISOR: u32 = 50;
 
-/// Checks that a member may send feedback now.
-///
-/// # Errors
-/// `too many requests` if the member has sent too much in the last hour, or too much is open.
 pub(super) fn check(
     tx: &mut dyn Tx,
     config: config::Feedback,
@@ -33,9 +29,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Removes up to `limit` feedback that was marked as done before a time. Returns whether there may be more.
-///
-/// Feedback that an earlier version marked as done counts as done from now on.
+/// Returns whether there may be more. Feedback that an earlier version marked as done counts as done from now on.
 pub(crate) fn prune(
     tx: &mut dyn Tx,
     now: Timestamp,
@@ -58,7 +52,7 @@ pub(crate) fn prune(
 mod sql {
     use super::{Member, StoreError, Timestamp, Tx};
 
-    /// Returns the date of the member's feedback with this number from the latest, which is 1; `None` for 0.
+    /// `number` counts from the latest, which is 1; `None` for 0.
     pub(super) fn nth_latest(
         tx: &mut dyn Tx,
         member: &Member<'_>,
@@ -70,14 +64,14 @@ mod sql {
         row.map(|mut row| row.take(0)).transpose()
     }
 
-    /// Returns whether this much feedback is open; false for 0.
+    /// False for 0.
     pub(super) fn is_open(tx: &mut dyn Tx, number: u32) -> Result<bool, StoreError> {
         let Some(before) = number.checked_sub(1) else { return Ok(false) };
         let sql = "SELECT key FROM feedback WHERE activation = 1 ORDER BY key LIMIT 1 OFFSET $1";
         Ok(tx.row(sql, &[i64::from(before).into()])?.is_some())
     }
 
-    /// Returns whether this much feedback of a member is open; false for 0.
+    /// False for 0.
     pub(super) fn is_open_of(tx: &mut dyn Tx, member: &Member<'_>, number: u32) -> Result<bool, StoreError> {
         let Some(before) = number.checked_sub(1) else { return Ok(false) };
         let sql =

@@ -98,7 +98,6 @@ impl Operation for SendGeneral {
     }
 }
 
-/// Sends feedback on the notice with the id `notice` or in general.
 fn send(tidings: &Tidings, caller: &Caller, notice: Option<String>, message: &Message) -> Result<()> {
     let identity = caller.identify(tidings);
     let (id, now, config) = (ObjectId::new(tidings.clock()), tidings.now(), tidings.config().feedback);

@@ -10,17 +10,12 @@ use crate::record::answer::LineError;
 use crate::record::error::{Done, Error, Pending, Result};
 use crate::store::{Isolation, StoreError};
 
-/// Maximum size of a batch in bytes of text, which bounds the memory of an import.
+/// In bytes of text; bounds the memory of an import.
 const BATCH_BYTES: usize = 1 << 20;
-/// The number of lines of the first batch, and its size in bytes. The following ones grow while their lines fit into
-/// their time.
+/// In lines and in bytes. The following batches grow while their lines fit into their time.
 const FIRST_BATCH: usize = 250;
 const FIRST_BYTES: usize = 256 << 10;
 
-/// Imports the items of an input.
-///
-/// # Errors
-/// Those of [`Import::import`](super::Import::import), and those of the items.
 pub(crate) fn run<K: Kind>(
     tidings: &Tidings,
     caller: &Caller,
@@ -63,19 +58,14 @@ pub(crate) fn run<K: Kind>(
     }
 }
 
-/// Checks that the caller may run an import of this kind.
-///
-/// # Errors
-/// `bad token`, `Not admin`.
 pub(crate) fn check<K: Kind>(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| identity.admin(tx, K::SCOPE).map(drop))
 }
 
-/// The lines of a batch, shared with the write, which may run more than once.
+/// Shared with the write, which may run more than once.
 type Shared<L> = Arc<Mutex<Vec<L>>>;
 
-/// A running import.
 struct Batches<'t, K: Kind> {
     tidings: &'t Tidings,
     identity: Identity,
@@ -89,11 +79,9 @@ struct Batches<'t, K: Kind> {
     /// The number of lines that probably fit into the time of a batch.
     size: usize,
     bytes_max: usize,
-    /// The batch that is being written, and the result.
     written: Option<(Shared<K::Line>, Pending<Written>)>,
     done: u64,
     stopped: bool,
-    /// Whether the audit trail tells of the import.
     is_recorded: bool,
 }
 
@@ -148,8 +136,8 @@ impl<K: Kind> Batches<'_, K> {
         self.written = Some((batch, written));
     }
 
-    /// Waits until the submitted batch is written, but for at most `most` lines, and lines that fit into another batch.
-    /// Returns those lines.
+    /// Waits until the submitted batch is written, except for up to `most` lines that also fit into the next batch. Returns
+    /// those lines.
     fn settle(&mut self, most: usize) -> Result<Vec<K::Line>> {
         loop {
             let Some((batch, written)) = self.written.take() else { return Ok(Vec::new()) };
@@ -192,7 +180,6 @@ impl<K: Kind> Batches<'_, K> {
         Done { inserted, updated: updated.unwrap_or_default(), skipped }
     }
 
-    /// Appends the end of the import to the audit trail.
     fn record(&self) -> Result<()> {
         let Done { inserted, updated, skipped } = self.counts();
         let totals = format!("inserted {inserted}, updated {updated}, skipped {skipped}");

@@ -12,11 +12,10 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use super::{Item, LINE_MAX, Report};
 use crate::record::error::{Error, Result};
 
-/// Buffer size of the CSV reader, in bytes.
+/// In bytes.
 const CHUNK: usize = 64 << 10;
-/// Maximum number of unknown columns that a report lists.
 const UNKNOWN_MAX: usize = 10;
-/// Maximum size of an input in UTF-16, which is read into memory, in bytes.
+/// In bytes. An input in UTF-16 is read into memory.
 const UTF16_MAX: u64 = 64 << 20;
 
 const TOO_LONG: &str = "it is longer than 1 MiB, or a quote in it is not closed: what follows is not read";
@@ -24,38 +23,35 @@ const NOT_CLOSED: &str = "a quote in it is not closed: what follows is not read"
 const TOO_MANY: &str = "it has more values than the first line has names: put a text with a comma in quotes";
 const NOT_UTF8: &str = "it is not UTF-8: save the file in that encoding";
 
-/// What the reader gets after the input: a record that no text has, because it is not UTF-8. If it is the end of a value, a
-/// quote is not closed. It also ends a last line without a line break.
+/// Follows the input: a record that no text has, because it is not UTF-8. If a value ends with it, a quote is not closed. It also
+/// ends a last line without a line break.
 const END: &[u8] = b"\n\xff\xff\xff\n";
 
-/// The columns that a kind of import reads.
 pub(crate) struct Columns {
-    /// Returns whether a column of this name, in lower case, is read.
+    /// Gets the name in lower case.
     pub(crate) is_known: fn(&str) -> bool,
-    /// The names of the required columns.
     pub(crate) needed: &'static [&'static str],
     /// The error for a file without a required column.
     pub(crate) missing: &'static str,
 }
 
-/// Parses a record from the number of its first line, the names of the columns in lower case, and the values.
+/// Gets the number of the record's first line, the names of the columns in lower case, and the values.
 type Parse<L> = fn(u64, &[String], &StringRecord) -> Result<L, String>;
 
-/// The records of an input.
 pub(crate) struct Lines<R, L> {
     reader: csv::Reader<Input<R>>,
     columns: Columns,
     parse: Parse<L>,
     /// The encoding of the values, if it is known not to be UTF-8.
     encoding: Option<&'static Encoding>,
-    /// The names of the columns; `None` before the first line is read.
+    /// `None` before the first line is read.
     names: Option<Vec<String>>,
-    /// The first ignored columns, as written in the first line.
+    /// As written in the first line.
     unknown: Vec<String>,
     ended: bool,
 }
 
-/// Returns the records of `input`, of which it reads the first line.
+/// Reads the first line to find the separator.
 pub(crate) fn lines<R: BufRead, L>(input: R, columns: Columns, parse: Parse<L>) -> Result<Lines<R, L>> {
     let input = Input::open(input).map_err(Error::Input)?;
     let mut reader = ReaderBuilder::new();
@@ -74,11 +70,10 @@ impl<R: Read, L> Iterator for Lines<R, L> {
     }
 }
 
-/// The number of a record, its length in bytes, and the parsed line or the fault.
+/// The number, the length in bytes, and the parsed line or the fault.
 type Record<L> = (u64, usize, Result<L, String>);
 
 impl<R: Read, L> Lines<R, L> {
-    /// Returns the report of an import with what was found out about the file.
     pub(crate) fn told(self, mut report: Report) -> Report {
         report.about.unknown_columns = self.unknown;
         let encoding = self.encoding.or(self.reader.get_ref().utf16);
@@ -88,7 +83,7 @@ impl<R: Read, L> Lines<R, L> {
         report
     }
 
-    /// Returns a record as text, or `None` if it has bytes that are not UTF-8 and no known encoding.
+    /// `None` if the record has bytes that are not UTF-8 and no known encoding.
     fn text(&mut self, record: ByteRecord) -> Option<StringRecord> {
         let record = match StringRecord::from_byte_record(record) {
             Ok(text) if self.encoding.is_none() => return Some(text),
@@ -160,7 +155,7 @@ impl<R: Read, L> Lines<R, L> {
         Ok(None)
     }
 
-    /// Stores the names of the columns. Returns whether all required columns are present.
+    /// Returns whether all required columns are present.
     fn take_names(&mut self, header: &StringRecord) -> bool {
         let written = || header.iter().map(|name| name.trim_start_matches('\u{feff}').trim());
         let names: Vec<String> = written().map(str::to_ascii_lowercase).collect();
@@ -173,28 +168,27 @@ impl<R: Read, L> Lines<R, L> {
     }
 }
 
-/// Returns the number of the first line of the record that was just read. The number of the CSV reader may be that of a blank line
-/// before it.
+/// The number that the CSV reader gives may be that of a blank line before the record.
 fn first_line<R: Read>(reader: &csv::Reader<R>, record: &ByteRecord) -> u64 {
     let lines = record.as_slice().split(|byte| *byte == b'\n').count();
     reader.position().line().saturating_sub(lines as u64).max(1)
 }
 
-/// An input, followed by [`END`], which fails when one record is too long.
+/// Appends [`END`] to an input, and fails when one record is too long.
 ///
-/// Its lines may end with CR alone, as old programs for the Mac write them: then each CR becomes LF. The end of the first
-/// line decides.
+/// Lines may end with CR alone, as old programs for the Mac write them: then each CR becomes LF. The end of the first line
+/// decides.
 struct Input<R> {
     /// The bytes that were read to find the end of the first line; all of UTF-16, as UTF-8.
     first: VecDeque<u8>,
     source: R,
     ends_with_cr: bool,
     utf16: Option<&'static Encoding>,
-    /// The bytes that were read last, from which an encoding can be told.
+    /// The bytes that were read last, from which an encoding is guessed.
     near: Vec<u8>,
-    /// The unread rest of the bytes after the input.
+    /// The unread rest of [`END`].
     end: &'static [u8],
-    /// The number of bytes read since the last record.
+    /// In bytes, since the last record.
     read: usize,
 }
 
@@ -230,11 +224,11 @@ impl<R: Read> Input<R> {
         Ok(Self { first, source, ends_with_cr, utf16, near, end: END, read: 0 })
     }
 
-    /// Returns what is most often between the names of the first line.
+    /// The most frequent one in the first line.
     fn separator(&self) -> u8 {
         let line = || self.first.iter().take_while(|byte| !matches!(byte, b'\r' | b'\n'));
         let count = |separator: &u8| line().filter(|byte| *byte == separator).count();
-        // Of several with the same number, the last one.
+        // On a tie, the last one.
         *b"\t;,".iter().max_by_key(|separator| count(separator)).unwrap_or(&b',')
     }
 }

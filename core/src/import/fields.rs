@@ -4,23 +4,19 @@ use std::fmt;
 
 use serde::de::IgnoredAny;
 
-/// The type of a field of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldKind {
-    /// A text on one line.
     Text,
     /// A text whose white space counts.
     LongText,
-    /// A list of texts.
     List,
-    /// A whole number.
     Count,
 }
 
-/// Declares the fields of a line: a struct that a line is read into, and the table of their names and types.
+/// Declares a struct that a line is read into, and the table of its fields.
 ///
-/// Each row is the name in the input, the name in the struct, the Rust type and the [`FieldKind`]. A line may leave out
-/// any field; other fields are ignored.
+/// Each row is the name in the input, the name in the struct, the Rust type and the [`FieldKind`]. A line may leave out any
+/// field; other fields are ignored.
 macro_rules! fields {
     ($(#[$all:meta])* $visibility:vis struct $fields:ident {
         $($(#[$attribute:meta])* $name:literal $field:ident: $type:ty = $kind:ident,)+
@@ -43,12 +39,9 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// The fields of a line, as [`fields!`] declares them.
 pub(crate) trait LineFields: serde::de::DeserializeOwned {
-    /// The name and the type of each field.
     const KINDS: &'static [(&'static str, FieldKind)];
 
-    /// Returns the type of a field.
     fn kind(name: &str) -> Option<FieldKind> {
         Self::KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
@@ -78,10 +71,7 @@ impl FieldKind {
     }
 }
 
-/// Reads the fields of a line, which is a JSON object. `example` is a text about its form, for errors.
-///
-/// # Errors
-/// A description of the fault, with which a person can correct it.
+/// `example` describes the form of a line. The error tells a person how to correct the line.
 pub(crate) fn parse_fields<F: LineFields>(json: &[u8], example: &str) -> Result<F, String> {
     let json = json.trim_ascii();
     // Serde would also accept an array of the values.

@@ -10,17 +10,14 @@ const MISSING: &str = "there is nothing where an element should be: remove a com
 const NOT_CLOSED: &str = "the input ends within the array: its end is lost, or a ] is missing";
 const MORE: &str = "there is more after the ] that closes the array: put everything into one array";
 
-/// Splits an input into records.
 pub(super) struct Records<R> {
     input: Chain<Cursor<Vec<u8>>, R>,
     form: Form,
-    /// The number of the last record.
     number: u64,
-    /// Whether the records are the elements of an array. This is known after the first record.
+    /// Known after the first record.
     pub(super) are_elements: bool,
 }
 
-/// The state of the input.
 #[derive(Clone, Copy)]
 enum Form {
     Unknown,
@@ -30,22 +27,16 @@ enum Form {
     Nothing,
 }
 
-/// The number of a record, from 1, and the reason if it is unreadable.
+/// The number from 1, and the reason if the record is unreadable.
 type Record = (u64, Result<(), &'static str>);
 
 impl<R: BufRead> Records<R> {
-    /// Returns the records of `input`. Skips a byte order mark at its start.
-    ///
-    /// # Errors
-    /// When the input cannot be read.
+    /// Skips a byte order mark.
     pub(super) fn new(input: R) -> io::Result<Self> {
         Ok(Self { input: text_file::skip_mark(input)?, form: Form::Unknown, number: 0, are_elements: false })
     }
 
-    /// Reads the next record into `text`, or returns `None` at the end. Blank lines are counted and skipped.
-    ///
-    /// # Errors
-    /// When the input cannot be read.
+    /// `None` at the end. Blank lines are counted and skipped.
     pub(super) fn next(&mut self, text: &mut Vec<u8>) -> io::Result<Option<Record>> {
         if matches!(self.form, Form::Unknown) {
             self.form = self.find_form()?;
@@ -63,7 +54,7 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    /// Skips to the first non-blank byte, which determines the form.
+    /// The first non-blank byte determines the form.
     fn find_form(&mut self) -> io::Result<Form> {
         let first = self.skip_blank()?;
         if first != Some(b'[') {
@@ -75,7 +66,7 @@ impl<R: BufRead> Records<R> {
         Ok(Form::Element)
     }
 
-    /// Skips to the next non-blank byte and counts the lines that it passes.
+    /// Counts the lines that it passes.
     fn skip_blank(&mut self) -> io::Result<Option<u8>> {
         loop {
             let chunk = match self.input.fill_buf() {
@@ -126,8 +117,7 @@ impl<R: BufRead> Records<R> {
         Ok(Some((self.number, record)))
     }
 
-    /// Reads up to the comma or bracket that ends an element. Returns the state after it, and whether the element fits
-    /// into `text`.
+    /// Returns the state after the comma or bracket that ends the element, and whether the element fits into `text`.
     fn read_element(&mut self, text: &mut Vec<u8>) -> io::Result<(Form, bool)> {
         let (mut depth, mut in_string, mut escaped, mut fits) = (0_u64, false, false, true);
         loop {

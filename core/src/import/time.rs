@@ -9,26 +9,24 @@ const SHARED: Duration = Duration::from_millis(10);
 /// waits only for the search index and the disk.
 const ALONE: Duration = Duration::from_millis(30);
 
-/// The time of a batch. Long batches are faster, because they write the pages of indexes less often.
+/// Long batches are faster, because they write the pages of indexes less often.
 pub(crate) struct BatchTime {
     began: Instant,
-    /// Returns the number of waiting writes; `None` if the time is unlimited.
+    /// `None` if the time is unlimited.
     waiting: Option<Box<dyn Fn() -> usize>>,
 }
 
 impl BatchTime {
-    /// Begins a batch. `waiting` returns the number of other writes that wait.
     pub(super) fn begin(waiting: impl Fn() -> usize + 'static) -> Self {
         Self { began: Instant::now(), waiting: Some(Box::new(waiting)) }
     }
 
-    /// Returns a time without an end, for a transaction that delays no other write.
+    /// For a transaction that delays no other write.
     #[cfg(feature = "demo")]
     pub(crate) fn unlimited() -> Self {
         Self { began: Instant::now(), waiting: None }
     }
 
-    /// Returns whether the batch must end.
     pub(crate) fn is_over(&self) -> bool {
         let Some(waiting) = &self.waiting else { return false };
         let elapsed = self.began.elapsed();

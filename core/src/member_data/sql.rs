@@ -14,15 +14,15 @@ use crate::profile::{JsonList, NewsfeedAccess, SearchRecord, TokenList};
 use crate::store::{Arg, Row, row_each};
 use crate::{audit, feedback};
 
-/// The number of entries of a page. A search or an opened newsfeed has up to some kilobytes.
+/// Entries of a page of other lists. A search or an opened newsfeed has up to some kilobytes.
 const ENTRIES: i64 = 100;
-/// The number of texts of feedback in a page; each has up to 5,000 characters.
+/// Texts of feedback in a page; each has up to 5,000 characters.
 const TEXTS: i64 = 20;
-/// The number of acts on posts, of imported acts, of lines of the log, and of records of the audit trail in a page.
+/// Acts on posts, imported acts, lines of the log, or records of the audit trail in a page.
 const LINES: i64 = 1_000;
-/// The number of days in which a page looks for visits.
+/// Days in which a page looks for visits.
 const DAYS: i64 = 366;
-/// The number of searches of all visitors in which a page looks for those of the member.
+/// Searches of all visitors in which a page looks for those of the member.
 const SEARCHES: i64 = 16_384;
 
 pub(super) fn account(tx: &mut dyn Tx, member: &Member<'_>) -> Result<AccountData> {
@@ -55,12 +55,11 @@ pub(super) fn account(tx: &mut dyn Tx, member: &Member<'_>) -> Result<AccountDat
     })
 }
 
-/// Returns whether a page has as many entries as it can have.
 fn has(entries: usize, limit: i64) -> bool {
     i64::try_from(entries) == Ok(limit)
 }
 
-/// Adds the rows of a statement that returns at most `limit` rows. `entry` returns the key of a row and what to add.
+/// The statement returns at most `limit` rows. `entry` returns the key of a row and the entry to add.
 fn add_rows<T: Serialize>(
     tx: &mut dyn Tx,
     page: &mut Page<'_>,
@@ -100,14 +99,12 @@ pub(super) fn likes(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<After
     posts(tx, page, &format!("SELECT post, date FROM ({both}) y ORDER BY post LIMIT $3"))
 }
 
-/// Adds the acts of a table, which are views or hidden posts.
 pub(super) fn acts(tx: &mut dyn Tx, page: &mut Page<'_>, table: &str) -> Result<Option<After>> {
     let acts =
         format!("SELECT post, date FROM {table} WHERE member = $1 AND post > $2 ORDER BY post LIMIT $3");
     posts(tx, page, &acts)
 }
 
-/// Adds acts on posts; `acts` selects them.
 fn posts(tx: &mut dyn Tx, page: &mut Page<'_>, acts: &str) -> Result<Option<After>> {
     let sql = format!(
         "SELECT a.post, coalesce(p.id, ''), coalesce(p.title, ''), coalesce(p.url, ''), a.date

@@ -1,4 +1,4 @@
-//! The rhythm of topics: how many posts of its topic have followed a post, and how many a member has missed.
+//! The cadence of topics: how many posts of its topic have followed a post, and how many of them a member has missed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use super::item::Item;
 use super::ranking;
 use crate::base::config::Feed;
 
-/// The places of posts among those of their topics, by position.
+/// By position.
 pub(super) struct TopicCadence {
     places: Vec<Place>,
-    /// The positions of the posts with each topic in `places`, by its number.
+    /// The positions of the posts with each topic in `places`, by the number of the topic.
     of_topics: Vec<Vec<u32>>,
 }
 
@@ -19,20 +19,18 @@ pub(super) struct TopicCadence {
 struct Place {
     /// The number of the topic; 0 for a post without a topic, for which all posts count.
     topic: u32,
-    /// The number of later posts of the topic.
     later: u32,
 }
 
-/// How the recency of the posts of a topic falls.
 #[derive(Clone, Copy)]
 struct Fall {
     rate: f32,
-    /// The number of posts that do not count, because they do not exist yet.
+    /// Posts that do not count, because they do not exist yet.
     unpublished: u32,
 }
 
 impl TopicCadence {
-    /// Counts the later posts of each post. `items` are sorted newest first.
+    /// `items` are sorted newest first.
     pub(super) fn new(items: &[Arc<Item>]) -> Self {
         let mut counts: Vec<u32> = vec![0];
         let mut numbers: HashMap<&str, u32> = HashMap::new();
@@ -67,8 +65,8 @@ impl TopicCadence {
         self.of_topics.iter().map(Vec::as_slice)
     }
 
-    /// Returns a function that gives the recency of the post at a position from 0 to 1, for a moment at which the posts
-    /// from position `first` on exist, and a member who last acted when those from `missed` on existed.
+    /// The function returns the recency of the post at a position, from 0 to 1, at a time at which the posts from position
+    /// `first` on exist, for a member who last acted when those from `missed` on existed.
     pub(super) fn recency(
         &self,
         first: usize,

@@ -3,7 +3,7 @@
 use crate::base::keyed::OwnMap;
 use crate::record::id::MemberKey;
 
-/// Figures by member. The figures of a member are one cluster, because they depend on each other.
+/// The figures of a member are one cluster, because they depend on each other.
 #[derive(Default)]
 pub(super) struct Clusters {
     count: usize,
@@ -14,7 +14,6 @@ pub(super) struct Clusters {
 
 #[expect(clippy::cast_precision_loss, reason = "figures are far fewer than 2^53")]
 impl Clusters {
-    /// Adds a figure of a member.
     pub(super) fn add(&mut self, member: MemberKey, figure: f64) {
         self.count += 1;
         self.sum += figure;
@@ -22,12 +21,11 @@ impl Clusters {
         (*count, *sum) = (*count + 1, *sum + figure);
     }
 
-    /// Returns the number of members.
     pub(super) fn members(&self) -> usize {
         self.members.len()
     }
 
-    /// Returns the mean of all figures; 0 without any.
+    /// 0 without figures.
     pub(super) fn mean(&self) -> f64 {
         self.sum / self.count.max(1) as f64
     }

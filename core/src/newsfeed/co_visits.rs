@@ -21,9 +21,9 @@ use super::top::top;
 use crate::base::keyed::OwnMap;
 use crate::record::id::{MemberKey, PostKey};
 
-/// The minimum number of people with acts on a post, so that it is like others.
+/// A post with acts of fewer people has no similar posts.
 const PEOPLE_MIN: usize = 3;
-/// The minimum number of people with acts on both posts of a pair.
+/// A pair of posts with acts of fewer people on both has no similarity.
 const PAIR_MIN: f32 = 8.0;
 /// The number of people at which the similarity of a pair is halved.
 const DAMPING: f32 = 1.0;
@@ -31,33 +31,30 @@ const DAMPING: f32 = 1.0;
 const POPULAR_EXPONENT: f32 = 0.7;
 /// The number of later own posts after which an own post counts half.
 const OWN_HALVED: f32 = 10.0;
-/// The weight of a like, in views.
+/// In views.
 const LIKE: f32 = 2.0;
-/// The most similar posts of a post that count, which bound the memory.
+/// Only this number of similar posts of a post count, which bounds the memory.
 const SIMILAR_MAX: usize = 100;
-/// The number of the member's latest posts whose similar posts are found.
+/// Similar posts are looked up for this number of a member's latest posts.
 const OWN_MAX: usize = 100;
 
-/// Acts of members on posts.
 #[derive(Default)]
 pub(super) struct CoVisits {
     slots: OwnMap<PostKey, u32>,
     posts: Vec<Acted>,
     members: OwnMap<MemberKey, u32>,
-    /// The acts of each member by number, the earliest first.
+    /// By the number of the member, the earliest first.
     lists: Vec<Vec<Act>>,
 }
 
-/// The acts on a post.
 struct Acted {
     key: PostKey,
-    /// The members by number.
+    /// Members by number.
     people: Vec<u32>,
     /// The sum of the squares of the weights.
     square: f32,
 }
 
-/// A post by its slot, with the weight of the act.
 #[derive(Clone, Copy)]
 struct Act {
     slot: u32,
@@ -65,7 +62,7 @@ struct Act {
 }
 
 impl CoVisits {
-    /// Returns what these acts show, in the order of their times.
+    /// `acts` are in the order of their times.
     pub(super) fn of(acts: &[PastAct]) -> Self {
         let mut together = Self::default();
         for act in acts {
@@ -74,7 +71,7 @@ impl CoVisits {
         together
     }
 
-    /// Adds an act, later than those before. Of a view and a like of a member, the like counts.
+    /// The act must be later than those before. Of a view and a like of a member, the like counts.
     pub(super) fn add(&mut self, member: MemberKey, post: PostKey, is_like: bool) {
         let (slot, posts) = (self.posts.len(), &mut self.posts);
         #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
@@ -106,7 +103,6 @@ impl CoVisits {
         }
     }
 
-    /// Returns the most similar posts of a post.
     fn similar_to(&self, slot: u32, sums: &mut Vec<(f32, f32)>) -> Vec<(PostKey, f32)> {
         let acted = &self.posts[slot as usize];
         if acted.people.len() < PEOPLE_MIN {
@@ -137,9 +133,8 @@ impl CoVisits {
     }
 }
 
-/// The most similar posts of posts.
 pub(super) trait SimilarPosts {
-    /// Returns the most similar posts of a post, each with its similarity from 0 to 1.
+    /// Each with its similarity from 0 to 1.
     fn similar(&self, post: PostKey) -> Cow<'_, [(PostKey, f32)]>;
 }
 
@@ -150,12 +145,10 @@ impl SimilarPosts for CoVisits {
     }
 }
 
-/// The most similar posts of all posts.
 #[derive(Default)]
 pub(super) struct ItemNeighbours(OwnMap<PostKey, Box<[(PostKey, f32)]>>);
 
 impl ItemNeighbours {
-    /// Computes the most similar posts of all posts.
     pub(super) fn new(together: &CoVisits) -> Self {
         let mut sums = Vec::new();
         let of_all = (0..).zip(&together.posts).filter_map(|(slot, acted)| {
@@ -172,8 +165,8 @@ impl SimilarPosts for ItemNeighbours {
     }
 }
 
-/// Returns the posts similar to a member's `own`, the latest first: the root of the mean square of the similarities over the
-/// own posts that are like any other, from 0 to 1. Each post occurs once, in no order.
+/// `own` are the posts of a member, the latest first. The score is the root of the mean square of the similarities over those own
+/// posts that have similar posts, from 0 to 1.
 pub(super) fn scores(others: &dyn SimilarPosts, own: impl Iterator<Item = PostKey>) -> OwnMap<PostKey, f32> {
     let mut sums: OwnMap<PostKey, f32> = OwnMap::default();
     let mut weights = 0.0;

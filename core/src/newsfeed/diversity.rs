@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-/// The number of consecutive posts that diversity considers.
+/// The consecutive posts that diversity considers.
 pub(super) const WINDOW: usize = 10;
-/// The number of the first posts of which no two tell the same story.
+/// No two of this number of first posts tell the same story.
 pub(super) const STORIES: usize = 30;
-/// The number of posts of the ranking that are searched for one that fits the next place.
+/// The posts of the ranking that are searched for one that fits the next place.
 const LOOK_AHEAD: usize = 200;
 
 /// Reorders a ranking so that no label fills a window of ten posts while other posts are available, and no two of the first
@@ -28,7 +28,7 @@ pub(super) fn diversify<'l>(
 ) -> Vec<u32> {
     let mut room = room(ranking, &labels, &max);
     let mut rest = Rest { ranking: ranking.iter(), repeats: VecDeque::new(), same };
-    // Each post with a label that had no room at the last look: while it has none, the others need no look.
+    // Each post with a label that had no room at the last look: the other labels matter only when this one has room.
     let mut waiting: VecDeque<(u32, u32)> = VecDeque::new();
     let mut chosen: Vec<u32> = Vec::with_capacity(length.min(ranking.len()));
     let mut paused = 0;
@@ -73,16 +73,15 @@ pub(super) fn diversify<'l>(
     chosen
 }
 
-/// The part of a ranking at which [`diversify`] has not looked yet.
 struct Rest<'r, S> {
     ranking: std::slice::Iter<'r, u32>,
-    /// The posts that tell the story of one of the first.
+    /// Posts that tell the story of one of the first posts.
     repeats: VecDeque<u32>,
     same: S,
 }
 
 impl<S: Fn(u32, u32) -> bool> Rest<'_, S> {
-    /// Returns the best post; while the first places are filled, one that tells no story of those `chosen`.
+    /// While the first places are filled, skips posts that tell the story of a chosen one.
     fn next(&mut self, chosen: &[u32]) -> Option<u32> {
         if chosen.len() >= STORIES {
             return self.repeats.pop_front().or_else(|| self.ranking.next().copied());
@@ -97,7 +96,6 @@ impl<S: Fn(u32, u32) -> bool> Rest<'_, S> {
         })
     }
 
-    /// Takes those of the `waiting` posts that tell the story of a chosen post.
     fn take_repeats_of(&mut self, chosen: u32, waiting: &mut VecDeque<(u32, u32)>) {
         waiting.retain(|(post, _)| {
             let is_repeat = (self.same)(chosen, *post);
@@ -109,7 +107,7 @@ impl<S: Fn(u32, u32) -> bool> Rest<'_, S> {
     }
 }
 
-/// Returns the number of further posts with each label that fit among ten.
+/// Returns for each label how many further posts fit into the window.
 fn room<'l>(ranking: &[u32], labels: &impl Fn(u32) -> &'l [u32], max: &impl Fn(u32) -> usize) -> Vec<i64> {
     let all = || ranking.iter().flat_map(|post| labels(*post));
     let mut room = vec![i64::MIN; all().max().map_or(0, |greatest| *greatest as usize + 1)];
@@ -125,7 +123,7 @@ fn room<'l>(ranking: &[u32], labels: &impl Fn(u32) -> &'l [u32], max: &impl Fn(u
     room
 }
 
-/// Returns the next post of the `rest` that fits. Those before it wait; `full` returns a label of a post that has no room.
+/// The posts before it wait. `full` returns a label of a post that has no room.
 fn next_that_fits(
     rest: &mut Rest<'_, impl Fn(u32, u32) -> bool>,
     chosen: &[u32],

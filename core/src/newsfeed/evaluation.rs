@@ -39,18 +39,17 @@ use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::id::{MemberKey, PostKey};
 use crate::store::{StoreError, Tx};
 
-/// The error if no member can be evaluated.
 const NO_MEMBERS: Problem =
     Problem::new(Code::NotPossible, "no member liked or viewed an earlier post after that time");
 
-/// The orders of the report. The recommended feed is the first, and the one with the weights of the settings the second.
+/// In the order of the report.
 const RANKINGS: [&str; 4] = ["recommended", "settings", "newest", "popular"];
-/// The place of `settings`.
+/// The index of `settings`.
 const SETTINGS: usize = 1;
-/// The number of posts of an order that recall considers.
+/// The posts of an order that recall considers.
 const TOP: usize = 30;
 
-/// The settings of which other weights are tried, each with its signals. Interest is one setting.
+/// Settings of which other weights are tried, with their signals. Interest is one setting.
 const WEIGHTS: [(&str, &[Signal]); 6] = [
     ("interest-weight", &[Signal::Topic, Signal::Tag, Signal::Word, Signal::Meaning]),
     ("near-weight", &[Signal::Near]),
@@ -62,7 +61,7 @@ const WEIGHTS: [(&str, &[Signal]); 6] = [
 /// The maximum number of members with whom other weights are tried, and the minimum for a statement about them.
 const TRIED_MAX: usize = 1_000;
 const TRIED_MIN: usize = 20;
-/// The number of standard errors from which on the best of twelve weights is not chance: at about one in ten.
+/// By chance, the best of twelve weights exceeds this number of standard errors in about one of ten evaluations.
 const TRIED_ERRORS: f64 = 2.6;
 
 /// The result of [`evaluate`].
@@ -90,9 +89,9 @@ pub struct Quality {
     pub ndcg10: f64,
     /// The standard error of `ndcg10`.
     pub ndcg10_error: f64,
-    /// How much greater the `ndcg10` of the recommended feed is …
+    /// How much greater the `ndcg10` of the recommended feed is.
     pub lead: f64,
-    /// … and the standard error of this difference of pairs.
+    /// The standard error of `lead`, computed from pairs.
     pub lead_error: f64,
     /// The share of the relevant posts among the first thirty, averaged.
     pub recall30: f64,
@@ -107,9 +106,9 @@ pub struct BetterWeight {
     pub setting: &'static str,
     /// The factor of its weight.
     pub factor: f32,
-    /// How much greater the `ndcg10` of `settings` would be …
+    /// How much greater the `ndcg10` of `settings` would be.
     pub gain: f64,
-    /// … and the standard error of this difference of pairs.
+    /// The standard error of `gain`, computed from pairs.
     pub gain_error: f64,
 }
 
@@ -204,7 +203,7 @@ pub fn evaluate(
     Ok(Evaluation { at, members, posts: index.len(), rows: rows.collect(), better_weight })
 }
 
-/// Reads all likes and views, the earliest first.
+/// The earliest first.
 fn all_acts(tx: &mut dyn Tx) -> Result<Vec<PastAct>, StoreError> {
     let mut acts = Vec::new();
     for (table, is_like) in [("liked", true), ("viewed", false)] {
@@ -218,7 +217,6 @@ fn all_acts(tx: &mut dyn Tx) -> Result<Vec<PastAct>, StoreError> {
     Ok(acts)
 }
 
-/// Returns the posts of acts by member.
 fn posts_by_member(acts: &[PastAct]) -> BTreeMap<MemberKey, Vec<PostKey>> {
     let mut posts: BTreeMap<MemberKey, Vec<PostKey>> = BTreeMap::new();
     for act in acts {
@@ -227,7 +225,7 @@ fn posts_by_member(acts: &[PastAct]) -> BTreeMap<MemberKey, Vec<PostKey>> {
     posts
 }
 
-/// Returns the posts, the most popular first by these heats, ties newest first.
+/// The most popular first by these heats; ties newest first.
 fn most_popular(moment: &ScoringContext<'_>, heats: &[Option<f64>]) -> Vec<PostKey> {
     let heats = heats.iter().map(|heat| heat.unwrap_or(f64::NEG_INFINITY));
     let mut posts: Vec<_> = heats.zip(moment.index.newest()).collect();
@@ -235,7 +233,6 @@ fn most_popular(moment: &ScoringContext<'_>, heats: &[Option<f64>]) -> Vec<PostK
     posts.into_iter().map(|(_, key)| key).collect()
 }
 
-/// The figures of an order.
 #[derive(Default)]
 struct Scores {
     gains: Clusters,
@@ -247,8 +244,7 @@ struct Scores {
 
 #[expect(clippy::cast_precision_loss, reason = "members and posts are far fewer than 2^53")]
 impl Scores {
-    /// Adds the order for a member, for whom the posts in `relevant` are relevant. The recommended feed has the gain
-    /// `recommended`.
+    /// `recommended` is the gain of the recommended feed.
     fn add(&mut self, member: MemberKey, ranking: &[PostKey], relevant: &OwnSet<PostKey>, recommended: f64) {
         let gain = ndcg(ranking, relevant);
         self.gains.add(member, gain);
@@ -271,7 +267,6 @@ impl Scores {
     }
 }
 
-/// The feed with another weight.
 struct Tried {
     setting: &'static str,
     factor: f32,
@@ -279,7 +274,7 @@ struct Tried {
     gains: Clusters,
 }
 
-/// Returns the feed with each weight halved and doubled. A weight of 0 has no factor.
+/// Halves and doubles each weight. A weight of 0 cannot be scaled, so it is left out.
 fn trials(scoring: &Scoring) -> Vec<Tried> {
     let is_on = |signals: &[Signal]| signals.iter().any(|signal| scoring.weights[*signal] > 0.0);
     let tried = |setting, signals: &[Signal], factor| {
@@ -291,7 +286,7 @@ fn trials(scoring: &Scoring) -> Vec<Tried> {
     settings.flat_map(|(setting, signals)| [0.5, 2.0].map(|factor| tried(setting, signals, factor))).collect()
 }
 
-/// Returns the weight with the greatest gain, if it is not chance.
+/// `None` if the greatest gain may be chance.
 fn best(trials: &[Tried]) -> Option<BetterWeight> {
     let tried = trials.iter().max_by(|a, b| a.gains.mean().total_cmp(&b.gains.mean()))?;
     let (gain, error) = (tried.gains.mean(), tried.gains.error());

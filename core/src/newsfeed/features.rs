@@ -12,7 +12,6 @@ use crate::base::keyed::{NumberMap, Unkeyed};
 /// A kind in the lowest bits, and the hash of a name.
 pub(super) type Feature = u32;
 
-/// The kind of name that a feature represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Topic,
@@ -20,19 +19,17 @@ pub(super) enum Kind {
     Word,
 }
 
-/// The number of bits for the kind.
 const KIND_BITS: u32 = 2;
 
 impl Kind {
-    /// All kinds, in the order of their numbers.
+    /// In the order of their numbers.
     pub(super) const ALL: [Self; 3] = [Self::Topic, Self::Tag, Self::Word];
 
-    /// Returns the kind of a feature.
     pub(super) fn of(feature: Feature) -> Self {
         Self::ALL[(feature & ((1 << KIND_BITS) - 1)) as usize]
     }
 
-    /// Returns the weight of this kind in the similarity of two posts.
+    /// In the similarity of two posts.
     pub(super) fn share(self, config: &Interest) -> f64 {
         match self {
             Self::Topic => config.topic_share,
@@ -42,7 +39,7 @@ impl Kind {
     }
 }
 
-/// Returns the feature of a name, regardless of case.
+/// Ignores case.
 ///
 /// It is the same in every process, so that all processes give the same feeds. Names with equal hashes count as one
 /// name, which does no other harm, because the maps of features are keyed ([`NumberMap`]).
@@ -50,7 +47,7 @@ pub(super) fn feature(kind: Kind, name: &str) -> Feature {
     of_hash(kind, hash(name))
 }
 
-/// Returns the features of a name in all kinds, in the order of [`Kind::ALL`].
+/// In the order of [`Kind::ALL`].
 pub(super) fn of_all_kinds(name: &str) -> [Feature; Kind::ALL.len()] {
     let hash = hash(name);
     Kind::ALL.map(|kind| of_hash(kind, hash))
@@ -71,12 +68,12 @@ fn of_hash(kind: Kind, hash: u64) -> Feature {
     ((hash >> (32 + KIND_BITS)) as Feature) << KIND_BITS | kind as Feature
 }
 
-/// The features of a post: topics, tags, and keywords in the order of their ranks.
+/// Topics, tags, and keywords in the order of their ranks.
 #[derive(Debug)]
 pub(super) struct Features(Box<[Feature]>);
 
 impl Features {
-    /// Creates the features of topics, tags and keywords, which are separated by blanks.
+    /// `keywords` are separated by blanks.
     pub(super) fn new<'a>(
         topics: impl Iterator<Item = &'a str>,
         tags: impl Iterator<Item = &'a str>,
@@ -89,8 +86,7 @@ impl Features {
         Self(all.into())
     }
 
-    /// Returns the features with their unnormalised weights: topics and tags all have the same weight, and the weight
-    /// of keywords decreases with their rank.
+    /// Not normalised: topics and tags all have the same weight, and the weight of keywords decreases with their rank.
     pub(super) fn weighted(&self) -> impl Iterator<Item = (Feature, f32)> {
         let mut rank = 0.0;
         self.0.iter().map(move |feature| {
@@ -103,19 +99,18 @@ impl Features {
         })
     }
 
-    /// Returns the number of features.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns the keywords in the order of their ranks.
+    /// In the order of their ranks.
     pub(super) fn words(&self) -> &[Feature] {
         &self.0[self.0.partition_point(|feature| Kind::of(*feature) != Kind::Word)..]
     }
 
-    /// Returns the factor by which the similarity of the post counts, so that the kinds of features that it has carry the
-    /// shares of those that it has not: the words and the meaning of a post without topics and tags carry all of it.
-    /// `has_meaning` tells whether there is a word model, so that words have a meaning.
+    /// Returns the factor by which the similarity of the post counts, so that the kinds of features that it has carry the shares
+    /// of those that it lacks: the words and the meaning of a post without topics and tags carry all of it. `has_meaning` tells
+    /// whether a word model gives words a meaning.
     pub(super) fn spread(&self, config: &Interest, has_meaning: bool) -> f32 {
         let share = |kind: Kind| {
             let meaning = if has_meaning && kind == Kind::Word { config.meaning_share } else { 0.0 };
@@ -133,10 +128,9 @@ impl Features {
 /// The number of a feature in an index. The features of a kind have consecutive numbers, in the order of the features.
 pub(super) type Number = u32;
 
-/// The usual number of bytes that a processor reads from memory at a time.
+/// In bytes: what a processor usually reads from memory at a time.
 const CACHE_LINE: usize = 64;
 
-/// The posts by their features, and the weights of the features.
 #[derive(Debug, Default)]
 pub(super) struct FeatureIndex {
     numbers: NumberMap<Feature, Number>,
@@ -160,8 +154,8 @@ struct Entry {
 }
 
 impl FeatureIndex {
-    /// Creates the index of posts, which are identified by their positions. Also returns the number of each feature of
-    /// each post, post after post, which saves look-ups.
+    /// Posts are identified by their positions. Also returns the number of each feature of each post, post after post, which
+    /// saves look-ups.
     ///
     /// The vector of a post has a block for each kind, whose length is the square root of the kind's share. So the
     /// inner product of two vectors is the sum of three cosines, each times the share. Within a block, the weight of a
@@ -219,43 +213,37 @@ impl FeatureIndex {
         (Self { numbers, kind_ends, entries, postings, vectors, ends }, numbered)
     }
 
-    /// Returns the number of distinct features.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns the number of a feature; `None` if no post has it.
+    /// `None` if no post has the feature.
     pub(super) fn number(&self, feature: Feature) -> Option<Number> {
         self.numbers.get(&feature).copied()
     }
 
-    /// Returns the numbers of the features of a kind.
     pub(super) fn numbers(&self, kind: Kind) -> Range<usize> {
         let kind = kind as usize;
         kind.checked_sub(1).map_or(0, |before| self.kind_ends[before])..self.kind_ends[kind]
     }
 
-    /// Returns all features with their numbers, in no order.
+    /// In no order.
     pub(super) fn all(&self) -> impl Iterator<Item = (Feature, Number)> {
         self.numbers.iter().map(|(feature, number)| (*feature, *number))
     }
 
-    /// Returns the inverse document frequency of the feature with a number.
     pub(super) fn idf_of(&self, number: Number) -> f32 {
         self.entries[number as usize].idf
     }
 
-    /// Returns the vector of the post at a position.
     pub(super) fn vector(&self, position: u32) -> &[(Number, f32)] {
         let position = position as usize;
         let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.vectors[begin as usize..self.ends[position] as usize]
     }
 
-    /// Reads the vectors of posts into the processor's cache, many at a time.
-    ///
-    /// Most are not in it. A loop that computes with one vector after the other would wait for each of them, which takes
-    /// most of its time.
+    /// Reads the vectors of many posts into the processor's cache at a time. A loop that computes with one vector after the other
+    /// would wait for each of them, which takes most of its time.
     pub(super) fn fetch(&self, positions: impl Iterator<Item = u32>) {
         let mut any = 0;
         for position in positions {
@@ -267,7 +255,7 @@ impl FeatureIndex {
         std::hint::black_box(any);
     }
 
-    /// Returns the inverse document frequency of a feature; 0 if no post has it.
+    /// 0 if no post has the feature.
     pub(super) fn idf(&self, feature: Feature) -> f32 {
         self.number(feature).map_or(0.0, |number| self.idf_of(number))
     }
@@ -298,7 +286,7 @@ pub(super) fn add(sums: &mut [f32], values: &[(u32, f32)], weight: f32) {
     }
 }
 
-/// Normalises the block of each kind in the vector of a post, whose features are ordered by kind.
+/// The features of `post` are ordered by kind.
 fn normalise_kinds(mut vector: &mut [(Number, f32)], post: &Features, config: &Interest) {
     for kind in Kind::ALL {
         let len = post.0.iter().filter(|feature| Kind::of(**feature) == kind).count();

@@ -3,7 +3,7 @@
 use crate::base::keyed::OwnSet;
 use crate::record::id::PostKey;
 
-/// The number of posts of a ranking that the gain considers.
+/// The posts of a ranking that the gain considers.
 pub(super) const FIRST: usize = 10;
 
 /// Returns the discounted gain of the first ten posts, divided by that of the best possible ranking; 0 if no post is
@@ -23,7 +23,7 @@ pub(super) fn ndcg(ranking: &[PostKey], relevant: &OwnSet<PostKey>) -> f64 {
     if ideal > 0.0 { gain / ideal } else { 0.0 }
 }
 
-/// Returns the gain of a post at a rank, from 1 on.
+/// Ranks begin at 1.
 pub(super) fn gain_of_rank(rank: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "the settings allow far fewer posts")]
     let place = (rank + 1) as f64;

@@ -23,7 +23,7 @@ mod rankings;
 #[cfg(test)]
 pub(super) mod tests;
 
-/// The number of tags that the history of a member records for an opened topic feed.
+/// Tags that the history of a member records for an opened topic feed.
 const COMMONEST_TAGS: usize = 10;
 
 /// The newest posts, as many as the settings allow, with the orders and the first pages that guests get.
@@ -35,38 +35,33 @@ pub(super) struct FeedIndex {
     /// Newest first, ties by greatest id.
     items: Vec<Arc<Item>>,
     snapshot: Arc<Snapshot>,
-    /// How popularity is measured.
     pub(super) popularity: Popularity,
-    /// Popularity by position.
+    /// By position.
     popular: Vec<f32>,
-    /// The settings of the similarity.
     interest: Interest,
     /// The earliest end date of the posts shown.
     ends: Timestamp,
     pub(super) popular_feed: GuestFeed,
     pub(super) recommended_feed: GuestFeed,
-    /// First pages of topic feeds, each computed at its first request.
+    /// Each is computed at its first request.
     topic_pages: HashMap<Arc<str>, OnceLock<FeedPage>>,
 }
 
-/// The state of the database that an index shows.
 #[derive(Clone, Copy)]
 pub(super) struct AsOf {
     pub(super) revision: i64,
     pub(super) now: Timestamp,
-    /// How the popularity was measured with which the posts were read.
+    /// The posts were read with this popularity.
     pub(super) popularity: Popularity,
 }
 
-/// A feed that is the same for all guests.
 pub(super) struct GuestFeed {
     pub(super) order: Arc<Order>,
-    /// The first page with [`LIMIT`] posts, already encoded.
+    /// With [`LIMIT`] posts, already encoded.
     pub(super) first: FeedPage,
 }
 
 impl FeedIndex {
-    /// Computes the index that follows `before`, given the `changed` and `removed` posts and the words of a model.
     pub(super) fn next(
         before: Option<&Self>,
         changed: Vec<FeedRow>,
@@ -112,7 +107,7 @@ impl FeedIndex {
         Self::of(items, words, number, as_of, config)
     }
 
-    /// Computes the index of the newest `items`, as many as the settings allow.
+    /// Keeps as many of the newest `items` as the settings allow.
     pub(super) fn of(items: Vec<Arc<Item>>, words: Words, number: u64, as_of: AsOf, config: &Feed) -> Self {
         let mut items = newest_first(items);
         items.truncate(config.posts);
@@ -166,14 +161,13 @@ impl FeedIndex {
         orders
     }
 
-    /// Returns the page with `limit` posts from place `at` of an order on.
-    ///
-    /// It skips posts that were removed or have ended, so only the last page has fewer posts.
+    /// `at` is a place of the order. Skips posts that were removed or have ended, so that only the last page has fewer than
+    /// `limit` posts.
     pub(super) fn page(&self, order: &Order, at: usize, limit: usize, now: Timestamp) -> FeedPage {
         self.page_without(&OwnSet::default(), order, at, limit, now)
     }
 
-    /// Returns the same page without `hidden` posts.
+    /// Like [`FeedIndex::page`], without `hidden` posts.
     pub(super) fn page_without(
         &self,
         hidden: &OwnSet<PostKey>,
@@ -197,79 +191,70 @@ impl FeedIndex {
         FeedPage::new(order.kind, items, ranked, next)
     }
 
-    /// Returns the number of posts.
     pub(super) fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Returns the post at a position.
     pub(super) fn item(&self, position: u32) -> &Item {
         &self.items[position as usize]
     }
 
-    /// Returns the key of the post at a position.
     pub(super) fn key(&self, position: u32) -> PostKey {
         self.snapshot.keys[position as usize]
     }
 
-    /// Returns the date of the post at a position.
     pub(super) fn date(&self, position: u32) -> Timestamp {
         self.snapshot.dates[position as usize]
     }
 
-    /// Returns the keys of all posts, newest first.
+    /// Newest first.
     #[cfg(feature = "evaluation")]
     pub(super) fn newest(&self) -> impl Iterator<Item = PostKey> {
         self.items.iter().map(|item| item.key)
     }
 
-    /// Returns the position of the post with this key.
     pub(super) fn position(&self, key: PostKey) -> Option<u32> {
         self.snapshot.positions.get(&key).copied()
     }
 
-    /// Returns the labels of the posts: their topics and sites.
     pub(super) fn labels(&self) -> &Labels {
         &self.snapshot.labels
     }
 
-    /// Returns the index of topics, tags and words.
     pub(super) fn features(&self) -> &FeatureIndex {
         &self.similarity().features
     }
 
-    /// Returns the similarity of the posts. The first call computes it.
+    /// The first call computes it.
     pub(super) fn similarity(&self) -> &Similarity {
         self.snapshot.similarity(&self.items, &self.interest)
     }
 
-    /// Returns the directions of the posts; `None` without a word model.
+    /// `None` without a word model.
     pub(super) fn meanings(&self) -> Option<&Meanings> {
         self.similarity().meanings.as_ref()
     }
 
-    /// Returns the places of the posts among those of their topics.
     pub(super) fn cadences(&self) -> &TopicCadence {
         &self.snapshot.cadences
     }
 
-    /// Returns the posts from the position `first` on, as they are at a time.
     pub(super) fn posts_at(&self, first: usize, at: Timestamp) -> PostsAt<'_> {
         self.snapshot.posts_at(first, at)
     }
 
-    /// Returns popularity by position.
+    /// By position.
     pub(super) fn popular(&self) -> &[f32] {
         &self.popular
     }
 
-    /// Returns freshness for guests, by position.
+    /// For guests, by position.
     pub(super) fn fresh(&self) -> &[f32] {
         &self.snapshot.fresh
     }
 
-    /// Returns the number of posts newer than `time`, which have the first positions. The first `before` posts are
-    /// known to be newer; the result is found fastest if it is close to `before`.
+    /// Returns the number of posts newer than `time`, which have the first positions. The first `before` posts are known to be
+    /// newer; the search is fastest if the result is close to `before`.
     pub(super) fn newer_than(&self, time: Timestamp, before: usize) -> usize {
         let dates = &self.snapshot.dates[before..];
         let mut end = 1;
@@ -279,33 +264,32 @@ impl FeedIndex {
         before + dates[..end.min(dates.len())].partition_point(|date| *date > time)
     }
 
-    /// Returns whether a precomputed page may show a post that has ended at `now`.
+    /// Returns whether a precomputed page may show a post that has ended.
     pub(super) fn has_ended(&self, now: Timestamp) -> bool {
         now >= self.ends
     }
 
-    /// Returns the positions of the posts that have ended at `now`.
     pub(super) fn ended(&self, now: Timestamp) -> impl Iterator<Item = u32> {
         self.snapshot.ending.iter().copied().filter(move |at| self.items[*at as usize].has_ended(now))
     }
 
-    /// Returns the time at which the next post ends; `Timestamp::MAX` if none does.
+    /// `Timestamp::MAX` if no post ends.
     pub(super) fn ends(&self) -> Timestamp {
         self.ends
     }
 
-    /// Returns the order of a topic's feed; `None` if no post has this topic or tag.
+    /// `None` if no post has this topic or tag.
     pub(super) fn topic(&self, name: &str) -> Option<&Arc<Order>> {
         self.snapshot.topics.get(name)
     }
 
-    /// Returns the first page of a topic's feed with [`LIMIT`] posts.
+    /// With [`LIMIT`] posts.
     pub(super) fn topic_page(&self, name: &str, now: Timestamp) -> Option<&FeedPage> {
         let (page, order) = (self.topic_pages.get(name)?, self.topic(name)?);
         Some(page.get_or_init(|| self.page(order, 0, LIMIT, now)))
     }
 
-    /// Returns the most common tags of the first page of a topic's feed at the time `at`.
+    /// Of the first page at the time `at`.
     pub(super) fn topic_tags(&self, name: &str, at: Timestamp) -> Vec<String> {
         let keys = self.topic(name).into_iter().flat_map(|order| order.from(0)).map(|(_, key)| key);
         let items = keys.filter_map(|key| Some(&*self.items[self.position(key)? as usize]));
@@ -333,7 +317,7 @@ impl GuestFeed {
     }
 }
 
-/// Sorts posts newest first, ties by greatest id.
+/// Ties by greatest id.
 fn newest_first(items: Vec<Arc<Item>>) -> Vec<Arc<Item>> {
     // The dates are beside the pointers, so that the sort reads the posts only for ties.
     let mut dated: Vec<(Timestamp, Arc<Item>)> =
@@ -342,7 +326,7 @@ fn newest_first(items: Vec<Arc<Item>>) -> Vec<Arc<Item>> {
     dated.into_iter().map(|(_, item)| item).collect()
 }
 
-/// Returns the ten most common tags of posts, most common first, ties by name.
+/// The most common first, ties by name.
 pub(super) fn commonest_tags<'i>(items: impl Iterator<Item = &'i Item>) -> Vec<String> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for tag in items.flat_map(|item| &item.about.tag) {

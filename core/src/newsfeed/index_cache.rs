@@ -32,18 +32,14 @@ use crate::record::id::PostKey;
 use crate::store::{Store, Topic, version_in};
 use crate::words::ModelCache;
 
-/// The time for which the thread gathers changes before it updates the index.
+/// The thread gathers changes for this time before it updates the index.
 const GATHER: Duration = Duration::from_millis(400);
 /// The maximum time to wait for an index that shows the changes that another server has seen.
 const FOLLOW_MAX: Duration = Duration::from_secs(3);
-/// The time between two looks for such an index.
 const FOLLOW_EVERY: Duration = Duration::from_millis(10);
-/// The index is loaded completely when the clock was set back by more than this. Ordinary clock adjustments are
-/// smaller.
+/// If the clock was set back by more than this, the index is loaded completely. Ordinary clock adjustments are smaller.
 const SET_BACK_MS: i64 = 60 * SECOND_MS;
 
-/// The feeds of a service: the current index, and the thread that replaces it.
-///
 /// The first request of a feed loads the index and starts the thread.
 pub(crate) struct Feeds {
     pub(super) shared: Arc<Shared>,
@@ -52,16 +48,15 @@ pub(crate) struct Feeds {
     pub(super) learner: Background,
 }
 
-/// The data that the thread and the readers share.
 pub(super) struct Shared {
     pub(super) store: Arc<Store>,
     pub(super) words: Arc<ModelCache>,
     pub(super) index: ArcSwapOption<FeedIndex>,
     pub(super) orders: OrderCache,
-    /// The orders of all servers; `None` for a database in a file.
+    /// `None` for a database in a file.
     pub(super) published: Option<PublishedOrders>,
     pub(super) personals: MemberFeedCache,
-    /// The similar posts by co-visits; `None` until they are read.
+    /// `None` until they are read.
     pub(super) others: ArcSwapOption<ReadNeighbours>,
     /// Locked while the co-visits are read.
     reading: Mutex<()>,
@@ -70,12 +65,11 @@ pub(super) struct Shared {
     pub(super) clock: Clock,
     /// The changes of posts that the index shows.
     seen: Mutex<Seen>,
-    /// The time of the last update of the index.
+    /// The time of the last update of the index, in milliseconds since 1970.
     updated: AtomicI64,
     pub(super) stop: Stop,
 }
 
-/// Similar posts by co-visits, as of one reading.
 pub(super) struct ReadNeighbours {
     /// The number of readings before.
     pub(super) number: u64,
@@ -84,13 +78,10 @@ pub(super) struct ReadNeighbours {
     pub(super) version: i64,
 }
 
-/// The index that was current when a request began.
-///
-/// Holding it changes no count of references, for which the processors that answer requests would wait.
+/// Holding it does not change a reference count, on which the processors that answer requests would contend.
 pub(super) struct CurrentIndex(Guard<Option<Arc<FeedIndex>>>);
 
 impl CurrentIndex {
-    /// Returns the index, if there is one.
     fn of(index: &ArcSwapOption<FeedIndex>) -> Option<Self> {
         Some(Self(index.load())).filter(|current| current.0.is_some())
     }
@@ -104,22 +95,19 @@ impl Deref for CurrentIndex {
     }
 }
 
-/// The work of an update of the index.
 enum Update {
-    /// Nothing, because no other change is visible.
+    /// No other change is visible.
     Nothing,
     Changes(Changes),
-    /// Load the index completely.
     Load,
 }
 
-/// The changes of posts between two indexes.
 struct Changes {
     changed: Vec<FeedRow>,
     removed: Vec<PostKey>,
     /// The revision of the later index.
     revision: i64,
-    /// The changes of posts that it shows.
+    /// The changes of posts that the later index shows.
     seen: Seen,
 }
 
@@ -146,12 +134,11 @@ impl Feeds {
         Self { shared: Arc::new(shared), own_likes: OwnLikes::default(), thread, learner }
     }
 
-    /// Returns the latest likes of members.
     pub(crate) fn own_likes(&self) -> &OwnLikes {
         &self.own_likes
     }
 
-    /// Returns the current index. The first call loads it and starts the thread.
+    /// The first call loads the index and starts the thread.
     pub(super) fn index(&self) -> Result<CurrentIndex> {
         if let Some(index) = CurrentIndex::of(&self.shared.index) {
             return Ok(index);
@@ -166,10 +153,7 @@ impl Feeds {
 }
 
 impl Shared {
-    /// Waits for an index that shows all changes of posts up to `revision`.
-    ///
-    /// # Errors
-    /// [`Error::Overloaded`] if the index does not follow.
+    /// Fails with [`Error::Overloaded`] if the index does not catch up within [`FOLLOW_MAX`].
     pub(super) fn index_since(&self, revision: i64) -> Result<Arc<FeedIndex>> {
         let begin = Instant::now();
         loop {
@@ -183,7 +167,6 @@ impl Shared {
         }
     }
 
-    /// Replaces the index with one that shows the committed posts.
     fn update(&self) -> Result<()> {
         let now = self.clock.now();
         self.update_scoring()?;
@@ -214,7 +197,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Reads how posts are scored from the database, which another process may have changed.
+    /// Reads the scoring from the database, where another process may have changed it.
     pub(super) fn update_scoring(&self) -> Result<()> {
         let scoring = self.store.read(|tx| Scoring::current(tx, &self.config))?;
         if scoring != **self.scoring.load() {
@@ -223,7 +206,6 @@ impl Shared {
         Ok(())
     }
 
-    /// Returns how posts are scored.
     pub(super) fn scoring(&self) -> Arc<Scoring> {
         self.scoring.load_full()
     }
@@ -242,14 +224,13 @@ impl Shared {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Loads the index completely, and returns it with the changes of posts that it shows.
+    /// Also returns the changes of posts that the index shows.
     fn load(&self, words: Words, number: u64, now: Timestamp) -> Result<(FeedIndex, Seen)> {
         let Loaded { items, revision, seen, popularity } = load(&self.store, &self.config, now)?;
         let as_of = AsOf { revision, now, popularity };
         Ok((FeedIndex::of(items, words, number, as_of, &self.config), seen))
     }
 
-    /// Returns what has changed since the index `before`.
     fn changes(&self, before: &FeedIndex, now: Timestamp) -> Result<Update> {
         // The current time bounds the heats, so they are loaded again when the clock was set back.
         let is_set_back = now + SET_BACK_MS < Timestamp::from_millis(self.updated.load(Ordering::Relaxed));
@@ -284,7 +265,7 @@ impl Shared {
         })
     }
 
-    /// Returns the words of the current model, those of the index `before` if the model is the same.
+    /// Reuses the words of the index `before` if the model is the same.
     fn lexicon(&self, before: &FeedIndex) -> Option<Arc<Lexicon>> {
         let model = self.words.current()?;
         let known = before.meanings().map(Meanings::lexicon);
@@ -292,7 +273,6 @@ impl Shared {
         Some(known.unwrap_or_else(|| Arc::new(Lexicon::new(model))))
     }
 
-    /// Returns whether the index uses the current word model.
     pub(super) fn has_current_words(&self) -> bool {
         let (index, model) = (self.index.load(), self.words.in_memory());
         match (index.as_ref().and_then(|index| index.meanings()), model) {
@@ -301,7 +281,6 @@ impl Shared {
         }
     }
 
-    /// Updates the index after each change until the service stops.
     fn run(&self) {
         let versions = self.store.versions();
         // The first index is in use before this is computed.

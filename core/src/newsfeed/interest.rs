@@ -12,7 +12,7 @@ use crate::base::config;
 use crate::base::keyed::NumberMap;
 use crate::profile::history::Acts;
 
-/// The maximum number of features of a kind: it allows for many interests, and scoring every post stays fast.
+/// Allows for many interests, while scoring every post stays fast.
 const fn features_max(kind: Kind) -> usize {
     match kind {
         Kind::Topic => 32,
@@ -21,20 +21,19 @@ const fn features_max(kind: Kind) -> usize {
     }
 }
 
-/// The measured interest of a member.
 pub(super) struct Interest {
     /// A vector over the features of posts. The block of each kind is as long as in the vector of a post, so few
     /// interests weigh as much as many.
     features: Vec<(Number, f32)>,
     /// The sum of the directions of the posts and words of the acts; `None` without a word model.
     meaning: Option<Vec<f32>>,
-    /// The distinct times of the acts, the latest first.
+    /// Distinct, the latest first.
     pub(super) times: Vec<Timestamp>,
     /// The share of the acts on posts that were on posts with each label, by the label's number.
     pub(super) labels: Vec<f32>,
 }
 
-/// Measures the interest that `acts` show; `None` if there are too few.
+/// `None` if there are too few acts.
 ///
 /// Each act adds the vector of its post or words, multiplied by the weight of the act's kind and halved with every
 /// half-life of its age. Ages count from the newest act: as time passes, all acts decay alike, so the direction changes
@@ -43,7 +42,7 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     if acts.len() < config.min_acts { None } else { of_acts(acts, config, index) }
 }
 
-/// Measures the interest that `acts` show, as [`measure`] does, however few they are; `None` if they show none.
+/// Like [`measure`], however few the acts are; `None` if they show no interest.
 pub(super) fn of_acts(acts: &Acts, config: &config::Interest, index: &FeedIndex) -> Option<Interest> {
     let Acts { liked, viewed, searched, opened, hidden } = acts;
     let posts = liked.iter().chain(viewed).map(|(_, date)| *date);
@@ -110,7 +109,7 @@ pub(super) fn of_acts(acts: &Acts, config: &config::Interest, index: &FeedIndex)
 }
 
 impl Interest {
-    /// Returns the weighted interest in each post of the index, by position.
+    /// By position.
     pub(super) fn scores(&self, index: &FeedIndex, weights: &Weights, config: &config::Interest) -> Vec<f32> {
         let mut query = self.features.clone();
         for (kind, signal) in KINDS {
@@ -128,7 +127,6 @@ impl Interest {
         scores
     }
 
-    /// Prepares the interest in single posts.
     pub(super) fn by_kind<'i>(&'i self, index: &'i FeedIndex, config: &config::Interest) -> ByKind<'i> {
         let direction = index.meanings().zip(self.meaning.as_ref());
         ByKind {
@@ -139,7 +137,7 @@ impl Interest {
         }
     }
 
-    /// Returns how alike two interests are: the mean of the cosines of the kinds that `self` has, by their shares.
+    /// Returns the mean of the cosines of the kinds that `self` has, weighted by their shares.
     pub(super) fn similarity(&self, other: &Self, config: &config::Interest) -> f32 {
         let of_other: NumberMap<Number, f32> = other.features.iter().copied().collect();
         let (mut product, mut all) = (0.0, 0.0);
@@ -156,23 +154,20 @@ impl Interest {
         if all > 0.0 { product / all } else { 1.0 }
     }
 
-    /// Returns the share of the acts on posts that were on posts with the label of this number.
     pub(super) fn share(&self, label: Number) -> f32 {
         self.labels[label as usize]
     }
 }
 
-/// The signal of each kind of features.
 const KINDS: [(Kind, Signal); 3] =
     [(Kind::Topic, Signal::Topic), (Kind::Tag, Signal::Tag), (Kind::Word, Signal::Word)];
 
-/// Returns the factor from the product of two blocks, which is a cosine times the share of the kind, to the cosine.
+/// The product of two blocks is a cosine times the share of the kind; this factor reduces it to the cosine.
 pub(super) fn unit_of(kind: Kind, config: &config::Interest) -> f32 {
     let share = narrow(kind.share(config));
     if share > 0.0 { 1.0 / share } else { 0.0 }
 }
 
-/// The interest in single posts by the kinds of their features.
 pub(super) struct ByKind<'i> {
     index: &'i FeedIndex,
     weights: NumberMap<Number, f32>,
@@ -182,7 +177,7 @@ pub(super) struct ByKind<'i> {
 }
 
 impl ByKind<'_> {
-    /// Calls `set` with each signal of interest in the post at a position, as in [`Interest::scores`].
+    /// Calls `set` with each signal of interest in the post, as in [`Interest::scores`].
     pub(super) fn each(&self, position: u32, set: &mut impl FnMut(Signal, f32)) {
         let (features, spread) = (self.index.features(), self.index.similarity().spread[position as usize]);
         let vector = features.vector(position);
@@ -199,7 +194,7 @@ impl ByKind<'_> {
     }
 }
 
-/// Returns the cosine of two vectors; 0 for a vector of zeros.
+/// 0 for a vector of zeros.
 fn cosine(one: &[f32], other: &[f32]) -> f32 {
     let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
     let length = (product(one, one) * product(other, other)).sqrt();
@@ -211,19 +206,19 @@ fn narrow(weight: f64) -> f32 {
     weight as f32
 }
 
-/// Returns the unit vector of named features, weighted by inverse document frequency.
+/// Weighted by inverse document frequency.
 pub(super) fn unit(features: &FeatureIndex, named: &[Feature]) -> Vec<(Feature, f32)> {
     let square: f32 = named.iter().map(|feature| features.idf(*feature).powi(2)).sum();
     let norm = if square > 0.0 { 1.0 / square.sqrt() } else { 0.0 };
     named.iter().map(|feature| (*feature, features.idf(*feature) * norm)).collect()
 }
 
-/// Replaces features by their numbers, without those that no post has.
+/// Leaves out features that no post has.
 pub(super) fn numbered(features: &FeatureIndex, vector: &[(Feature, f32)]) -> Vec<(Number, f32)> {
     vector.iter().filter_map(|(feature, weight)| Some((features.number(*feature)?, *weight))).collect()
 }
 
-/// Returns the strongest features of each kind; ties by feature, so that the same acts always give the same vector.
+/// Ties by feature, so that the same acts always give the same vector.
 fn strongest(sum: &[f32], features: &FeatureIndex, config: &config::Interest) -> Option<Vec<(Number, f32)>> {
     let mut strongest = Vec::new();
     for kind in Kind::ALL {

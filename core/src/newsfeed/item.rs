@@ -14,19 +14,18 @@ use crate::post::Post;
 use crate::post::feed_rows::FeedRow;
 use crate::record::id::{PostKey, SourceKey};
 
-/// A post of the feed index.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) key: PostKey,
-    /// The post as a JSON object in the form in which feeds return it.
+    /// The JSON object that feeds return.
     pub(super) json: Box<str>,
     pub(super) end_date: Option<Timestamp>,
-    /// The popularity of the post, see [`crate::post::heat`].
+    /// See [`crate::post::heat`].
     pub(super) heat: Option<f64>,
     pub(super) about: Arc<About>,
 }
 
-/// The part of an [`Item`] that views and likes do not change.
+/// Views and likes do not change it.
 #[derive(Debug)]
 pub(super) struct About {
     pub(super) id: Box<str>,
@@ -35,7 +34,7 @@ pub(super) struct About {
     pub(super) tag: Box<[Arc<str>]>,
     pub(super) features: Features,
     pub(super) sketch: Sketch,
-    /// The name of the feed of the source, if the post has one.
+    /// The name of the feed of the source.
     pub(super) source: Option<Arc<str>>,
     /// Hashes of the title and of the site.
     title: Feature,
@@ -65,8 +64,7 @@ impl About {
         }
     }
 
-    /// Returns whether two posts tell the same story by their words. On one site, where posts of a series share most of their
-    /// words, they do so only if they are equal.
+    /// Compares words. Posts of one site must be equal, because the posts of a series share most of their words.
     pub(super) fn tells_the_same(&self, other: &Self) -> bool {
         let is_copy = || self.title == other.title && self.features.words() == other.features.words();
         story::tell_the_same(&self.features, &other.features) && (self.site != other.site || is_copy())
@@ -74,7 +72,7 @@ impl About {
 }
 
 impl Item {
-    /// Creates the item of a row. It shares `about` with the previous item of the same post if that part is unchanged.
+    /// Shares `about` with the previous item of the post if that part is unchanged.
     pub(super) fn new(row: FeedRow, before: Option<&Self>, names: &mut Names) -> Self {
         // The hash is only compared with an earlier one of the same post, so a collision affects that post only.
         let mut hasher = Unkeyed::default();
@@ -99,9 +97,7 @@ impl Item {
         Self { key, json: to_json(&post), end_date, heat, about }
     }
 
-    /// Returns the post in the form in which feeds return it.
     pub(super) fn post(&self) -> Post {
-        /// The fields that only the JSON object has.
         #[derive(Deserialize)]
         struct Fields {
             title: String,
@@ -116,13 +112,11 @@ impl Item {
         Post { id: id.to_string(), title, date: *date, img, fav_cnt, view, url, end_date: self.end_date }
     }
 
-    /// Returns the item with another count of likes.
     pub(super) fn with_likes(&self, fav_cnt: i64) -> Self {
         let post = Post { fav_cnt, ..self.post() };
         Self { json: to_json(&post), about: Arc::clone(&self.about), ..*self }
     }
 
-    /// Returns whether the post has reached its end date.
     pub(super) fn has_ended(&self, now: Timestamp) -> bool {
         self.end_date.is_some_and(|end| end <= now)
     }
@@ -132,19 +126,19 @@ fn to_json(post: &Post) -> Box<str> {
     serde_json::to_string(post).expect("a post has text keys and serialises without errors").into()
 }
 
-/// Returns the labels of a post. The source or the site is a word, so a topic with the name of a site is a different label.
+/// The source or the site is a word, so a topic with the name of a site is a different label.
 fn labels(row: &FeedRow) -> Box<[Feature]> {
     let topics = row.topic.iter().map(|name| feature(Kind::Topic, name));
     let from = row.source.map_or_else(|| row.host.clone(), origin);
     topics.chain([feature(Kind::Word, &from)]).collect()
 }
 
-/// Returns the name of the feed of a source. No topic or tag has it, because they have no such character.
+/// No topic or tag has this name, because they cannot contain this character.
 pub(super) fn origin(source: SourceKey) -> String {
     format!("\0{}", source.as_i64())
 }
 
-/// Interned names: many posts share a topic or a tag.
+/// Many posts share a topic or a tag.
 #[derive(Default)]
 pub(super) struct Names(HashSet<Arc<str>>);
 

@@ -3,18 +3,18 @@
 use super::features::{Feature, Number};
 use crate::base::keyed::NumberMap;
 
-/// The labels of the posts of an index, by position.
+/// By position.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
     numbers: NumberMap<Feature, Number>,
-    /// The numbers of the labels of all posts, one post after the other.
+    /// Of all posts, one post after the other.
     of_posts: Vec<Number>,
     /// The end of each post's labels.
     ends: Vec<u32>,
 }
 
 impl Labels {
-    /// Numbers the labels of posts in the order of their positions.
+    /// `posts` are in the order of their positions.
     #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
     pub(super) fn new<'a>(posts: impl Iterator<Item = &'a [Feature]>) -> Self {
         let mut labels = Self::default();
@@ -28,17 +28,16 @@ impl Labels {
         labels
     }
 
-    /// Returns the number of different labels.
     pub(super) fn len(&self) -> usize {
         self.numbers.len()
     }
 
-    /// Returns the number of a label; `None` if no post has it.
+    /// `None` if no post has the label.
     pub(super) fn number(&self, label: Feature) -> Option<Number> {
         self.numbers.get(&label).copied()
     }
 
-    /// Returns the numbers of the topics of the post at a position, or that of the site of a post without topics.
+    /// The site if the post has no topics.
     pub(super) fn topics_of(&self, position: u32) -> &[Number] {
         match self.of(position) {
             // The site is the last label.
@@ -47,7 +46,6 @@ impl Labels {
         }
     }
 
-    /// Returns the numbers of the labels of the post at a position.
     pub(super) fn of(&self, position: u32) -> &[Number] {
         let position = position as usize;
         let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);

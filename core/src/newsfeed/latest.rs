@@ -15,15 +15,14 @@ use crate::base::config;
 use crate::base::keyed::OwnSet;
 use crate::profile::history::Acts;
 
-/// The number of times of acts that count as the latest.
+/// The acts of this number of distinct times are the latest.
 const LATEST: usize = 3;
-/// The similarity of the interests from which on they are the same: two of three latest acts on a new interest are below it,
-/// and one is not.
+/// Interests of at least this similarity are the same: two of three latest acts on a new interest are below it, and one is not.
 const SAME: f32 = 0.5;
-/// One in this number of places is for the latest interest: three of the first ten.
+/// One of this number of places is for the latest interest: three of the first ten.
 const ONE_IN: usize = 3;
 
-/// Returns the interest of the latest acts; `None` if it is that of all acts, or if there are no earlier ones.
+/// `None` if it is the interest of all acts, or if there are no earlier acts.
 pub(super) fn changed(
     interest: &Interest,
     acts: &Acts,
@@ -35,7 +34,6 @@ pub(super) fn changed(
     (latest.similarity(interest, config) < SAME).then_some(latest)
 }
 
-/// Returns the acts at or after a time.
 fn since_time(acts: &Acts, since: Timestamp) -> Acts {
     fn kept<T: Clone>(acts: &[(T, Timestamp)], since: Timestamp) -> Vec<(T, Timestamp)> {
         acts.iter().filter(|(_, date)| *date >= since).cloned().collect()
@@ -50,7 +48,7 @@ fn since_time(acts: &Acts, since: Timestamp) -> Acts {
     }
 }
 
-/// Returns the ranking with the best posts of the `latest` interest at some of the places: the second of each three.
+/// The best posts of the `latest` interest get the second of each three places.
 pub(super) fn interleaved(ranking: &[u32], latest: &[u32]) -> Vec<u32> {
     let mut known: OwnSet<u32> = OwnSet::default();
     let mut rests = [ranking.iter().copied(), latest.iter().copied()];

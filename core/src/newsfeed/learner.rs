@@ -1,8 +1,8 @@
 //! Reads what members did, in the background: which posts the same people chose, and what the weights of the signals and
 //! the half-life of popularity should be.
 //!
-//! Reading everything again is simple, and what is withdrawn or removed is gone. It takes little of the time, because it
-//! pauses for long after it took long.
+//! Reading everything again is simple, and forgets acts that were withdrawn or removed. It takes a small part of the time,
+//! because the pause after a long reading is long.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,16 +23,16 @@ use crate::record::error::Result;
 use crate::record::lease::Lease;
 use crate::store::{Isolation, Store, Topic};
 
-/// The minimum time between two readings, and how often longer than a reading it is.
+/// The minimum pause between two readings, and its minimum length relative to a reading.
 const PAUSE: Duration = Duration::from_secs(30);
 const PAUSE_FACTOR: u32 = 50;
-/// The number of new acts after which the weights are learned again, and their share of all acts that were read. Without
-/// as many, they are learned every day.
+/// The weights are learned again when the new acts reach both this number and one in this number of all acts that were read. With
+/// fewer new acts, they are learned every day.
 const NEW_MIN: usize = 100;
 const NEW_PART: usize = 10;
 
 impl Feeds {
-    /// Loads the index and starts the threads of a service, of which one learns from the acts.
+    /// Blocks until the index is loaded.
     pub(super) fn start(&self) -> Result<()> {
         self.index()?;
         let shared = Arc::clone(&self.shared);
@@ -41,7 +41,7 @@ impl Feeds {
 }
 
 impl Shared {
-    /// Returns the most similar posts by what others did. The first call reads them.
+    /// The first call reads them.
     pub(super) fn others(&self) -> Result<Arc<ReadNeighbours>> {
         if let Some(others) = self.others.load_full() {
             return Ok(others);
@@ -53,7 +53,6 @@ impl Shared {
         }
     }
 
-    /// Reads the acts, and computes the similarity of posts from them.
     fn read_others(&self, number: u64) -> Result<(Arc<ReadNeighbours>, Vec<PastAct>)> {
         let version = self.store.version(Topic::Posts);
         let acts = recent::acts(&self.store, self.config.posts)?;
@@ -63,7 +62,6 @@ impl Shared {
         Ok((others, acts))
     }
 
-    /// Reads the acts after each change, at long intervals, and learns from them, until the service stops.
     pub(super) fn run_learner(&self) {
         let lease = Lease::new(Arc::clone(&self.store), self.clock.clone(), "feed-weights");
         let versions = self.store.versions();
@@ -97,13 +95,13 @@ impl Shared {
         }
     }
 
-    /// Returns the time at which the words of the index were learned, if it has the current ones.
+    /// `None` unless the index has the current words.
     fn words_made(&self) -> Option<Timestamp> {
         let model = self.words.in_memory().filter(|_| self.has_current_words())?;
         Some(model.made())
     }
 
-    /// Learns from acts if enough are new and no other server does it.
+    /// Does nothing unless enough acts are new, or if another server learns.
     fn learn_if_due(&self, acts: &[PastAct], lease: &Lease) -> Result<()> {
         let now = self.clock.now();
         let is_due = || -> Result<bool> {
@@ -120,7 +118,7 @@ impl Shared {
         learned
     }
 
-    /// Learns from acts, in the order of their times, and stores what was learned.
+    /// `acts` are in the order of their times.
     fn learn(&self, acts: &[PastAct], now: Timestamp) -> Result<()> {
         let Some(index) = self.index.load_full() else { return Ok(()) };
         learn_and_store(&self.store, &index, acts, &self.config, now, &|| self.stop.is_set())
@@ -137,7 +135,7 @@ pub fn learn(tidings: &Tidings, caller: &Caller) -> Result<()> {
     learn_from_import(tidings)
 }
 
-/// Learns from all acts, after many of the past were imported.
+/// For after many acts of the past were imported.
 pub(crate) fn learn_from_import(tidings: &Tidings) -> Result<()> {
     let (store, config, now) = (tidings.store(), &tidings.config().feed, tidings.now());
     let (index, acts) = (tidings.feeds().index()?, recent::acts(store, config.posts)?);
@@ -145,7 +143,7 @@ pub(crate) fn learn_from_import(tidings: &Tidings) -> Result<()> {
     tidings.feeds().shared.update_scoring()
 }
 
-/// Learns how popularity is measured, and the weights unless the settings turn this off, and stores what was learned.
+/// Learns the weights only if the settings allow it.
 fn learn_and_store(
     store: &Store,
     index: &FeedIndex,
@@ -162,8 +160,8 @@ fn learn_and_store(
     Ok(store.write(Isolation::Alone, move |tx| lessons.store(tx))?)
 }
 
-/// Returns whether it is time to learn from acts, in the order of their times, after the last time at `before`. `words` is the time
-/// at which the words were learned.
+/// `acts` are in the order of their times. `before` is the last time of learning, and `words` is the time at which the words were
+/// learned.
 fn is_due(before: Option<Timestamp>, acts: &[PastAct], words: Option<Timestamp>, now: Timestamp) -> bool {
     let new = acts.len() - before.map_or(0, |before| acts.partition_point(|act| act.at <= before));
     let is_old = before.is_none_or(|before| now - before >= DAY_MS);

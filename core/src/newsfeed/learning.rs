@@ -35,17 +35,16 @@ use crate::store::{Store, StoreError, Tx};
 use logit::{Choices, Prior, Vector};
 use visits::{Walk, visits};
 
-/// The name under which learned weights are stored.
+/// The name of the stored weights.
 pub(super) const LEARNED: &str = "learned";
 
-/// The minimum number of visits to learn from.
 const VISITS_MIN: usize = 50;
-/// The weight of the settings, as the number of visits that would say the same.
+/// In visits: the settings count like this number of visits that agree with them.
 const PRIOR: f64 = 30.0;
-/// How much less the freshness of a day is expected to have a weight: it hides what a member has missed.
+/// The factor by which the freshness of a day is less expected to have a weight, because it hides what a member has missed.
 const FRESH_PRIOR: f64 = 3.0;
-/// The number of standard errors by which weights with the age must be better than those without: question sites whose members
-/// come back to old posts learned one by chance with fewer, and the feeds that they were asked for once were a fifth worse.
+/// Weights with the age must be better than those without by this number of standard errors. With fewer, question sites whose
+/// members come back to old posts learned a weight by chance, and their feeds that are requested once were a fifth worse.
 const AGE_ERRORS: f64 = 2.6;
 /// The number of parts of the visits of the cross-validation.
 ///
@@ -77,14 +76,13 @@ pub struct Learned {
     pub weights: Weights,
 }
 
-/// What was learned from the acts of members; `None` where there are too few.
+/// `None` where there are too few acts.
 pub(super) struct Lessons {
     pub(super) popularity: Option<LearnedPopularity>,
     pub(super) weights: Option<Learned>,
 }
 
 impl Lessons {
-    /// Stores what was learned.
     pub(super) fn store(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         if let Some(popularity) = &self.popularity {
             stored::write(tx, POPULARITY, &stored::json(popularity))?;
@@ -96,8 +94,8 @@ impl Lessons {
     }
 }
 
-/// Learns from `acts`, in the order of their times, how popularity is measured, and then the weights with this popularity
-/// unless the settings turn this off. `before` is what is in use.
+/// `acts` are in the order of their times. Learns how popularity is measured, and then the weights with this popularity unless
+/// the settings turn this off. `before` is the popularity in use.
 pub(super) fn learn_all(
     store: &Store,
     index: &FeedIndex,
@@ -118,7 +116,7 @@ pub(super) fn learn_all(
     Ok(Lessons { popularity, weights })
 }
 
-/// Learns the weights from `acts`, in the order of their times. Returns `None` if there are too few visits, or if `is_stopped`.
+/// `acts` are in the order of their times. Returns `None` if there are too few visits, or if `is_stopped`.
 fn learn(
     store: &Store,
     index: &FeedIndex,
@@ -173,7 +171,7 @@ fn learn(
     }))
 }
 
-/// Returns the weights that explain choices, on the scale of those of the settings, with or without one of the age.
+/// The weights are on the scale of those of the settings.
 fn learned_from(lessons: &[(MemberKey, Choices)], settings: &Vector, has_age: bool) -> Weights {
     let choices = || lessons.iter().map(|(_, choices)| choices);
     let scale = logit::scale(choices, settings);
@@ -193,7 +191,7 @@ fn learned_from(lessons: &[(MemberKey, Choices)], settings: &Vector, has_age: bo
     Weights(fitted.map(|weight| (weight / scale) as f32))
 }
 
-/// Returns the variance of each signal among the posts that could have been chosen.
+/// Among the posts that could have been chosen.
 fn variances<'c>(choices: impl Iterator<Item = &'c Choices>) -> Vector {
     let (mut count, mut sums, mut squares) = (0.0, [0.0; SIGNALS], [0.0; SIGNALS]);
     for (x, offset) in choices.flat_map(|choices| &choices.others) {

@@ -16,41 +16,35 @@ use crate::record::error::{Error, Result};
 use crate::record::id::PostKey;
 use crate::store::{Store, Topic, Tx, complete_version_in, version_in};
 
-/// The minimum number of posts of a thread. Fewer posts take less time than a thread and its connection. In tests, so
-/// few that they have several threads.
+/// With fewer posts, a thread and its connection take longer than the posts. Small in tests, so that several threads read.
 const PART_MIN: usize = if cfg!(test) { 4 } else { 4_000 };
-/// The maximum number of threads.
 const THREADS_MAX: usize = 4;
 
-/// The changes of posts that a transaction sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// The transaction sees all changes up to this revision …
+    /// All changes up to this revision are visible.
     pub(super) horizon: i64,
-    /// … and these later ones. The next update reads them again.
+    /// Later changes that are visible too. The next update reads them again.
     pub(super) ahead: Ahead,
 }
 
 impl Seen {
-    /// Returns what this transaction sees.
     pub(super) fn by(tx: &mut dyn Tx) -> Result<Self> {
         let horizon = tx.horizon()?;
         Ok(Self { horizon, ahead: change::ahead(tx, horizon)? })
     }
 }
 
-/// The posts of the feeds at one revision.
 pub(super) struct Loaded {
     pub(super) revision: i64,
-    /// The changes of posts that the items include.
+    /// The changes that the items include.
     pub(super) seen: Seen,
-    /// How the popularity of the items was measured.
     pub(super) popularity: Popularity,
     /// In any order.
     pub(super) items: Vec<Arc<Item>>,
 }
 
-/// Reads the newest posts, as many as the settings allow.
+/// Reads as many of the newest posts as the settings allow.
 ///
 /// Each thread reads a part of the posts in a transaction of its own. If the posts have changed between the beginnings
 /// of two transactions, or a change beyond the horizon is visible, the caller's transaction reads that part too.
@@ -80,7 +74,6 @@ pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loade
     })
 }
 
-/// Reads parts of the posts.
 struct Reader<'c> {
     decay: Decay,
     config: &'c Feed,
@@ -88,7 +81,7 @@ struct Reader<'c> {
 }
 
 impl Reader<'_> {
-    /// Returns the posts with these keys; `None` if the posts in this transaction are not those of `revision`.
+    /// `None` if the posts in this transaction are not those of `revision`.
     fn read_at(&self, tx: &mut dyn Tx, revision: i64, keys: &[PostKey]) -> Result<Option<Vec<Arc<Item>>>> {
         if complete_version_in(tx, Topic::Posts)? != Some(revision) {
             return Ok(None);
@@ -111,7 +104,6 @@ fn cores() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// Divides `count` posts among up to `threads` threads.
 fn parts(count: usize, threads: usize) -> Vec<Range<usize>> {
     let parts = (count / PART_MIN).clamp(1, threads.min(THREADS_MAX));
     (0..parts).map(|n| count * n / parts..count * (n + 1) / parts).collect()

@@ -9,18 +9,16 @@ use super::features::{Feature, FeatureIndex, Features, Kind, feature};
 use crate::base::keyed::NumberMap;
 use crate::words::Current;
 
-/// The number of components of a word's vector that are used. The model sorts components by their importance: 32 and 64 recommend
-/// posts equally well.
+/// Only the first components of a vector are used. The model sorts components by their importance: 32 and 64 recommend posts
+/// equally well.
 const DIMENSIONS: usize = SHORT;
 
-/// The words of a model by their features.
 pub(super) struct Lexicon {
     model: Arc<Current>,
     numbers: NumberMap<Feature, u32>,
 }
 
 impl Lexicon {
-    /// Indexes the words of `model`.
     pub(super) fn new(model: Arc<Current>) -> Self {
         let mut numbers = NumberMap::default();
         for (word, number) in model.words().zip(0..) {
@@ -29,7 +27,6 @@ impl Lexicon {
         Self { model, numbers }
     }
 
-    /// Returns whether this is the lexicon of `model`.
     pub(super) fn is_of(&self, model: &Arc<Current>) -> bool {
         Arc::ptr_eq(&self.model, model)
     }
@@ -38,7 +35,7 @@ impl Lexicon {
         self.model.vectors().dimensions().min(DIMENSIONS)
     }
 
-    /// Returns the weighted sum of the vectors of words; zeros if the model has none of them.
+    /// Zeros if the model has none of the words.
     fn sum(&self, words: impl Iterator<Item = (Feature, f32)>) -> Vec<f32> {
         let mut sum = vec![0.0; self.dimensions()];
         for (word, weight) in words {
@@ -63,8 +60,7 @@ pub(super) struct Meanings {
 }
 
 impl Meanings {
-    /// Computes the directions of `posts`; `features` has the weights of the words, and `numbers` the numbers of the
-    /// posts' features, post after post.
+    /// `features` has the weights of the words, and `numbers` the numbers of the posts' features, post after post.
     pub(super) fn new<'a>(
         lexicon: &Arc<Lexicon>,
         posts: impl ExactSizeIterator<Item = &'a Features>,
@@ -102,22 +98,18 @@ impl Meanings {
         meanings
     }
 
-    /// Returns the words of the model.
     pub(super) fn lexicon(&self) -> &Arc<Lexicon> {
         &self.lexicon
     }
 
-    /// Returns a zero vector to add to.
     pub(super) fn zero(&self) -> Vec<f32> {
         vec![0.0; self.lexicon.dimensions()]
     }
 
-    /// Adds `weight` times the direction of the post at a position to `sum`.
     pub(super) fn add_post(&self, sum: &mut [f32], position: u32, weight: f32) {
         self.vectors.add_to(sum, position as usize, weight);
     }
 
-    /// Adds `weight` times the direction of words to `sum`.
     pub(super) fn add_words(&self, sum: &mut [f32], words: &[(Feature, f32)], weight: f32) {
         let words = words.iter().copied().filter(|(word, _)| Kind::of(*word) == Kind::Word);
         let mut direction = Vectors::none(self.lexicon.dimensions());
@@ -127,22 +119,19 @@ impl Meanings {
         add(sum, direction.at(1), weight / ONE);
     }
 
-    /// Adds `share` times the cosine with `sum` to the score of each post.
     pub(super) fn score(&self, sum: &[f32], share: f32, scores: &mut [f32]) {
         self.vectors.add_cosines(&Direction::of(sum), share, scores);
     }
 
-    /// Returns the cosine of the direction of a post and another direction.
     pub(super) fn cosine_with(&self, position: u32, direction: &Direction) -> f32 {
         self.vectors.cosine_with(position as usize, direction)
     }
 
-    /// Returns the cosine of the directions of two posts.
     pub(super) fn cosine(&self, one: u32, other: u32) -> f32 {
         self.vectors.cosine(one as usize, other as usize)
     }
 
-    /// Returns a vector minus the mean; a zero vector stays zero.
+    /// A zero vector stays zero.
     fn minus_mean(&self, vector: &[i16]) -> Vec<f32> {
         if vector.iter().all(|x| *x == 0) {
             return self.zero();
@@ -156,7 +145,6 @@ fn add(sum: &mut [f32], vector: &[i16], weight: f32) {
     sum.iter_mut().zip(vector).for_each(|(sum, x)| *sum += weight * f32::from(*x));
 }
 
-/// Returns the mean of the non-zero vectors.
 fn mean(vectors: &Vectors) -> Vec<f32> {
     let mut mean = vec![0.0; vectors.dimensions()];
     let mut count = 0.0;

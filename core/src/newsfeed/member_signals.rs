@@ -12,7 +12,6 @@ use crate::base::config::Feed;
 use crate::base::keyed::OwnMap;
 use crate::profile::history::Acts;
 
-/// The signals of posts for a member at a moment.
 pub(super) struct MemberSignals<'m> {
     moment: &'m ScoringContext<'m>,
     by_kind: ByKind<'m>,
@@ -20,7 +19,7 @@ pub(super) struct MemberSignals<'m> {
     recency: Box<dyn Fn(usize) -> f32 + 'm>,
     freshness: Box<dyn Fn(u32) -> f32 + 'm>,
     youth: Box<dyn Fn(u32) -> f32 + 'm>,
-    /// The novelty of posts by the number of the member's acts since their publication.
+    /// By the number of the member's acts since the publication of a post.
     novelties: Vec<f32>,
     own: Own<'m>,
     together: OwnMap<u32, f32>,
@@ -28,7 +27,6 @@ pub(super) struct MemberSignals<'m> {
 }
 
 impl<'m> MemberSignals<'m> {
-    /// Prepares the signals for a member with these acts, and with the interest that they show.
     pub(super) fn new(
         moment: &'m ScoringContext<'m>,
         interest: &'m Interest,
@@ -52,7 +50,6 @@ impl<'m> MemberSignals<'m> {
         }
     }
 
-    /// Returns the signals of the post at a position.
     pub(super) fn of(&mut self, position: u32) -> Values {
         let (index, at) = (self.moment.index, position as usize);
         let date = index.date(position);

@@ -7,34 +7,31 @@ use super::features::{Kind, Number};
 use super::index::FeedIndex;
 use crate::base::keyed::OwnMap;
 
-/// The number of the member's latest posts that others are compared with. This bounds the time.
+/// Only the latest posts of the member are compared, which bounds the time.
 pub(super) const OWN_MAX: usize = 16;
-/// The number of nearest posts whose similarities are averaged.
 const NEAREST: usize = 3;
 
-/// The latest posts of a member, by the words and the meanings that they have.
 pub(super) struct Own<'i> {
     index: &'i FeedIndex,
     positions: Vec<u32>,
-    /// The words of the own posts, post after post.
+    /// Post after post.
     words: Vec<OwnWord>,
     /// The place in `words` of the last occurrence of each word.
     last: OwnMap<Number, u32>,
-    /// The factor from a product of word vectors to a cosine.
+    /// The product of two word vectors times this factor is a cosine.
     unit: f32,
 }
 
-/// A word of an own post.
 struct OwnWord {
     /// The number of the post.
     own: u32,
     weight: f32,
-    /// The place of the occurrence of the same word before this one.
+    /// The place of the previous occurrence of the same word.
     before: Option<u32>,
 }
 
 impl<'i> Own<'i> {
-    /// Gathers the posts at `positions`, the latest act first.
+    /// `positions` are in the order of the acts, the latest first.
     pub(super) fn new(index: &'i FeedIndex, positions: impl Iterator<Item = u32>, word_share: f64) -> Self {
         let positions: Vec<u32> = positions.take(OWN_MAX).collect();
         let range = index.features().numbers(Kind::Word);
@@ -53,8 +50,7 @@ impl<'i> Own<'i> {
         Self { index, positions, words, last, unit }
     }
 
-    /// Returns the mean similarity of the post at `position` to the nearest own ones, from 0 to 1: half by words, half by
-    /// meaning, or all by words without a word model.
+    /// From 0 to 1: half by words, half by meaning, or all by words without a word model.
     pub(super) fn nearest(&self, position: u32, sums: &mut Vec<f32>) -> f32 {
         if self.positions.is_empty() {
             return 0.0;

@@ -2,22 +2,21 @@
 
 use super::order::LIMIT_MAX;
 
-/// The content of a `next`: an order, the place to continue from, and the number of posts of a page.
+/// A place in an order, and the number of posts of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Next {
-    /// The id of the order.
     pub(super) order: u64,
     pub(super) place: usize,
     pub(super) limit: usize,
 }
 
 impl Next {
-    /// Returns the text of a `next`: 27 hexadecimal digits.
+    /// Writes 27 hexadecimal digits.
     pub(super) fn write(self) -> String {
         format!("{:016x}{:08x}{:03x}", self.order, self.place, self.limit)
     }
 
-    /// Parses the text that [`Next::write`] returned; returns `None` for any other text.
+    /// Returns `None` for a text that [`Next::write`] does not write.
     pub(super) fn read(text: &str) -> Option<Self> {
         let digits = |range: std::ops::Range<usize>| {
             let digits = text.get(range)?;
@@ -30,7 +29,6 @@ impl Next {
     }
 }
 
-/// Reads a `next` and writes it again.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn rewritten(text: &str) -> Option<String> {
     Next::read(text).map(Next::write)

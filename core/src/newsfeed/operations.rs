@@ -48,7 +48,7 @@ impl Paging {
         Page { limit: self.limit, next: self.next.as_deref(), resumes: self.resumes }
     }
 
-    /// Returns whether posts have `liked`, `why`, `source` and `similar`.
+    /// For `liked`, `why`, `source` and `similar`, in this order.
     fn more(&self) -> Result<[bool; 4]> {
         Ok([
             is_on(self.liked, Problem::invalid("liked", "liked is 0 or 1"))?,
@@ -66,7 +66,6 @@ impl Paging {
         Ok(self.more()? == [false; 4])
     }
 
-    /// Returns the answer with the page of a feed.
     fn answer(
         &self,
         tidings: &Tidings,
@@ -89,7 +88,7 @@ impl Paging {
     }
 }
 
-/// Returns the answer to a guest. Guests' feeds are in memory.
+/// The feeds of guests are in memory.
 fn of_guest(
     operation: &(impl Operation<Answer = Newsfeed> + Clone),
     tidings: &Tidings,

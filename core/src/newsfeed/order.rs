@@ -14,26 +14,24 @@ pub const LIMIT: usize = 150;
 /// The maximum number of posts of a page.
 pub const LIMIT_MAX: usize = 300;
 
-/// The maximum age of a tail that orders share.
+/// The maximum age of a shared tail.
 const TAIL_MS: i64 = 10 * SECOND_MS;
-/// The time after which an order that is still the first page of callers is published again.
+/// An order that is still the first page of callers is published again after this time.
 pub(super) const PUBLISH_AGAIN_MS: i64 = 60 * SECOND_MS;
-/// The time of an order that was never published: so early that any time is later by more than an interval.
+/// For an order that was never published: so early that every time is later by more than an interval.
 const NEVER: i64 = i64::MIN / 2;
 
-/// The feed that an order belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FeedKind {
     Popular,
-    /// The feed of the topic whose name has this hash.
+    /// By the hash of the name of the topic.
     Topic(u64),
     Recommended,
-    /// The recommended feed of the member with this key.
     Personal(MemberKey),
 }
 
 impl FeedKind {
-    /// Returns two numbers that tell this kind from all others, also on other servers: that of the feed, and whose it is.
+    /// These numbers of the feed and of its owner distinguish the kind from all others, also on other servers.
     pub(super) const fn numbers(self) -> (i64, i64) {
         match self {
             Self::Popular => (0, 0),
@@ -43,8 +41,6 @@ impl FeedKind {
         }
     }
 
-    /// Returns the kind of a topic's feed.
-    ///
     /// All servers need the same hash. Where two names collide, the order of one topic also continues under the name of the
     /// other, which shows nothing that the caller could not read anyway.
     pub(super) fn topic(name: &str) -> Self {
@@ -54,7 +50,7 @@ impl FeedKind {
     }
 }
 
-/// The keys of a feed's posts, from the first to the last: the head, then the tail without the keys in `skip`.
+/// The head, then the tail without the keys in `skip`.
 ///
 /// Views and likes change the order constantly, and each order is cached as long as a reader may continue it. To save
 /// memory, the orders of a few seconds share one tail; each has only its own head, the part that a first page can show.
@@ -64,20 +60,19 @@ pub(super) struct Order {
     pub(super) kind: FeedKind,
     pub(super) head: Box<[PostKey]>,
     pub(super) tail: Arc<Tail>,
-    /// The keys of the tail to leave out, sorted.
+    /// The sorted keys of the tail to leave out.
     pub(super) skip: Box<[PostKey]>,
-    /// Whether `skip` has what the member has seen, and the head: other servers find both.
+    /// Whether `skip` consists of the head and the posts that the member has seen. Other servers can compute both.
     pub(super) skips_seen: bool,
-    /// Whether `bytes` includes the tail.
+    /// Whether [`Order::bytes`] includes the tail.
     owns_tail: bool,
-    /// The monotonic time of the last first page with which other servers learned of the order.
+    /// The monotonic time of the last first page that made the order known to other servers, in milliseconds.
     published: AtomicI64,
 }
 
-/// The last keys of orders.
 #[derive(Debug)]
 pub(super) struct Tail {
-    /// The id of the first order with this tail, which has no head: its keys are those of the tail.
+    /// The id of the first order with this tail. It has no head: its keys are those of the tail.
     pub(super) order: u64,
     /// The kind of that order.
     pub(super) kind: FeedKind,
@@ -86,19 +81,19 @@ pub(super) struct Tail {
 }
 
 impl Order {
-    /// Creates an order of its own tail.
+    /// Later orders may share its tail.
     fn whole(kind: FeedKind, keys: Vec<PostKey>, made: Timestamp) -> Self {
         let id = random_id();
         let tail = Arc::new(Tail { order: id, kind, keys: keys.into(), made });
         Self::restored(id, kind, Vec::new(), tail, Vec::new()).with_own_tail()
     }
 
-    /// Creates an order whose tail later orders do not share.
+    /// Later orders do not share its tail.
     pub(super) fn fixed(kind: FeedKind, keys: Vec<PostKey>) -> Self {
         Self::whole(kind, keys, Timestamp::MIN)
     }
 
-    /// Creates an order of its parts, such as one that another server has published. `skip` is sorted.
+    /// Assembles an order, such as one that another server has published. `skip` is sorted.
     pub(super) fn restored(
         id: u64,
         kind: FeedKind,
@@ -111,18 +106,17 @@ impl Order {
         Self { id, kind, head, tail, skip, skips_seen: false, owns_tail: false, published }
     }
 
-    /// Returns the order, whose posts to skip are those of the head and all that the member has seen.
+    /// See [`Order::skips_seen`].
     pub(super) fn skipping_seen(self) -> Self {
         Self { skips_seen: true, ..self }
     }
 
-    /// Returns the order, which has the only copy of its tail in memory.
+    /// The order has the only copy of its tail in memory.
     pub(super) fn with_own_tail(self) -> Self {
         Self { owns_tail: true, ..self }
     }
 
-    /// Creates the order `keys`. It shares the tail of the order `before`, which must have the same posts, while that
-    /// tail is recent.
+    /// Shares the tail of the order `before`, which must have the same posts, while that tail is recent.
     pub(super) fn after(before: Option<&Self>, kind: FeedKind, keys: Vec<PostKey>, now: Timestamp) -> Self {
         match before.filter(|before| (0..TAIL_MS).contains(&(now - before.tail.made))) {
             None => Self::whole(kind, keys, now),
@@ -134,15 +128,14 @@ impl Order {
         }
     }
 
-    /// Creates a member's own order: `head`, then the posts of the guests' order that are neither in `head` nor in
-    /// `seen`.
+    /// `head`, then the posts of the guests' order that are neither in `head` nor in `seen`.
     pub(super) fn personal(member: MemberKey, head: Vec<PostKey>, guests: &Self, seen: Vec<PostKey>) -> Self {
         let skip = sorted(head.iter().copied().chain(seen).collect());
         let kind = FeedKind::Personal(member);
         Self::restored(random_id(), kind, head, Arc::clone(&guests.tail), skip)
     }
 
-    /// Returns the keys from place `at` on, each with the place after it.
+    /// Each key comes with the place after it.
     pub(super) fn from(&self, at: usize) -> impl Iterator<Item = (usize, PostKey)> {
         let head = self.head.iter().copied().enumerate().skip(at);
         let tail = self.tail.keys.iter().copied().enumerate().skip(at.saturating_sub(self.head.len()));
@@ -151,20 +144,19 @@ impl Order {
         head.chain(tail.map(move |(place, key)| (behind + place, key))).map(|(place, key)| (place + 1, key))
     }
 
-    /// Returns whether the other servers have to learn of a first page of this order at the monotonic time `now`: only one
-    /// caller is told so, and no other for a minute.
+    /// Returns whether this first page must make the order known to other servers: true for one caller a minute.
     pub(super) fn is_to_publish(&self, now: Monotonic) -> bool {
         let (before, now) = (self.published.load(Ordering::Relaxed), now.as_millis());
         now - before >= PUBLISH_AGAIN_MS
             && self.published.compare_exchange(before, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Records that the other servers have not learned of the order.
+    /// For after [`Order::is_to_publish`].
     pub(super) fn publishing_failed(&self) {
         self.published.store(NEVER, Ordering::Relaxed);
     }
 
-    /// Returns the memory of the order in bytes, approximately. A shared tail counts once.
+    /// Approximate. A shared tail counts once.
     pub(super) fn bytes(&self) -> usize {
         let tail = if self.owns_tail { self.tail.keys.len() } else { 0 };
         size_of::<Self>() + (self.head.len() + self.skip.len() + tail) * size_of::<PostKey>()
@@ -172,13 +164,13 @@ impl Order {
 }
 
 impl Tail {
-    /// Creates a tail that another server has published.
+    /// Assembles a tail that another server has published.
     pub(super) fn restored(order: u64, kind: FeedKind, keys: Vec<PostKey>) -> Self {
         Self { order, kind, keys: keys.into(), made: Timestamp::MIN }
     }
 }
 
-/// Returns an id that no other order has, on any server, and that nobody can guess.
+/// Unique among all servers, and not guessable.
 fn random_id() -> u64 {
     u64::from_le_bytes(random())
 }

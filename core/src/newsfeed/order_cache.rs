@@ -9,25 +9,24 @@ use crate::base::clock::{Monotonic, SECOND_MS};
 use crate::base::keyed::OwnMap;
 use crate::record::id::MemberKey;
 
-/// The time for which an order can be continued after its last first page.
+/// How long an order can be continued after its last first page.
 pub(super) const LIFETIME_MS: i64 = 10 * 60 * SECOND_MS;
-/// The approximate maximum memory of all cached orders; beyond it, the oldest orders are dropped early.
+/// Approximate; beyond it, the oldest orders are dropped early.
 const BYTES_MAX: usize = 64 << 20;
-/// The maximum number of cached orders of a member. Each act of the member creates a new order, and few orders are
-/// continued.
+/// Each act of the member creates a new order, and few orders are continued.
 const ORDERS_OF_MEMBER: usize = 8;
 
-/// The orders that are no longer current but can still be continued.
+/// Orders that are no longer current but can still be continued.
 #[derive(Default)]
 pub(super) struct OrderCache(Mutex<Entries>);
 
 #[derive(Default)]
 struct Entries {
-    /// Each order with the time of its last first page, by its random id.
+    /// By the random id, with the time of the last first page.
     orders: OwnMap<u64, (Arc<Order>, Monotonic)>,
     /// The ids by the time of a first page. An order with several first pages is listed once for each.
     begun: VecDeque<(Monotonic, u64)>,
-    /// The ids of each member's orders, the oldest first.
+    /// The oldest first.
     of_members: OwnMap<MemberKey, VecDeque<u64>>,
     bytes: usize,
 }
@@ -84,15 +83,14 @@ impl Entries {
 }
 
 impl OrderCache {
-    /// Caches an order for ten minutes from `now` on. `now` is monotonic, so a change of the date has no effect.
+    /// Caches the order for ten minutes. `now` is monotonic, so a change of the date has no effect.
     pub(super) fn insert(&self, order: &Arc<Order>, now: Monotonic) {
         let mut entries = self.lock();
         entries.insert(order, now);
         entries.prune(now);
     }
 
-    /// Returns the order that `next` continues if it is of one of these kinds: the `current` one, or a cached one that
-    /// has not expired at the monotonic time `now`.
+    /// Returns the `current` order if `next` continues it, or a cached one of one of these kinds that has not expired.
     pub(super) fn find(
         &self,
         next: Next,

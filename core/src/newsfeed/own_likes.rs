@@ -17,21 +17,20 @@ use crate::base::clock::{Monotonic, SECOND_MS};
 use crate::post::feed_rows;
 use crate::record::error::{Error, Result};
 
-/// How long a like is noted. The index shows it earlier, unless the machine is overloaded.
+/// The index shows a like earlier, unless the machine is overloaded.
 const NOTED_MS: i64 = 10 * SECOND_MS;
-/// The number of members whose likes are noted, those who liked last.
+/// The members who liked last.
 const MEMBERS_MAX: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
-/// The number of noted likes of a member, the latest.
+/// The latest likes of a member.
 const POSTS_MAX: usize = 64;
 
-/// The latest likes of members.
 pub(crate) struct OwnLikes {
     by_member: Mutex<LruCache<Box<str>, Noted>>,
-    /// The time of the latest note, so that nobody is looked up while nobody likes posts.
+    /// The time of the latest note, so that no member is looked up while nobody likes posts.
     latest: AtomicI64,
 }
 
-/// The ids of the posts that a member has liked or unliked, with the times, in the order of the times.
+/// The ids of the posts that a member has liked or unliked, in the order of the times.
 type Noted = LruCache<Box<str>, Monotonic>;
 
 impl Default for OwnLikes {
@@ -41,10 +40,10 @@ impl Default for OwnLikes {
 }
 
 impl OwnLikes {
-    /// Notes that the member with this folded id likes or unlikes a post.
+    /// `member` is the folded id.
     pub(crate) fn note(&self, member: &str, post: &str, at: Monotonic) {
         let mut by_member = self.lock();
-        // One with a maximum would have space for all of them at once.
+        // A cache with a maximum would allocate space for all of them at once.
         let noted = by_member.get_or_insert_mut(member.into(), LruCache::unbounded);
         noted.put(post.into(), at);
         while noted.len() > POSTS_MAX || noted.peek_lru().is_some_and(|(_, then)| !is_recent(*then, at)) {
@@ -54,14 +53,14 @@ impl OwnLikes {
         self.latest.fetch_max(at.as_millis(), Ordering::Relaxed);
     }
 
-    /// Returns whether the member with this folded id has liked or unliked a post lately.
+    /// `member` is the folded id.
     fn has(&self, member: &str, now: Monotonic) -> bool {
         let by_member = self.lock();
         let latest = by_member.peek(member).and_then(LruCache::peek_mru);
         latest.is_some_and(|(_, at)| is_recent(*at, now))
     }
 
-    /// Returns those of the posts that the member with this folded id has liked or unliked lately.
+    /// Returns the posts that the member with this folded id has liked or unliked recently.
     fn among<'p, P>(
         &self,
         member: &str,
@@ -70,7 +69,7 @@ impl OwnLikes {
     ) -> Vec<P> {
         let by_member = self.lock();
         let Some(noted) = by_member.peek(member) else { return Vec::new() };
-        // Few posts of a page are among them, and most others are told apart by the ends of their ids.
+        // Few posts of a page match, and the ends of the ids exclude most of the others.
         let mut endings = [false; 256];
         noted.iter().for_each(|(post, _)| endings[ending(post)] = true);
         let is_noted = |post| endings[ending(post)] && noted.peek(post).is_some_and(|at| is_recent(*at, now));
@@ -86,7 +85,7 @@ impl OwnLikes {
     }
 }
 
-/// Returns the number that the last two digits of an id are.
+/// The last two hexadecimal digits, as a number.
 fn ending(id: &str) -> usize {
     let value = |digit: u8| usize::from((digit & 0xf) + 9 * (digit >> 6)) & 0xf;
     id.bytes().rev().take(2).fold(0, |number, digit| 16 * number + value(digit))

@@ -40,17 +40,17 @@ pub struct FeedPage(Arc<Content>);
 struct Content {
     kind: FeedKind,
     items: Box<[Arc<Item>]>,
-    /// The number of the first posts that were ranked for one member; the others are in the order of all readers.
+    /// The first posts that were ranked for one member; the others are in the order for all readers.
     ranked: usize,
     next: Option<String>,
     answer: OnceLock<Arc<Encoded>>,
     commonest_tags: OnceLock<Vec<String>>,
-    /// The reasons, once they were asked for. A page with other counts of likes has the same.
+    /// Computed on request. A page with other counts of likes shares them.
     reasons: Arc<ArcSwapOption<Reasons>>,
 }
 
 impl FeedPage {
-    /// Creates a page of the feed `kind`, of whose posts the first `ranked` were ranked for one member.
+    /// The first `ranked` posts were ranked for one member.
     pub(super) fn new(kind: FeedKind, items: Vec<Arc<Item>>, ranked: usize, next: Option<Next>) -> Self {
         let (items, next) = (items.into(), next.map(Next::write));
         Self::of(kind, items, ranked, next, Arc::default())
@@ -67,7 +67,6 @@ impl FeedPage {
         Self(Arc::new(Content { kind, items, ranked, next, answer, commonest_tags, reasons }))
     }
 
-    /// Creates a page without posts.
     pub(super) fn empty(kind: FeedKind) -> Self {
         Self::new(kind, Vec::new(), 0, None)
     }
@@ -92,7 +91,7 @@ impl FeedPage {
         Encoded::new(self.encode(more))
     }
 
-    /// Returns the page with other counts of likes, each with the place of its post on the page.
+    /// Each count comes with the place of its post on the page.
     pub(super) fn with_likes(&self, counts: impl Iterator<Item = (usize, i64)>) -> Self {
         let Content { kind, items, ranked, next, reasons, .. } = &*self.0;
         let (mut items, next, reasons) = (items.clone(), next.clone(), Arc::clone(reasons));
@@ -102,13 +101,12 @@ impl FeedPage {
         Self::of(*kind, items, *ranked, next, reasons)
     }
 
-    /// Returns the ten most common tags of the posts, most common first, ties by name.
     pub(super) fn commonest_tags(&self) -> &[String] {
         let tags = || commonest_tags(self.0.items.iter().map(|item| &**item));
         self.0.commonest_tags.get_or_init(tags)
     }
 
-    /// Returns the reasons of the posts, if they were computed with the index of this number within a minute before `now`.
+    /// `None` unless they were computed with the index of this number within a minute before `now`.
     pub(super) fn reasons(&self, index: u64, now: Timestamp) -> Option<Arc<Reasons>> {
         self.0.reasons.load_full().filter(|reasons| reasons.hold(index, now))
     }
@@ -161,7 +159,7 @@ impl FeedPage {
         answer.extend_from_slice(b"],\"next\":");
         match next {
             None => answer.extend_from_slice(b"null"),
-            // Its digits need no escape.
+            // The digits need no escape.
             Some(next) => answer.extend_from_slice(format!("\"{next}\"").as_bytes()),
         }
         answer.push(b'}');
@@ -169,7 +167,7 @@ impl FeedPage {
     }
 }
 
-/// Adds a field in the place of the brace that ends an object.
+/// Replaces the brace that ends an object.
 fn add_field(object: &mut Vec<u8>, name: &[u8], value: &impl Serialize) {
     object.pop();
     object.extend_from_slice(name);

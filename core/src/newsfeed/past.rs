@@ -11,18 +11,17 @@ use crate::base::clock::Timestamp;
 use crate::base::config::Feed;
 use crate::post::heat::{Decay, Heats, VIEW_WEIGHT};
 
-/// The state of an index while its acts are replayed.
 pub(super) struct Replay<'i> {
     index: &'i FeedIndex,
     acts: std::slice::Iter<'i, PastAct>,
     like_weight: f64,
-    /// The heats of each post by position.
+    /// By position.
     pub(super) heats: Vec<Option<Heats>>,
     pub(super) together: CoVisits,
 }
 
 impl<'i> Replay<'i> {
-    /// Begins before the first of these acts, the earliest first.
+    /// `acts` are sorted, the earliest first.
     pub(super) fn new(index: &'i FeedIndex, acts: &'i [PastAct], config: &Feed) -> Self {
         Self {
             index,
@@ -33,7 +32,6 @@ impl<'i> Replay<'i> {
         }
     }
 
-    /// Replays the acts before the time `at`.
     pub(super) fn go_to(&mut self, at: Timestamp) {
         while let Some(act) = self.acts.as_slice().first().filter(|act| act.at < at) {
             self.acts.next();
@@ -44,19 +42,18 @@ impl<'i> Replay<'i> {
         }
     }
 
-    /// Adds an act to the heats of its post.
     pub(super) fn heat(&mut self, act: &PastAct) {
         let Some(position) = self.index.position(act.post) else { return };
         let heats = &mut self.heats[position as usize];
         *heats = Heats::add(*heats, if act.is_like { self.like_weight } else { VIEW_WEIGHT }, act.at);
     }
 
-    /// Returns the heats of the posts by position, for this half-life.
+    /// By position.
     pub(super) fn heats(&self, decay: Decay) -> Vec<Option<f64>> {
         self.heats.iter().map(|heats| heats.as_ref().map(|heats| decay.heat(heats))).collect()
     }
 
-    /// Returns the popularity of the posts at a time by position.
+    /// By position.
     pub(super) fn popular(&self, popularity: Popularity, at: Timestamp) -> Vec<f32> {
         popularity
             .of_posts(&self.heats(popularity.decay()), &self.index.posts_at(self.index.newer_than(at, 0), at))
@@ -64,7 +61,7 @@ impl<'i> Replay<'i> {
 }
 
 impl<'i> ScoringContext<'i> {
-    /// A moment in the past with this popularity of the posts. Words keep the weights that they have now.
+    /// Words keep their current weights.
     pub(super) fn past(
         index: &'i FeedIndex,
         at: Timestamp,

@@ -19,23 +19,21 @@ use crate::record::error::{Error, Result};
 use crate::record::id::{MemberKey, PostKey};
 use crate::store::{GatheredReads, Store, Tx};
 
-/// The number of members whose feeds are cached, with approximately 80 kB each, and 40 kB more after a page with reasons.
+/// A cached feed takes approximately 80 kB, and 40 kB more after a page with reasons.
 const CACHED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 
-/// The feed of a member.
 pub(super) struct Personal {
     pub(super) order: Arc<Order>,
-    /// The first page with [`LIMIT`] posts.
+    /// With [`LIMIT`] posts.
     pub(super) first: FeedPage,
-    /// The posts that the member has hidden. An order from before they were hidden has them, and may be continued.
+    /// An order from before they were hidden contains them, and may be continued.
     pub(super) hidden: OwnSet<PostKey>,
-    /// The sources of the ranking; `None` if the acts of the member rank no posts.
+    /// `None` if the acts of the member rank no posts.
     pub(super) ranked_by: Option<RankedBy>,
 }
 
-/// What the posts of a member's feed are ranked by.
 pub(super) struct RankedBy {
-    /// The interest, without the labels.
+    /// Without the labels.
     pub(super) interest: Interest,
     pub(super) weights: Weights,
     /// The acts on posts, without the hidden ones.
@@ -47,49 +45,46 @@ impl RankedBy {
         let Acts { mut liked, mut viewed, .. } = acts;
         liked.shrink_to_fit();
         viewed.shrink_to_fit();
-        // As many as there are topics and sites.
+        // There are as many labels as topics and sites.
         interest.labels = Vec::new();
         Self { interest, weights, acts: Acts { liked, viewed, ..Acts::default() } }
     }
 }
 
-/// A member who reads, and the revision of their acts.
 #[derive(Clone, Copy)]
 pub(super) struct ReadBy {
     member: MemberKey,
     acts: i64,
 }
 
-/// The versions of a feed's sources: it is valid while they stay the same.
+/// A feed is valid while the versions of its sources stay the same.
 #[derive(PartialEq)]
 struct MadeOf {
-    /// The number of the index.
     index: u64,
-    /// The revision of the member's acts. A late commit changes it too; it may become smaller.
+    /// A late commit changes it too; it may become smaller.
     acts: i64,
-    /// The number of the reading of what others did.
+    /// The number of the reading of co-visits.
     others: u64,
     scoring: Arc<Scoring>,
-    /// The day, if the feed has noise.
+    /// The day, on which the noise depends; 0 without noise.
     day: i64,
 }
 
 /// The sources of feeds besides the acts of the member.
 pub(super) struct Ingredients<'i> {
     pub(super) moment: ScoringContext<'i>,
-    /// The number of the reading of what others did.
+    /// The number of the reading of co-visits.
     pub(super) others: u64,
     pub(super) scoring: &'i Arc<Scoring>,
     pub(super) config: &'i Feed,
 }
 
-/// A cached feed; `None` for a member with too few acts who has hidden no post.
+/// `None` for a member with too few acts who has hidden no post.
 struct Cached {
     made_of: MadeOf,
     personal: Option<Arc<Personal>>,
 }
 
-/// An LRU cache of feeds by member, and the reads of who asks for one.
 pub(super) struct MemberFeedCache {
     cache: Mutex<LruCache<MemberKey, Cached>>,
     readers: GatheredReads<Identity, Option<ReadBy>, Error>,
@@ -108,13 +103,12 @@ impl MemberFeedCache {
         Self { cache: Mutex::new(LruCache::new(CACHED)), readers }
     }
 
-    /// Returns the member with this identity; `None` if there is none.
+    /// `None` if the caller is not a member.
     pub(super) fn read_by(&self, identity: Identity) -> Result<Option<ReadBy>> {
         self.readers.submit(identity).wait()
     }
 
-    /// Returns a member with their cached feed, if nothing has changed. The feed is `None` for a member with too few acts who
-    /// has hidden no post.
+    /// Returns `None` if something has changed. The feed is `None` for a member with too few acts who has hidden no post.
     pub(super) fn cached(
         &self,
         ReadBy { member, acts }: ReadBy,
@@ -126,8 +120,7 @@ impl MemberFeedCache {
         (!of.moment.index.has_ended(of.moment.at)).then(|| (member, cached.personal.clone()))
     }
 
-    /// Returns the cached feed of a member if nothing has changed, or computes it; `None` for one with too few acts who has
-    /// hidden no post.
+    /// Computes the feed unless it is cached; `None` for a member with too few acts who has hidden no post.
     pub(super) fn get(
         &self,
         tx: &mut dyn Tx,
@@ -141,7 +134,7 @@ impl MemberFeedCache {
         }
     }
 
-    /// Computes the feed of a member; `None` for one with too few acts who has hidden no post.
+    /// `None` for a member with too few acts who has hidden no post.
     pub(super) fn compute(
         &self,
         tx: &mut dyn Tx,
@@ -161,7 +154,7 @@ impl MemberFeedCache {
 }
 
 impl Ingredients<'_> {
-    /// Returns what the feed of a member is made of whose acts have this revision.
+    /// `acts` is the revision of the acts of the member.
     fn made_of(&self, acts: i64) -> MadeOf {
         let Self { moment: ScoringContext { index, at, .. }, others, scoring, .. } = self;
         let day = if scoring.exploration > 0.0 { at.as_millis().div_euclid(DAY_MS) } else { 0 };

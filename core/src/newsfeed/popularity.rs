@@ -14,19 +14,18 @@ use crate::base::config::Feed;
 use crate::post::heat::{DEFAULT_HALF_LIFE_DAYS, Decay};
 use crate::store::{StoreError, Tx};
 
-/// The name under which what was learned is stored.
+/// The name of the stored popularity.
 pub(super) const POPULARITY: &str = "popularity";
 
-/// How popularity is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Popularity {
-    /// The half-life in days, which may be infinite.
+    /// May be infinite.
     pub(super) half_life_days: f64,
     pub(super) topic_lift: f64,
 }
 
 impl Popularity {
-    /// Returns the popularity of the settings, with what was learned where they leave it open.
+    /// The settings take precedence over what was learned.
     pub(super) fn of(config: &Feed, learned: Option<&LearnedPopularity>) -> Self {
         let half_life_days = || learned.map_or(DEFAULT_HALF_LIFE_DAYS, LearnedPopularity::half_life_days);
         Self {
@@ -35,7 +34,6 @@ impl Popularity {
         }
     }
 
-    /// Returns the popularity in use.
     pub(super) fn current(tx: &mut dyn Tx, config: &Feed) -> Result<Self, StoreError> {
         Ok(Self::of(config, learned(tx)?.as_ref()))
     }
@@ -44,8 +42,7 @@ impl Popularity {
         Decay::new(self.half_life_days)
     }
 
-    /// Returns the popularity of posts in the recommended feed by position, given their heats: the square root of the ratio
-    /// of the acts to those on the most popular post.
+    /// In the recommended feed, by position: the square root of the ratio of the acts to those on the most popular post.
     pub(super) fn of_posts(self, heats: &[Option<f64>], at: &PostsAt<'_>) -> Vec<f32> {
         let decay = self.decay();
         let hottest = heats.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -63,7 +60,6 @@ impl Popularity {
     }
 }
 
-/// The dates and topics of the posts that exist at a time.
 pub(super) struct PostsAt<'i> {
     pub(super) dates: &'i [Timestamp],
     pub(super) cadences: &'i TopicCadence,
@@ -72,7 +68,7 @@ pub(super) struct PostsAt<'i> {
     pub(super) at: Timestamp,
 }
 
-/// Returns the part of the acts on its topic that each post is expected to get, given the acts on each post.
+/// The acts on a topic are divided among its posts. `acts` are those on each post.
 fn of_topics(acts: &[f64], decay: Decay, at: &PostsAt<'_>) -> Vec<f64> {
     let grown = |date: Timestamp| decay.grown(date.min(at.at));
     let newest = at.dates.get(at.first).map_or(0.0, |newest| grown(*newest));
@@ -151,7 +147,6 @@ pub struct PopularityInUse {
 }
 
 impl PopularityInUse {
-    /// Returns the popularity in use.
     pub(super) fn read(tx: &mut dyn Tx, config: &Feed) -> Result<Self, StoreError> {
         let learned = learned(tx)?;
         let Popularity { half_life_days, topic_lift } = Popularity::of(config, learned.as_ref());
@@ -159,12 +154,11 @@ impl PopularityInUse {
     }
 }
 
-/// Returns what was learned.
 pub(super) fn learned(tx: &mut dyn Tx) -> Result<Option<LearnedPopularity>, StoreError> {
     stored::read(tx, POPULARITY)
 }
 
-/// Returns a half-life; `None` if it is infinite.
+/// `None` if the half-life is infinite.
 pub(super) fn finite(half_life_days: f64) -> Option<f64> {
     Some(half_life_days).filter(|days| days.is_finite())
 }

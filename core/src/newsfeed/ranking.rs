@@ -5,7 +5,7 @@
 //! Each signal is from 0 to 1. None depends on the current time, so the order changes only with posts and acts.
 //!
 //! - *Interest* is measured by the module `interest`, the similarity to the *nearest* own posts by `near`, and *what others
-//!   did* by `together`. The similarity to the nearest counts for the best posts only, because it takes the longest.
+//!   did* by `co_visits`. The similarity to the nearest counts for the best posts only, because it takes the longest.
 //! - *[Novelty](novelty)*: the member could already have opened a post that existed at their earlier acts. A post that
 //!   was published after the last act is new to the member, even if it is old.
 //! - *[Recency](recency)* is counted in posts, not in days: a topic with a post a month is as recent as one with ten a
@@ -22,35 +22,33 @@ use crate::base::config::Feed;
 use crate::base::keyed::{OwnSet, Unkeyed};
 use crate::record::id::{MemberKey, PostKey};
 
-/// The number of missed posts from which on a member does not look through all of them. On histories of readers of question
-/// sites, it raises nDCG@10 of feeds that are asked every day by 4 %, and leaves that of feeds that are asked once as it is.
+/// A member who has missed more posts does not look through all of them. On histories of readers of question sites, this raises
+/// nDCG@10 of feeds that are requested every day by 4 %, and leaves that of feeds that are requested once unchanged.
 const LOOKED_THROUGH: f64 = 50.0;
-/// The age in hours from which on a post counts as old: ten years.
+/// Ten years, from which on a post counts as old.
 const OLD_HOURS: f32 = 87_660.0;
 
-/// Returns the freshness of a post relative to the newest of the store, from 0 to 1: it halves with every
-/// `fresh_half_life_days` between them.
+/// Relative to the newest post, from 0 to 1: it halves with every `fresh_half_life_days` between them.
 pub(super) fn freshness(config: &Feed, newest: Timestamp, date: Timestamp) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "ages are far below 2^53 milliseconds")]
     let days = (newest - date).max(0) as f64 / DAY_MS as f64;
     (-days / config.fresh_half_life_days).exp2()
 }
 
-/// Returns the rate at which the freshness of posts falls with the days between them and the `newest` for a member who last
-/// acted at the time `last`: the inverse of the half-life of one day and as many as the member has missed.
+/// The rate at which freshness falls with the days between a post and the `newest` one, for a member who last acted at the time
+/// `last`: the inverse of the half-life, which is one day and as many as the member has missed.
 pub(super) fn freshness_rate(newest: Timestamp, last: Timestamp) -> f32 {
     1.0 / (1.0 + days(newest - last))
 }
 
-/// Returns the freshness of a post of the date `date` beside the `newest`, from 0 to 1: it halves with every half-life.
+/// Relative to the `newest` post, from 0 to 1: it halves with every half-life.
 #[inline]
 pub(super) fn daily_freshness(rate: f32, newest: Timestamp, date: Timestamp) -> f32 {
     (-rate * days(newest - date)).exp2()
 }
 
-/// Returns how young a post of the date `date` is beside the `newest`, from 0 to 1: it falls with the logarithm of the hours
-/// between them, and is 0 from [`OLD_HOURS`] on. Where freshness has fallen to nothing, it still tells a post of last month from
-/// one of last year.
+/// Relative to the `newest` post, from 0 to 1: it falls with the logarithm of the hours between them, and is 0 from [`OLD_HOURS`]
+/// on. Where freshness is nearly 0, it still distinguishes a post of last month from one of last year.
 #[inline]
 pub(super) fn youth(newest: Timestamp, date: Timestamp) -> f32 {
     let hours = 24.0 * days(newest - date);
@@ -66,8 +64,7 @@ fn days(ms: i64) -> f32 {
     (ms.max(0) as f64 / DAY_MS as f64) as f32
 }
 
-/// Returns the novelty of a post for a member who has acted `acts` times since it was published, from 0 to 1: it halves
-/// with every `novel_half_life_acts`.
+/// From 0 to 1 for a member who has acted `acts` times since the post was published: it halves with every `novel_half_life_acts`.
 ///
 /// Source: the exposure of Liang, Charlin, `McInerney` and Blei, *Modeling user exposure in recommendation*, WWW 2016;
 /// here, a member's acts show when the member was exposed to posts.
@@ -77,13 +74,13 @@ pub(super) fn novelty(config: &Feed, acts: usize) -> f64 {
     (-acts / config.novel_half_life_acts).exp2()
 }
 
-/// Returns the rate at which the recency of posts falls with each later post of their topic, if the topic has had `missed`
-/// posts since the member's last act: the inverse of the half-life in posts.
+/// The rate at which recency falls with each later post of the topic, if the topic has had `missed` posts since the member's last
+/// act: the inverse of the half-life in posts.
 ///
-/// The half-life follows the rhythm of the topic and of the member. Somebody who acted a moment ago has seen what is older.
-/// Somebody who comes back after a few posts looks through all of them, from the newest on. Somebody who comes back after a
-/// hundred does not, so their interest decides. Hence the half-life grows with the square of the missed posts up to
-/// [`LOOKED_THROUGH`], and evenly beyond.
+/// The half-life follows the rhythm of the topic and of the member. A member who acted a moment ago has seen older posts. A
+/// member who comes back after a few posts looks through all of them, from the newest on. A member who comes back after a hundred
+/// does not, so the interest decides. Hence the half-life grows with the square of the missed posts up to [`LOOKED_THROUGH`], and
+/// linearly beyond.
 pub(super) fn recency_rate(config: &Feed, missed: u32) -> f32 {
     let missed = f64::from(missed);
     let growth = config.recent_half_life_growth * (missed / LOOKED_THROUGH).min(1.0);
@@ -93,16 +90,16 @@ pub(super) fn recency_rate(config: &Feed, missed: u32) -> f32 {
     rate
 }
 
-/// Returns the recency of a post that `later` posts of its topic followed, from 0 to 1: it halves with every half-life.
+/// From 0 to 1 for a post that `later` posts of its topic followed: it halves with every half-life.
 #[inline]
 pub(super) fn recency(rate: f32, later: u32) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "numbers of posts need no more digits")]
     let half_lives = later as f32 * rate;
-    // Most posts are long past this, which is less than other signals are rounded by.
+    // Most posts are far beyond this, where recency is less than the rounding of other signals.
     if half_lives > 24.0 { 0.0 } else { (-half_lives).exp2() }
 }
 
-/// Returns uniform noise from 0 to 1 for the exploration setting; the same for the same member, post and day.
+/// Uniform from 0 to 1, and the same for the same member, post and day.
 pub(super) fn noise(member: MemberKey, post: PostKey, day: i64) -> f64 {
     use std::hash::{Hash as _, Hasher as _};
     // The service chooses all of these numbers, and every process needs the same noise.
@@ -114,8 +111,8 @@ pub(super) fn noise(member: MemberKey, post: PostKey, day: i64) -> f64 {
     uniform
 }
 
-/// Reorders a ranking so that its first posts cover as many topics as possible: the best post of each topic goes first, in the
-/// order of the ranking, up to `count` posts. `topics` returns the topics of a post as small numbers.
+/// The best post of each topic goes first, in the order of the ranking, up to `count` posts, so that the first posts cover as
+/// many topics as possible. `topics` returns the topics of a post as small numbers.
 pub(super) fn topics_first<'l>(ranking: &[u32], topics: impl Fn(u32) -> &'l [u32], count: usize) -> Vec<u32> {
     let mut covered: OwnSet<u32> = OwnSet::default();
     let (mut first, mut rest) = (Vec::with_capacity(ranking.len()), Vec::with_capacity(ranking.len()));

@@ -7,16 +7,15 @@ use crate::record::error::{Error, Result};
 use crate::record::id::{MemberKey, PostKey};
 use crate::store::{Store, StoreError, Tx};
 
-/// The latest acts of a member that count, which bound the time: it grows with the square of an active member's acts.
+/// The latest acts of a member count. The maximum bounds the time, which grows with the square of an active member's acts.
 pub(super) const ACTS_MAX: usize = 200;
-/// The number of members whose acts are read, those who acted last. With the acts of each, this bounds the memory.
+/// The members who acted last. With the acts of each, the maximum bounds the memory.
 const MEMBERS_MAX: i64 = 20_000;
-/// The maximum number of acts in memory, approximately, with 32 bytes each while they are read.
+/// Approximate; an act takes 32 bytes while the acts are read.
 const ALL_ACTS_MAX: usize = 500_000;
-/// The number of members per statement; a statement takes as many arguments.
+/// The members per statement, which has as many arguments.
 const PAGE: usize = 16;
 
-/// An act on a post.
 #[derive(Clone, Copy)]
 pub(super) struct PastAct {
     pub(super) at: Timestamp,
@@ -32,7 +31,7 @@ impl PastAct {
     }
 }
 
-/// Reads the acts of the members who acted last on the newest `posts`, in the order in which they are replayed.
+/// Only acts on the newest `posts` posts, of the members who acted last, in the order in which they are replayed.
 pub(super) fn acts(store: &Store, posts: usize) -> Result<Vec<PastAct>> {
     let (posts, members) = store.read(|tx| {
         let posts: OwnSet<PostKey> = feed_rows::newest(tx, posts)?.into_iter().collect();
@@ -61,9 +60,9 @@ pub(super) fn acts(store: &Store, posts: usize) -> Result<Vec<PastAct>> {
     Ok(all)
 }
 
-/// Returns the acts from which the interest of up to [`PAGE`] members is measured.
+/// The acts from which the interest of up to [`PAGE`] members is measured.
 fn acts_of(tx: &mut dyn Tx, members: &[MemberKey]) -> Result<Vec<PastAct>, StoreError> {
-    // Statements with as many parameters each time are prepared once.
+    // Statements with a constant number of parameters are prepared once.
     let keys = members.iter().chain(std::iter::repeat_n(&members[0], PAGE - members.len()));
     let args: Vec<_> = keys.map(|key| (*key).into()).collect();
     let list: Vec<String> = (1..=PAGE).map(|n| format!("${n}")).collect();

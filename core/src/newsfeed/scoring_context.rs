@@ -17,36 +17,32 @@ use crate::base::config::Feed;
 use crate::profile::history::Acts;
 use crate::record::id::{MemberKey, PostKey};
 
-/// The number of posts that are ranked for a member; the guests' order follows them.
+/// Posts that are ranked for a member; the guests' order follows them.
 const RANKED: usize = 300;
-/// The number of best posts from which they are chosen, so that there are others where one label has many of the best.
+/// The ranked posts are chosen from this number of best posts, so that others exist if one label has many of the best.
 const CANDIDATES: usize = 600;
 
-/// The number of the best of them whose nearest own posts are found, which takes the longest.
+/// The nearest own posts are only found for this number of best candidates, because finding them takes the longest.
 const NEAR: usize = 100;
 
-/// The score of a post that must not be recommended.
 const LEFT_OUT: f32 = f32::NEG_INFINITY;
 
-/// The posts of an index as they are at a moment.
 pub(super) struct ScoringContext<'i> {
     pub(super) index: &'i FeedIndex,
     pub(super) at: Timestamp,
     /// The position of the newest post that exists.
     pub(super) first: usize,
-    /// Popularity by position.
+    /// By position.
     pub(super) popular: Cow<'i, [f32]>,
     pub(super) others: &'i dyn SimilarPosts,
 }
 
 impl<'i> ScoringContext<'i> {
-    /// The moment of the index.
     pub(super) fn now(index: &'i FeedIndex, others: &'i dyn SimilarPosts, now: Timestamp) -> Self {
         Self { index, at: now, first: 0, popular: Cow::Borrowed(index.popular()), others }
     }
 
-    /// Returns the posts that `acts` recommend to a member, best first, without the posts in `seen`; `None` if the acts are
-    /// too few.
+    /// The best first, without the posts in `seen`; `None` if the acts are too few.
     pub(super) fn recommend(
         &self,
         acts: &Acts,
@@ -59,8 +55,7 @@ impl<'i> ScoringContext<'i> {
         Some(self.rank(&interest, acts, seen, member, scoring, config))
     }
 
-    /// Returns the posts that an interest and the `acts` from which it was measured recommend, as
-    /// [`ScoringContext::recommend`] does.
+    /// Like [`ScoringContext::recommend`], with the interest that was measured from `acts`.
     pub(super) fn rank(
         &self,
         interest: &Interest,
@@ -73,7 +68,7 @@ impl<'i> ScoringContext<'i> {
         let (index, weights) = (self.index, &scoring.weights_for(acts, config));
         let mut scores = interest.scores(index, weights, &config.interest);
         let changed = latest::changed(interest, acts, &config.interest, index);
-        // What the score of each post changes by if only the latest acts count.
+        // How the score of each post changes if only the latest acts count.
         let change = changed.map(|latest| {
             let of_latest = latest.scores(index, weights, &config.interest);
             of_latest.iter().zip(&scores).map(|(latest, all)| latest - all).collect::<Vec<f32>>()
@@ -114,38 +109,34 @@ impl<'i> ScoringContext<'i> {
         diverse.into_iter().map(|at| index.key(at)).collect()
     }
 
-    /// Returns the member's own posts.
     pub(super) fn own(&self, acts: &Acts, config: &Feed) -> Own<'i> {
         let positions = latest(acts).filter_map(|key| self.index.position(key));
         Own::new(self.index, positions, config.interest.word_share)
     }
 
-    /// Returns the function that gives the recency of posts for a member with acts at these times, the latest first.
+    /// `times` are those of the acts of a member, the latest first.
     pub(super) fn recency(&self, times: &[Timestamp], config: &Feed) -> impl Fn(usize) -> f32 + use<'i> {
         let missed = times.first().map_or(self.first, |last| self.index.newer_than(*last, self.first));
         self.index.cadences().recency(self.first, missed, config)
     }
 
-    /// Returns the function that gives the freshness of posts for a member with acts at these times, the latest first.
+    /// `times` are those of the acts of a member, the latest first.
     pub(super) fn freshness(&self, times: &[Timestamp]) -> impl Fn(u32) -> f32 + use<'i> {
         let (index, newest) = (self.index, self.newest_date());
         let rate = ranking::freshness_rate(newest, times.first().copied().unwrap_or(newest));
         move |position| ranking::daily_freshness(rate, newest, index.date(position))
     }
 
-    /// Returns the function that gives how young posts are.
     pub(super) fn youth(&self) -> impl Fn(u32) -> f32 + use<'i> {
         let (index, newest) = (self.index, self.newest_date());
         move |position| ranking::youth(newest, index.date(position))
     }
 
-    /// Returns the date of the newest post that exists.
     #[expect(clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
     fn newest_date(&self) -> Timestamp {
         self.index.date(self.first as u32).min(self.at)
     }
 
-    /// Adds how young posts are, weighted.
     fn add_youth(&self, scores: &mut [f32], weight: f32) {
         if weight > 0.0 && self.first < scores.len() {
             let youth = self.youth();
@@ -155,7 +146,7 @@ impl<'i> ScoringContext<'i> {
         }
     }
 
-    /// Adds freshness, weighted. Only the newest posts have any.
+    /// Only the newest posts have any freshness.
     fn add_freshness(&self, scores: &mut [f32], times: &[Timestamp], weight: f32) {
         if weight > 0.0 && self.first < scores.len() {
             let freshness = self.freshness(times);
@@ -169,7 +160,6 @@ impl<'i> ScoringContext<'i> {
         }
     }
 
-    /// Adds what others did.
     fn add_together(&self, scores: &mut [f32], acts: &Acts, weights: &Weights) {
         if weights[Signal::CoVisits] > 0.0 {
             for (position, score) in self.together_scores(acts) {
@@ -178,14 +168,13 @@ impl<'i> ScoringContext<'i> {
         }
     }
 
-    /// Returns what others did, by position.
+    /// By position.
     pub(super) fn together_scores(&self, acts: &Acts) -> impl Iterator<Item = (u32, f32)> {
         let found = co_visits::scores(self.others, latest(acts)).into_iter();
         found.filter_map(move |(key, score)| Some((self.index.position(key)?, score)))
     }
 
-    /// Adds novelty, recency and popularity to the interest in each post, all weighted, for a member with acts at these
-    /// times, the latest first.
+    /// Adds the weighted novelty, recency and popularity. `times` are those of the acts of a member, the latest first.
     fn blend(&self, scores: &mut [f32], times: &[Timestamp], weights: &Weights, config: &Feed) {
         let index = self.index;
         let recency = self.recency(times, config);
@@ -206,14 +195,14 @@ impl<'i> ScoringContext<'i> {
         let weight = weights[Signal::Recent];
         for posts in index.cadences().of_topics() {
             let existing = posts.iter().map(|at| *at as usize).skip_while(|at| *at < self.first);
-            // The others have none.
+            // The other posts have no recency.
             let recent = existing.map(|at| (at, recency(at))).take_while(|(_, recency)| *recency > 0.0);
             recent.for_each(|(at, recency)| scores[at] += weight * recency);
         }
     }
 }
 
-/// Returns the posts of acts, those of the latest acts first; a post may occur twice.
+/// Each post once, those of the latest acts first.
 fn latest(acts: &Acts) -> impl Iterator<Item = PostKey> {
     let mut all: Vec<_> = acts.liked.iter().chain(&acts.viewed).copied().collect();
     all.sort_by_key(|(key, date)| std::cmp::Reverse((*date, *key)));
@@ -221,8 +210,8 @@ fn latest(acts: &Acts) -> impl Iterator<Item = PostKey> {
     all.into_iter().map(|(key, _)| key)
 }
 
-/// Returns the number of ten consecutive posts that may have a label: the label's share of the acts times ten, at
-/// least `max`; of a reader of few labels they may be all.
+/// Returns how many of ten consecutive posts may have a label: the label's share of the acts times ten, at least `max`; for a
+/// reader of few labels, all of them.
 ///
 /// Source: Steck, *Calibrated recommendations*, `RecSys` 2018.
 fn places(interest: &Interest, label: Number, max: usize) -> usize {

@@ -3,8 +3,8 @@
 //! When a page of an order says `next`, a deferred write publishes the order in the table `feed_order`, so that another
 //! server can load it. This is for databases on a server: a process that has an SQLite file publishes and loads nothing.
 //!
-//! The caller may continue before the write is committed. So a server that does not find an order looks for it for half a
-//! second, for a few callers at a time: anybody can ask for orders that do not exist.
+//! The caller may continue before the write is committed. So a server that does not find an order looks for it for half a second,
+//! but only for a few callers at a time, because anybody can ask for orders that do not exist.
 //!
 //! # Concurrent writes
 //!
@@ -15,8 +15,8 @@
 //!
 //! # Members
 //!
-//! Each act of a member makes another order, so those of members are many. Their rows do not have the posts that the member has
-//! seen, which are left out of the tail: the server that loads the order reads them, with those of later acts.
+//! Each act of a member creates another order, so there are many orders of members. Their rows omit the posts that the member has
+//! seen, which are left out of the tail: the server that loads the order reads these posts, with those of later acts.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -35,51 +35,48 @@ use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Topic, Tx,
 
 mod sql;
 
-/// The time for which a server looks for an order. Another server commits a deferred write within 0.2 seconds.
+/// Another server commits a deferred write within 0.2 seconds.
 const LOOK_FOR: Duration = Duration::from_millis(500);
-/// The time between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// The maximum number of callers for whom a server looks more than once at a time.
+/// A server looks more than once for this number of callers at a time.
 const WAITING_MAX: usize = 8;
-/// The maximum number of orders that wait to be published, as during an outage.
+/// Orders that wait to be published, as during an outage.
 const QUEUE_MAX: usize = 4_096;
-/// The number of orders that are written together: with approximately 1 kB each, they take a millisecond or two.
+/// Orders that are written together: with approximately 1 kB each, they take a millisecond or two.
 const TOGETHER: usize = 64;
 
-/// The age at which a row can no longer be continued: its time may be that of a first page of a while ago.
+/// A row of this age can no longer be continued: its time may be that of an earlier first page.
 const EXPIRES_MS: i64 = LIFETIME_MS + PUBLISH_AGAIN_MS;
-/// The age at which a row is deleted: that of a tail may be [`TOUCH_MS`] more than that of an order with it.
+/// A row of this age is deleted: the age of a tail may exceed that of an order with it by [`TOUCH_MS`].
 const DELETED_MS: i64 = EXPIRES_MS + 2 * TOUCH_MS;
 /// The age at which the time of a tail is updated.
 const TOUCH_MS: i64 = 30 * SECOND_MS;
-/// The maximum size of all rows in bytes, approximately; beyond it, the oldest are deleted.
+/// Approximate; beyond it, the oldest rows are deleted.
 const BYTES_MAX: i64 = 256 << 20;
-/// The published rows and bytes, and the time, after which a server deletes rows.
+/// A server deletes rows after this number of published rows or bytes, or after this time in milliseconds.
 const DELETE_AFTER: (u64, usize, i64) = (500, 4 << 20, 60 * SECOND_MS);
-/// The maximum number of rows that are deleted at a time; more than are published in between.
+/// Rows that are deleted at a time; fewer are published in between.
 const DELETE_MAX: i64 = 2_000;
 
-/// The orders of all servers of a database.
 pub(super) struct PublishedOrders {
     store: Arc<Store>,
     clock: Clock,
     queue: Arc<Mutex<Queue>>,
-    /// The number of callers for whom this server looks more than once.
+    /// The callers for whom this server looks more than once.
     waiting: AtomicUsize,
-    /// The loaded tails that an order in memory has, by the order that they belong to.
+    /// The loaded tails that orders in memory use, by the id of the order to which a tail belongs.
     tails: Mutex<HashMap<u64, Weak<Tail>>>,
 }
 
-/// The orders that wait to be published.
 #[derive(Default)]
 struct Queue {
     orders: VecDeque<Arc<Order>>,
-    /// Whether a deferred write has not taken the orders yet.
+    /// Whether a deferred write exists that has not taken the orders yet.
     is_deferred: bool,
     published: Published,
 }
 
-/// The orders that this server has stored since it last deleted rows.
+/// Counts what this server has stored since it last deleted rows.
 #[derive(Clone, Copy, Default)]
 struct Published {
     rows: u64,
@@ -87,17 +84,16 @@ struct Published {
     since: Timestamp,
 }
 
-/// An order that was found in the table.
 pub(super) struct Found {
     pub(super) order: Arc<Order>,
-    /// The age of its last first page in milliseconds.
+    /// In milliseconds, since the last first page.
     pub(super) age: i64,
-    /// The revision of the last change of posts that the table's server may have seen.
+    /// The revision of the last change of posts that the publishing server may have seen.
     pub(super) revision: i64,
 }
 
 impl PublishedOrders {
-    /// Returns the published orders of a store on a server; `None` for one in a file.
+    /// `None` for a store in a file.
     pub(super) fn of(store: &Arc<Store>, clock: &Clock) -> Option<Self> {
         store.is_on_server().then(|| Self {
             store: Arc::clone(store),
@@ -108,7 +104,7 @@ impl PublishedOrders {
         })
     }
 
-    /// Publishes an order, of which a caller gets the first page now, unless it was published a moment ago.
+    /// A caller gets the first page of the order now. Does nothing if the order was published recently.
     pub(super) fn publish(&self, order: &Arc<Order>) {
         if !order.is_to_publish(self.clock.monotonic()) {
             return;
@@ -127,7 +123,7 @@ impl PublishedOrders {
         }
     }
 
-    /// Returns the order that `next` continues if it is of one of these kinds and has not expired.
+    /// Returns the order if it is of one of these kinds and has not expired.
     pub(super) fn find(&self, next: Next, kinds: &[FeedKind]) -> Result<Option<Found>> {
         let found = self.load(next, kinds)?;
         if found.is_some() {
@@ -154,7 +150,7 @@ impl PublishedOrders {
             let damaged = || Error::Internal("a published order is damaged".into());
             let keys = unpacked(&row.keys).ok_or_else(damaged)?;
             let order = match row.tail {
-                // Also if it is of the future, because the clock was set back.
+                // The time may also be in the future, because the clock was set back.
                 _ if age.abs() > EXPIRES_MS => return Ok(None),
                 None => {
                     let tail = Arc::new(Tail::restored(next.order, *kind, keys));
@@ -191,11 +187,10 @@ impl PublishedOrders {
     }
 }
 
-/// A caller for whom this server looks more than once.
 struct Waiting<'w>(&'w AtomicUsize);
 
 impl<'w> Waiting<'w> {
-    /// Begins to wait unless too many others do.
+    /// `None` if too many others wait.
     fn begin(waiting: &'w AtomicUsize) -> Option<Self> {
         let begun = Self(waiting);
         (waiting.fetch_add(1, Ordering::Relaxed) < WAITING_MAX).then_some(begun)
@@ -208,12 +203,11 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// The deferred write of orders.
 struct Publication {
     queue: Arc<Mutex<Queue>>,
     clock: Clock,
     orders: VecDeque<Arc<Order>>,
-    /// The number of orders that are being committed, and their size.
+    /// The orders that are being committed, and their size.
     written: usize,
     bytes: usize,
     deletes: bool,
@@ -224,7 +218,7 @@ impl Publication {
         Self { queue, clock, orders: VecDeque::new(), written: 0, bytes: 0, deletes: false }
     }
 
-    /// Inserts orders, and their tails that belong to other orders. Returns the size of the new rows in bytes.
+    /// Also inserts the tails that belong to other orders. Returns the size of the new rows in bytes.
     fn insert(tx: &mut dyn Tx, orders: &[Arc<Order>], now: Timestamp) -> Result<usize, StoreError> {
         let (mut rows, mut tails) = (Vec::with_capacity(orders.len()), BTreeMap::new());
         for Order { id, kind, head, tail, skip, skips_seen, .. } in orders.iter().map(Arc::as_ref) {
@@ -254,13 +248,12 @@ impl Publication {
     }
 }
 
-/// A row for an order.
 struct NewOrder<'o> {
     id: u64,
     kind: FeedKind,
     tail: Option<u64>,
     keys: &'o [PostKey],
-    /// Those of the tail to leave out; `None` for those of the head and all that the member has seen.
+    /// The posts of the tail to leave out; `None` for those of the head and all that the member has seen.
     skip: Option<&'o [PostKey]>,
 }
 
@@ -315,12 +308,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The first of the 64 characters of a packed number.
+/// The first of the 64 characters of a packed text.
 const FIRST: u8 = b'0';
-/// The bit of a character after which the number continues.
+/// Set in a character after which the number continues.
 const CONTINUES: u8 = 32;
 
-/// Packs keys into a text: each key is a number of five bits a character, the lowest first.
+/// Each key is a number of five bits a character, the lowest first.
 fn packed(keys: &[PostKey]) -> String {
     let mut text = String::with_capacity(keys.len() * 4);
     for key in keys {
@@ -337,7 +330,7 @@ fn packed(keys: &[PostKey]) -> String {
     text
 }
 
-/// Returns the keys that [`packed`] was given; `None` for a text that it does not write.
+/// `None` for a text that [`packed`] does not write.
 fn unpacked(text: &str) -> Option<Vec<PostKey>> {
     let mut keys = Vec::with_capacity(text.len() / 4);
     let (mut number, mut shift) = (0_u64, 0);
@@ -353,11 +346,10 @@ fn unpacked(text: &str) -> Option<Vec<PostKey>> {
     (shift == 0).then_some(keys)
 }
 
-/// An order in the table.
 struct OrderRow {
     kind: (i64, i64),
     begun: Timestamp,
-    /// The order whose keys follow.
+    /// The id of the order whose keys follow.
     tail: Option<u64>,
     keys: String,
     skip: String,

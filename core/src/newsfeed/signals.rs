@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::base::config::Feed;
 use crate::profile::history::Acts;
 
-/// The minimum noise of a recommended feed with learned weights: about the difference of neighbours in the order.
+/// The minimum noise with learned weights: about the difference of neighbours in the order.
 const EXPLORATION_MIN: f64 = 0.01;
 
 /// A signal; each is from 0 to 1. Those of interest in a post without topics, tags or words are multiplied, so that
@@ -41,7 +41,7 @@ pub(super) enum Signal {
 }
 
 impl Signal {
-    /// All signals in the order of their numbers.
+    /// In the order of their numbers.
     pub(super) const ALL: [Self; 11] = [
         Self::Topic,
         Self::Tag,
@@ -57,10 +57,9 @@ impl Signal {
     ];
 }
 
-/// The number of signals.
 pub(super) const SIGNALS: usize = Signal::ALL.len();
 
-/// The signals of a post, by their numbers.
+/// By the numbers of the signals.
 pub(super) type Values = [f32; SIGNALS];
 
 /// The weight of each signal, 0 or more. As JSON, an object with a number for each signal.
@@ -107,7 +106,6 @@ pub struct SignalWeights {
 }
 
 impl Signal {
-    /// Returns the name of the signal.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Topic => "topic",
@@ -124,7 +122,7 @@ impl Signal {
         }
     }
 
-    /// Returns whether the signal has no weight in the settings, but may learn one.
+    /// Without a weight in the settings.
     pub(super) fn is_only_learned(self) -> bool {
         matches!(self, Self::Fresh | Self::Age)
     }
@@ -136,7 +134,6 @@ impl Weights {
         Signal::ALL.into_iter().map(|signal| (signal.name(), self[signal]))
     }
 
-    /// Returns the weights of the settings.
     pub(super) fn of(config: &Feed) -> Self {
         let interest = &config.interest;
         #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
@@ -148,7 +145,7 @@ impl Weights {
             Signal::Near => config.near_weight,
             Signal::Novel => config.novel_weight,
             Signal::Recent => config.recent_weight,
-            // Guests' feeds have freshness instead of recency. Only weights that are learned have both.
+            // Guests' feeds have freshness instead of recency. Only learned weights have both.
             Signal::Fresh | Signal::Age => 0.0,
             Signal::Popular => config.popular_weight,
             Signal::CoVisits => config.together_weight,
@@ -164,7 +161,7 @@ impl Serialize for Weights {
 }
 
 impl<'de> Deserialize<'de> for Weights {
-    /// Signals that are not named have no weight, and others that this program does not know are ignored.
+    /// Missing signals have no weight, and unknown signals are ignored.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let named = BTreeMap::<String, f32>::deserialize(deserializer)?;
         let weights = Signal::ALL.map(|signal| named.get(signal.name()).copied().unwrap_or_default());
@@ -184,23 +181,20 @@ impl Index<Signal> for Weights {
     }
 }
 
-/// How posts are scored.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scoring {
     pub(super) weights: Weights,
-    /// The noise, see [`Feed::exploration`].
+    /// See [`Feed::exploration`].
     pub(super) exploration: f64,
-    /// Whether the weights are learned.
     pub(super) is_learned: bool,
 }
 
 impl Scoring {
-    /// Returns the scoring of the settings.
     pub(super) fn of(config: &Feed) -> Self {
         Self { weights: Weights::of(config), exploration: config.exploration, is_learned: false }
     }
 
-    /// Returns the scoring with learned weights. A signal that was turned off in the settings since then is off.
+    /// A signal that was turned off in the settings since then is off.
     pub(super) fn learned(weights: Weights, config: &Feed) -> Self {
         let settings = Weights::of(config);
         let is_on = |signal: Signal| signal.is_only_learned() || settings[signal] > 0.0;
@@ -208,9 +202,8 @@ impl Scoring {
         Self { weights, exploration: config.exploration.max(EXPLORATION_MIN), is_learned: true }
     }
 
-    /// Returns the weights for a member with these acts: those of the settings in place of learned ones if the member has
-    /// only searched and opened topics. Weights are learned from members with posts of their own, and may give what is near to
-    /// those the weight of all interest.
+    /// A member who has only searched and opened topics gets the weights of the settings in place of learned ones: weights are
+    /// learned from members with posts of their own, and may give nearness to those posts the weight of all interest.
     pub(super) fn weights_for(&self, acts: &Acts, config: &Feed) -> Weights {
         let has_posts = !(acts.liked.is_empty() && acts.viewed.is_empty());
         if self.is_learned && !has_posts { Weights::of(config) } else { self.weights }

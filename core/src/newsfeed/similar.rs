@@ -47,7 +47,6 @@ pub fn similar(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Ve
     Ok(others.into_iter().map(|others| others.into_iter().map(&mut named).collect()).collect())
 }
 
-/// Returns the posts that the caller has hidden.
 fn hidden(tidings: &Tidings, caller: &Caller) -> Result<OwnSet<PostKey>> {
     if matches!(caller, Caller::Guest | Caller::Operator) {
         return Ok(OwnSet::default());

@@ -18,44 +18,44 @@ use crate::base::keyed::OwnMap;
 use crate::record::id::PostKey;
 use crate::words::ModelCache;
 
-/// Everything that is computed once when posts are added, changed or removed, and shared until the next such change.
+/// Computed once when posts are added, changed or removed, and shared until the next such change.
 pub(super) struct Snapshot {
     pub(super) positions: OwnMap<PostKey, u32>,
-    /// Keys by position.
+    /// By position.
     pub(super) keys: Vec<PostKey>,
-    /// Dates by position.
+    /// By position.
     pub(super) dates: Vec<Timestamp>,
     pub(super) labels: Labels,
-    /// The posts of each topic, tag or source, newest first.
+    /// By topic, tag or source, newest first.
     pub(super) topics: HashMap<Arc<str>, Arc<Order>>,
-    /// Freshness by position.
+    /// By position.
     pub(super) fresh: Vec<f32>,
     pub(super) cadences: TopicCadence,
-    /// The words of the posts by position.
+    /// By position.
     pub(super) sketches: Vec<Sketch>,
-    /// The positions of the posts with an end date.
+    /// The positions of posts with an end date.
     pub(super) ending: Vec<u32>,
     words: Words,
     similarity: OnceLock<Similarity>,
 }
 
-/// The similarity of posts, which only the feeds of members need. It takes longer to compute than the feeds of guests.
+/// Only the feeds of members need it. It takes longer to compute than the feeds of guests.
 pub(super) struct Similarity {
     pub(super) features: FeatureIndex,
-    /// The directions of the posts; `None` without a word model.
+    /// `None` without a word model.
     pub(super) meanings: Option<Meanings>,
-    /// The factor of each post's similarity by position, see [`Features::spread`].
+    /// By position, see [`Features::spread`].
     ///
     /// [`Features::spread`]: super::features::Features::spread
     pub(super) spread: Vec<f32>,
 }
 
-/// The words that the directions of posts are computed from.
+/// The source of the directions of posts.
 #[derive(Clone)]
 pub(super) enum Words {
-    /// These words; `None` without a word model.
+    /// `None` without a word model.
     These(Option<Arc<Lexicon>>),
-    /// Those of the model that is current when the directions are computed.
+    /// The model that is current when the directions are computed.
     Current(Arc<ModelCache>),
 }
 
@@ -69,7 +69,7 @@ impl Words {
 }
 
 impl Snapshot {
-    /// Computes the snapshot of posts, which are sorted newest first. A post of the future is as fresh as one of `now`.
+    /// `items` are sorted newest first. A post of the future is as fresh as one of `now`.
     pub(super) fn new(items: &[Arc<Item>], words: Words, now: Timestamp, config: &Feed) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
         let at_positions = || items.iter().enumerate().map(|(at, item)| (at as u32, item));
@@ -111,12 +111,12 @@ impl Snapshot {
         }
     }
 
-    /// Returns the posts from the position `first` on, as they are at a time.
+    /// From the position `first` on, as they are at a time.
     pub(super) fn posts_at(&self, first: usize, at: Timestamp) -> PostsAt<'_> {
         PostsAt { dates: &self.dates, cadences: &self.cadences, first, at }
     }
 
-    /// Returns the similarity of the posts of this snapshot. The first call computes it; others wait for it.
+    /// The first call computes it; others wait for it.
     pub(super) fn similarity(&self, items: &[Arc<Item>], config: &Interest) -> &Similarity {
         self.similarity.get_or_init(|| {
             let of_items = || items.iter().map(|item| &item.about.features);

@@ -1,10 +1,10 @@
-//! The rows of what was learned for the feeds, by name. A row has a JSON text.
+//! Stores what was learned for the feeds, by name, as JSON.
 
 use serde::Serialize;
 
 use crate::store::{StoreError, Topic, Tx};
 
-/// Returns what is stored; `None` also for a row of a version that this program cannot read.
+/// `None` also for a row of a version that this program cannot read.
 pub(super) fn read<T: serde::de::DeserializeOwned>(
     tx: &mut dyn Tx,
     origin: &'static str,
@@ -14,12 +14,11 @@ pub(super) fn read<T: serde::de::DeserializeOwned>(
     Ok(content.and_then(|content| serde_json::from_str(&content).ok()))
 }
 
-/// Returns the content of a row.
 pub(super) fn json(content: &impl Serialize) -> String {
     serde_json::to_string(content).expect("figures and names serialise without errors")
 }
 
-/// Stores the content of a row. The feeds use it at once.
+/// The feeds use the content immediately.
 pub(super) fn write(tx: &mut dyn Tx, origin: &'static str, content: &String) -> Result<(), StoreError> {
     let sql = "INSERT INTO feed_weights (origin, content) VALUES ($1, $2)
                ON CONFLICT (origin) DO UPDATE SET content = excluded.content";

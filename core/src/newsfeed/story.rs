@@ -13,10 +13,9 @@
 use super::features::{Feature, Features};
 use crate::base::clock::{DAY_MS, Timestamp};
 
-/// The time between the dates of two posts from which on they are different stories. It is less than a week, so that a weekly
-/// post is not the same as the one before.
+/// Posts that are further apart tell different stories. Less than a week, so that a weekly post differs from the one before.
 pub(super) const APART_MS: i64 = 6 * DAY_MS;
-/// The minimum number of keywords that two posts share. Fewer are shared by short titles such as “Weekly menu”.
+/// Short titles such as “Weekly menu” share fewer keywords.
 const SHARED_MIN: usize = 6;
 
 /// The words of a post in little space.
@@ -24,12 +23,10 @@ const SHARED_MIN: usize = 6;
 pub(super) struct Sketch {
     /// A bit for each word; several words may have the same bit.
     bits: [u64; 2],
-    /// The number of words.
     words: u32,
 }
 
 impl Sketch {
-    /// Creates the sketch of a post.
     pub(super) fn new(features: &Features) -> Self {
         let mut sketch = Self::default();
         for word in features.words() {
@@ -41,9 +38,8 @@ impl Sketch {
         sketch
     }
 
-    /// Returns whether the posts of two sketches can tell the same story; most that do not are told apart.
-    ///
-    /// Each bit that only one sketch has is of a word that only that post has, so as many words are not shared, or more.
+    /// Excludes most posts that do not tell the same story: each bit that only one sketch has is of a word that only that post
+    /// has, so at least as many words are not shared.
     #[inline]
     pub(super) fn may_match(&self, other: &Self) -> bool {
         let [low, high] = [0, 1].map(|half| (self.bits[half] ^ other.bits[half]).count_ones());
@@ -51,18 +47,17 @@ impl Sketch {
     }
 }
 
-/// Returns whether two posts tell the same story by their words.
 pub(super) fn tell_the_same(one: &Features, other: &Features) -> bool {
     let (one, other) = (one.words(), other.words());
-    // There are so few that comparing each with each is faster than sorting them.
+    // There are so few words that comparing each with each is faster than sorting them.
     let shared = one.iter().filter(|word| other.contains(word)).count();
     let all = one.len() + other.len();
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     shared >= SHARED_MIN && is_enough(number(all), number(all.saturating_sub(2 * shared)))
 }
 
-/// Returns whether two posts, which have `all` words together, those that both have counted twice, share two fifths of the
-/// different ones if `unshared` are in one of them only.
+/// Returns whether two posts share two fifths of their distinct words. `all` is the number of words of both, with shared ones
+/// counted twice, and `unshared` is the number of words that only one of them has.
 ///
 /// With *s* shared words it is *s* ≥ 2 / 5 · (*s* + *unshared*), and *all* = 2 *s* + *unshared*.
 #[inline]
@@ -70,7 +65,6 @@ const fn is_enough(all: u32, unshared: u32) -> bool {
     7 * unshared <= 3 * all
 }
 
-/// Returns whether posts of these dates are close enough to tell the same story.
 #[inline]
 pub(super) fn are_close(one: Timestamp, other: Timestamp) -> bool {
     (one - other).abs() < APART_MS

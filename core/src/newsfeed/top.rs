@@ -1,12 +1,11 @@
 //! Selection of the best of many scores.
 
-/// The number of scores that are compared with the threshold at a time, a multiple of the width of vector registers.
+/// The scores that are compared with the threshold at a time: a multiple of the width of vector registers.
 const STEP: usize = 16;
-/// The number of scores of a group, of which only the greatest counts for the threshold.
+/// Of this number of scores, only the greatest counts for the threshold.
 const GROUP: usize = 8;
 
-/// Returns the positions of the `count` greatest scores above `least`, with the scores, the greatest first, ties by
-/// position.
+/// Of the scores above `least`, with their positions, the greatest first; ties by position.
 ///
 /// The order is that of [`f32::total_cmp`]. Most scores are only compared with a threshold.
 pub(super) fn top(scores: &[f32], count: usize, least: f32) -> Vec<(u32, f32)> {
@@ -32,7 +31,7 @@ pub(super) fn top(scores: &[f32], count: usize, least: f32) -> Vec<(u32, f32)> {
     best.into_iter().map(|entry| (position_of(entry), score_of(entry))).collect()
 }
 
-/// Returns a number above `least` that at least `count` scores reach, or all scores above `least`.
+/// Returns a number above `least` that at least `count` scores reach, or else the least number above `least`.
 ///
 /// It is the greatest score of the `count`-th best group. The groups are not adjacent scores but those of the same lane
 /// of several steps, so that their maxima are vectorised.
@@ -55,7 +54,7 @@ fn threshold(scores: &[f32], count: usize, least: f32) -> f32 {
     reached.max(least)
 }
 
-/// Keeps the `count` greatest entries; the last one is then the least.
+/// The last entry is then the least.
 fn keep_greatest(best: &mut Vec<u64>, count: usize) {
     if best.len() > count && count > 0 {
         best.select_nth_unstable_by_key(count - 1, |entry| std::cmp::Reverse(*entry));
@@ -63,7 +62,7 @@ fn keep_greatest(best: &mut Vec<u64>, count: usize) {
     best.truncate(count);
 }
 
-/// Returns a number that is greater for a greater score, and for an earlier position of an equal score.
+/// Greater for a greater score, and for an earlier position of an equal score.
 #[inline]
 fn ranked(score: f32, at: u32) -> u64 {
     let bits = score.to_bits();

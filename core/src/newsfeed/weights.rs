@@ -24,7 +24,6 @@ const GROUP: &str = "newsfeed";
 const ADMINS: Access = Access::Admins(Scope::Posts);
 
 impl Scoring {
-    /// Returns the scoring in use.
     pub(super) fn current(tx: &mut dyn Tx, config: &Feed) -> Result<Self, StoreError> {
         let learned = learned(tx)?.filter(|learned| config.learn && learned.is_better);
         Ok(learned.map_or_else(|| Self::of(config), |learned| Self::learned(learned.weights, config)))
@@ -84,7 +83,7 @@ impl Operation for LearnWeights {
     const SPEC: Spec = Spec::get(GROUP, "/learn_feed_weights", ADMINS).writes().works(Work::Long);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
-        // Learning is slow.
+        // Checks the authority first, because learning is slow.
         GetWeights {}.run(tidings, caller)?;
         let identity = caller.identify(tidings);
         let index = tidings.feeds().index()?;
@@ -107,13 +106,11 @@ impl Operation for LearnWeights {
     }
 }
 
-/// Uses changed weights at once, and returns them.
 fn changed(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
     tidings.feeds().shared.update_scoring()?;
     GetWeights {}.run(tidings, caller)
 }
 
-/// Returns what was learned.
 pub(super) fn learned(tx: &mut dyn Tx) -> Result<Option<Learned>, StoreError> {
     stored::read(tx, LEARNED)
 }

@@ -47,20 +47,19 @@ mod tests;
 
 use own::OwnActs;
 
-/// The days before the newest post in which posts are called new.
+/// Posts at most this number of days older than the newest are called new.
 const NEW_DAYS: i64 = 30;
-/// The number of the first posts of the popular feed that may be popular today.
+/// Only this number of first posts of the popular feed may be popular today.
 const POPULAR_TODAY: usize = 30;
-/// The time for which the reasons of a page hold.
 const HOLD_MS: i64 = 60 * SECOND_MS;
-/// The maximum length in characters of a title, a search or a name in a sentence.
+/// In characters, of a title, a search or a name in a sentence.
 const NAMED_MAX: usize = 60;
 
 /// The reasons of the posts of a page, encoded.
 pub struct Reasons {
     /// The JSON object of each [`Why`].
     json: Box<[Box<str>]>,
-    /// The number of the index with which they were computed, and the time.
+    /// The index and the time with which they were computed.
     index: u64,
     at: Timestamp,
 }
@@ -72,17 +71,15 @@ impl Reasons {
         self.json.iter().map(|json| decode(json)).collect()
     }
 
-    /// Returns the JSON object of the reason of a post by its place on the page.
     pub(super) fn json(&self, place: usize) -> &str {
         &self.json[place]
     }
 
-    /// Returns the number of bytes that the reasons add to an answer, approximately.
+    /// Approximate, in bytes.
     pub(super) fn len(&self) -> usize {
         self.json.iter().map(|json| json.len() + 9).sum()
     }
 
-    /// Returns whether they still hold with the index of this number.
     pub(super) fn hold(&self, index: u64, now: Timestamp) -> bool {
         self.index == index && (self.at..self.at + HOLD_MS).contains(&now)
     }
@@ -100,7 +97,7 @@ pub fn why(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Reason
     Ok(compute(&Reader::new(tidings)?, caller, page)?.0)
 }
 
-/// Returns what [`why`] returns, for a page that was read for this caller. Reasons that still hold are not computed again.
+/// Like [`why`], for a page that was read for this caller. Reuses reasons that still hold.
 pub(super) fn of_page(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Arc<Reasons>> {
     let reader = Reader::new(tidings)?;
     if let Some(reasons) = page.reasons(reader.index.number, reader.now) {
@@ -114,7 +111,7 @@ pub(super) fn of_page(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Re
     Ok(reasons)
 }
 
-/// Computes the reasons, and returns whether they are complete: the reasons of a member's feed for others lack the signals.
+/// Also returns whether the reasons are complete: the reasons of a member's feed for another caller lack the signals.
 fn compute(reader: &Reader<'_>, caller: &Caller, page: &FeedPage) -> Result<(Reasons, bool)> {
     let tidings = reader.tidings;
     let facts = PublicFacts::new(&reader.index, reader.now, &tidings.config().feed);
@@ -130,8 +127,8 @@ fn compute(reader: &Reader<'_>, caller: &Caller, page: &FeedPage) -> Result<(Rea
     Ok((Reasons { json, index: reader.index.number, at: reader.now }, is_complete))
 }
 
-/// Returns the reasons of the posts that were ranked for the member; none if the acts of the member rank no posts, and `None`
-/// if the caller is not the member.
+/// Only the posts that were ranked for the member; none if the acts of the member rank no posts. `None` if the caller is not the
+/// member.
 fn of_member(
     reader: &Reader<'_>,
     facts: &PublicFacts<'_>,
@@ -172,13 +169,11 @@ fn of_member(
     Ok(Some(page.items()[..page.ranked()].iter().map(|item| why(item)).collect()))
 }
 
-/// The facts that everybody may know.
 struct PublicFacts<'i> {
     index: &'i FeedIndex,
     now: Timestamp,
     config: &'i Feed,
     newest: Timestamp,
-    /// The first posts of the popular feed.
     popular: Vec<PostKey>,
 }
 
@@ -189,7 +184,7 @@ impl<'i> PublicFacts<'i> {
         Self { index, now, config, newest, popular: popular.collect() }
     }
 
-    /// Returns the reason of a post of a feed that is the same for all readers.
+    /// For a feed that is the same for all readers.
     fn why(&self, kind: FeedKind, item: &Item) -> Why {
         let mut parts = [0.0; SIGNALS];
         match kind {
@@ -209,7 +204,7 @@ impl<'i> PublicFacts<'i> {
         reason(&parts, |signal| Some(self.sentence(signal, kind, item)))
     }
 
-    /// Returns the sentence of a signal that has nothing to do with the reader.
+    /// For a signal that does not depend on the reader.
     fn sentence(&self, signal: Signal, kind: FeedKind, item: &Item) -> String {
         let word = if self.newest - item.about.date > NEW_DAYS * DAY_MS { "more" } else { "new" };
         let name = name_in(kind, item);
@@ -226,8 +221,7 @@ impl<'i> PublicFacts<'i> {
         site(item).map_or_else(|| word.to_owned(), |site| format!("{word} on {}", named(&site)))
     }
 
-    /// Returns whether a post is among the most popular ones, and its views and likes weigh as much as if each were at most
-    /// a day old.
+    /// True if the post is among the most popular ones, and its views and likes weigh as much as if each were at most a day old.
     fn is_popular_today(&self, item: &Item) -> bool {
         // Few posts are, and the others need not be decoded.
         if !self.popular.contains(&item.key) {
@@ -240,7 +234,7 @@ impl<'i> PublicFacts<'i> {
     }
 }
 
-/// The sums that are compared to choose a sentence: a group of signals, and a part of it.
+/// A group of signals, and a part of the group, whose sums are compared to choose a sentence.
 const fn group(signal: Signal) -> (u8, u8) {
     match signal {
         Signal::Topic => (0, 0),
@@ -251,8 +245,8 @@ const fn group(signal: Signal) -> (u8, u8) {
     }
 }
 
-/// Returns the reason of a post, given what each signal adds to its score. `sentence` returns the sentence of a signal,
-/// if it has one. It is asked for the signals in the order of what their group, their part of it and they themselves add.
+/// `parts` are what each signal adds to the score of the post. `sentence` returns the sentence of a signal, if it has one. It is
+/// called for the signals in the order of what their group, their part of it and they themselves add.
 fn reason(parts: &Values, mut sentence: impl FnMut(Signal) -> Option<String>) -> Why {
     let sum = |is_in: &dyn Fn(Signal) -> bool| -> f32 {
         Signal::ALL
@@ -273,15 +267,14 @@ fn reason(parts: &Values, mut sentence: impl FnMut(Signal) -> Option<String>) ->
     });
     let mut adding = signals.into_iter().filter(|signal| parts[*signal as usize] > 0.0);
     let text = adding.find_map(&mut sentence);
-    // A post without a score is at the end of a feed, behind all that have one.
+    // A post without a score is at the end of a feed.
     let text = text.or_else(|| sentence(Signal::Fresh)).unwrap_or_default();
     Why { text, shares: shares(parts) }
 }
 
-/// Returns the shares of positive numbers in their sum, rounded to thousandths by the largest remainders, so that they
-/// sum to 1. What is less than 0 counts as 0.
+/// Rounded to thousandths by the largest remainders, so that the shares sum to 1. Negative parts count as 0.
 fn shares(parts: &Values) -> SignalShares {
-    // The other zero would be -0.0 in JSON.
+    // A zero with a sign would be -0.0 in JSON.
     let parts = parts.map(|part| if part > 0.0 { f64::from(part) } else { 0.0 });
     let sum: f64 = parts.iter().sum();
     if sum <= 0.0 {
@@ -300,7 +293,7 @@ fn shares(parts: &Values) -> SignalShares {
     SignalShares { topic, tag, word, meaning, near, novel, recent, fresh, age, popular, together }
 }
 
-/// Returns the name under which a post is in a feed: that of the feed of a topic or a tag, otherwise its first topic.
+/// The name of the feed of a topic or a tag, otherwise the first topic of the post.
 fn name_in(kind: FeedKind, item: &Item) -> Option<&str> {
     let about = &item.about;
     let mut all = about.topic.iter().chain(&about.tag);
@@ -308,12 +301,10 @@ fn name_in(kind: FeedKind, item: &Item) -> Option<&str> {
     of_feed.or(about.topic.first()).map(|name| &**name)
 }
 
-/// Returns the site of a post.
 fn site(item: &Item) -> Option<String> {
     url::Url::parse(&item.post().url).ok()?.host_str().map(str::to_owned)
 }
 
-/// Returns a text as sentences name it.
 fn named(text: &str) -> String {
     shortened(text.to_owned(), NAMED_MAX)
 }

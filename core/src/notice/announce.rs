@@ -14,7 +14,7 @@ use crate::webhook::outbox::{self, Event};
 const UNANNOUNCED: &str =
     "announced = 0 AND activation = 1 AND members_only = 0 AND (visible_until IS NULL OR visible_until > $1)";
 
-/// Announces the notices that guests see now for the first time. The transaction must run alone.
+/// The transaction must run alone.
 ///
 /// Without webhooks it does nothing: adding one marks the notices of that time ([`mark_announced`]).
 pub(crate) fn announce(tx: &mut dyn Tx, now: Timestamp) -> Result<()> {
@@ -33,7 +33,6 @@ pub(crate) fn announce(tx: &mut dyn Tx, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Remembers that the notices that guests see now are announced, without announcing them.
 pub(crate) fn mark_announced(tx: &mut dyn Tx, now: Timestamp) -> Result<(), StoreError> {
     let sql = format!(
         "UPDATE notice SET announced = 1 WHERE {UNANNOUNCED} AND (visible_from IS NULL OR visible_from <= $1)"
@@ -41,7 +40,7 @@ pub(crate) fn mark_announced(tx: &mut dyn Tx, now: Timestamp) -> Result<(), Stor
     tx.run(&sql, &[now.into()]).map(drop)
 }
 
-/// Returns the time from which guests see the next notice that is not announced. It may have passed.
+/// Returns the time from which guests see the next unannounced notice. It may have passed.
 pub(crate) fn next_announcement(tx: &mut dyn Tx, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     let sql = format!("SELECT min(coalesce(visible_from, date)) FROM notice WHERE {UNANNOUNCED}");
     tx.one(&sql, &[now.into()])?.take(0)

@@ -22,7 +22,7 @@ use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
 use crate::store::{Store, Topic, versions_in};
 
-/// All notices as of one revision, and their views. Reading takes no lock.
+/// Reading takes no lock.
 #[derive(Default)]
 pub(crate) struct NoticeCache {
     snapshot: ArcSwapOption<Snapshot>,
@@ -30,9 +30,7 @@ pub(crate) struct NoticeCache {
 }
 
 impl NoticeCache {
-    /// Returns the current notices, after reading them from the database if they have changed.
-    ///
-    /// Must not be called within a transaction, because reading waits for a commit in progress and takes a connection.
+    /// Must not be called within a transaction, because it may wait for a commit in progress and take a connection.
     pub(super) fn snapshot(&self, store: &Store) -> Result<Arc<Snapshot>> {
         if let Some(snapshot) = self.snapshot_in_memory(store) {
             return Ok(snapshot);
@@ -49,7 +47,6 @@ impl NoticeCache {
         &self.views
     }
 
-    /// Returns the notices in memory if they are up to date.
     pub(super) fn snapshot_in_memory(&self, store: &Store) -> Option<Arc<Snapshot>> {
         let snapshot = self.snapshot.load_full()?;
         (store.version(Topic::Notices) <= snapshot.revision).then_some(snapshot)
@@ -89,7 +86,7 @@ impl NoticeCache {
     }
 }
 
-/// The notices as of one revision; only their views change.
+/// Immutable except for the views.
 pub(super) struct Snapshot {
     /// The revision up to which the snapshot shows every change.
     pub(super) revision: i64,
@@ -102,9 +99,9 @@ pub(super) struct Snapshot {
     /// The times at which a notice begins or ends, in order.
     moments: Vec<Timestamp>,
     views: Arc<ViewCounter>,
-    /// The lists for guests and for members, as last encoded.
+    /// For guests and for members, as last encoded.
     lists: [ArcSwapOption<Dated<NoticeList>>; 2],
-    /// The lists with all fields, as last encoded. There are at most four for each topic that a notice has.
+    /// As last encoded; at most four for each topic that a notice has.
     full_lists: Mutex<HashMap<ListKey, Dated<FullList>>>,
 }
 
@@ -126,47 +123,42 @@ struct Dated<T> {
 }
 
 impl<T: Clone> Dated<T> {
-    /// Returns the list if it is current.
     fn at(&self, now: Date) -> Option<T> {
         let is_current = self.date.generation >= now.generation && self.date.period == now.period;
         is_current.then(|| self.list.clone())
     }
 }
 
-/// A notice of a snapshot.
 pub(super) struct CachedNotice {
-    /// The notice; its `view` is that of the time when it was read.
+    /// `view` is that of the time when the notice was read.
     pub(super) notice: Notice,
     placement: Placement,
     counted: Arc<NoticeViews>,
-    /// The text as HTML, once somebody asked for it. Later snapshots share it until the text changes.
+    /// Rendered on first use. Later snapshots share it until the text changes.
     rendered: Arc<OnceLock<Arc<str>>>,
 }
 
 impl CachedNotice {
-    /// Returns whether some callers do not see the notice in the general list at some time.
+    /// True if some callers do not see the notice in the general list at some time.
     fn is_restricted(&self) -> bool {
         self.notice.activation == Visibility::Hidden || self.placement.is_restricted()
     }
 
-    /// Returns whether callers of this audience see the notice, on the page where it is.
+    /// On the page where the notice is.
     fn is_visible_to(&self, audience: Audience, now: Timestamp) -> bool {
         self.notice.activation == Visibility::Shown
             && self.placement.is_current(now)
             && (self.placement.members_only == Audience::Everyone || audience == Audience::Members)
     }
 
-    /// Returns the notice with this number of views counted in memory.
     fn at(&self, counted: i64) -> Notice {
         Notice { view: self.counted.shown(counted), ..self.notice.clone() }
     }
 
-    /// Returns the notice with all its views.
     pub(super) fn now(&self) -> Notice {
         self.at(self.counted.counted())
     }
 
-    /// Returns the text as HTML, which is rendered only the first time.
     pub(super) fn html(&self) -> Arc<str> {
         Arc::clone(self.rendered.get_or_init(|| markdown::html(&self.notice.post).into()))
     }
@@ -178,35 +170,32 @@ impl CachedNotice {
 }
 
 impl Snapshot {
-    /// Returns whether any notice is not in the general list of some callers at some time. Otherwise all callers get the
-    /// same.
+    /// If false, all callers get the same list.
     pub(super) fn has_restricted(&self) -> bool {
         self.has_restricted
     }
 
-    /// Returns the period of a time: the number of notices that have begun plus the number of those that have ended. The
-    /// same notices are visible throughout a period.
+    /// The number of notices that have begun plus the number of those that have ended. The same notices are visible throughout
+    /// a period.
     pub(super) fn period(&self, at: Timestamp) -> usize {
         self.moments.partition_point(|moment| *moment <= at)
     }
 
-    /// Returns the time at which the period of a time began, or `None` if it is the first.
+    /// `None` in the first period.
     pub(super) fn period_start(&self, at: Timestamp) -> Option<Timestamp> {
         self.period(at).checked_sub(1).map(|last| self.moments[last])
     }
 
-    /// Returns the notice with this id if the reader sees it.
     pub(super) fn find(&self, reader: &Reader<'_>, id: ObjectId, now: Timestamp) -> Option<&CachedNotice> {
         let found = self.index.get(&id).map(|i| &self.notices[*i]);
         found.filter(|cached| reader.audience().is_none_or(|audience| cached.is_visible_to(audience, now)))
     }
 
-    /// Counts a view of a notice on the day `today`, and returns the notice with it.
     pub(super) fn view(&self, notice: &CachedNotice, store: &Store, today: i64) -> Notice {
         notice.at(self.views.view(&notice.counted, store, today))
     }
 
-    /// Returns the notices of the general page that callers of this audience see, newest first.
+    /// The notices of the general page, newest first.
     pub(super) fn visible(&self, audience: Audience, now: Timestamp) -> impl Iterator<Item = &CachedNotice> {
         let is_listed = move |cached: &&CachedNotice| {
             cached.placement.topic.is_none() && cached.is_visible_to(audience, now)
@@ -214,8 +203,8 @@ impl Snapshot {
         self.notices.iter().filter(is_listed)
     }
 
-    /// Returns the list for a reader: every notice for an administrator. The lists for guests and for members are encoded
-    /// once and shared until a view is counted, or a notice begins or ends.
+    /// Every notice for an administrator. The lists for guests and for members are encoded once and shared until a view is
+    /// counted, or a notice begins or ends.
     pub(super) fn list(&self, reader: &Reader<'_>, now: Timestamp) -> NoticeList {
         let Some(audience) = reader.audience() else {
             return NoticeList::new(self.notices.iter().map(CachedNotice::now));
@@ -229,7 +218,7 @@ impl Snapshot {
         list
     }
 
-    /// Returns the list with all fields for a reader, shared like [`Snapshot::list`].
+    /// Shared like [`Snapshot::list`].
     pub(super) fn full_list(&self, reader: &Reader<'_>, query: &ListQuery<'_>, now: Timestamp) -> FullList {
         let Some(audience) = reader.audience() else {
             let topic = query.topic.map(|topic| self.topic(topic));
@@ -252,7 +241,6 @@ impl Snapshot {
         list
     }
 
-    /// Returns the list of [`Snapshot::full_list`] for an audience if it is encoded and current.
     pub(super) fn cached_full_list(
         &self,
         audience: Audience,
@@ -270,13 +258,12 @@ impl Snapshot {
         (audience, query.topic.and_then(|topic| self.topic(topic)), query.html)
     }
 
-    /// Returns the topic with this name if a notice has it. The list of any other topic is the general one.
+    /// `None` if no notice has the topic: its list is the general one.
     fn topic(&self, name: &str) -> Option<Arc<str>> {
         let topic = super::draft::topic(name)?;
         self.notices.iter().any(|cached| cached.placement.topic.as_ref() == Some(&topic)).then_some(topic)
     }
 
-    /// Returns these notices with all fields, the pinned ones first.
     fn full<'a>(notices: impl Iterator<Item = &'a CachedNotice>, html: bool) -> FullList {
         let mut full: Vec<_> = notices.map(|cached| cached.full(html)).collect();
         // Stable, so the newest stay first among both.
@@ -284,16 +271,13 @@ impl Snapshot {
         FullList::new(full.into())
     }
 
-    /// Returns the date of a list that is made now.
-    ///
-    /// It is read before the counts, so that the list has at least the views of this generation. A caller whose view has
-    /// been answered reads a generation that includes the view, and so does not accept a list without it, even if a slower
-    /// thread replaces a newer list by an older one.
+    /// Read before the counts, so that the list has at least the views of this generation. A caller whose view has been answered
+    /// reads a generation that includes the view, and so does not accept a list without it, even if a slower thread replaces a
+    /// newer list with an older one.
     fn date(&self, now: Timestamp) -> Date {
         Date { generation: self.views.generation(), period: self.period(now) }
     }
 
-    /// Returns the rendered text of a notice if the snapshot has the notice with the same text.
     fn rendered(&self, notice: &Notice) -> Option<Arc<OnceLock<Arc<str>>>> {
         let cached = self.index.get(&notice.id).map(|i| &self.notices[*i])?;
         (cached.notice.post == notice.post).then(|| Arc::clone(&cached.rendered))

@@ -74,7 +74,6 @@ pub struct Draft {
 #[derive(Clone, Debug)]
 struct Set<T>(Option<T>);
 
-/// The checked fields of a draft.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     title: Option<String>,
@@ -87,7 +86,6 @@ pub(super) struct Change {
     members_only: Option<Audience>,
 }
 
-/// The content of a notice, which administrators write.
 pub(super) struct Content {
     pub(super) title: String,
     pub(super) post: String,
@@ -96,7 +94,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Describes the notice in one line, for the audit trail.
+    /// One line, for the audit trail.
     pub(super) fn summary(&self) -> String {
         let Self { title, post, activation, placement } = self;
         let Placement { visible_from, visible_until, pinned, topic, members_only } = placement;
@@ -112,10 +110,6 @@ impl Content {
 }
 
 impl Change {
-    /// Checks the given fields of a draft.
-    ///
-    /// # Errors
-    /// `bad request` with the broken rule.
     pub(super) fn parse(draft: &Draft) -> Result<Self, BrokenRule> {
         let change = Self {
             activation: checked(
@@ -143,10 +137,6 @@ impl Change {
         Ok(change)
     }
 
-    /// Returns an error if no field is given.
-    ///
-    /// # Errors
-    /// `bad request`.
     pub(super) fn require_any(&self) -> Result<(), BrokenRule> {
         let Self { title, post, activation, visible_from, visible_until, pinned, topic, members_only } = self;
         let is_empty = [title, post].into_iter().all(Option::is_none)
@@ -158,10 +148,6 @@ impl Change {
         if is_empty { Err(BrokenRule(NOTHING)) } else { Ok(()) }
     }
 
-    /// Returns the content of a new notice.
-    ///
-    /// # Errors
-    /// `bad request` if the title or the text is missing.
     pub(super) fn of_new(&self) -> Result<Content, BrokenRule> {
         let new = Content {
             title: self.title.clone().ok_or(BrokenRule(TITLE_MISSING))?,
@@ -172,10 +158,6 @@ impl Change {
         self.onto(new)
     }
 
-    /// Returns the content of a notice after this change.
-    ///
-    /// # Errors
-    /// `bad request` if the notice would end before it begins.
     pub(super) fn onto(&self, old: Content) -> Result<Content, BrokenRule> {
         let Content { title, post, activation, placement: before } = old;
         let placement = Placement {
@@ -205,12 +187,12 @@ fn checked<F, T>(
     field.map(|field| check(field).ok_or(BrokenRule(rule))).transpose()
 }
 
-/// Returns the new value of a field: empty for an empty text. Returns `None` if `parse` does.
+/// `Set(None)` for an empty text; `None` if `parse` fails.
 fn set<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<Set<T>> {
     if text.is_empty() { Some(Set(None)) } else { parse(text).map(|value| Set(Some(value))) }
 }
 
-/// Returns the stored form of the name of a topic, which is that of the topics of posts.
+/// Has the same form as the topics of posts.
 pub(super) fn topic(name: &str) -> Option<Arc<str>> {
     text::name(name.trim(), NAME).map(Into::into)
 }

@@ -104,7 +104,6 @@ impl Operation for SaveDraft {
     }
 }
 
-/// Appends an act on a draft to the audit trail.
 fn record(tx: &mut dyn Tx, admin: &Admin<'_>, action: Action, id: ObjectId) -> Result<(), StoreError> {
     admin.record(tx, Entry::new(action).on(&id.to_string()))
 }
@@ -210,7 +209,6 @@ mod sql {
         Ok(())
     }
 
-    /// Replaces a draft; returns false if no draft has this id.
     pub(super) fn replace(
         tx: &mut dyn Tx,
         _: &Admin<'_>,
@@ -224,7 +222,6 @@ mod sql {
         Ok(tx.run(sql, &[(&id).into(), notice.as_deref().into(), content.into(), now.into()])? > 0)
     }
 
-    /// Removes a draft; returns false if no draft has this id.
     pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, id: ObjectId) -> Result<bool, StoreError> {
         let id = id.to_string();
         Ok(tx.run("DELETE FROM notice_draft WHERE id = $1", &[(&id).into()])? > 0)

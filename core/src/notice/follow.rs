@@ -39,42 +39,37 @@ pub enum NoticeChange {
     },
 }
 
-/// The notices at some moment.
 pub(crate) struct SeenNotices {
     snapshot: Arc<Snapshot>,
     at: Timestamp,
 }
 
 impl SeenNotices {
-    /// Returns the current notices.
     pub(crate) fn now(tidings: &Tidings) -> Result<Self> {
         let snapshot = super::snapshot(tidings)?;
         Ok(Self { snapshot, at: tidings.now() })
     }
 
-    /// Returns whether the notices may have changed since, or one has begun or ended.
     pub(crate) fn is_stale(&self, tidings: &Tidings) -> bool {
         tidings.store().version(Topic::Notices) > self.snapshot.revision
             || self.snapshot.period(tidings.now()) != self.snapshot.period(self.at)
     }
 
-    /// Returns the time at which a notice began or ended last; 0 if none has. It does not depend on when it is asked for, so
-    /// all servers of a database return the same.
+    /// The time at which a notice began or ended last, in milliseconds; 0 if none has. It does not depend on when it is asked
+    /// for, so all servers of a database return the same.
     pub(crate) fn last_moment(&self) -> i64 {
         self.snapshot.period_start(self.at).map_or(0, |began| began.as_millis().max(0))
     }
 
-    /// Returns the revision up to which these notices show every change.
     pub(crate) fn revision(&self) -> i64 {
         self.snapshot.revision
     }
 
-    /// Returns the revision of the last change that these notices show.
     pub(crate) fn last_change(&self) -> i64 {
         self.snapshot.last_change
     }
 
-    /// Returns the changes of the shown notices from these to the `later` ones, those of the oldest notices first.
+    /// The changes of the oldest notices come first.
     pub(crate) fn changes_until(&self, later: &Self) -> Vec<NoticeChange> {
         let mut before: HashMap<ObjectId, &Notice> =
             self.visible().map(|cached| (cached.notice.id, &cached.notice)).collect();

@@ -38,12 +38,10 @@ impl Deref for FullNotice {
     }
 }
 
-/// The notices that [`ListFull`](super::ListFull) returns.
 #[derive(Clone, Copy)]
 pub(super) struct ListQuery<'a> {
     /// The topic whose notices are listed besides those without a topic.
     pub(super) topic: Option<&'a str>,
-    /// Whether the texts are rendered.
     pub(super) html: bool,
 }
 

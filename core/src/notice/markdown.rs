@@ -8,18 +8,16 @@
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag};
 
-/// The maximum number of bytes after which the rest of the text is left out. A text of 20,000 characters that is meant to be
-/// read stays far below it; it bounds what references to one long address can make of a text.
+/// In bytes; the rest of the text is left out. A text of 20,000 characters that is meant to be read stays far below it: this
+/// bounds how far references to one long address can expand a text.
 const OUTPUT_MAX: usize = 512 * 1024;
-/// The maximum number of elements within each other. Deeper ones are shown without their tags.
+/// Deeper elements are shown without their tags.
 const DEPTH_MAX: usize = 32;
-/// The maximum length of the address of a link in bytes.
+/// In bytes.
 const ADDRESS_MAX: usize = 2_000;
 
-/// The beginnings of the address of a link.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
-/// Returns the HTML of a text.
 pub(super) fn html(text: &str) -> String {
     let mut html = Html { out: String::with_capacity(text.len() * 5 / 4), open: Vec::new(), links: 0 };
     for event in Parser::new_ext(text, Options::empty()) {
@@ -30,15 +28,14 @@ pub(super) fn html(text: &str) -> String {
 
 struct Html {
     out: String,
-    /// The elements that are open, also those whose tags are left out.
+    /// Also contains elements whose tags are left out.
     open: Vec<Open>,
-    /// The number of open links. A link contains no other one.
+    /// A link contains no other link.
     links: usize,
 }
 
-/// An open element.
 struct Open {
-    /// The end tag; empty if the element has no tags.
+    /// Empty if the element has no tags.
     end: &'static str,
     is_link: bool,
     /// The address of an image, and the position at which its description begins.
@@ -109,7 +106,7 @@ impl Html {
         self.out.push_str(open.end);
     }
 
-    /// Begins a link if its address is allowed. Returns whether it has begun.
+    /// Returns false if the address is not allowed.
     fn link(&mut self, link_type: LinkType, address: &CowStr<'_>) -> bool {
         let scheme = if link_type == LinkType::Email { "mailto:" } else { "" };
         let address = format!("{scheme}{address}");
@@ -140,7 +137,7 @@ impl Html {
     }
 }
 
-/// Returns the tags of an element, which are empty for links and images, and for the elements of extensions.
+/// Empty for links and images, and for the elements of extensions.
 const fn tags(tag: &Tag<'_>) -> (&'static str, &'static str) {
     match tag {
         Tag::Paragraph | Tag::HtmlBlock => ("<p>", "</p>\n"),

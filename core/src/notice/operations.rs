@@ -87,7 +87,7 @@ impl Operation for ListFull {
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FullList> {
         let query = self.query()?;
-        // The views that other processes have counted are those of the notices in memory.
+        // `refresh` sets the views of the notices in memory, so they are loaded first.
         super::snapshot(tidings)?;
         tidings.other_views().refresh()?;
         let snapshot = super::snapshot(tidings)?;
@@ -167,7 +167,6 @@ impl Get {
 
 const HTML_RULE: Problem = Problem::invalid("html", "html is 0 or 1");
 
-/// Returns the failures of operations that answer everyone who may not call them with `Not admin`.
 fn not_admin(_: &Config) -> Vec<Error> {
     Outcome::not_admin(Scope::Notices).into()
 }

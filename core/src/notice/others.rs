@@ -11,10 +11,9 @@ use crate::record::background::{Background, Stop};
 use crate::record::error::Result;
 use crate::store::{Store, StoreError, Topic, version_in};
 
-/// The minimum time between two reads. With the time until this process learns of a change, it is less than a second.
+/// Together with the time until this process learns of a change, this is less than a second.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The handle of the thread.
 pub(crate) struct OtherViews {
     shared: Arc<Shared>,
     thread: Background,
@@ -29,7 +28,6 @@ struct Shared {
 }
 
 impl OtherViews {
-    /// Returns the handle without a thread.
     pub(crate) fn new(store: Arc<Store>, notices: &NoticeCache) -> Self {
         let stop = Stop::default();
         let thread = Background::new(Arc::clone(&store), stop.clone());
@@ -38,7 +36,7 @@ impl OtherViews {
         Self { shared, thread }
     }
 
-    /// Reads the views if they have changed, for a program without the thread.
+    /// For a program without the thread.
     pub(crate) fn refresh(&self) -> Result<()> {
         if self.shared.known.load(Ordering::Relaxed) < self.shared.store.version(Topic::NoticeViews) {
             self.shared.read()?;
@@ -46,7 +44,6 @@ impl OtherViews {
         Ok(())
     }
 
-    /// Starts the thread, unless it is running.
     pub(crate) fn start(&self) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         self.thread.start("tidings-views", || Ok(move || shared.run()))
@@ -69,7 +66,7 @@ impl Shared {
         }
     }
 
-    /// Reads the views of all notices, unless a flush makes that impossible.
+    /// A flush can make this impossible; then the next call reads the views.
     fn read(&self) -> Result<(), StoreError> {
         let mut version = 0;
         let is_shown = self.views.others(|| {

@@ -1,4 +1,4 @@
-//! When, where and to whom a notice is visible.
+//! The placement of a notice: when, where and to whom it is visible.
 
 use std::sync::Arc;
 
@@ -52,7 +52,6 @@ pub struct Placement {
 }
 
 impl Default for Placement {
-    /// Visible to everyone at any time, on the general page.
     fn default() -> Self {
         Self {
             visible_from: None,
@@ -65,17 +64,15 @@ impl Default for Placement {
 }
 
 impl Placement {
-    /// Returns whether the notice has begun and has not ended.
     pub(super) fn is_current(&self, now: Timestamp) -> bool {
         self.visible_from.is_none_or(|from| from <= now) && self.visible_until.is_none_or(|until| now < until)
     }
 
-    /// Returns the times at which the notice begins and ends.
     pub(super) fn moments(&self) -> impl Iterator<Item = Timestamp> {
         self.visible_from.into_iter().chain(self.visible_until)
     }
 
-    /// Returns whether some callers do not see the notice in the general list at some time.
+    /// True if some callers do not see the notice in the general list at some time.
     pub(super) fn is_restricted(&self) -> bool {
         let is_dated = self.visible_from.is_some() || self.visible_until.is_some();
         is_dated || self.topic.is_some() || self.members_only == Audience::Members

@@ -1,4 +1,4 @@
-//! The callers that see different notices.
+//! Callers, classified by the notices that they see.
 
 use super::placement::Audience;
 use crate::Tidings;
@@ -6,18 +6,15 @@ use crate::account::{Admin, Caller, Member};
 use crate::record::error::{Error, Result};
 use crate::record::scope::Scope;
 
-/// A caller who reads notices.
 pub(super) enum Reader<'tx> {
     /// A guest, or a caller with an invalid token.
     Guest,
-    /// A member who is not an administrator.
     Member(#[expect(dead_code, reason = "the proof that the token is valid")] Member<'tx>),
-    /// An administrator, who sees every notice.
     Admin(#[expect(dead_code, reason = "the proof of the right")] Admin<'tx>),
 }
 
 impl Reader<'_> {
-    /// Returns the audience that the reader belongs to; `None` for an administrator.
+    /// `None` for an administrator.
     pub(super) const fn audience(&self) -> Option<Audience> {
         match self {
             Self::Guest => Some(Audience::Everyone),
@@ -27,7 +24,7 @@ impl Reader<'_> {
     }
 }
 
-/// Calls `read` with the caller as a reader. Guests are recognised without reading the database.
+/// Guests are recognised without reading the database.
 pub(super) fn read_as<T: Send>(
     tidings: &Tidings,
     caller: &Caller,

@@ -18,7 +18,7 @@ use crate::record::scope::Scope;
 /// The number of days that [`GetReads`] reports.
 pub const DAYS: Bounds = Bounds { min: 1, max: 366 };
 
-/// The number of days of [`GetReads`] unless it says.
+/// The default of [`GetReads::days`].
 const READ_DAYS: i64 = 30;
 
 const DAYS_RULE: Problem = Problem::invalid("days", "days is a number from 1 to 366");
@@ -88,7 +88,7 @@ mod sql {
     use crate::account::Admin;
     use crate::store::{StoreError, Tx};
 
-    /// Returns the reads of a notice by day from the day `first` on; `None` if there is no such notice.
+    /// `None` if there is no such notice.
     pub(super) fn reads(
         tx: &mut dyn Tx,
         _: &Admin<'_>,

@@ -8,7 +8,7 @@ use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
 use crate::store::{Arg, Row, StoreError, Tx};
 
-/// Returns the arguments `$1` to `$9`: the id and the content of a notice.
+/// The arguments `$1` to `$9`.
 fn columns<'a>(id: &'a String, content: &'a Content) -> [Arg<'a>; 9] {
     let Content { title, post, activation, placement } = content;
     [
@@ -40,7 +40,6 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// Replaces the content of a notice.
 pub(super) fn update(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -54,7 +53,6 @@ pub(super) fn update(
     Ok(())
 }
 
-/// Removes a notice and the counts of its reads.
 pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, id: ObjectId) -> Result<(), StoreError> {
     let id = id.to_string();
     tx.run("DELETE FROM notice_reads WHERE notice = $1", &[(&id).into()])?;
@@ -62,7 +60,6 @@ pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, id: ObjectId) -> Result<(),
     Ok(())
 }
 
-/// Returns the content of a notice.
 pub(super) fn content(tx: &mut dyn Tx, id: ObjectId) -> Result<Option<Content>, StoreError> {
     let sql = "SELECT visible_from, visible_until, pinned, topic, members_only, title, post, activation
                FROM notice WHERE id = $1";
@@ -78,12 +75,10 @@ pub(super) fn content(tx: &mut dyn Tx, id: ObjectId) -> Result<Option<Content>, 
     tx.row(sql, &[(&id).into()])?.map(content).transpose()
 }
 
-/// Returns all notices, newest first.
 pub(super) fn all(tx: &mut dyn Tx) -> Result<Vec<(Notice, Placement)>> {
     select(tx, "ORDER BY date DESC, key DESC", &[])
 }
 
-/// Returns the notices that a clause selects.
 pub(super) fn select(tx: &mut dyn Tx, clause: &str, args: &[Arg<'_>]) -> Result<Vec<(Notice, Placement)>> {
     let sql = format!(
         "SELECT id, title, post, view, date, activation, visible_from, visible_until, pinned, topic, members_only
@@ -106,7 +101,6 @@ pub(super) fn select(tx: &mut dyn Tx, clause: &str, args: &[Arg<'_>]) -> Result<
     tx.rows(&sql, args)?.into_iter().map(notice).collect()
 }
 
-/// Reads the five columns of a placement, the first of which has this index.
 fn placement(row: &mut Row, first: usize) -> Result<Placement, StoreError> {
     Ok(Placement {
         visible_from: row.take(first)?,
@@ -117,8 +111,6 @@ fn placement(row: &mut Row, first: usize) -> Result<Placement, StoreError> {
     })
 }
 
-/// Adds to the views of a notice; returns false if it has been removed.
-/// Returns the views of all notices by their ids.
 pub(super) fn views(tx: &mut dyn Tx) -> Result<Vec<(String, i64)>, StoreError> {
     let rows = tx.rows("SELECT id, view FROM notice", &[])?;
     rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
@@ -129,7 +121,6 @@ pub(super) fn add_views(tx: &mut dyn Tx, id: ObjectId, views: i64) -> Result<boo
     Ok(tx.run("UPDATE notice SET view = view + $2 WHERE id = $1", &[(&id).into(), views.into()])? > 0)
 }
 
-/// Adds to the reads of a notice on a day.
 pub(super) fn add_reads(tx: &mut dyn Tx, id: ObjectId, day: i64, reads: i64) -> Result<(), StoreError> {
     let sql = "INSERT INTO notice_reads (notice, day, reads) VALUES ($1, $2, $3)
                ON CONFLICT (notice, day) DO UPDATE SET reads = notice_reads.reads + excluded.reads";

@@ -22,11 +22,10 @@ use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Topic, Tx}
 /// The minimum number of notices that a flush writes, even if its time is over.
 const LEAST: usize = 32;
 
-/// Counts views. Counting takes no lock, except at the first view of a notice on a day.
+/// Counting takes no lock, except at the first view of a notice on a day.
 #[derive(Default)]
 pub(super) struct ViewCounter {
     state: Mutex<FlushState>,
-    /// Signals the end of a flush.
     flushed: Condvar,
     /// Incremented on every view.
     generation: AtomicU64,
@@ -34,7 +33,6 @@ pub(super) struct ViewCounter {
     is_deferred: AtomicBool,
 }
 
-/// The views that the database already contains.
 #[derive(Default)]
 pub(super) struct FlushState {
     counts: BTreeMap<ObjectId, Count>,
@@ -47,18 +45,17 @@ pub(super) struct FlushState {
     next: Option<ObjectId>,
 }
 
-/// The views of one notice, and how many of them the database contains.
 #[derive(Default)]
 struct Count {
     counted: Arc<NoticeViews>,
     flushed: i64,
 }
 
-/// The views of one notice in this process.
+/// In this process.
 #[derive(Default)]
 pub(super) struct NoticeViews {
     counted: AtomicI64,
-    /// Those that the database contains from others, as last read.
+    /// The views in the database that others have counted, as last read.
     others: AtomicI64,
     /// The day of the last view, or 0 before the first.
     day: AtomicI64,
@@ -67,17 +64,15 @@ pub(super) struct NoticeViews {
 }
 
 impl NoticeViews {
-    /// Returns the number of views.
     pub(super) fn counted(&self) -> i64 {
         self.counted.load(Ordering::Relaxed)
     }
 
-    /// Returns the number that a notice shows with `counted` views in this process.
     pub(super) fn shown(&self, counted: i64) -> i64 {
         self.others.load(Ordering::Relaxed) + counted
     }
 
-    /// Sets the views of others. Returns whether they were other ones.
+    /// Returns whether the number has changed.
     pub(super) fn set_others(&self, views: i64) -> bool {
         self.others.swap(views, Ordering::Relaxed) != views
     }
@@ -94,7 +89,7 @@ impl NoticeViews {
         self.counted.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Returns how many of the views from `flushed` to `counted` there were on each day.
+    /// Splits the views from `flushed` to `counted` by day.
     fn by_day(&self, flushed: i64, counted: i64) -> Vec<(i64, i64)> {
         let earlier = self.earlier();
         let mut days = earlier.clone();
@@ -109,7 +104,6 @@ impl NoticeViews {
         days.into_iter().map(views).filter(|(_, views)| *views > 0).collect()
     }
 
-    /// Forgets the days of the views that are flushed.
     fn flushed(&self, flushed: i64) {
         self.earlier().retain(|(_, end)| *end > flushed);
     }
@@ -121,7 +115,7 @@ impl NoticeViews {
 }
 
 impl ViewCounter {
-    /// Counts a view on the day `today` in `views`, one of [`FlushState::count`], and returns how many there are now.
+    /// `views` is one of [`FlushState::count`]. Returns the number of views in this process.
     pub(super) fn view(self: &Arc<Self>, views: &NoticeViews, store: &Store, today: i64) -> i64 {
         let counted = views.add(today);
         // After the count, so that a reader of this generation sees the view.
@@ -134,22 +128,19 @@ impl ViewCounter {
         counted
     }
 
-    /// Returns the number of views so far. The counts include all of them.
+    /// The counts include all views up to this generation.
     pub(super) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Waits until no flush is being committed, and locks the state. No flush begins until the guard is dropped.
+    /// Waits until no flush is being committed. No flush begins until the guard is dropped.
     pub(super) fn settled(&self) -> MutexGuard<'_, FlushState> {
         let settled = self.flushed.wait_while(self.state(), |state| state.is_committing);
         settled.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the views that the database contains with `read`, and shows those of others. Returns false if a flush made that
-    /// impossible.
-    ///
-    /// # Errors
-    /// Those of `read`.
+    /// `read` returns the views that the database contains. Returns false if a flush made it impossible to separate those of
+    /// others.
     pub(super) fn others<E>(&self, read: impl FnOnce() -> Result<Vec<(String, i64)>, E>) -> Result<bool, E> {
         let ended = self.settled().ended;
         // Not under the lock, because a flush waits for it.
@@ -174,26 +165,25 @@ impl ViewCounter {
 }
 
 impl FlushState {
-    /// Returns the count of a notice and the number of its views that the database contains.
+    /// Returns the count of a notice, and how many of its views are flushed.
     pub(super) fn count(&mut self, id: ObjectId) -> (Arc<NoticeViews>, i64) {
         let count = self.counts.entry(id).or_default();
         (Arc::clone(&count.counted), count.flushed)
     }
 
-    /// Removes the counts of the notices for which `is_there` returns false.
     pub(super) fn retain(&mut self, is_there: impl Fn(ObjectId) -> bool) {
         self.counts.retain(|id, _| is_there(*id));
     }
 }
 
-/// The deferred write of the counts. At most one is deferred at a time.
+/// At most one is deferred at a time.
 struct Flush {
     counter: Arc<ViewCounter>,
-    /// Whether the state still says that this flush has not read the counts.
+    /// Whether [`ViewCounter::is_deferred`] is set for this flush.
     is_expected: bool,
     /// The notices and their counts that are being committed.
     batch: Vec<(ObjectId, i64)>,
-    /// The notice at which the next flush begins, if this one has no time for all notices.
+    /// See [`FlushState::next`].
     next: Option<ObjectId>,
 }
 

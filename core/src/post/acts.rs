@@ -16,13 +16,10 @@ use crate::record::error::{Error, Pending, Result};
 use crate::record::id::PostKey;
 use crate::store::{Gathered, Isolation, Pipelined, Store, StoreError, Tx};
 
-/// The acts that wait.
 pub(crate) struct Acts(Gathered<Act, (), Error>);
 
-/// An act on a post.
 pub(super) struct Act {
     pub(super) identity: Identity,
-    /// The id of the post.
     pub(super) post: String,
     pub(super) kind: Kind,
     pub(super) at: Timestamp,
@@ -35,7 +32,7 @@ pub(super) enum Kind {
     Hide,
     Unhide,
     View {
-        /// The viewer, if the caller is no member.
+        /// The viewer, if the caller is not a member.
         guest: Option<Guest>,
         /// Whether the view counts for the popularity, once decided: the decision records the viewer.
         counts: Option<bool>,
@@ -43,12 +40,12 @@ pub(super) enum Kind {
 }
 
 impl Acts {
-    /// Returns a queue of acts. A like weighs `like_weight` views for the popularity.
+    /// A like weighs `like_weight` views for the popularity.
     ///
-    /// Acts run beside those of other servers. The rows that both may change are locked in this order: the likes, the views and the hidden posts by
-    /// member and post, the posts by key, and at the commit the members by key. A like that another server adds at the same time
-    /// is waited for, so that one of both is new. A post is locked before its stats are read, so that none is lost; for as
-    /// short a time as possible, because everybody may like the same post.
+    /// Acts run concurrently with those of other servers. Rows that both may change are locked in this order: the likes, the
+    /// views and the hidden posts by member and post, the posts by key, and at the commit the members by key. A like that another
+    /// server adds at the same time is waited for, so that only one of both is new. A post is locked before its stats are read,
+    /// so that no change is lost, and for as short a time as possible, because everybody may like the same post.
     pub(crate) fn new(store: &Store, calendar: &Arc<Calendar>, like_weight: f64) -> Self {
         let (calendar, viewers) = (Arc::clone(calendar), Viewers::default());
         Self(store.gathered(Isolation::Locking, move |tx, acts| {
@@ -56,20 +53,17 @@ impl Acts {
         }))
     }
 
-    /// Queues an act.
     pub(super) fn submit(&self, store: &Store, act: Act) -> Pending<()> {
         store.submit_gathered(&self.0, act)
     }
 }
 
-/// The parts that acts of one run share.
 struct Batch<'b> {
     calendar: &'b Calendar,
     viewers: &'b Viewers,
     like_weight: f64,
 }
 
-/// A change of the stats of a post, by an act at the time `at`.
 struct Change {
     post: PostKey,
     at: Timestamp,
@@ -78,13 +72,12 @@ struct Change {
 
 enum ChangeKind {
     Like,
-    /// The like was given at this time.
+    /// The date of the like.
     Unlike(Timestamp),
     /// Whether the view counts for the popularity.
     View(bool),
 }
 
-/// A valid act: the member if there is one, and the post.
 struct Valid<'m, 'a> {
     member: Option<&'m Member<'m>>,
     post: PostKey,
@@ -129,7 +122,6 @@ impl Batch<'_> {
         Ok(results)
     }
 
-    /// Counts the changes, and writes the stats of the posts that they change.
     fn change_posts(
         &self,
         tx: &mut dyn Tx,
@@ -167,7 +159,6 @@ impl ChangeKind {
 }
 
 impl Valid<'_, '_> {
-    /// Decides whether a view counts for the popularity.
     fn decide(&mut self, viewers: &Viewers) {
         if let Kind::View { guest, counts } = &mut *self.kind {
             let viewer = match (self.member, &*guest) {
@@ -184,7 +175,7 @@ impl Valid<'_, '_> {
     }
 }
 
-/// Likes posts; the answer is the new likes.
+/// Returns the new likes.
 fn like<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Pipelined<'v, Vec<Change>>, StoreError> {
     let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Like)).collect();
     let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post, act.at)).collect();
@@ -194,7 +185,7 @@ fn like<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Pipelined<'v, 
     }))
 }
 
-/// Takes likes back; the answer is those that there were.
+/// Returns the likes that existed.
 fn unlike<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Pipelined<'v, Vec<Change>>, StoreError> {
     let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Unlike)).collect();
     let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post)).collect();
@@ -204,7 +195,6 @@ fn unlike<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Pipelined<'v
     }))
 }
 
-/// Records views, and returns them.
 fn view(tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<Vec<Change>, StoreError> {
     let by_members = of_members(acts, |kind| matches!(kind, Kind::View { .. }));
     let views: Vec<_> = by_members.map(|(member, act)| (member, act.post, act.at)).collect();
@@ -216,7 +206,7 @@ fn view(tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<Vec<Change>, StoreErr
     Ok(acts.iter().filter_map(change).collect())
 }
 
-/// Hides posts from the recommended feeds of members, and shows others again. The stats of the posts do not change.
+/// The stats of the posts do not change.
 fn hide(tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<(), StoreError> {
     let hides = of_members(acts, |kind| matches!(kind, Kind::Hide));
     history::hide(tx, &hides.map(|(member, act)| (member, act.post, act.at)).collect::<Vec<_>>())?;
@@ -224,15 +214,12 @@ fn hide(tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<(), StoreError> {
     history::unhide(tx, &shown.map(|(member, act)| (member, act.post)).collect::<Vec<_>>())
 }
 
-/// The posts of acts.
 struct Found {
-    /// The key of the post of each act.
+    /// For each act.
     keys: Vec<Option<PostKey>>,
-    /// The stats of these posts.
     posts: Vec<PostStats>,
 }
 
-/// Asks for the posts of acts.
 fn ask_posts<'a>(tx: &mut dyn Tx, acts: &'a [Act]) -> Result<Pipelined<'a, Found>, StoreError> {
     let mut keys: BTreeMap<&str, Option<PostKey>> = acts.iter().map(|act| (&*act.post, None)).collect();
     let ids: Vec<&str> = keys.keys().copied().collect();
@@ -245,7 +232,6 @@ fn ask_posts<'a>(tx: &mut dyn Tx, acts: &'a [Act]) -> Result<Pipelined<'a, Found
     }))
 }
 
-/// Returns the acts of members that are of a kind.
 fn of_members<'m, 'v, 'a>(
     acts: &'v [Valid<'m, 'a>],
     is_of_kind: fn(&Kind) -> bool,

@@ -1,7 +1,7 @@
 //! The posts that a source brings.
 //!
-//! A post belongs to the source that brought it. That source, and no other, also changes its texts and its address, when its entry
-//! changes; topics, tags and dates stay as administrators have left them.
+//! A post belongs to the source that brought it. Only that source changes its texts and its address, when the entry changes;
+//! topics, tags and dates stay as administrators have left them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,25 +21,24 @@ pub(crate) struct Arrival {
     change: Change,
     tokens: Arc<TokenFields>,
     identity: Identity,
-    /// Whether the entry was there before. If it has no post any more, an administrator has removed it.
+    /// Whether the entry was seen before. If it has no post, an administrator has removed the post.
     pub(crate) is_known: bool,
 }
 
-/// What identifies an entry among those of its source.
+/// Identifies an entry within its source.
 pub(crate) struct Identity {
-    /// A hash of its id, or of what stands for it.
+    /// A hash of its id, or of a substitute for the id.
     pub(crate) key: i64,
     /// The key of an entry that is alone on its page.
     pub(crate) page_key: i64,
     /// The address that it links to.
     pub(crate) page: String,
-    /// Whether other entries link there, too.
+    /// Whether other entries link to the same page.
     pub(crate) is_shared: bool,
     /// An address that no other entry has.
     pub(crate) own: String,
 }
 
-/// The outcome of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrived {
     Inserted {
@@ -56,7 +55,6 @@ pub(crate) enum Arrived {
 }
 
 impl Arrival {
-    /// Checks an entry.
     pub(crate) fn new(draft: &Draft, identity: Identity, is_known: bool) -> Result<Self, String> {
         let change = Change::parse(draft).map_err(|rule| {
             let error = Error::from(rule);
@@ -67,35 +65,33 @@ impl Arrival {
         Ok(Self { change, tokens, identity, is_known })
     }
 
-    /// Returns the date that its feed gives.
     pub(crate) fn date(&self) -> Option<Timestamp> {
         self.change.date
     }
 
-    /// Returns whether a post of the same source at the page of this entry is its post, which was that of `entry` before.
+    /// Decides whether a post of the same source at the page of this entry is the post of this entry. `entry` is the key of the
+    /// entry to which the post belonged before.
     fn is_at_page(&self, post: &Stored, entry: Option<i64>) -> bool {
         let Self { change, identity: Identity { page_key, is_shared, .. }, .. } = self;
         let was_alone = entry.is_none_or(|entry| entry == *page_key);
         let has_title = change.title.as_ref() == Some(&post.content.title);
-        // Some feeds give other ids at each fetch.
+        // Some feeds change the ids at each fetch.
         let looks_alike = has_title || change.date == Some(post.content.date);
         if *is_shared { was_alone && has_title } else { was_alone || looks_alike }
     }
 }
 
-/// Returns the part of an address that is not a session: it ends before the query.
+/// Cuts off the query and the rest, which may contain a session.
 pub(crate) fn place(url: &str) -> &str {
     url.split(['?', '#', ';']).next().unwrap_or_default()
 }
 
-/// A stored post, with its source and its entry there.
 struct Found {
     post: Stored,
     source: Option<SourceKey>,
     entry: Option<i64>,
 }
 
-/// Returns the post with each of these addresses.
 fn found<'u>(tx: &mut dyn Tx, urls: impl Iterator<Item = &'u str>) -> Result<Vec<Option<Found>>> {
     let sql = format!(
         "SELECT {}, o.source, o.entry FROM post p LEFT JOIN post_source o ON o.post = p.key WHERE p.url = $1",
@@ -107,7 +103,7 @@ fn found<'u>(tx: &mut dyn Tx, urls: impl Iterator<Item = &'u str>) -> Result<Vec
     row_each(tx, &sql, &urls)?.into_iter().map(|row| row.map(found).transpose()).collect()
 }
 
-/// Writes the posts of entries with distinct identities, `room` new ones at most. The transaction must run alone.
+/// Inserts at most `room` posts. The entries must have distinct identities, and the transaction must run alone.
 pub(crate) fn write(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
@@ -192,7 +188,7 @@ pub(crate) fn write(
     Ok(arrived)
 }
 
-/// Gives a source the posts without a source whose addresses are on the host of this address.
+/// Assigns the posts without a source that are on the host of `url` to the source.
 pub(crate) fn adopt(tx: &mut dyn Tx, _: &Admin<'_>, source: SourceKey, url: &str) -> Result<()> {
     let Some(draft::Address { host, .. }) = draft::address(url) else { return Ok(()) };
     let sql = "INSERT INTO post_source (post, source) SELECT p.key, CAST($1 AS bigint) FROM post p
@@ -203,7 +199,7 @@ pub(crate) fn adopt(tx: &mut dyn Tx, _: &Admin<'_>, source: SourceKey, url: &str
     Ok(())
 }
 
-/// Removes posts of a source, `most` at most, and returns their number.
+/// Removes at most `most` posts, and returns their number.
 pub(crate) fn remove(tx: &mut dyn Tx, admin: &Admin<'_>, source: SourceKey, most: usize) -> Result<usize> {
     let (posts, mut derived) = (rows::of_source(tx, source, most)?, DerivedChanges::default());
     for post in &posts {

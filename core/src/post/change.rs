@@ -10,7 +10,6 @@ use crate::record::error::Result;
 use crate::record::id::PostKey;
 use crate::store::{StoreError, Tx, run_each, send_each};
 
-/// The number of changes that stay.
 const STAYING: i64 = 65_536;
 /// Earlier changes are deleted with about every 4,096th change, because finding them reads those that stay.
 const PRUNE_EVERY: u64 = 1 << 12;
@@ -18,7 +17,7 @@ const PRUNE_EVERY: u64 = 1 << 12;
 const PRUNE_MAX: i64 = 8_192;
 /// The key of the lock of a transaction that deletes changes: "tdngprun" as a number.
 const PRUNE_LOCK: i64 = 0x7464_6e67_7072_756e;
-/// The number in place of a post in a row which says that all posts may have changed.
+/// Stands for a post in a row which says that all posts may have changed.
 const ALL: i64 = 0;
 
 /// The changes beyond a horizon that a transaction sees. They differ whenever another change is visible, unless earlier
@@ -29,19 +28,18 @@ pub(crate) struct Ahead {
     last: Option<i64>,
 }
 
-/// Records that a post changed.
 pub(crate) fn add(tx: &mut dyn Tx, post: PostKey) -> Result<(), StoreError> {
     add_each(tx, &[post])
 }
 
-/// Records that different posts changed.
+/// `posts` are distinct.
 pub(super) fn add_each(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<(), StoreError> {
     let revision = tx.revision();
     insert(tx, revision, posts.iter().map(|post| post.as_i64()))?;
     prune_sometimes(tx, revision, posts)
 }
 
-/// Records that posts were inserted, for which this transaction has recorded no change.
+/// Records that posts were inserted. This transaction must not have recorded another change of them.
 pub(super) fn add_new(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<(), StoreError> {
     let revision = tx.revision();
     let rows: Vec<_> = posts.iter().map(|post| [revision.into(), post.as_i64().into()]).collect();
@@ -49,7 +47,7 @@ pub(super) fn add_new(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<(), StoreErr
     prune_sometimes(tx, revision, posts)
 }
 
-/// Records that all posts may have changed: every cache loads all posts.
+/// Every cache then loads all posts.
 pub(super) fn add_all(tx: &mut dyn Tx) -> Result<(), StoreError> {
     let revision = tx.revision();
     insert(tx, revision, [ALL].into_iter())
@@ -61,26 +59,25 @@ fn insert(tx: &mut dyn Tx, revision: i64, posts: impl Iterator<Item = i64>) -> R
     send_each(tx, sql, &posts.map(|post| [revision.into(), post.into()]).collect::<Vec<_>>())
 }
 
-/// Deletes earlier changes if one of these decides it.
 fn prune_sometimes(tx: &mut dyn Tx, revision: i64, posts: &[PostKey]) -> Result<(), StoreError> {
     let decides = posts.iter().any(|post| must_prune(revision, post.as_i64()));
     if decides && may_prune(tx)? { prune(tx, STAYING) } else { Ok(()) }
 }
 
-/// Returns whether this change deletes earlier ones. A hash of the change decides, so that it happens as often
-/// whichever revisions have changes, and another run of the same write decides the same.
+/// A hash of the change decides, so that the rate does not depend on which revisions have changes, and a repeated run of the same
+/// write decides the same.
 fn must_prune(revision: i64, post: i64) -> bool {
     // Fibonacci hashing: Knuth, *The Art of Computer Programming*, volume 3, section 6.4.
     let hash = (revision ^ post.rotate_left(32)).cast_unsigned().wrapping_mul(0x9E37_79B9_7F4A_7C15);
     hash >> (u64::BITS - PRUNE_EVERY.ilog2()) == 0
 }
 
-/// Returns whether no other transaction is deleting changes. A later one will delete what this one leaves.
+/// Returns false while another transaction deletes changes; a later transaction deletes the rest.
 fn may_prune(tx: &mut dyn Tx) -> Result<bool, StoreError> {
     tx.dialect().try_lock(PRUNE_LOCK).map_or(Ok(true), |sql| tx.one(&sql, &[])?.take(0))
 }
 
-/// Deletes the oldest changes, at most [`PRUNE_MAX`], so that the latest `staying` stay.
+/// Deletes at most [`PRUNE_MAX`] changes.
 fn prune(tx: &mut dyn Tx, staying: i64) -> Result<(), StoreError> {
     let newest = "SELECT revision, post FROM post_change ORDER BY revision DESC, post DESC LIMIT 1 OFFSET $1";
     let Some(mut row) = tx.row(newest, &[staying.into()])? else { return Ok(()) };
@@ -107,7 +104,6 @@ pub(super) fn knows_since(tx: &mut dyn Tx, since: i64) -> Result<bool, StoreErro
     Ok(first.is_some_and(|first| first <= since) && all.is_none())
 }
 
-/// Returns the changes that this transaction sees beyond a horizon.
 pub(crate) fn ahead(tx: &mut dyn Tx, horizon: i64) -> Result<Ahead, StoreError> {
     let sql = "SELECT count(*), max(revision) FROM post_change WHERE revision > $1";
     let mut row = tx.one(sql, &[horizon.into()])?;

@@ -78,7 +78,6 @@ pub struct Draft {
     pub end_date: Option<String>,
 }
 
-/// The checked fields of a draft.
 #[derive(Debug, Default)]
 pub(super) struct Change {
     pub(super) title: Option<String>,
@@ -91,11 +90,10 @@ pub(super) struct Change {
     end_date: Option<End>,
 }
 
-/// The end date of a post; `None` removes it.
+/// `None` removes the end date.
 #[derive(Clone, Copy, Debug)]
 struct End(Option<Timestamp>);
 
-/// The complete content of a post, which administrators write.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Content {
     pub(super) title: String,
@@ -109,7 +107,6 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Names the fields that differ from an earlier content, after the title.
     pub(super) fn differences(&self, old: &Self) -> String {
         let fields = [
             ("title", self.title != old.title),
@@ -129,7 +126,6 @@ impl Content {
 
 #[cfg(feature = "fuzzing")]
 impl Content {
-    /// Returns the post in the format of an export.
     pub(super) fn exported(&self, id: Option<&str>, view: i64, fav: i64) -> serde_json::Value {
         serde_json::json!({
             "_id": id, "title": self.title, "post": self.post, "url": self.address.url, "img": self.img,
@@ -139,20 +135,15 @@ impl Content {
     }
 }
 
-/// An http or https address.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Address {
-    /// The address as written.
+    /// As written.
     pub(super) url: String,
     /// The site: the host in lower case, IDNA-encoded, with the port if it is not the default of the scheme.
     pub(super) host: String,
 }
 
 impl Change {
-    /// Checks a draft.
-    ///
-    /// # Errors
-    /// `bad request` with the broken rule, or if no field is given.
     pub(super) fn parse(draft: &Draft) -> Result<Self, BrokenRule> {
         let change = Self {
             title: checked(draft.title.as_ref(), |t| text::line(t.trim(), TITLE), TITLE_RULE)?,
@@ -167,10 +158,6 @@ impl Change {
         if change.is_empty() { Err(BrokenRule(NOTHING)) } else { Ok(change) }
     }
 
-    /// Returns the content of a new post.
-    ///
-    /// # Errors
-    /// `bad request` if the title or the url is missing.
     pub(super) fn of_new(&self, now: Timestamp) -> Result<Content, BrokenRule> {
         Ok(Content {
             address: self.address.clone().ok_or(BrokenRule(URL_MISSING))?,
@@ -184,7 +171,6 @@ impl Change {
         })
     }
 
-    /// Returns the content of an existing post after this change.
     pub(super) fn onto(&self, old: &Content) -> Content {
         Content {
             title: self.title.as_ref().unwrap_or(&old.title).clone(),
@@ -198,7 +184,7 @@ impl Change {
         }
     }
 
-    /// Returns the content of an existing post with the texts and the image of this change.
+    /// Changes only the texts and the image.
     pub(super) fn texts_onto(&self, old: &Content) -> Content {
         let Self { title, post, img, .. } = self;
         Self { title: title.clone(), post: post.clone(), img: img.clone(), ..Self::default() }.onto(old)
@@ -212,12 +198,10 @@ impl Change {
     }
 }
 
-/// Checks topics that posts will get.
 pub(crate) fn topics(list: &[String]) -> Result<Vec<String>, Problem> {
     names(list).ok_or(TOPIC_RULE)
 }
 
-/// Checks tags that posts will get.
 pub(crate) fn tags(list: &[String]) -> Result<Vec<String>, Problem> {
     names(list).ok_or(TAG_RULE)
 }
@@ -230,7 +214,6 @@ fn checked<F, T>(
     field.map(|field| check(field).ok_or(BrokenRule(rule))).transpose()
 }
 
-/// Parses the address of a post.
 pub(super) fn address(text: &str) -> Option<Address> {
     let text = text.trim();
     let url = http(text)?;
@@ -239,8 +222,7 @@ pub(super) fn address(text: &str) -> Option<Address> {
     Some(Address { url: text.to_owned(), host })
 }
 
-/// Parses an address strictly. [`Url::parse`] corrects many mistakes, such as white space or a missing `//`, but the
-/// store holds the address as written.
+/// [`Url::parse`] corrects many mistakes, such as white space or a missing `//`, but the store holds the address as written.
 fn http(text: &str) -> Option<Url> {
     let begins = |scheme: &str| text.get(..scheme.len()).is_some_and(|t| t.eq_ignore_ascii_case(scheme));
     let written = (begins("http://") || begins("https://")) && is_plain(text);

@@ -29,10 +29,9 @@ impl Stream for ExportPosts {
     const GIVES: &'static [&'static str] = &[NDJSON];
 }
 
-/// The number of posts that one transaction reads. It bounds the memory of an export.
+/// Bounds the memory of an export.
 const PAGE: i64 = 100;
 
-/// A post as a line of an export.
 #[derive(Serialize)]
 struct Line {
     #[serde(skip)]

@@ -7,15 +7,12 @@ use crate::record::error::Result;
 use crate::record::id::{PostKey, SourceKey};
 use crate::store::{Row, StoreError, row_each};
 
-/// The data of a post that newsfeeds need.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FeedRow {
-    /// The key in the store. A key is never reused for another post.
     pub(crate) key: PostKey,
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) url: String,
-    /// The site of the post.
     pub(crate) host: String,
     pub(crate) img: String,
     pub(crate) topic: Vec<String>,
@@ -26,21 +23,20 @@ pub(crate) struct FeedRow {
     pub(crate) end_date: Option<Timestamp>,
     pub(crate) view: i64,
     pub(crate) fav: i64,
-    /// The popularity, see [`super::heat`]; `None` without views and likes.
+    /// See [`super::heat`]; `None` without views and likes.
     pub(crate) heat: Option<f64>,
-    /// The source that has brought the post.
     pub(crate) source: Option<SourceKey>,
 }
 
 impl FeedRow {
-    /// Limits the heat to that of the post's acts, as if they had all happened at `now`: an act has a future date if
-    /// the clock was ahead when it happened.
+    /// Limits the heat to that of acts which all happened at `now`: an act has a future date if the clock was ahead when it
+    /// happened.
     pub(crate) fn bound_heat(&mut self, decay: Decay, like_weight: f64, now: Timestamp) {
         self.heat = decay.bounded(self.heat, heat::weight_of(self.view, self.fav, like_weight), now);
     }
 }
 
-/// Returns the current numbers of likes of posts; `None` for a post that was removed.
+/// `None` for a removed post.
 pub(crate) fn likes_of(
     tx: &mut dyn Tx,
     posts: impl Iterator<Item = PostKey>,
@@ -50,7 +46,7 @@ pub(crate) fn likes_of(
     rows.into_iter().map(|row| row.map(|mut row| row.take(0)).transpose()).collect()
 }
 
-/// Returns the columns of a row in the order that [`feed_row`] reads.
+/// In the order that [`feed_row`] reads.
 fn columns(decay: Decay) -> String {
     let of_heat = decay.columns();
     format!(
@@ -59,8 +55,8 @@ fn columns(decay: Decay) -> String {
     )
 }
 
-/// Returns the posts that [changed](super::change) with a revision greater than the horizon `since`, newest first.
-/// Views and likes also count as changes. The heat is that of `decay`. Returns `None` if not all of these changes are known anymore.
+/// Newest first. Views and likes also count as changes. Returns `None` if some changes after the horizon `since` are no longer
+/// recorded.
 pub(crate) fn changed(tx: &mut dyn Tx, since: i64, decay: Decay) -> Result<Option<Vec<FeedRow>>> {
     if !change::knows_since(tx, since)? {
         return Ok(None);
@@ -74,7 +70,7 @@ pub(crate) fn changed(tx: &mut dyn Tx, since: i64, decay: Decay) -> Result<Optio
     rows.into_iter().map(|mut row| feed_row(&mut row, decay)).collect::<Result<_>>().map(Some)
 }
 
-/// Returns the keys of the newest posts, at most `posts`, in ascending order.
+/// In ascending order.
 pub(crate) fn newest(tx: &mut dyn Tx, posts: usize) -> Result<Vec<PostKey>> {
     let mut keys = Vec::new();
     let sql = "SELECT key FROM post ORDER BY date DESC, id DESC LIMIT $1";
@@ -86,9 +82,7 @@ pub(crate) fn newest(tx: &mut dyn Tx, posts: usize) -> Result<Vec<PostKey>> {
     Ok(keys)
 }
 
-/// Passes the posts with these keys, which are in ascending order, to `take`, with the heat of `decay`.
-///
-/// The store has the rows in this order, so it reads each page once.
+/// `keys` are in ascending order, like the rows of the store, so that each page is read once.
 pub(crate) fn of_keys(
     tx: &mut dyn Tx,
     keys: &[PostKey],
@@ -119,8 +113,7 @@ fn limit(posts: usize) -> i64 {
     i64::try_from(posts).unwrap_or(i64::MAX)
 }
 
-/// Returns the newest posts with a date not after `at`, at most `posts`, newest first, with the
-/// heat of the default half-life.
+/// Newest first, with the heat of the default half-life.
 #[cfg(any(test, feature = "evaluation"))]
 pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<FeedRow>> {
     let decay = Decay::new(heat::DEFAULT_HALF_LIFE_DAYS);
@@ -133,7 +126,7 @@ pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<
     rows.into_iter().map(|mut row| feed_row(&mut row, decay)).collect()
 }
 
-/// Returns the keys of the posts that were removed with a revision greater than the horizon `since`.
+/// With a revision greater than the horizon `since`.
 pub(crate) fn removed(tx: &mut dyn Tx, since: i64) -> Result<Vec<PostKey>> {
     let rows = tx.rows("SELECT post FROM removed_post WHERE revision > $1", &[since.into()])?;
     rows.into_iter().map(|mut row| Ok(row.take(0)?)).collect()

@@ -22,16 +22,14 @@ use std::f64::consts::LN_2;
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::store::{Arg, Row, StoreError};
 
-/// The weight of a view.
 pub(crate) const VIEW_WEIGHT: f64 = 1.0;
 
-/// The half-life in days until the acts of a store show that another one predicts better.
+/// In days. It is in effect until the acts of a store show that another half-life predicts better.
 pub(crate) const DEFAULT_HALF_LIFE_DAYS: f64 = 3.0;
 
-/// The number of half-lives for which a post has a heat.
 pub(crate) const GRID: usize = 12;
-/// The half-lives in days for which a post has a heat, the shortest first. With the last one, acts lose no weight. The
-/// columns of the database are numbered in this order, so it may not change.
+/// In days, the shortest first. With the last one, acts lose no weight. The columns of the database are numbered in this order,
+/// so it must not change.
 pub(crate) const HALF_LIVES: [f64; GRID] =
     [0.09375, 0.1875, 0.375, 0.75, 1.5, 3.0, 6.0, 12.0, 24.0, 48.0, 96.0, f64::INFINITY];
 
@@ -41,7 +39,7 @@ const HALF_LIFE_MIN_DAYS: f64 = 1.0 / (24.0 * 60.0);
 /// A remaining share of a sum is lost if it is less than this number of rounding errors.
 const ROUNDINGS: f64 = 4_096.0;
 
-/// The columns of the heats, in the order of [`HALF_LIVES`].
+/// In the order of [`HALF_LIVES`].
 macro_rules! heat_columns {
     () => {
         "heat_0, heat_1, heat_2, heat_3, heat_4, heat_5, heat_6, heat_7, heat_8, heat_9, heat_10, heat_11"
@@ -49,14 +47,12 @@ macro_rules! heat_columns {
 }
 pub(super) use heat_columns;
 
-/// The heats of a post with acts, in the order of [`HALF_LIVES`].
+/// In the order of [`HALF_LIVES`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Heats([f64; GRID]);
 
 impl Heats {
-    /// Adds an act of `weight` at the time `at`. A weight of 0 or less adds nothing.
-    ///
-    /// Except for rounding, the result does not depend on the order of acts.
+    /// A weight of 0 or less adds nothing. Except for rounding, the result does not depend on the order of acts.
     pub(crate) fn add(heats: Option<Self>, weight: f64, at: Timestamp) -> Option<Self> {
         let Some(ln_weight) = positive_ln(weight) else { return heats };
         Some(Self::plus(heats, Self::of_act(ln_weight, at)))
@@ -64,8 +60,8 @@ impl Heats {
 
     /// Subtracts an act that was added with `weight` at the time `at`. Returns `None` if no act is left.
     ///
-    /// Where the rest is within the rounding error, because the other acts are many half-lives older than this one, their
-    /// heat is estimated from those of the longer half-lives: it continues their line, and so is at most the exact one.
+    /// If the rest is within the rounding error, because the other acts are many half-lives older, its heat is estimated from
+    /// those of the longer half-lives: the estimate continues their line, and so is at most the exact heat.
     pub(crate) fn take(heats: Option<Self>, weight: f64, at: Timestamp) -> Option<Self> {
         let Some(ln_weight) = positive_ln(weight) else { return heats };
         let (Self(sums), Self(act)) = (heats?, Self::of_act(ln_weight, at));
@@ -98,17 +94,14 @@ impl Heats {
         Some(Self(std::array::from_fn(|place| self.0[place].min(bound[place]))))
     }
 
-    /// Returns the heat at a place of the grid.
     pub(crate) fn at(&self, place: usize) -> f64 {
         self.0[place]
     }
 
-    /// Returns the heats of an act with a weight of this logarithm.
     fn of_act(ln_weight: f64, at: Timestamp) -> Self {
         Self(std::array::from_fn(|place| ln_weight + rate(place) * days(at)))
     }
 
-    /// Returns the sums of two heats.
     fn plus(one: Option<Self>, Self(other): Self) -> Self {
         let Some(Self(one)) = one else { return Self(other) };
         // ln(e^a + e^b), computed without the powers, which would overflow.
@@ -119,7 +112,7 @@ impl Heats {
         Self(std::array::from_fn(sum))
     }
 
-    /// Takes the heats from the columns of a row from `first` on; `None` for a post without acts.
+    /// `None` for a post without acts.
     pub(super) fn take_from(row: &mut Row, first: usize) -> Result<Option<Self>, StoreError> {
         let mut heats = [0.0; GRID];
         for (heat, column) in heats.iter_mut().zip(first..) {
@@ -129,25 +122,23 @@ impl Heats {
         Ok(Some(Self(heats)))
     }
 
-    /// Returns the value of the column at a place of the grid.
     pub(super) fn column(heats: Option<Self>, place: usize) -> Arg<'static> {
         heats.map(|heats| heats.at(place)).into()
     }
 }
 
-/// The rate at which acts lose their weight, for a half-life between those of the grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Decay {
     /// The decrease of the natural logarithm of the weight in a day.
     rate: f64,
-    /// The place in the grid before or at which the half-life is …
+    /// The half-life is between this place of the grid and the next one.
     place: usize,
-    /// … and the share of the next place.
+    /// The share of the next place.
     share: f64,
 }
 
 impl Decay {
-    /// Creates the decay with which the weight of an act halves in this number of days, which may be infinite.
+    /// The half-life may be infinite.
     pub(crate) fn new(half_life_days: f64) -> Self {
         // `max` also replaces NaN.
         let rate = LN_2 / half_life_days.max(HALF_LIFE_MIN_DAYS);
@@ -156,17 +147,15 @@ impl Decay {
         Self { rate, place, share: (shorter - rate) / (shorter - longer) }
     }
 
-    /// Returns the heat of a post for this half-life.
     pub(crate) fn heat(self, Heats(heats): &Heats) -> f64 {
         self.between(heats[self.place], heats[self.place + 1])
     }
 
-    /// Returns the columns from which [`Decay::take_from`] takes the heat.
     pub(super) fn columns(self) -> String {
         format!("s.heat_{}, s.heat_{}", self.place, self.place + 1)
     }
 
-    /// Takes the heat of a post from a row with [`Decay::columns`] from `first` on; `None` for a post without acts.
+    /// The columns from `first` on are those of [`Decay::columns`]. `None` for a post without acts.
     pub(super) fn take_from(self, row: &mut Row, first: usize) -> Result<Option<f64>, StoreError> {
         let (shorter, longer): (Option<f64>, Option<f64>) = (row.take(first)?, row.take(first + 1)?);
         Ok(shorter.zip(longer).map(|(shorter, longer)| self.between(shorter, longer)))
@@ -176,7 +165,7 @@ impl Decay {
         (1.0 - self.share) * shorter + self.share * longer
     }
 
-    /// Limits a heat as [`Heats::bounded`] does.
+    /// Like [`Heats::bounded`].
     pub(crate) fn bounded(self, heat: Option<f64>, weight: f64, now: Timestamp) -> Option<f64> {
         Some(heat?.min(positive_ln(weight)? + self.grown(now)))
     }
@@ -197,12 +186,11 @@ impl Decay {
     }
 }
 
-/// Returns the logarithm of a weight; `None` if it is not positive.
 fn positive_ln(weight: f64) -> Option<f64> {
     (weight > 0.0).then(|| weight.ln())
 }
 
-/// Returns the decrease of the natural logarithm of the weight in a day at a place of the grid.
+/// Returns the decrease of the natural logarithm of the weight in a day.
 fn rate(place: usize) -> f64 {
     LN_2 / HALF_LIVES[place]
 }
@@ -212,7 +200,6 @@ fn days(at: Timestamp) -> f64 {
     at.as_millis() as f64 / DAY_MS as f64
 }
 
-/// Returns the total weight of the acts of a post. A like weighs `like_weight`.
 #[expect(clippy::cast_precision_loss, reason = "no post has 2^53 views")]
 pub(crate) fn weight_of(views: i64, likes: i64, like_weight: f64) -> f64 {
     let likes = if like_weight > 0.0 { likes.max(0) as f64 * like_weight } else { 0.0 };

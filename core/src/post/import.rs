@@ -220,7 +220,7 @@ impl Import for ImportPosts {
     }
 }
 
-/// Reads the posts of an input, and asserts that each, written like an export, is the same when it is read again.
+/// Asserts that each post, written like an export, is the same when it is read again.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn read_lines(format: Format, input: &[u8]) -> import::Read {
     let now = crate::base::clock::Timestamp::default();
@@ -244,7 +244,6 @@ pub(crate) fn read_lines(format: Format, input: &[u8]) -> import::Read {
     }
 }
 
-/// The import of posts.
 struct Posts {
     clock: Clock,
 }
@@ -274,7 +273,7 @@ impl Kind for Posts {
     }
 }
 
-/// Returns the number of lines before the first that has the url or the id of an earlier one.
+/// Returns the number of lines before the first one that has the url or the id of an earlier line.
 fn distinct(lines: &[Line]) -> usize {
     if lines.len() == 1 {
         return 1;
@@ -286,7 +285,7 @@ fn distinct(lines: &[Line]) -> usize {
         .count()
 }
 
-/// Writes lines with distinct urls and ids.
+/// The lines must have distinct urls and ids.
 fn write_lines(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,

@@ -31,45 +31,38 @@ pub(super) use entry::Entry;
 pub(crate) use frequencies::{LatestTerms, TermFrequencies};
 pub(crate) use query::Query;
 
-/// The maximum number of words of a search; further words are ignored.
+/// Further words are ignored.
 pub(crate) const QUERY_TOKENS: usize = 32;
-/// The maximum number of results of a search.
 pub(crate) const RESULTS_MAX: usize = 3_000;
 
-/// The weight of another form of a word relative to a word of the search.
+/// Relative to a word of the search.
 const FORM_WEIGHT: f64 = 0.8;
-/// The weight of a similar word relative to a word of the search.
+/// Relative to a word of the search.
 pub(crate) const SIMILAR_WEIGHT: f64 = 0.2;
 
-/// The distinct words to search, by their weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Terms {
-    /// The words of the search.
     pub(crate) words: Vec<String>,
-    /// Words that are probably the same as words of the search in another spelling: they count four fifths.
+    /// Words of the search in other probable spellings.
     pub(crate) forms: Vec<String>,
-    /// Words with a similar meaning: they count a fifth.
+    /// Words with a similar meaning.
     pub(crate) similar: Vec<String>,
 }
 
 impl Terms {
-    /// Returns whether a word is one of the terms.
     pub(crate) fn has(&self, word: &str) -> bool {
         self.words.iter().chain(&self.forms).chain(&self.similar).any(|term| term == word)
     }
 }
 
-/// A change to the index.
 pub(super) enum Change {
-    /// Inserts a post that is not in the index.
+    /// The post must not be in the index.
     Insert(Entry),
-    /// Replaces the entry of a post. One that is not in the index yet stays out.
+    /// A post that is not in the index yet stays out.
     Update(Entry),
-    /// Removes a post.
     Remove(PostKey),
 }
 
-/// Writes changes.
 pub(super) fn write(tx: &mut dyn Tx, changes: &[Change]) -> Result<(), StoreError> {
     let (mut inserts, mut removals, mut updates) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
     for change in changes {
@@ -126,7 +119,7 @@ fn columns(entry: &Entry) -> [Arg<'_>; 4] {
     [entry.key.into(), entry.date.into(), entry.end_date.into(), (&entry.counts).into()]
 }
 
-/// Removes the entries of posts, and returns which posts had one.
+/// Returns which posts had an entry.
 fn remove(tx: &mut dyn Tx, keys: &[PostKey]) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<[Arg<'_>; 1]> = keys.iter().map(|key| [(*key).into()]).collect();
     if tx.dialect() == Dialect::Sqlite {
@@ -146,7 +139,7 @@ pub(crate) fn corrupt(tx: &mut dyn Tx, key: PostKey, word: Option<&str>) -> Resu
     write(tx, &[word.map_or(Change::Remove(key), insert)])
 }
 
-/// Returns the keys of posts missing in the index, and of entries without a post.
+/// Returns the keys of posts without an entry, and of entries without a post.
 pub(super) fn mismatches(tx: &mut dyn Tx) -> Result<Vec<PostKey>, StoreError> {
     let without =
         |one: &str, other: &str| format!("SELECT key FROM (SELECT {one} EXCEPT SELECT {other}) AS k");
@@ -160,7 +153,7 @@ pub(super) fn mismatches(tx: &mut dyn Tx) -> Result<Vec<PostKey>, StoreError> {
     tx.rows(&sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()
 }
 
-/// Empties the index, even if it is damaged.
+/// Works even if the index is damaged.
 pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
     if tx.dialect() == Dialect::Sqlite {
         tx.run("INSERT INTO post_index (post_index) VALUES ('delete-all')", &[])?;
@@ -168,7 +161,7 @@ pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
     tx.run("DELETE FROM post_terms", &[]).map(drop)
 }
 
-/// Returns the key before which posts are not in the index yet, because it was emptied; `None` if it is complete.
+/// Returns the key before which posts are not in the index yet; `None` if the index is complete.
 pub(super) fn unindexed_before(tx: &mut dyn Tx) -> Result<Option<PostKey>, StoreError> {
     let first: Option<PostKey> = tx.one("SELECT min(post) FROM post_terms", &[])?.take(0)?;
     let first = first.unwrap_or(PostKey::MAX);
@@ -176,7 +169,7 @@ pub(super) fn unindexed_before(tx: &mut dyn Tx) -> Result<Option<PostKey>, Store
     Ok(is_incomplete.then_some(first))
 }
 
-/// Returns which of these words a post of the index has.
+/// Returns for each word whether a post of the index has it.
 pub(crate) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, StoreError> {
     let has = |word: &String| match tx.dialect() {
         Dialect::Sqlite => {
@@ -190,8 +183,8 @@ pub(crate) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, 
     words.iter().map(has).collect()
 }
 
-/// Returns the posts that match best, at most `num`, each with its relevance above 0. Posts whose end date is not after
-/// `now` are left out; with a `category`, posts without this topic or tag are also left out.
+/// Returns at most `num` posts, each with its relevance above 0, the best first. Leaves out posts whose end date is not after
+/// `now`, and, with a `category`, posts without this topic or tag.
 ///
 /// The relevance is BM25, the sum over the words of the query of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`, where
 /// `f` is the number of occurrences of the word in the post, each in the title counted six times, `l` is the number of
@@ -199,9 +192,8 @@ pub(crate) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, 
 /// and `b` is 0.75. Another form of a word counts four fifths, a similar word a fifth, and a pair of syllables of a Hangul word
 /// six tenths. Posts of equal relevance are ordered by date, then by their insertion, latest first.
 ///
-/// The posts are the best of 1,000 candidates: the newest with all words of the search in the title, the newest with all words, then
-/// the newest with its rarest words.
-/// The posts after them are those of the next 2,000, and no more relevant than these.
+/// The posts are the best of 1,000 candidates: the newest with all words of the search in the title, the newest with all words,
+/// then the newest with its rarest words. The posts after them are those of the next 2,000, and no more relevant than these.
 ///
 /// Source: Robertson and Zaragoza, *The probabilistic relevance framework: BM25 and beyond*, Foundations and
 /// Trends in Information Retrieval 3(4), 2009.
@@ -228,15 +220,12 @@ pub(crate) fn find(
     found.map(|(mut row, relevance)| Ok((Post::take(&mut row)?, relevance))).collect()
 }
 
-/// Returns the row of each candidate by its key, if it has one.
 fn rows(tx: &mut dyn Tx, sql: &str, of: &[Candidate]) -> Result<Vec<Option<Row>>, StoreError> {
     row_each(tx, sql, &of.iter().map(|candidate| [candidate.key.into()]).collect::<Vec<_>>())
 }
 
-/// A site with matching posts.
 pub(crate) struct Site {
     pub(crate) host: String,
-    /// The number of its matching posts.
     pub(crate) posts: i64,
     /// The title of the best match.
     pub(crate) best: String,
@@ -244,15 +233,14 @@ pub(crate) struct Site {
     pub(crate) newest: String,
 }
 
-/// The matches of a site.
 struct OfSite {
     posts: i64,
     best: Candidate,
     newest: Candidate,
 }
 
-/// Returns the sites of the 3,000 posts that match best, ordered by the number of these posts, the relevance of the best match,
-/// and the name: the first `num`.
+/// Only counts the 3,000 posts that match best. Ordered by the number of these posts, the relevance of the best match, and the
+/// name.
 pub(crate) fn sites(
     tx: &mut dyn Tx,
     query: &Query,

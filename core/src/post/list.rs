@@ -65,14 +65,12 @@ impl Operation for List {
     }
 }
 
-/// The position in the list at which a page ended.
 struct Cursor {
     date: Timestamp,
     id: String,
 }
 
 impl Cursor {
-    /// The position before the newest post.
     const NEWEST: Self = Self { date: Timestamp::MAX, id: String::new() };
 
     fn write(&self) -> String {
@@ -86,7 +84,7 @@ impl Cursor {
     }
 }
 
-/// The posts among which a page of a topic is first searched, newest first: those of a common topic are among them.
+/// A page of a topic is first searched among this number of newest posts, which suffice for a common topic.
 const NEAR: i64 = 5_000;
 
 fn select(
@@ -107,8 +105,7 @@ fn select(
     tx.rows(&sql, &args)?.iter_mut().map(Post::take).collect()
 }
 
-/// Returns the posts of a topic: from the `near` newest posts if they suffice, else from all posts of the topic, whose
-/// number can be large.
+/// Reads the `near` newest posts if they suffice, else all posts of the topic, whose number can be large.
 fn select_topic(
     tx: &mut dyn Tx,
     topic: &str,

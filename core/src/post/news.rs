@@ -23,24 +23,21 @@ pub struct NewPost {
     pub tag: Vec<String>,
 }
 
-/// Returns the posts with a key greater than `key`, at most `limit`, in the order of their keys.
-///
-/// This is the order in which they became visible, because posts are inserted while no other work runs. Posts that have
-/// been removed are missing.
+/// In the order of their keys, which is the order in which they became visible, because posts are inserted while no other work
+/// runs. Removed posts are missing.
 pub(crate) fn after(tx: &mut dyn Tx, key: PostKey, limit: usize) -> Result<Vec<(PostKey, NewPost)>> {
     let sql = select("p.key > $1 ORDER BY p.key LIMIT $2");
     let rows = tx.rows(&sql, &[key.into(), i64::try_from(limit).unwrap_or(i64::MAX).into()])?;
     rows.into_iter().map(new_post).collect()
 }
 
-/// Returns the last posts in the order of their keys, at most `limit`.
+/// In the order of their keys.
 pub(crate) fn last(tx: &mut dyn Tx, limit: usize) -> Result<Vec<(PostKey, NewPost)>> {
     let sql = select("p.key > $1 ORDER BY p.key DESC LIMIT $2");
     let rows = tx.rows(&sql, &[PostKey::MIN.into(), i64::try_from(limit).unwrap_or(i64::MAX).into()])?;
     rows.into_iter().rev().map(new_post).collect()
 }
 
-/// Returns the greatest key of a post; `None` if there are no posts.
 pub(crate) fn last_key(tx: &mut dyn Tx) -> Result<Option<PostKey>> {
     let row = tx.row("SELECT key FROM post ORDER BY key DESC LIMIT 1", &[])?;
     Ok(row.map(|mut row| row.take(0)).transpose()?)

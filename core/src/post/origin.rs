@@ -22,7 +22,6 @@ pub struct PostSource {
     pub url: String,
 }
 
-/// Returns the source of each of these posts, if it has one.
 pub(crate) fn sources(
     tx: &mut dyn Tx,
     posts: impl Iterator<Item = PostKey>,
@@ -42,22 +41,20 @@ pub(crate) fn sources(
     found.collect()
 }
 
-/// Returns the query of the address of a feed, in which sites put what admits a subscriber.
+/// Returns the query of the address of a feed, in which sites put the secret of a subscriber.
 fn secret(url: &str) -> Option<&str> {
     url.split_once('?').map(|(_, query)| query).filter(|query| !query.is_empty())
 }
 
-/// Returns the address of a feed as everyone may see it: without its query.
+/// Leaves out the query, which may be secret.
 pub(crate) fn public(url: &str) -> String {
     url.split('?').next().unwrap_or_default().to_owned()
 }
 
-/// Returns the key of the source with this id, if there is one.
 pub(crate) fn source_key(tx: &mut dyn Tx, id: &str) -> Result<Option<SourceKey>, StoreError> {
     tx.row("SELECT key FROM source WHERE id = $1", &[id.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
-/// Returns the name of a source as people see it: the given one, or else the title of the feed, or its host.
 pub(crate) fn shown_name(name: &str, title: &str, url: &str) -> String {
     let host = || Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
     [name, title].into_iter().find(|text| !text.is_empty()).map_or_else(host, str::to_owned)

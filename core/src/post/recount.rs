@@ -13,12 +13,12 @@ use crate::record::id::PostKey;
 use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
 
-/// The maximum number of posts that one transaction repairs, so that other writers can run in between.
+/// Other writers run between two transactions.
 const BATCH: usize = 100;
 /// The time after which a transaction repairs no further post, if each takes long.
 const BATCH_TIME: Duration = Duration::from_secs(1);
 
-/// Describes a wrong counter of posts; empty if the counter is right.
+/// Empty if the counter is right.
 pub(crate) fn wrong_count(database: &dyn Inspected) -> Result<Vec<String>> {
     let (counted, actual) = database.read(|tx| sql::counts(tx))?;
     Ok(if counted == actual {
@@ -28,7 +28,6 @@ pub(crate) fn wrong_count(database: &dyn Inspected) -> Result<Vec<String>> {
     })
 }
 
-/// Corrects the counter of posts.
 pub(crate) fn count(database: &dyn Inspected) -> Result<()> {
     database.write(|tx| {
         let (counted, actual) = sql::counts(tx)?;
@@ -37,7 +36,6 @@ pub(crate) fn count(database: &dyn Inspected) -> Result<()> {
     })
 }
 
-/// Returns the names of categories with a wrong number of posts.
 pub(crate) fn wrong_categories(database: &dyn Inspected) -> Result<Vec<String>> {
     database.read(|tx| {
         let (counted, actual) = (sql::categories(tx)?, sql::topics(tx)?);
@@ -46,7 +44,6 @@ pub(crate) fn wrong_categories(database: &dyn Inspected) -> Result<Vec<String>> 
     })
 }
 
-/// Corrects the numbers of posts of categories.
 pub(crate) fn count_categories(database: &dyn Inspected) -> Result<()> {
     for batch in wrong_categories(database)?.chunks(BATCH) {
         database.write(|tx| {
@@ -58,12 +55,12 @@ pub(crate) fn count_categories(database: &dyn Inspected) -> Result<()> {
     Ok(())
 }
 
-/// Returns the ids of posts with fewer likes or views than members' lists have, or without stats.
+/// Includes posts without stats.
 pub(crate) fn wrong_stats(database: &dyn Inspected) -> Result<Vec<String>> {
     database.read(|tx| Ok(sql::wrong_stats(tx)?.into_iter().map(|wrong| wrong.id).collect()))
 }
 
-/// Raises the likes and views of posts to the numbers in members' lists.
+/// Raises likes and views to the numbers in members' lists.
 pub(crate) fn raise_stats(database: &dyn Inspected) -> Result<()> {
     let wrong = database.read(|tx| sql::wrong_stats(tx))?;
     let mut rest = &wrong[..];
@@ -86,17 +83,14 @@ pub(crate) fn raise_stats(database: &dyn Inspected) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of posts.
 pub(crate) fn number(database: &dyn Inspected) -> Result<u64> {
     Ok(database.read(|tx| sql::counts(tx))?.1.unsigned_abs())
 }
 
-/// Marks all posts as changed for caches.
 pub(crate) fn all_changed(tx: &mut dyn Tx) -> Result<(), StoreError> {
     change::add_all(tx)
 }
 
-/// A post with wrong counts.
 struct Wrong {
     key: PostKey,
     id: String,
@@ -107,7 +101,7 @@ mod sql {
 
     use super::{Counter, Row, StoreError, Tx, Wrong};
 
-    /// Returns the counter of posts and the number of posts.
+    /// Returns the counter, and the actual number.
     pub(super) fn counts(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
         let sql = "SELECT coalesce((SELECT sum(n) FROM total_count WHERE counter = $1), 0), (SELECT count(*) FROM post)";
         let mut row = tx.one(sql, &[(Counter::Posts as i64).into()])?;
@@ -118,7 +112,6 @@ mod sql {
         counted(tx, "SELECT name, posts FROM category")
     }
 
-    /// Returns the topics with their numbers of posts.
     pub(super) fn topics(tx: &mut dyn Tx) -> Result<BTreeMap<String, i64>, StoreError> {
         counted(tx, "SELECT name, count(*) FROM label WHERE topic = 1 GROUP BY name")
     }

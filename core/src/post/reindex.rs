@@ -14,10 +14,9 @@ use crate::store::{Isolation, Row, Store, StoreError, Tx};
 const RENEWED: i64 = 64;
 const RENEWED_BYTES: usize = 256 << 10;
 
-/// The columns of a [`Source`].
+/// In the order that [`Source::take`] reads.
 const COLUMNS: &str = "key, title, post, topic, tag, date, end_date";
 
-/// What the entry of a post is made from.
 struct Source {
     key: PostKey,
     title: String,
@@ -42,7 +41,7 @@ impl Source {
         })
     }
 
-    /// Returns the first of these posts, as many as a transaction renews.
+    /// Keeps as many posts as a transaction renews.
     fn page(rows: Vec<Row>) -> Result<Vec<Self>, StoreError> {
         let mut page: Vec<Self> = rows.into_iter().map(Self::take).collect::<Result<_, _>>()?;
         let mut bytes = 0;
@@ -61,21 +60,18 @@ impl Source {
     }
 }
 
-/// Describes the posts that the search index lacks, and its entries without a post.
+/// Also describes entries without a post.
 pub(crate) fn wrong_index(database: &dyn Inspected) -> Result<Vec<String>> {
     let keys = database.read(index::mismatches)?;
     Ok(keys.iter().map(|key| format!("post number {}", key.as_i64())).collect())
 }
 
-/// Rebuilds the search index. Searches find fewer posts until it is complete.
+/// Searches find fewer posts until it is complete.
 pub(crate) fn index(database: &dyn Inspected) -> Result<()> {
     fill_index(database, &mut |_| Ok(()))
 }
 
-/// Does the same as [`index`], and calls `progress` with the number of posts so far.
-///
-/// # Errors
-/// The first error of `progress`, or when the store fails.
+/// Like [`index`], but calls `progress` with the number of posts so far. An error of `progress` stops it.
 pub(crate) fn fill_index(
     database: &dyn Inspected,
     progress: &mut dyn FnMut(u64) -> Result<(), StoreError>,
@@ -94,7 +90,7 @@ pub(crate) fn fill_index(
     Ok(())
 }
 
-/// Inserts the newest posts that the search index lacks, as many as a transaction renews, and returns their number.
+/// The newest posts first. Returns their number.
 fn index_page(tx: &mut dyn Tx) -> Result<u64, StoreError> {
     let Some(before) = index::unindexed_before(tx)? else { return Ok(0) };
     let sql = format!("SELECT {COLUMNS} FROM post WHERE key < $1 ORDER BY key DESC LIMIT $2");
@@ -105,8 +101,7 @@ fn index_page(tx: &mut dyn Tx) -> Result<u64, StoreError> {
     Ok(changes.len() as u64)
 }
 
-/// Completes the search index after a step of the schema has emptied it, newest posts first. What a killed process has left undone is
-/// continued.
+/// After a step of the schema has emptied the index, or a killed process has left it incomplete; the newest posts first.
 pub(crate) fn complete_index(store: &Store) -> Result<()> {
     let mut indexed = 0_u64;
     // Opening a complete database writes nothing.

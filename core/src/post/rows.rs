@@ -14,17 +14,15 @@ use crate::record::error::Result;
 use crate::record::id::{PostKey, SourceKey};
 use crate::store::{Arg, Row, StoreError, Topic, Tx, row_each, run_each};
 
-/// An existing post.
 pub(super) struct Stored {
     pub(super) key: PostKey,
     pub(super) content: Content,
 }
 
-/// The columns of a [`Stored`] post `p`.
+/// In the order that [`stored`] reads.
 pub(super) const COLUMNS: &str =
     "p.key, p.url, p.host, p.title, p.post, p.img, p.topic, p.tag, p.date, p.end_date";
 
-/// A new post.
 pub(super) struct New<'p> {
     pub(super) id: &'p str,
     pub(super) content: &'p Content,
@@ -33,23 +31,19 @@ pub(super) struct New<'p> {
     pub(super) fav: i64,
 }
 
-/// The changes of a transaction to data derived from posts: the search index, the counts of categories and the number
-/// of posts. They are collected while the rows of posts are written, and written after all of them.
-///
-/// The changes to the index are consecutive, because a statement on another table can make FTS5 flush the changes that
-/// it buffers.
+/// Changes to data that is derived from posts. They are collected while the rows of posts are written, and written after all of
+/// them, so that the changes to the index are consecutive: a statement on another table can make FTS5 flush the changes that it
+/// buffers.
 #[derive(Default)]
 pub(super) struct DerivedChanges {
     index: Vec<index::Change>,
-    /// The number of posts that were inserted, rewritten or removed.
+    /// Counts posts that were inserted, rewritten or removed.
     texts: i64,
     categories: BTreeMap<String, i64>,
-    /// The change in the number of posts.
     posts: i64,
 }
 
 impl DerivedChanges {
-    /// Writes the changes, and marks posts as changed.
     pub(super) fn write(self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         let categories = self.categories.iter().filter(|(_, more)| **more != 0);
         let categories: Vec<_> = categories.map(|(name, more)| [name.into(), (*more).into()]).collect();
@@ -81,12 +75,10 @@ impl DerivedChanges {
     }
 }
 
-/// Returns the post with this id.
 pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Stored>> {
     tx.row(&format!("SELECT {COLUMNS} FROM post p WHERE id = $1"), &[id.into()])?.map(stored).transpose()
 }
 
-/// Returns the post with each of these addresses.
 pub(super) fn by_urls<'u>(
     tx: &mut dyn Tx,
     urls: impl Iterator<Item = &'u str>,
@@ -98,7 +90,7 @@ pub(super) fn by_urls<'u>(
         .collect()
 }
 
-/// Returns the post of each of these entries, which are a source and a key there.
+/// An entry is a source and a key within the source.
 pub(super) fn by_entries(tx: &mut dyn Tx, entries: &[[Arg<'_>; 2]]) -> Result<Vec<Option<Stored>>> {
     let from = "post_source o JOIN post p ON p.key = o.post WHERE o.source = $1 AND o.entry = $2";
     row_each(tx, &format!("SELECT {COLUMNS} FROM {from}"), entries)?
@@ -107,7 +99,6 @@ pub(super) fn by_entries(tx: &mut dyn Tx, entries: &[[Arg<'_>; 2]]) -> Result<Ve
         .collect()
 }
 
-/// Returns posts of a source, `most` at most.
 pub(super) fn of_source(tx: &mut dyn Tx, source: SourceKey, most: usize) -> Result<Vec<Stored>> {
     let from = "post_source o JOIN post p ON p.key = o.post WHERE o.source = $1 ORDER BY o.post LIMIT $2";
     let most = i64::try_from(most).unwrap_or(i64::MAX);
@@ -117,7 +108,6 @@ pub(super) fn of_source(tx: &mut dyn Tx, source: SourceKey, most: usize) -> Resu
         .collect()
 }
 
-/// Returns which of these ids posts have.
 pub(super) fn existing_ids<'i>(
     tx: &mut dyn Tx,
     ids: impl Iterator<Item = &'i str>,
@@ -145,10 +135,7 @@ pub(super) fn stored(mut row: Row) -> Result<Stored> {
     })
 }
 
-/// Inserts posts, and returns their keys.
-///
-/// # Errors
-/// `Duplicate` if another post has the address or the id of one of them.
+/// Fails with `Duplicate` if another post has the address or the id of one of these.
 pub(super) fn insert(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -182,13 +169,11 @@ pub(super) fn insert(
     Ok(keys)
 }
 
-/// Returns the entry of a post in the search index.
 fn entry(key: PostKey, content: &Content, tokens: &TokenFields) -> index::Entry {
     let labels = labels(&content.topic, &content.tag).map(|(name, _)| name);
     index::Entry::new(key, tokens, labels, content.date, content.end_date)
 }
 
-/// Returns the columns of a new post.
 fn row_of<'a>(new: &'a New<'_>, topics: &'a str, tags: &'a str) -> [Arg<'a>; 12] {
     let Content { title, post, address, img, topic: _, tag: _, date, end_date } = new.content;
     [
@@ -207,10 +192,7 @@ fn row_of<'a>(new: &'a New<'_>, topics: &'a str, tags: &'a str) -> [Arg<'a>; 12]
     ]
 }
 
-/// Updates a post to the content `new`. `tokens` are the tokens of its title and text, if they are known.
-///
-/// # Errors
-/// `Duplicate` if another post has the new address.
+/// `tokens` are those of the title and the text, if they are known. Fails with `Duplicate` if another post has the new address.
 pub(super) fn update(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -260,7 +242,7 @@ pub(super) fn update(
     change::add(tx, key)
 }
 
-/// Removes a post, which also removes it from all lists.
+/// Also removes the post from all lists.
 pub(super) fn remove(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -284,7 +266,6 @@ pub(super) fn remove(
     Ok(())
 }
 
-/// Replaces the labels of a post.
 pub(super) fn relabel(
     tx: &mut dyn Tx,
     key: PostKey,
@@ -295,7 +276,7 @@ pub(super) fn relabel(
     label(tx, [(key, topic, tag)].into_iter())
 }
 
-/// Inserts the labels of posts that have none: each with its topics and its tags.
+/// The posts must have no labels yet.
 fn label<'p>(
     tx: &mut dyn Tx,
     posts: impl Iterator<Item = (PostKey, &'p [String], &'p [String])>,
@@ -307,7 +288,7 @@ fn label<'p>(
     run_each(tx, sql, &labels.collect::<Vec<_>>()).map(drop)
 }
 
-/// Returns the labels of a post, and whether each is a topic: its topics, and its tags that are not topics as well.
+/// Returns the topics, and the tags that are not topics as well, and whether each is a topic.
 pub(super) fn labels<'p>(topic: &'p [String], tag: &'p [String]) -> impl Iterator<Item = (&'p String, bool)> {
     let tags = tag.iter().filter(|name| !topic.contains(name));
     topic.iter().map(|name| (name, true)).chain(tags.map(|name| (name, false)))

@@ -6,7 +6,7 @@ use crate::base::clock::Timestamp;
 use crate::record::id::PostKey;
 use crate::store::{Pipelined, StoreError, Topic, Tx};
 
-/// The stats of a post. The methods change them in memory; [`PostStats::update`] writes them.
+/// The methods change the stats in memory; [`PostStats::update_each`] writes them.
 pub(crate) struct PostStats {
     pub(crate) post: PostKey,
     view: i64,
@@ -15,7 +15,6 @@ pub(crate) struct PostStats {
 }
 
 impl PostStats {
-    /// Asks for the stats of the posts with these ids.
     pub(super) fn ask_of_ids(
         tx: &mut dyn Tx,
         ids: &[&str],
@@ -23,13 +22,12 @@ impl PostStats {
         sql::by_ids(tx, ids)
     }
 
-    /// Returns the stats of the post with this address.
     pub(crate) fn of_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Self>, StoreError> {
         sql::by_url(tx, url)
     }
 
-    /// Asks for the stats of these posts as they are after all transactions that change them at the same time, which then wait for
-    /// this one. The posts are in the order of their keys.
+    /// Reads the stats after all transactions that change them at the same time; later ones wait for this one. `posts` are in the
+    /// order of their keys.
     pub(super) fn lock(
         tx: &mut dyn Tx,
         posts: Vec<Self>,
@@ -37,7 +35,7 @@ impl PostStats {
         if tx.dialect().is_concurrent() { sql::lock(tx, &posts) } else { Ok(Pipelined::given(posts)) }
     }
 
-    /// Counts a view. If it counts for the popularity of the post, `heated_at` is the time of the view.
+    /// `heated_at` is the time of the view if it counts for the popularity.
     pub(crate) fn view(&mut self, heated_at: Option<Timestamp>) {
         self.view += 1;
         if let Some(at) = heated_at {
@@ -45,24 +43,23 @@ impl PostStats {
         }
     }
 
-    /// Changes the time of a view that counts for the popularity.
+    /// For a view that counts for the popularity.
     pub(crate) fn date_view(&mut self, before: Timestamp, at: Timestamp) {
         self.heats = Heats::add(Heats::take(self.heats, VIEW_WEIGHT, before), VIEW_WEIGHT, at);
     }
 
-    /// Counts a like.
     pub(crate) fn like(&mut self, weight: f64, at: Timestamp) {
         self.fav += 1;
         self.heats = Heats::add(self.heats, weight, at);
     }
 
-    /// Subtracts a like that was given at the time `at`.
+    /// `at` is the time of the like.
     pub(crate) fn unlike(&mut self, weight: f64, at: Timestamp) {
         self.fav -= 1;
         self.heats = Heats::take(self.heats, weight, at);
     }
 
-    /// Writes the stats of different posts, each with the time of its last act, in the order of their keys. The heats are limited to those
+    /// The posts are distinct and in the order of their keys, each with the time of its last act. The heats are limited to those
     /// of the same acts if all happened at that time; a like weighs `like_weight`.
     pub(crate) fn update_each(
         tx: &mut dyn Tx,

@@ -6,34 +6,32 @@ use crate::record::error::Result;
 use crate::record::id::PostKey;
 use crate::store::{Arg, Row, StoreError, Tx, row_each};
 
-/// The number of posts of a page. A page of the longest texts has about 10 million characters.
+/// A page of the longest texts has about 10 million characters.
 const PAGE: i64 = 100;
-/// The number of posts whose tokens are read at once.
+/// Posts whose tokens are read at once.
 const TOKENS: i64 = 1_000;
 
-/// The title and the text of a post.
 pub(crate) struct Text {
-    /// The key in the store.
     pub(crate) key: PostKey,
     pub(crate) title: String,
     pub(crate) post: String,
 }
 
-/// Returns the next page of the posts with keys below `before`, newest first; empty after the last page.
+/// Newest first; empty after the last page.
 pub(crate) fn page(tx: &mut dyn Tx, before: PostKey) -> Result<Vec<Text>, StoreError> {
     let sql = "SELECT key, title, post FROM post WHERE key < $1 ORDER BY key DESC LIMIT $2";
     let text = |mut row: Row| Ok(Text { key: row.take(0)?, title: row.take(1)?, post: row.take(2)? });
     tx.rows(sql, &[before.into(), PAGE.into()])?.into_iter().map(text).collect()
 }
 
-/// Returns the tokens of the next posts whose keys are above a number, with the keys in ascending order; empty after the last post.
+/// In ascending order of the keys; empty after the last post.
 pub(crate) fn tokens_after(tx: &mut dyn Tx, after: i64) -> Result<Vec<(PostKey, String)>, StoreError> {
     let sql = "SELECT key, token FROM post WHERE key > $1 ORDER BY key LIMIT $2";
     let rows = tx.rows(sql, &[after.into(), TOKENS.into()])?;
     rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
 }
 
-/// Returns the first `length` characters of the text of each post with these ids; empty for one that was removed.
+/// `length` is in characters. Empty for a removed post.
 pub(crate) fn beginnings<'i>(
     tx: &mut dyn Tx,
     ids: impl Iterator<Item = &'i str>,
@@ -45,10 +43,10 @@ pub(crate) fn beginnings<'i>(
     texts.map(|row| row.map_or(Ok(String::new()), |mut row| row.take(0))).collect()
 }
 
-/// The maximum length of a summary in characters, with the mark that it is shortened.
+/// In characters, including the mark of a shortened text.
 const SUMMARY: usize = 300;
 
-/// Returns the beginning of the text of each of these posts; empty for one that was removed.
+/// Empty for a removed post.
 pub(crate) fn summaries(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<String>, StoreError> {
     // One character more than a summary, to find out whether it is shortened.
     let sql = format!("SELECT substr(post, 1, {}) FROM post WHERE key = $1", SUMMARY + 1);
@@ -59,7 +57,7 @@ pub(crate) fn summaries(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<String
         .collect()
 }
 
-/// Returns the total number of changes to the texts of posts: of posts that were inserted, rewritten or removed.
+/// Counts the posts that were inserted, rewritten or removed.
 pub(crate) fn changes(tx: &mut dyn Tx) -> Result<i64, StoreError> {
     Ok(Counts::in_total(tx)?.of(Counter::Wording))
 }

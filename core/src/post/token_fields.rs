@@ -4,19 +4,18 @@ use std::collections::HashMap;
 
 use tidings_tokens::tokens;
 
-/// The maximum number of keywords of a post.
 pub(crate) const KEYWORDS: usize = 32;
-/// The weight of a token in the title relative to a token in the text.
+/// Relative to a token in the text.
 const TITLE_WEIGHT: u32 = 3;
-/// The number of bytes of a text for which a distinct token is expected.
+/// A distinct token is expected for this number of bytes of text.
 const BYTES_PER_TOKEN: usize = 12;
 
-/// The tokens of a post, separated by blanks in each text.
+/// Separated by blanks.
 #[derive(Debug, PartialEq)]
 pub(super) struct TokenFields {
     /// The distinct tokens of title and text, in order.
     pub(super) token: String,
-    /// The number of occurrences of each of the distinct tokens.
+    /// Of each distinct token.
     pub(super) counts: Vec<Count>,
     /// The keywords, most significant first, from which interest and similarity are computed: the most frequent tokens,
     /// where each occurrence in the title counts three times. Of equally frequent tokens, the earlier comes first.
@@ -26,7 +25,6 @@ pub(super) struct TokenFields {
     pub(super) keyword: String,
 }
 
-/// The number of occurrences of a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) title: u32,
@@ -34,7 +32,6 @@ pub(super) struct Count {
 }
 
 impl TokenFields {
-    /// Splits the title and text of a post into tokens.
     pub(super) fn of(title: &str, post: &str) -> Self {
         let (title, post) = (stream(title), stream(post));
         // Most of the time of the loop would be the growing of the map.

@@ -28,25 +28,21 @@ const NETWORK_VIEWS: u32 = 30;
 /// The maximum number of entries of a generation. Each of the two generations takes about 4.5 MB.
 const ENTRIES: usize = 7 << 15;
 
-/// Returns the hour in which only the first view of a viewer counts, given a time in it.
+/// Only the first view of a viewer in this hour counts.
 pub(crate) fn counted_hour(at: Timestamp) -> Range<Timestamp> {
     let period_ms = i64::from(PERIOD_S) * SECOND_MS;
     let start = at - at.as_millis().rem_euclid(period_ms);
     start..start + period_ms
 }
 
-/// The viewer of a post.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Viewer {
-    /// The member with this key.
     Member(MemberKey),
-    /// A guest.
     Guest(Guest),
     /// A caller of the command line, whose views are not limited.
     Operator,
 }
 
-/// The views that have counted recently, by viewer and by network.
 pub(crate) struct Viewers {
     secret: [u8; 16],
     counted: Mutex<Generations>,
@@ -61,7 +57,7 @@ struct Generations {
     rotated_s: u32,
 }
 
-/// The number of views that have counted in the period since a time, in seconds since 1970.
+/// The views that have counted in the period of the time `since_s`, in seconds since 1970.
 #[derive(Clone, Copy)]
 struct HourlyViews {
     since_s: u32,
@@ -75,7 +71,7 @@ impl Default for Viewers {
 }
 
 impl Viewers {
-    /// Returns whether a view of the post counts for its popularity, and records a view that does.
+    /// Records a view that counts.
     pub(crate) fn counts(&self, post: PostKey, viewer: Viewer, now: Timestamp) -> bool {
         let (own, network) = match viewer {
             Viewer::Operator => return true,
@@ -112,7 +108,6 @@ impl Viewers {
 }
 
 impl Generations {
-    /// Starts a new generation if the current one is over or full.
     fn rotate(&mut self, now: u32) {
         let is_over = !HourlyViews { since_s: self.rotated_s, views: 0 }.is_current(now);
         // A view adds at most two entries.
@@ -122,7 +117,6 @@ impl Generations {
         }
     }
 
-    /// Returns the number of views under this hash that have counted in its period.
     fn views(&self, hash: u64, now: u32) -> u32 {
         let views = self.current.get(&hash).or_else(|| self.previous.get(&hash));
         views.filter(|views| views.is_current(now)).map_or(0, |views| views.views)
@@ -137,7 +131,6 @@ impl Generations {
 }
 
 impl HourlyViews {
-    /// Returns whether `now` is in the period.
     fn is_current(self, now: u32) -> bool {
         self.since_s / PERIOD_S == now / PERIOD_S
     }

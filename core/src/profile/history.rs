@@ -14,34 +14,29 @@ use crate::store::{Pipelined, StoreError, Tx, row_each, send_each};
 /// About every 32nd act prunes the member's list. Pruning only saves space, because reading skips old entries.
 const PRUNE_EVERY: i64 = 32;
 
-/// [`LIST_MAX`] as a length.
 #[expect(clippy::cast_possible_truncation, reason = "a few hundred")]
 pub(super) const LISTED: usize = LIST_MAX as usize;
 
-/// The acts that a member's interest is measured from, newest first.
+/// The acts from which a member's interest is measured, newest first.
 #[derive(Default)]
 pub(crate) struct Acts {
-    /// The keys of liked posts with the time of the like.
     pub(crate) liked: Vec<(PostKey, Timestamp)>,
-    /// The keys of viewed posts with the time of the last view.
+    /// With the time of the last view.
     pub(crate) viewed: Vec<(PostKey, Timestamp)>,
-    /// The keys of the posts that the member has hidden from the recommended feed, with the time of hiding.
     pub(crate) hidden: Vec<(PostKey, Timestamp)>,
-    /// The tokens and similar words of searches, separated by blanks, with the time of the search.
+    /// The tokens and similar words, separated by blanks.
     pub(crate) searched: Vec<(String, Timestamp)>,
-    /// The names of opened topic feeds with the time of opening.
+    /// The names of topic feeds.
     pub(crate) opened: Vec<(String, Timestamp)>,
 }
 
 impl Acts {
-    /// Returns the number of acts, without hidden posts.
+    /// Without hidden posts.
     pub(crate) fn len(&self) -> usize {
         self.liked.len() + self.viewed.len() + self.searched.len() + self.opened.len()
     }
 }
 
-/// Records that the acts from which the member's interest is measured have changed.
-///
 /// Of two transactions at the same time, the one that commits last leaves its revision, which may be the smaller one. A
 /// transaction leaves its revision once, so equal revisions mean equal acts.
 pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) {
@@ -50,15 +45,14 @@ pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) {
     tx.run_at_commit(sql, member.key.as_i64());
 }
 
-/// Returns for each member the revision that the last change to the acts from which the member's interest is measured has left, or
-/// 0.
+/// Returns the revision that [`acted`] has left last, or 0.
 pub(crate) fn acts_revisions(tx: &mut dyn Tx, members: &[&Member<'_>]) -> Result<Vec<i64>, StoreError> {
     let keys: Vec<_> = members.iter().map(|member| [member.key.into()]).collect();
     let rows = row_each(tx, "SELECT revision FROM member_acts WHERE member = $1", &keys)?;
     rows.into_iter().map(|row| row.map_or(Ok(0), |mut row| row.take(0))).collect()
 }
 
-/// Records likes; the answer is for each whether it is new, and not one of a member who already likes the post.
+/// Returns for each like whether it is new.
 pub(crate) fn like<'m>(
     tx: &mut dyn Tx,
     likes: &[(&'m Member<'m>, PostKey, Timestamp)],
@@ -73,7 +67,6 @@ pub(crate) fn like<'m>(
     }))
 }
 
-/// Returns the time when the member liked a post; `None` if they do not like it.
 pub(crate) fn liked_at(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -84,7 +77,6 @@ pub(crate) fn liked_at(
 
 const LIKED_AT: &str = "SELECT date FROM liked WHERE member = $1 AND post = $2";
 
-/// Returns for each of these posts whether the member likes it.
 pub(crate) fn likes(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -94,7 +86,7 @@ pub(crate) fn likes(
     Ok(row_each(tx, LIKED_AT, &keys)?.iter().map(Option::is_some).collect())
 }
 
-/// Returns all posts that the member likes; `None` if they are more than `max`.
+/// `None` if there are more than `max`.
 pub(crate) fn all_liked(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -113,7 +105,7 @@ pub(crate) fn all_liked(
     Ok((liked.len() <= max).then_some(liked))
 }
 
-/// Records a like of the past. The member does not like the post yet.
+/// The member must not like the post yet.
 pub(crate) fn like_in_the_past(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -125,7 +117,6 @@ pub(crate) fn like_in_the_past(
     Ok(())
 }
 
-/// Changes the date of a like.
 pub(crate) fn date_like(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -137,7 +128,7 @@ pub(crate) fn date_like(
     Ok(())
 }
 
-/// Removes likes; the answer is their dates, `None` for that of a member who does not like the post.
+/// Returns the dates of the likes; `None` if the member did not like the post.
 pub(crate) fn unlike<'m>(
     tx: &mut dyn Tx,
     likes: &[(&'m Member<'m>, PostKey)],
@@ -152,7 +143,7 @@ pub(crate) fn unlike<'m>(
     }))
 }
 
-/// Records views. Of several views of a post, only the latest is stored.
+/// Of several views of a post, only the latest is stored.
 pub(crate) fn view(tx: &mut dyn Tx, views: &[(&Member<'_>, PostKey, Timestamp)]) -> Result<(), StoreError> {
     let sql = "INSERT INTO viewed (member, post, date) VALUES ($1, $2, $3)
                ON CONFLICT (member, post) DO UPDATE SET date = excluded.date WHERE viewed.date < excluded.date";
@@ -169,7 +160,6 @@ pub(crate) fn view(tx: &mut dyn Tx, views: &[(&Member<'_>, PostKey, Timestamp)])
     views.iter().try_for_each(|(member, ..)| prune_sometimes(tx, "viewed", member))
 }
 
-/// Hides posts. Does nothing for a post that the member has hidden already.
 pub(crate) fn hide(tx: &mut dyn Tx, hides: &[(&Member<'_>, PostKey, Timestamp)]) -> Result<(), StoreError> {
     let sql =
         "INSERT INTO hidden (member, post, date) VALUES ($1, $2, $3) ON CONFLICT (member, post) DO NOTHING";
@@ -182,7 +172,6 @@ pub(crate) fn hide(tx: &mut dyn Tx, hides: &[(&Member<'_>, PostKey, Timestamp)])
     hides.iter().try_for_each(|(member, ..)| prune_sometimes(tx, "hidden", member))
 }
 
-/// Shows hidden posts again. Does nothing for a post that the member has not hidden.
 pub(crate) fn unhide(tx: &mut dyn Tx, posts: &[(&Member<'_>, PostKey)]) -> Result<(), StoreError> {
     for (member, post) in posts {
         let sql = "DELETE FROM hidden WHERE member = $1 AND post = $2";
@@ -193,7 +182,6 @@ pub(crate) fn unhide(tx: &mut dyn Tx, posts: &[(&Member<'_>, PostKey)]) -> Resul
     Ok(())
 }
 
-/// Records a search.
 pub(crate) fn search(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -210,7 +198,7 @@ pub(crate) fn search(
     Ok(())
 }
 
-/// Records that a topic feed was opened, with the most common tags of its posts.
+/// `tags` are the most common tags of its posts.
 pub(crate) fn open(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -226,10 +214,10 @@ pub(crate) fn open(
     Ok(())
 }
 
-/// The tables of acts of which a member has at most [`LIST_MAX`].
+/// The tables in which a member has at most [`LIST_MAX`] acts.
 const PRUNED: [&str; 4] = ["viewed", "searched", "opened", "hidden"];
 
-/// Deletes the member's views, searches, opened newsfeeds and hidden posts.
+/// Likes stay.
 pub(crate) fn forget(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     for table in PRUNED {
         tx.run(&format!("DELETE FROM {table} WHERE member = $1"), &[member.key.into()])?;
@@ -237,14 +225,13 @@ pub(crate) fn forget(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Prunes a list of the member on about every 32nd call.
 fn prune_sometimes(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<(), StoreError> {
     // Acts of one transaction have the same revision, so that it alone would choose all or none of them.
     let is_due = (tx.revision() + member.key.as_i64()) % PRUNE_EVERY == 0;
     if is_due { trim(tx, table, member) } else { Ok(()) }
 }
 
-/// Deletes the entries of the member's lists beyond the newest [`LIST_MAX`].
+/// Keeps the newest [`LIST_MAX`] entries of each list.
 pub(crate) fn trim_lists(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     PRUNED.into_iter().try_for_each(|table| trim(tx, table, member))
 }
@@ -263,12 +250,10 @@ fn trim(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<(), StoreEr
     tx.send(&sql, &[member.key.into(), (LIST_MAX - 1).into()])
 }
 
-/// Returns a list of texts in the form in which it is stored.
 pub(crate) fn json_list(list: &[String]) -> String {
     serde_json::to_string(list).expect("a list of texts serialises without errors")
 }
 
-/// Returns at most `limit` searches, newest first.
 pub(crate) fn recent_searches(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -291,8 +276,8 @@ pub(crate) fn recent_searches(
     Ok(searches)
 }
 
-/// Returns the acts that the member's interest is measured from, the newest [`LIST_MAX`] of each kind since the last
-/// reset, and the keys of all posts that the member liked, viewed or has hidden, some of them several times.
+/// Returns the newest [`LIST_MAX`] acts of each kind since the last reset, and the keys of all posts that the member liked,
+/// viewed or has hidden, some of them several times.
 pub(crate) fn acts_and_seen(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -321,7 +306,7 @@ pub(crate) fn acts_and_seen(
     Ok((Acts { liked, viewed, hidden, searched, opened }, seen))
 }
 
-/// Returns the posts that a member likes, has viewed or hidden, some of them several times. Callers show the member the others.
+/// Some posts occur several times. Takes no proof of the member: callers only use the posts to show the member others.
 pub(crate) fn seen(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<PostKey>, StoreError> {
     let mut seen = Vec::new();
     for table in ["liked", "viewed", "hidden"] {
@@ -333,14 +318,13 @@ pub(crate) fn seen(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<PostKey>, S
     Ok(seen)
 }
 
-/// Returns the posts that a member has hidden.
 pub(crate) fn hidden(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostKey>, StoreError> {
     let rows = tx.rows("SELECT post FROM hidden WHERE member = $1", &[member.key.into()])?;
     rows.into_iter().map(|mut row| row.take(0)).collect()
 }
 
-/// Returns the acts of a member before `until`, the newest [`LIST_MAX`] of each kind since the last reset; none if the
-/// member was removed. Callers compute figures of all members from them, which show nothing of a single one.
+/// The newest [`LIST_MAX`] of each kind since the last reset; none if the member was removed. Callers compute figures of all
+/// members from them, which reveal nothing about a single one.
 pub(crate) fn acts_before(tx: &mut dyn Tx, member: MemberKey, until: Timestamp) -> Result<Acts, StoreError> {
     let row = tx.row("SELECT measured_since FROM member WHERE key = $1", &[member.into()])?;
     let Some(mut row) = row else { return Ok(Acts::default()) };
@@ -358,10 +342,10 @@ pub(crate) fn acts_before(tx: &mut dyn Tx, member: MemberKey, until: Timestamp) 
     Ok(Acts { liked, viewed, hidden, searched, opened })
 }
 
-/// The searches as they were written, each with its tokens and similar words, separated by blanks.
+/// A search as it was written, and its tokens and similar words, separated by blanks.
 type Searches = Vec<(String, String)>;
 
-/// Returns the searches and the names of opened newsfeeds from which the member's interest is measured, newest first.
+/// From which the member's interest is measured, newest first.
 pub(crate) fn searched_and_opened(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -377,10 +361,9 @@ pub(crate) fn searched_and_opened(
     Ok((searched, opened.collect::<Result<_, StoreError>>()?))
 }
 
-/// Texts with the times of the acts that they are from.
 type Texts = Vec<(String, Timestamp)>;
 
-/// Returns the searches and the opened newsfeeds of a member from `measured` on and before `until`.
+/// From `measured` on and before `until`.
 // A key is no proof, so this is private: `acts_and_seen` takes the proof of the member.
 fn texts_between(
     tx: &mut dyn Tx,

@@ -18,11 +18,11 @@ use crate::store::{
 /// The number of new likes of this process after which they move. More likes share more pages in the large table, but
 /// the small table and its search get larger.
 const MOVE_AT: u32 = 4_096;
-/// The number of likes that move between two checks of the time.
+/// Likes that move between two checks of the time.
 const STEP: i64 = 256;
 
-/// Counts the likes of this process since likes moved last. On a server, only those that a copy of a database of SQLite has left
-/// move, once.
+/// Counts the likes of this process since likes moved last. On a server, only the likes that a copy of an SQLite database has
+/// left move, once.
 pub(crate) struct RecentLikes(Arc<AtomicU32>);
 
 impl Default for RecentLikes {
@@ -33,7 +33,6 @@ impl Default for RecentLikes {
 }
 
 impl RecentLikes {
-    /// Counts a like, and moves all recent likes if they are many.
     pub(crate) fn added(&self, store: &Store) {
         let before = if store.is_on_server() {
             self.0.swap(0, Ordering::Relaxed)
@@ -51,7 +50,6 @@ impl RecentLikes {
     }
 }
 
-/// Moves recent likes until none is left.
 struct Mover {
     count: Arc<AtomicU32>,
     has_more: bool,
@@ -84,7 +82,7 @@ impl Deferred for Mover {
     }
 }
 
-/// Records likes; the answer is for each whether it is new, and not one of a member who already likes the post.
+/// Returns for each like whether it is new.
 pub(super) fn insert(
     tx: &mut dyn Tx,
     likes: &[(MemberKey, PostKey, Timestamp)],
@@ -106,10 +104,10 @@ pub(super) fn insert(
     Ok(Pipelined::given(settled.into_iter().map(is_new).collect()))
 }
 
-/// Does the same as [`insert`] without the table of recent likes, which only SQLite needs: an engine with several writers has its
-/// own ways to write a page for several changes. There may be recent likes, because the database is a copy of one of SQLite.
+/// Like [`insert`], but without the table of recent likes, which only SQLite needs: an engine with several writers has its own
+/// ways to write a page for several changes. Recent likes exist if the database is a copy of an SQLite database.
 ///
-/// A like of the same member and post that another transaction is inserting is waited for.
+/// Waits for a like of the same member and post that another transaction is inserting.
 fn insert_settled(
     tx: &mut dyn Tx,
     likes: &[(MemberKey, PostKey, Timestamp)],
@@ -123,7 +121,7 @@ fn insert_settled(
     Ok(inserted.then(|_, inserted| Ok(inserted.into_iter().map(|rows| rows > 0).collect())))
 }
 
-/// Records a like of the past. The member does not like the post yet.
+/// The member must not like the post yet.
 pub(super) fn insert_past(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -134,7 +132,6 @@ pub(super) fn insert_past(
     tx.run(sql, &[member.into(), post.into(), at.into()]).map(drop)
 }
 
-/// Changes the date of a like.
 pub(super) fn date(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -150,7 +147,7 @@ pub(super) fn date(
     Ok(())
 }
 
-/// Removes likes; the answer is their dates, `None` for that of a member who does not like the post.
+/// Returns the dates of the likes; `None` if the member did not like the post.
 pub(super) fn remove(
     tx: &mut dyn Tx,
     likes: &[(MemberKey, PostKey)],
@@ -167,7 +164,7 @@ pub(super) fn remove(
     }))
 }
 
-/// Moves the first `limit` recent likes. Returns whether more are left.
+/// Returns whether more are left.
 fn settle(tx: &mut dyn Tx, limit: i64) -> Result<bool, StoreError> {
     let last = "SELECT member, post FROM recent_like ORDER BY member, post LIMIT 1 OFFSET $1";
     let last = tx.row(last, &[(limit - 1).into()])?;

@@ -14,21 +14,20 @@ use crate::record::answer::Encoded;
 use crate::record::id::{MemberKey, PostKey};
 use crate::store::{StoreError, Topic, Tx, complete_version_in};
 
-/// The maximum size of the answers in bytes.
+/// In bytes.
 const BYTES_MAX: usize = 32 << 20;
-/// The time after which answers and records are made again. A program of an earlier version, which serves the same database
-/// during an upgrade, does not tell that it has changed or removed posts.
+/// Answers and records are renewed after this time: a program of an earlier version, which serves the same database during an
+/// upgrade, does not tell that it has changed or removed posts.
 const RENEWED: Duration = Duration::from_secs(10 * 60);
-/// The maximum number of answers, most of which are short.
+/// Most answers are short.
 const ANSWERS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 14).expect("not zero");
-/// The maximum size of the sets of liked posts in bytes.
+/// In bytes, of the sets of liked posts.
 const LIKED_BYTES_MAX: usize = 8 << 20;
-/// The maximum number of liked posts of a member that are kept.
+/// A member's liked posts are not cached if there are more.
 const LIKED_MAX: usize = 1_024;
-/// The size of such a set without its posts, approximately.
+/// The approximate size of such a set without its posts, in bytes.
 const LIKED_BYTES: usize = 160;
 
-/// The answers to members that were made last, and the posts that they like.
 pub(crate) struct ListCache {
     records: RecordCache,
     answers: Mutex<SizedLru<AnswerKey, CachedAnswer>>,
@@ -36,7 +35,6 @@ pub(crate) struct ListCache {
     began: Instant,
 }
 
-/// A member, and the lists in the answer.
 type AnswerKey = (MemberKey, Box<[Listed]>);
 
 struct CachedAnswer {
@@ -46,19 +44,18 @@ struct CachedAnswer {
     encoded: Arc<Encoded>,
 }
 
-/// The posts that a member likes, if they are not too many, and the revision of the member's acts.
+/// The revision of the member's acts, and the posts that the member likes, if they are not too many.
 type LikedAt = (i64, Option<Arc<OwnSet<PostKey>>>);
 
-/// The versions of what the answers to a member are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AnswerVersions {
-    /// The revision of the member's acts, 0 without any. A late commit changes it too; it may become smaller.
+    /// 0 without acts. A late commit changes it too; it may become smaller.
     acts: i64,
     texts: Option<TextsVersion>,
 }
 
-/// The version of the texts of posts, if a transaction sees all of it, 0 for lists that have no posts; then the number of the
-/// [`RENEWED`] since the cache began.
+/// The version of the texts of posts that a transaction sees completely, 0 for lists without posts; then the number of
+/// [`RENEWED`] periods since the cache was created.
 pub(super) type TextsVersion = (i64, u64);
 
 impl Default for ListCache {
@@ -73,7 +70,7 @@ impl Default for ListCache {
 }
 
 impl ListCache {
-    /// Returns the versions for each of the members whose acts have these revisions.
+    /// `acts` are the revisions of the acts of the members.
     pub(crate) fn versions(
         &self,
         tx: &mut dyn Tx,
@@ -86,7 +83,7 @@ impl ListCache {
         Ok(acts.into_iter().map(|acts| AnswerVersions { acts, texts }).collect())
     }
 
-    /// Returns an answer to a member: `frame`, the JSON object with empty lists, in which the `lists` take their places.
+    /// `frame` is the JSON object of the answer with empty lists.
     pub(crate) fn answer(
         &self,
         tx: &mut dyn Tx,
@@ -123,7 +120,7 @@ impl ListCache {
         Ok(encoded)
     }
 
-    /// Like [`ListCache::answer`], but for a member whose versions are not known.
+    /// For a member whose versions are not known.
     pub(crate) fn of_member(
         &self,
         tx: &mut dyn Tx,
@@ -137,7 +134,7 @@ impl ListCache {
         self.answer(tx, member, versions, frame, lists)
     }
 
-    /// Returns the posts that a member likes; `None` if they are too many to keep.
+    /// `None` if they are too many to cache.
     pub(crate) fn liked(
         &self,
         tx: &mut dyn Tx,

@@ -1,4 +1,4 @@
-//! The lists of a member, as answers have them.
+//! The lists of a member in answers.
 
 use std::cmp::Reverse;
 
@@ -13,25 +13,19 @@ use crate::record::answer;
 use crate::record::id::PostKey;
 use crate::store::{Row, StoreError, Tx};
 
-/// A list in an answer to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Listed {
-    /// The liked posts with their first tokens, as the member's information has them.
+    /// With their first tokens, as in the member's information.
     Favourites,
-    /// The liked posts.
     Liked,
-    /// The viewed posts.
     Viewed,
-    /// The searches.
     Searched,
-    /// At most this number of the newest searches.
+    /// The newest, at most this number.
     LatelySearched(i64),
-    /// The opened topic feeds.
     Opened,
 }
 
 impl Listed {
-    /// Returns the name of the list in the answer.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Favourites => "user_fav_list",
@@ -43,13 +37,11 @@ impl Listed {
         }
     }
 
-    /// Returns whether its elements are posts.
     pub(super) const fn has_posts(self) -> bool {
         matches!(self, Self::Favourites | Self::Liked | Self::Viewed)
     }
 
-    /// Appends the elements of the list, newest first. `texts` is the version of the texts of posts in this transaction, if it has
-    /// one.
+    /// Newest first. `texts` is the version of the texts of posts, if this transaction sees all of it.
     pub(super) fn write(
         self,
         tx: &mut dyn Tx,
@@ -94,7 +86,7 @@ impl Listed {
     }
 }
 
-/// Reads the newest acts on posts, at most as many as the number, the newest first.
+/// Reads at most the given number of acts, the newest first.
 type Acts = fn(&mut dyn Tx, &Member<'_>, i64) -> Result<Vec<(PostKey, Timestamp)>, StoreError>;
 
 fn liked(tx: &mut dyn Tx, member: &Member<'_>, limit: i64) -> Result<Vec<(PostKey, Timestamp)>, StoreError> {
@@ -113,7 +105,6 @@ fn viewed(tx: &mut dyn Tx, member: &Member<'_>, limit: i64) -> Result<Vec<(PostK
     acts(tx, "viewed", NEWEST, member, limit)
 }
 
-/// The end of a statement that reads the newest entries of a list.
 const NEWEST: &str = "ORDER BY date DESC, post DESC LIMIT $2";
 
 fn acts(
@@ -137,7 +128,6 @@ fn searches(tx: &mut dyn Tx, member: &Member<'_>, limit: i64, json: &mut Vec<u8>
     Ok(())
 }
 
-/// Returns the opened topic feeds, newest first.
 fn opened(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<NewsfeedAccess>, StoreError> {
     let sql = "SELECT newsfeed, tag, date FROM opened
                WHERE member = $1 ORDER BY date DESC, key DESC LIMIT $2";

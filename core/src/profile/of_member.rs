@@ -161,7 +161,6 @@ impl Operation for ResetMeasurement {
     }
 }
 
-/// Changes the data of a member, and records it.
 fn change(
     tidings: &Tidings,
     caller: &Caller,

@@ -12,29 +12,26 @@ use crate::base::sized_lru::SizedLru;
 use crate::record::id::PostKey;
 use crate::store::{Row, StoreError, Tx, row_each};
 
-/// The maximum size of the cache in bytes.
+/// In bytes.
 const BYTES_MAX: usize = 32 << 20;
-/// The maximum number of records.
 const RECORDS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).expect("not zero");
 
-/// Which tokens of its posts a list has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tokens {
-    /// All of them.
     All,
     /// The first [`TOKENS_SHOWN`].
     First,
 }
 
-/// A [`PostRecord`] as JSON without its date.
+/// A [`PostRecord`] as JSON without its date, and positions in the JSON.
 #[derive(Debug)]
 pub(super) struct Record {
     json: Box<[u8]>,
-    /// The end of the first tokens.
+    /// The end of the first [`TOKENS_SHOWN`] tokens.
     shown: usize,
     /// The end of all tokens.
     tokens: usize,
-    /// The place of the date.
+    /// The position of the date.
     date: usize,
 }
 
@@ -53,7 +50,6 @@ impl Record {
         Self { json, shown, tokens, date }
     }
 
-    /// Appends the record with the date of an act.
     pub(super) fn write(&self, list: &mut Vec<u8>, tokens: Tokens, date: Timestamp) {
         use std::io::Write as _;
         let before = if tokens == Tokens::All { self.tokens } else { self.shown };
@@ -68,7 +64,6 @@ impl Record {
     }
 }
 
-/// The records that lists have used last.
 pub(super) struct RecordCache(Mutex<State>);
 
 struct State {
@@ -83,8 +78,7 @@ impl Default for RecordCache {
 }
 
 impl RecordCache {
-    /// Returns the records of posts; `None` for a post that was removed. `texts` is the version of the texts of posts in this
-    /// transaction, if it has one.
+    /// `None` for a removed post. `texts` is the version of the texts of posts, if this transaction sees all of it.
     pub(super) fn of(
         &self,
         tx: &mut dyn Tx,
@@ -113,7 +107,7 @@ impl RecordCache {
         Ok(records)
     }
 
-    /// Returns the records of this version of the texts, without those of an earlier one; `None` if a later one is known.
+    /// Clears the records of an earlier version; returns `None` if a later version is known.
     fn at_version(&self, texts: TextsVersion) -> Option<MutexGuard<'_, State>> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.texts < texts {

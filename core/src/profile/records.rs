@@ -108,7 +108,6 @@ impl TokenList {
         self.0.split_ascii_whitespace()
     }
 
-    /// Keeps the first `max` tokens.
     pub(super) fn truncate(&mut self, max: usize) {
         let end = self.0.match_indices(' ').nth(max.saturating_sub(1)).map(|(at, _)| at);
         self.0.truncate(end.unwrap_or(self.0.len()));

@@ -2,10 +2,8 @@
 
 use crate::record::error::{Error, Problem, Result};
 
-/// The rule of `activation`.
 pub(crate) const RULE: Problem = Problem::invalid("activation", "activation is 0 or 1");
 
-/// Returns whether a field of a request that may be left out is 1; for another value than 0, `bad request` with its rule.
 pub(crate) fn is_on(switch: Option<i64>, rule: Problem) -> Result<bool> {
     match switch {
         None | Some(0) => Ok(false),
@@ -14,7 +12,6 @@ pub(crate) fn is_on(switch: Option<i64>, rule: Problem) -> Result<bool> {
     }
 }
 
-/// Defines a type with two states; the state for 0 is first. JSON and the database contain the number.
 macro_rules! activation {
     ($(#[$doc:meta])* $name:ident { $(#[$zero_doc:meta])* $zero:ident, $(#[$one_doc:meta])* $one:ident }) => {
         $(#[$doc])*

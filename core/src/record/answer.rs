@@ -15,7 +15,7 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::record::error::{Done, Error, Problem};
 use crate::record::id::ObjectId;
 
-/// The capacity of a new answer, in bytes. Most answers are shorter.
+/// In bytes; most answers are shorter.
 const CAPACITY: usize = 512;
 
 /// The `result` of a success.
@@ -54,7 +54,6 @@ pub fn with_result<T: Serialize>(result: &str, body: &T) -> Vec<u8> {
     object
 }
 
-/// The fields of a failure besides its result.
 #[derive(Serialize)]
 struct Failure<'a> {
     code: &'static str,
@@ -83,7 +82,7 @@ pub fn refused(result: &str, problem: &Problem) -> Vec<u8> {
     with_result(result, &Failure { code, message: &message, field: problem.field, done: None })
 }
 
-/// Returns the object of a failure that is no operation's, such as that of a command line. `message` says what was wrong and
+/// Returns the object of a failure outside any operation, such as that of a command line. `message` says what was wrong and
 /// what to do.
 ///
 /// ```
@@ -131,8 +130,8 @@ impl Encoded {
         &self.json
     }
 
-    /// Returns what a program keeps with the answer for as long as it is used, such as its compressed forms. Empty at first;
-    /// `F` is one type in the whole program.
+    /// Returns data that the program caches with the answer, such as its compressed forms. Empty at first; `F` is one type in the
+    /// whole program.
     pub fn forms<F: Any + Default + Send + Sync>(&self) -> &F {
         let forms = self.forms.get_or_init(|| Box::<F>::default());
         forms.downcast_ref().expect("a program keeps one type with its answers")
@@ -149,7 +148,6 @@ pub struct Ready<T> {
 }
 
 impl<T> Ready<T> {
-    /// Wraps the complete JSON object of a success with the fields of `T`.
     pub(crate) fn new(encoded: Arc<Encoded>) -> Self {
         Self { encoded, fields: PhantomData }
     }
@@ -196,7 +194,6 @@ impl<T: ToSchema> ToSchema for Ready<T> {
     }
 }
 
-/// Appends the JSON of a value.
 fn encode<T: Serialize + ?Sized>(json: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(json, value)
         .expect("the types of answers have text keys and serialise without errors");

@@ -7,14 +7,13 @@ use std::thread::{Builder, JoinHandle};
 use crate::record::error::{Error, Result};
 use crate::store::Store;
 
-/// The handle of a thread that waits for changes of the database. Dropping it stops the thread.
+/// Dropping it stops the thread.
 pub(crate) struct Background {
     store: Arc<Store>,
     stop: Stop,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Whether a thread has to stop. Clones are of the same thread.
 #[derive(Clone, Default)]
 pub(crate) struct Stop(Arc<AtomicBool>);
 
@@ -25,15 +24,12 @@ impl Stop {
 }
 
 impl Background {
-    /// Returns the handle without a thread, which has to end soon after `stop` is set and the versions of `store` wake it.
+    /// The thread has to end soon after `stop` is set and the versions of `store` wake it.
     pub(crate) fn new(store: Arc<Store>, stop: Stop) -> Self {
         Self { store, stop, thread: Mutex::default() }
     }
 
-    /// Starts the thread, unless it is running. `prepare` returns what it does.
-    ///
-    /// # Errors
-    /// Those of `prepare`; when the system has no thread.
+    /// Does nothing if the thread is running. `prepare` returns the body of the thread.
     pub(crate) fn start<R: FnOnce() + Send + 'static>(
         &self,
         name: &str,
@@ -62,7 +58,7 @@ impl Drop for Background {
     }
 }
 
-/// Logs that a thread could not do its work, and will try again. An outage is not logged: the store has logged it once.
+/// An outage is logged at debug level only: the store has reported it once.
 pub(crate) fn log_failure(error: &Error, what: &str) {
     if error.is_unavailable() {
         tracing::debug!(cause = error.detail(), "{what}");

@@ -198,7 +198,6 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// The problem of a person who wants to become a member where only administrators make members.
 pub(crate) const SIGN_UP_CLOSED: Problem =
     Problem::new(Code::SignUpClosed, "nobody can sign up here: ask an administrator for an account");
 const BAD_TOKEN: Problem = Problem::new(
@@ -233,7 +232,8 @@ pub enum Error {
     Forbidden,
     /// The caller is an API key, or a member with a role, without this scope.
     MissingScope(Scope),
-    /// The caller is an administrator, or a member with a role, whose session gave no code of a second factor, which the settings require.
+    /// The settings require a second factor of administrators and members with a role, and the session of the caller gave no
+    /// code of one.
     SecondFactorNeeded,
     /// The record that the operation names does not exist.
     NotFound,
@@ -286,10 +286,8 @@ impl Explained {
     }
 }
 
-/// The rule that an input breaks, as [`Error::BadRequest`] contains it.
-///
-/// An input is checked before its write, and the write, which may run more than once, returns the error after it has
-/// checked the caller's authority. So this is `Copy`, which [`Error`] cannot be.
+/// An input is checked before its write, and the write, which may run more than once, returns the error after it has checked the
+/// caller's authority. So this is `Copy`, which [`Error`] cannot be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BrokenRule(pub(crate) Problem);
 
@@ -362,7 +360,7 @@ impl Error {
         }
     }
 
-    /// Returns what was wrong. Of a failure of the service it tells no cause.
+    /// Returns what was wrong, without the cause of a failure of the service.
     pub fn problem(&self) -> Problem {
         match self {
             Self::Documented(_, problem) | Self::BadRequest(problem) => *problem,
@@ -430,7 +428,6 @@ impl Error {
         )
     }
 
-    /// Replaces `bad token` and `Not admin` with the text that the interface documents for the operation.
     pub(crate) fn unless_authorised(self, text: Outcome) -> Self {
         match self {
             Self::BadToken | Self::Forbidden | Self::MissingScope(_) | Self::SecondFactorNeeded => {
@@ -440,7 +437,6 @@ impl Error {
         }
     }
 
-    /// Gives an error of the store the text that the interface documents for the operation.
     pub(crate) fn if_failed(self, result: &'static str) -> Self {
         match self {
             Self::Store(cause) => Self::Failed { result, cause },

@@ -53,12 +53,10 @@ pub trait Export: Send + 'static {
     }
 }
 
-/// Appends a value to JSON.
 pub(crate) fn encode<T: Serialize>(json: &mut Vec<u8>, value: &T) -> Result<()> {
     serde_json::to_writer(json, value).map_err(|cause| Error::Internal(cause.into()))
 }
 
-/// Returns records as lines of JSON.
 pub(crate) fn lines<T: Serialize>(records: &[T]) -> Result<Part> {
     let mut lines = Vec::new();
     for record in records {

@@ -58,7 +58,7 @@ impl ObjectId {
     }
 }
 
-/// Defines the type of a table's keys, which only the store makes: they are read from a row and given to a statement.
+/// Only the store creates keys: they are read from a row and passed to a statement.
 macro_rules! key {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -66,7 +66,7 @@ macro_rules! key {
         pub(crate) struct $name(i64);
 
         impl $name {
-            /// Returns the number, for a column that also contains other numbers.
+            /// For a column that also contains other numbers.
             pub(crate) const fn as_i64(self) -> i64 {
                 self.0
             }
@@ -87,17 +87,16 @@ macro_rules! key {
 }
 
 key! {
-    /// The internal key of a member, above 0. It is never given to another member: log lines and visits keep it.
+    /// Never reused: log lines and visits keep the key of a removed member.
     MemberKey
 }
 
 key! {
-    /// The internal key of a post. It is never given to another post: a cache may still hold a removed one.
+    /// Never reused: a cache may still hold a removed post.
     PostKey
 }
 
 key! {
-    /// The internal key of a source.
     SourceKey
 }
 
@@ -116,14 +115,12 @@ impl PostKey {
 }
 
 impl PostKey {
-    /// Returns the key whose number was stored within a text of many keys.
+    /// For keys that are stored as a list in one text.
     pub(crate) const fn from_stored(key: i64) -> Self {
         Self(key)
     }
 
-    /// Less than every key, where a page begins with the first.
     pub(crate) const MIN: Self = Self(i64::MIN);
-    /// Greater than every key, to begin with the last.
     pub(crate) const MAX: Self = Self(i64::MAX);
 }
 

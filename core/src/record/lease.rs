@@ -14,46 +14,41 @@ use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::base::random::random;
 use crate::store::{Isolation, Store, StoreError};
 
-/// The time for which a server holds a lease without renewing it, in milliseconds.
 const TERM_MS: i64 = 15 * SECOND_MS;
-/// The time after which a server renews its lease, in milliseconds.
 const RENEW_MS: i64 = 5 * SECOND_MS;
-/// The time after which a server looks again whether a lease of another server has ended, in milliseconds.
+/// How often a server checks whether a lease of another server has ended.
 const LOOK_MS: i64 = 2 * SECOND_MS;
 
-/// The lease of a kind of work.
 pub(crate) struct Lease {
     store: Arc<Store>,
     clock: Clock,
     name: &'static str,
-    /// Whether the work is done for other machines too, so that two processes of an SQLite file must not both do it.
+    /// Whether the work affects other machines, so that two processes of one SQLite file must not both do it.
     reaches_out: bool,
-    /// A random text that names this process.
+    /// Random, one per process.
     owner: String,
     state: Mutex<State>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct State {
-    /// The end of the lease, if this process has it.
+    /// Set while this process holds the lease.
     until: Option<Timestamp>,
-    /// The time of the latest look, if this process does not have the lease.
     looked: Option<Timestamp>,
 }
 
 impl Lease {
-    /// Returns the lease of a name, which nobody holds yet. `clock` is that of the primary.
+    /// `clock` is that of the primary.
     pub(crate) fn new(store: Arc<Store>, clock: Clock, name: &'static str) -> Self {
         let owner = format!("{:032x}", u128::from_be_bytes(random()));
         Self { store, clock, name, reaches_out: false, owner, state: Mutex::default() }
     }
 
-    /// Returns the lease of work that sends something to other machines.
     pub(crate) fn reaching_out(store: Arc<Store>, clock: Clock, name: &'static str) -> Self {
         Self { reaches_out: true, ..Self::new(store, clock, name) }
     }
 
-    /// Takes or renews the lease, and returns whether this process has it. Work that takes long calls this again and again.
+    /// Takes or renews the lease, and returns whether this process has it. Long work calls this repeatedly.
     pub(crate) fn hold(&self) -> Result<bool, StoreError> {
         if !self.store.is_on_server() && !self.reaches_out {
             return Ok(true);
@@ -74,7 +69,6 @@ impl Lease {
         Ok(is_held)
     }
 
-    /// Returns whether this process may take the lease.
     fn is_free_at(&self, now: Timestamp) -> Result<bool, StoreError> {
         self.store.read(|tx| {
             let sql = "SELECT count(*) FROM lease WHERE name = $1 AND owner <> $2 AND until > $3";
@@ -93,7 +87,6 @@ impl Lease {
         })
     }
 
-    /// Lets another server take the lease at once.
     pub(crate) fn release(&self) -> Result<(), StoreError> {
         if std::mem::take(&mut *self.state()).until.is_none() {
             return Ok(());

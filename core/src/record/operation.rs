@@ -79,7 +79,7 @@ pub trait Operation: Fields {
         Vec::new()
     }
 
-    /// Completes its description with what only it has, such as a header.
+    /// Adds to the OpenAPI description what the declaration cannot express, such as a header.
     fn describe(operation: &mut openapi::path::Operation) {
         let _ = operation;
     }
@@ -101,7 +101,7 @@ pub trait Operation: Fields {
     }
 }
 
-/// An operation that sends or receives more than one object: whoever answers or calls it handles the stream.
+/// An operation that sends or receives more than one object, as a stream.
 pub trait Stream: Fields {
     /// A line of what it receives.
     type Line: ToSchema;
@@ -115,7 +115,7 @@ pub trait Stream: Fields {
     /// The media types of its answer.
     const GIVES: &'static [&'static str] = &[JSON];
 
-    /// Completes its description with what only it has, such as a header.
+    /// Adds to the OpenAPI description what the declaration cannot express, such as a header.
     fn describe(operation: &mut openapi::path::Operation) {
         let _ = operation;
     }
@@ -192,7 +192,7 @@ impl Method {
 pub enum Access {
     /// Everyone; a token changes nothing.
     Open,
-    /// Everyone. A token that fails is as none.
+    /// Everyone; an invalid token is ignored.
     Anyone,
     /// Members.
     Members,
@@ -298,7 +298,7 @@ pub struct Spec {
     pub method: Method,
     /// The template of its path, with the names of fields in braces.
     pub path: &'static str,
-    /// Who may call it.
+    /// The callers it accepts.
     pub access: Access,
     /// Its effect.
     pub effect: Effect,
@@ -310,7 +310,8 @@ pub struct Spec {
     pub has_formats: bool,
     /// The failures with a status of their own.
     pub failures: &'static [Failure],
-    /// The fields that are required to insert a record. The operation that changes such a record has the same fields, all optional.
+    /// The fields that are required to insert a record. The operation that changes such a record has the same fields, all
+    /// optional.
     pub requires: &'static [&'static str],
     /// Whether the answer is a file, with a name.
     pub is_file: bool,
@@ -344,7 +345,7 @@ impl Spec {
         Self { method: Method::Post, ..Self::get(group, path, access).writes() }
     }
 
-    /// Names the operation otherwise than the first segment of its path does.
+    /// Sets a name that differs from the first segment of the path.
     pub const fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }

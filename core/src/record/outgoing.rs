@@ -11,15 +11,13 @@ use url::{Host, Url};
 use crate::base::tls::{self, Authorities};
 use crate::record::error::Result;
 
-/// The maximum length of a URL in bytes.
+/// In bytes.
 pub(crate) const URL_MAX: usize = 1_000;
-/// The name of the program for other systems.
 pub(crate) const USER_AGENT: &str = concat!("tidings/", env!("CARGO_PKG_VERSION"));
 
-/// Parses an address that begins with `http://` or `https://` and has no user.
 pub(crate) fn parse(text: &str) -> Option<Url> {
     let text = text.trim();
-    // Otherwise line breaks would be left out.
+    // Otherwise `Url::parse` would drop line breaks.
     let is_visible = !text.contains(|c: char| c.is_control() || c.is_whitespace());
     Url::parse(text).ok().filter(|url| {
         let has_user = !url.username().is_empty() || url.password().is_some();
@@ -31,7 +29,7 @@ pub(crate) fn parse(text: &str) -> Option<Url> {
     })
 }
 
-/// Returns whether a URL names a public host. A name is checked when it is used, because its addresses may change.
+/// A name is checked when it is used, because its addresses may change.
 pub(crate) fn has_public_host(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(ip)) => is_public(ip.into()),
@@ -41,7 +39,6 @@ pub(crate) fn has_public_host(url: &Url) -> bool {
     }
 }
 
-/// Returns whether a URL has an address of this machine.
 pub(crate) fn has_own_host(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(ip)) => is_own(ip.into()),
@@ -50,12 +47,11 @@ pub(crate) fn has_own_host(url: &Url) -> bool {
     }
 }
 
-/// Returns the scheme, the host and the port of a URL. Its path may contain a secret.
+/// Without the path, which may contain a secret.
 pub(crate) fn origin(url: &str) -> String {
     Url::parse(url).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
 }
 
-/// Checks that a request may go to an address: a public one of another machine.
 pub(crate) fn check(ip: IpAddr) -> Result<(), Refused> {
     if !is_public(ip) {
         Err(Refused("the host has a private address"))
@@ -66,12 +62,11 @@ pub(crate) fn check(ip: IpAddr) -> Result<(), Refused> {
     }
 }
 
-/// Why a request may not go to an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Refused(pub(crate) &'static str);
 
-/// Returns whether an address is one of this machine: the system sends from it what is sent to it. Nothing is sent.
+/// Connects a UDP socket, which sends nothing: for an address of this machine, the system chooses the same address as the source.
 fn is_own(ip: IpAddr) -> bool {
     let any: IpAddr = if ip.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let sender = UdpSocket::bind((any, 0)).and_then(|socket| {
@@ -81,8 +76,6 @@ fn is_own(ip: IpAddr) -> bool {
     sender.is_ok_and(|sender| sender.ip() == ip)
 }
 
-/// Returns whether an address is one of the public Internet: global unicast, and not of a range with another purpose.
-///
 /// Source: the IANA registries of special-purpose addresses of IPv4 and IPv6.
 pub(crate) fn is_public(ip: IpAddr) -> bool {
     match ip {
@@ -115,11 +108,8 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
     is_global_unicast && !is_special
 }
 
-/// Returns what sends requests, only to public addresses unless `allows_private`. `ca` is a file with further certificates that
-/// are trusted, which the setting `ca_setting` names. No proxy is used, because it could connect to any address.
-///
-/// # Errors
-/// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when the file cannot be used.
+/// `ca` is a file with further trusted certificates, which the setting `ca_setting` names. No proxy is used, because it could
+/// connect to any address.
 pub(crate) fn agent(
     config: ureq::config::ConfigBuilder<ureq::typestate::AgentScope>,
     allows_private: bool,
@@ -138,13 +128,12 @@ pub(crate) fn agent(
     Ok(agent_to(config, authorities, if allows_private { |_| Ok(()) } else { check }))
 }
 
-/// Returns what sends requests to the addresses that `check` allows.
 fn agent_to(config: ureq::config::Config, authorities: Authorities, check: Check) -> ureq::Agent {
     let resolver = CheckedResolver { check, resolver: DefaultResolver::default() };
     ureq::Agent::with_parts(config, tls::connector(authorities), resolver)
 }
 
-/// Returns a failure in a few words, without the URL, which may contain a secret.
+/// Leaves out the URL, which may contain a secret.
 pub(crate) fn reason(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "no answer in time".to_owned(),
@@ -158,11 +147,10 @@ pub(crate) fn reason(error: &ureq::Error) -> String {
     }
 }
 
-/// Checks the address of another system.
 type Check = fn(IpAddr) -> std::result::Result<(), Refused>;
 
-/// Resolves a host and checks its addresses. The connection goes to one of these addresses: it is not resolved again, so that
-/// a name server cannot answer the second time with another address.
+/// The connection goes to one of the checked addresses: the host is not resolved again, so that a name server cannot answer the
+/// second time with a different address.
 #[derive(Debug)]
 struct CheckedResolver {
     check: Check,

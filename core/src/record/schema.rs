@@ -1,4 +1,4 @@
-//! Schemas of texts and numbers in the OpenAPI document: those of types, and names of schemas for fields whose own type says less.
+//! OpenAPI schemas of texts and numbers: those of types, and named ones for fields whose Rust type says less.
 
 use serde_json::json;
 use utoipa::openapi::Schema;
@@ -7,7 +7,7 @@ use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use crate::base::clock::Timestamp;
 use crate::record::id::ObjectId;
 
-/// Implements schemas for types of this crate, or for names that stand for a type.
+/// A name with a doc comment becomes an empty enum, for the `value_type` of a field.
 macro_rules! schemas {
     ($($(#[doc = $doc:literal])* $vis:vis $name:ident = $schema:expr;)+) => {
         $($crate::record::schema::schemas!(@ $(#[doc = $doc])* $vis $name);
@@ -99,7 +99,7 @@ fn text() -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String)
 }
 
-/// Returns the schema of one of these texts, the first of which is the example.
+/// The first text is the example.
 pub(crate) fn one_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> ObjectBuilder {
     let texts: Vec<_> = texts.into_iter().collect();
     text().examples(texts.first().copied()).enum_values(Some(texts))

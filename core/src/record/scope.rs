@@ -1,4 +1,4 @@
-//! What an API key, or a member with a role, may do.
+//! Scopes: the permissions of API keys and roles.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use crate::record::schema::{one_of, schemas};
 
 macro_rules! scopes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal: $help:literal,)+) => {
-        /// What a key or a role allows.
+        /// A permission of an API key or a role.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Scope {
             $($(#[doc = $doc])+ $name,)+
@@ -81,7 +81,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// There is no scope with a name.
+/// The error for a name that no scope has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownScope;
 

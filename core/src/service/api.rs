@@ -10,7 +10,6 @@ use crate::analysis::GetReport;
 use crate::record::operation::{Access, CSV, Failure, JSON, Spec, Stream};
 use crate::record::schema::ReportFile;
 
-/// The media type of pages.
 const HTML: &str = "text/html";
 
 /// Check liveness

@@ -31,7 +31,7 @@ pub struct Changes {
     /// The audit trail.
     pub audit: i64,
     /// Sources.
-    // A server of an earlier version does not tell.
+    // Servers of earlier versions leave it out.
     #[serde(default)]
     #[schema(required = true)]
     pub sources: i64,

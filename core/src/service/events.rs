@@ -56,7 +56,6 @@ pub struct Place {
     notices: i64,
     /// The last time at which a notice began or ended by its dates, in milliseconds; 0 if none has.
     moment: i64,
-    /// The key of the last post that was told.
     posts: PostKey,
 }
 
@@ -226,11 +225,9 @@ pub struct Follower {
     notices: SeenNotices,
     /// See [`Place::moment`]. It never decreases, also if the notice that had the time has been removed.
     moment: i64,
-    /// The key of the last post that was told.
     posts: PostKey,
     /// The horizon up to which removed posts were told.
     horizon: i64,
-    /// The numbers of changes at the last look.
     post_changes: i64,
     count_changes: i64,
     counts: Option<TodayCounts>,
@@ -334,7 +331,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Returns the event of a post; `None` if feeds do not show the post.
+    /// `None` if feeds do not show the post.
     fn post(&mut self, key: PostKey, post: NewPost) -> Option<Event> {
         self.posts = key;
         let has_ended = post.post.end_date.is_some_and(|end| end <= self.tidings.now());

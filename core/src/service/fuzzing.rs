@@ -18,10 +18,9 @@ use crate::{Tidings, import, newsfeed, post, search};
 
 pub use crate::import::Read;
 
-/// The time of tests, 2023-11-14T22:13:20Z.
+/// 2023-11-14T22:13:20Z.
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 const KEY: &[u8] = b"a key of thirty-two bytes exactly";
-/// The member of all tokens that are signed with the key of the tests.
 const MEMBER: &str = "ann";
 
 fn keys() -> &'static Keys {
@@ -34,7 +33,6 @@ fn keys() -> &'static Keys {
     })
 }
 
-/// Returns a service without posts, for parsers that need one.
 fn service() -> &'static Tidings {
     static SERVICE: OnceLock<(tempfile::TempDir, Tidings)> = OnceLock::new();
     let (_, tidings) = SERVICE.get_or_init(|| {

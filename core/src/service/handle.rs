@@ -123,7 +123,6 @@ impl Tidings {
         Self(self.0, surface)
     }
 
-    /// Returns the time and the surface of a call that begins now.
     pub(crate) fn origin(&self) -> trail::Origin {
         trail::Origin { at: self.now(), surface: self.1, operator: self.0.operator.clone() }
     }
@@ -233,7 +232,6 @@ impl Tidings {
         &*self.0.verifier
     }
 
-    /// Returns the issuer of single sign-on, if there is one.
     pub(crate) fn issuer(&self) -> Option<&oidc::Issuer> {
         self.0.issuer.as_ref()
     }
@@ -258,7 +256,6 @@ impl Tidings {
         &self.0.webhook_sender
     }
 
-    /// Returns the right to send mail.
     pub(crate) fn outbox(&self) -> Outbox {
         Outbox::of(self.config())
     }

@@ -1,4 +1,5 @@
-//! Deletes expired data, and what removed members have left, in the background, in batches that occupy the writer for only a few milliseconds.
+//! Deletes expired data, and the leftovers of removed members, in the background, in batches that occupy the writer for only a
+//! few milliseconds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,34 +19,30 @@ use crate::store::{Isolation, Leftover, Store, StoreError, Topic, Tx};
 use crate::webhook::outbox;
 use crate::{audit, feedback, removal};
 
-/// The interval between two runs.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
-/// The interval until the next run if a reader prevented removing what is left of a key.
+/// The interval if a reader prevented the removal of a replaced day key.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
-/// The interval between two attempts while another server has the lease, and their number: longer than the lease of a server
-/// that was killed in the middle of its work.
+/// Attempts while another server has the lease. Together they take longer than the lease of a server that was killed.
 const LEASE_INTERVAL: Duration = Duration::from_secs(5);
 const LEASE_ATTEMPTS: u32 = 4;
-/// The target duration of a batch, including its commit. The size of the next batch is adjusted to it.
+/// Includes the commit. The size of the next batch is adjusted to it.
 const BATCH_TIME: Duration = Duration::from_millis(10);
-/// The bounds of the number of rows in a batch.
+/// In rows.
 const BATCH: std::ops::RangeInclusive<u64> = 16..=2_000;
 const FIRST_BATCH: u64 = 200;
-/// The pause between two batches, for other writes.
+/// Lets other writes run.
 const PAUSE: Duration = Duration::from_millis(20);
 /// The number of expired lines that a run deletes one by one if the others go with their partition.
 const LINES_MAX: u64 = 50_000;
-/// The number of attempts to add and drop partitions in a run, and the pause after one.
+/// For adding and dropping partitions.
 const ATTEMPTS: usize = 5;
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// The handle of the retention thread.
 pub(crate) struct Retention {
     stop: Stop,
     thread: Background,
 }
 
-/// The work of the thread.
 struct Janitor {
     store: Arc<Store>,
     calendar: Arc<Calendar>,
@@ -55,14 +52,12 @@ struct Janitor {
     feedback_days: u32,
     clock: Clock,
     stop: Stop,
-    /// The right to delete expired data for all servers of the database.
     lease: Lease,
     /// Whether a file may still hold a replaced day key.
     key_in_file: AtomicBool,
 }
 
 impl Retention {
-    /// Returns the handle without a thread.
     pub(crate) fn new(store: Arc<Store>) -> Self {
         let stop = Stop::default();
         Self { thread: Background::new(store, stop.clone()), stop }
@@ -80,10 +75,6 @@ impl Retention {
     }
 }
 
-/// Loads the keys of the day and starts the thread, unless it is running.
-///
-/// # Errors
-/// When the store fails, or the system has no thread.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.0.retention.start(tidings)
 }
@@ -138,7 +129,7 @@ impl Janitor {
         }
     }
 
-    /// Waits. Returns false when the thread must stop.
+    /// Returns false when the thread must stop.
     fn rest(&self, duration: Duration) -> bool {
         self.store.versions().sleep(duration, || self.is_stopped())
     }
@@ -147,7 +138,7 @@ impl Janitor {
         self.stop.is_set()
     }
 
-    /// Loads the keys of the day, and removes what is left of earlier keys after they were replaced.
+    /// Also erases replaced keys from the file.
     fn rotate_keys(&self) -> Result<()> {
         let today = self.calendar.today();
         let is_loaded = self.keys.has_keys(today);
@@ -165,8 +156,7 @@ impl Janitor {
         Ok(())
     }
 
-    /// Deletes all expired data, unless another server does: then it returns false. If deleting one kind of data fails, the other
-    /// kinds are still deleted.
+    /// Returns false if another server has the lease. If deleting one kind of data fails, the other kinds are still deleted.
     fn delete_expired(&self) -> Result<bool> {
         if !self.lease.hold()? {
             return Ok(false);
@@ -204,7 +194,6 @@ impl Janitor {
         })
     }
 
-    /// Deletes the lines of the log that have expired: partitions as a whole, other lines in batches.
     fn delete_lines(&self, before: Timestamp) -> Result<()> {
         let arranged = self.arrange_log();
         let most = if matches!(arranged, Ok(Leftover::Delete)) { u64::MAX } else { LINES_MAX };
@@ -212,7 +201,7 @@ impl Janitor {
         arranged.map(drop).and(deleted)
     }
 
-    /// Adds and drops partitions of the log. Several attempts, because others may use the log.
+    /// Several attempts, because others may use the log.
     fn arrange_log(&self) -> Result<Leftover> {
         let now = self.clock.now();
         let expiry = log::expiry(now, now - i64::from(self.log_days) * DAY_MS, self.log_days);
@@ -225,7 +214,7 @@ impl Janitor {
         Ok(self.store.arrange_partitions(&expiry)?)
     }
 
-    /// Calls `work` with the number of rows to process until no rows are left, or `most` are processed.
+    /// `work` gets the number of rows to process, and returns whether rows may be left.
     fn in_batches(
         &self,
         most: u64,

@@ -1,15 +1,14 @@
-//! What is recorded.
+//! The actions that the audit trail records.
 
 macro_rules! actions {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
-        /// A recorded action. The texts are stored, so they must not change.
+        /// The texts are stored, so they must not change.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Action {
             $($(#[doc = $doc])+ $name,)+
         }
 
         impl Action {
-            /// The texts of all actions.
             pub(crate) const NAMES: &[&str] = &[$($text),+];
 
             pub(crate) const fn name(self) -> &'static str {

@@ -8,21 +8,20 @@ use crate::newsfeed::snapshot::Snapshot;
 use crate::newsfeed::{diversity, ranking, story};
 use crate::record::id::PostKey;
 
-/// The number of posts of the guests' recommended feed that are diversified. Later posts keep the order of their
-/// scores.
+/// Posts of the guests' recommended feed that are diversified. Later posts keep the order of their scores.
 const DIVERSE_LENGTH: usize = 1_500;
-/// The number of the first posts of the guests' recommended feed that cover as many topics as possible: a newcomer shows an
-/// interest by the posts that they open among these.
+/// This number of first posts of the guests' recommended feed covers as many topics as possible: a newcomer shows an interest by
+/// opening posts among these.
 const COVERING: usize = 30;
-/// The number of the most popular posts from which the first are chosen.
+/// The first posts are chosen from this number of most popular posts.
 const POPULAR_CHOICE: usize = 1_000;
-/// The number of newer and of older posts among which those of a story are found, so that a page takes some milliseconds even if
-/// all posts have the same date.
+/// The posts of a story are searched among this number of newer and of older posts, so that a page takes some milliseconds even
+/// if all posts have the same date.
 const STORY_RANGE: u32 = 10_000;
 
 impl FeedIndex {
-    /// Sorts the posts by heat; posts without views and likes follow, newest first. No source fills the first places,
-    /// and no two of them tell the same story.
+    /// By heat; posts without views and likes follow, newest first. No source fills the first places, and no two of the first
+    /// posts tell the same story.
     pub(super) fn most_popular(&self, now: Timestamp, config: &Feed) -> Vec<PostKey> {
         let item = |at: u32| &self.items[at as usize];
         let shown = || self.positions().filter(|at| !item(*at).has_ended(now));
@@ -43,8 +42,7 @@ impl FeedIndex {
         first.iter().chain(rest).chain(others).map(|at| self.key(*at)).collect()
     }
 
-    /// Ranks fresh and popular posts of all topics, from the position `first` on, given the popularity of all posts by
-    /// position. Freshness is relative to the first.
+    /// Starts at the position `first`, and freshness is relative to the post there. `popular` is the popularity of all posts.
     pub(in crate::newsfeed) fn most_recommendable(
         &self,
         first: usize,
@@ -55,7 +53,7 @@ impl FeedIndex {
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let (fresh_weight, popular_weight) = (config.fresh_weight as f32, config.popular_weight as f32);
         let fresh = &self.snapshot.fresh;
-        // Freshness halves in equal times, so the quotient is the freshness beside another newest post.
+        // Freshness halves in equal times, so the quotient is the freshness relative to the post at `first`.
         let newest = fresh.get(first).map_or(1.0, |newest| newest.max(f32::MIN_POSITIVE));
         let weighted =
             |(fresh, popular): (&f32, &f32)| fresh_weight * fresh / newest + popular_weight * popular;
@@ -72,7 +70,7 @@ impl FeedIndex {
         diverse.iter().copied().chain(rest).map(|at| self.key(at)).collect()
     }
 
-    /// Reorders posts so that no two of the first ones tell the same story.
+    /// No two of the first posts tell the same story.
     pub(in crate::newsfeed) fn stories_once(&self, posts: impl Iterator<Item = PostKey>) -> Vec<PostKey> {
         let ranking: Vec<u32> = posts.filter_map(|key| self.position(key)).collect();
         let same = |one, other| self.tell_the_same_story(one, other);
@@ -80,7 +78,6 @@ impl FeedIndex {
         once.into_iter().map(|at| self.key(at)).collect()
     }
 
-    /// Returns whether two posts tell the same story.
     pub(in crate::newsfeed) fn tell_the_same_story(&self, one: u32, other: u32) -> bool {
         let Snapshot { sketches, dates, .. } = &*self.snapshot;
         let [a, b] = [one, other].map(|at| at as usize);
@@ -89,7 +86,7 @@ impl FeedIndex {
             && self.items[a].about.tells_the_same(&self.items[b].about)
     }
 
-    /// Returns the positions of the other posts that tell the same story as the one at a position, newest first.
+    /// Without the post itself; newest first.
     #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
     pub(in crate::newsfeed) fn same_story(&self, position: u32) -> impl Iterator<Item = u32> {
         let (dates, date) = (&self.snapshot.dates, self.date(position));

@@ -17,14 +17,13 @@ use crate::base::keyed::{OwnMap, OwnSet};
 use crate::post::heat::{DEFAULT_HALF_LIFE_DAYS, GRID, HALF_LIVES, Heats};
 use crate::record::id::{MemberKey, PostKey};
 
-/// The minimum number of acts to learn from.
 const ACTS_MIN: usize = 100;
-/// The part of the acts that is replayed before the first one that counts.
+/// One in this number of the acts is replayed before the first one that counts.
 const BEFORE: usize = 5;
 /// The number of standard errors by which another half-life must be better, so that the choice does not change between values
 /// that are equally good. More would keep small stores from their best one.
 const ERRORS: f64 = 1.0;
-/// The maximum number of acts that count, and of these times the number of posts, because each act takes a time that grows
+/// The maximum number of acts that count, and of that number times the number of posts, because the time that an act takes grows
 /// with the posts.
 const ACTS_MAX: usize = 1_000;
 const WORK_MAX: usize = 50_000_000;
@@ -39,8 +38,8 @@ struct First {
     replayed: usize,
 }
 
-/// Learns from `acts`, in the order of their times, what to use in place of what was learned `before`. Returns `None` if there
-/// are too few, or if `is_stopped`.
+/// `acts` are in the order of their times; the result replaces `before`. Returns `None` if there are too few acts, or if
+/// `is_stopped`.
 pub(super) fn learn(
     index: &FeedIndex,
     acts: &[PastAct],
@@ -74,7 +73,7 @@ pub(super) fn learn(
     })
 }
 
-/// Returns the acts that count, of which there are enough before.
+/// Leaves out acts without enough acts before them.
 fn firsts(index: &FeedIndex, acts: &[PastAct]) -> Vec<First> {
     let mut known: OwnSet<(MemberKey, PostKey)> = OwnSet::default();
     let mut all = Vec::new();
@@ -88,13 +87,12 @@ fn firsts(index: &FeedIndex, acts: &[PastAct]) -> Vec<First> {
     all
 }
 
-/// Returns up to `max` acts, evenly spread.
+/// At most `max`, evenly spread.
 fn spread(all: &[First], max: usize) -> Vec<First> {
     let count = all.len().min(max);
     (0..count).map(|n| all[n * all.len() / count]).collect()
 }
 
-/// Replays acts to rank posts at some of them.
 struct Walk<'a> {
     index: &'a FeedIndex,
     acts: &'a [PastAct],
@@ -102,7 +100,6 @@ struct Walk<'a> {
     is_stopped: &'a dyn Fn() -> bool,
 }
 
-/// The posts at an act.
 struct Moment<'m> {
     act: First,
     heats: &'m [Option<Heats>],
@@ -113,7 +110,7 @@ struct Moment<'m> {
 }
 
 impl Walk<'_> {
-    /// Calls `judge` with the moment before each of these acts.
+    /// `judge` gets the moment before each act.
     fn each(&self, acts: &[First], mut judge: impl FnMut(&Moment<'_>)) {
         let mut replay = Replay::new(self.index, self.acts, self.config);
         let mut known: OwnMap<MemberKey, Vec<u32>> = OwnMap::default();
@@ -135,7 +132,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns the gains of the half-lives of the grid at each of these acts.
+    /// Returns the gain of each half-life of the grid at each act.
     fn half_lives(&self, acts: &[First]) -> Vec<(MemberKey, [f64; GRID])> {
         let mut gains = Vec::new();
         self.each(acts, |moment| {
@@ -156,7 +153,7 @@ impl Walk<'_> {
 }
 
 impl Moment<'_> {
-    /// Returns the positions of the posts that could be shown instead of that of the act.
+    /// The posts that could be shown in place of the post of the act.
     fn others(&self) -> impl Iterator<Item = usize> {
         #[expect(clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
         let is_shown =

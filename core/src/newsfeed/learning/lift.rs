@@ -12,15 +12,14 @@ use crate::base::config::Feed;
 use crate::record::error::Result;
 use crate::store::Store;
 
-/// The lifts that are tried.
 const LIFTS: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
-/// The number of standard errors by which another lift must be better. Question sites, which a lift does not suit, chose one by
-/// chance with fewer, and their feeds were a third worse.
+/// Another lift must be better by this number of standard errors. With fewer, question sites, which a lift does not suit, chose
+/// one by chance, and their feeds were a third worse.
 const ERRORS: f64 = 2.6;
 /// One of this number of visits counts, because each takes as long as several.
 const ONE_IN: usize = 3;
 
-/// Returns what was learned with the lift that the visits show in place of the one that it has.
+/// Replaces the lift that was learned before.
 pub(super) fn learn(
     store: &Store,
     index: &FeedIndex,

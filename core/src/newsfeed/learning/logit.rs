@@ -13,22 +13,20 @@ use super::super::signals::SIGNALS;
 
 /// The maximum number of Newton steps; about ten are usual.
 const STEPS: usize = 50;
-/// The maximum number of halvings of a step.
+/// Of a step.
 const HALVINGS: usize = 30;
-/// The relative gain below which the maximum counts as found.
+/// A smaller relative gain counts as the maximum.
 const ENOUGH: f64 = 1e-9;
-/// The minimum of [`scale`]: members who choose against the weights would have a scale of nothing, by which nothing can be
-/// divided.
+/// The minimum of [`scale`], by which weights are divided: members who choose against the weights would have a scale of 0.
 const SCALE_MIN: f64 = 0.1;
 
 pub(super) type Vector = [f64; SIGNALS];
 type Matrix = [Vector; SIGNALS];
 
-/// Posts that a member chose, and others that the member could have chosen.
 pub(super) struct Choices {
-    /// The signals of the chosen posts, one or more.
+    /// The signals of one or more chosen posts.
     pub(super) chosen: Vec<Vector>,
-    /// The signals of the others, each with the logarithm of the number of posts that it stands for.
+    /// The signals of the other posts, each with the logarithm of the number of posts that it stands for.
     pub(super) others: Vec<(Vector, f64)>,
 }
 
@@ -39,7 +37,6 @@ pub(super) struct Prior {
     pub(super) precision: [Option<f64>; SIGNALS],
 }
 
-/// A function of the weights at a point, with its derivatives.
 #[derive(Clone)]
 struct Point {
     value: f64,
@@ -53,7 +50,7 @@ impl Choices {
     fn add(&self, weights: &Vector, point: &mut Point) {
         let utilities: Vec<f64> = self.others.iter().map(|(x, offset)| dot(weights, x) + offset).collect();
         let chosen: Vec<f64> = self.chosen.iter().map(|x| dot(weights, x)).collect();
-        // Nothing overflows with the greatest as the unit.
+        // With the greatest as the unit, nothing overflows.
         let unit = utilities.iter().chain(&chosen).copied().fold(f64::NEG_INFINITY, f64::max);
         let (mut sum, mut first, mut second) = (0.0, [0.0; SIGNALS], [[0.0; SIGNALS]; SIGNALS]);
         for ((x, _), utility) in self.others.iter().zip(utilities) {
@@ -110,7 +107,6 @@ impl Point {
     }
 }
 
-/// Returns the weights that maximise the probability of the choices.
 pub(super) fn fit<'c, I: Iterator<Item = &'c Choices>>(choices: impl Fn() -> I, prior: &Prior) -> Vector {
     let mut weights = prior.mean;
     let mut point = Point::of(&choices, prior, &weights);
@@ -136,7 +132,7 @@ pub(super) fn fit<'c, I: Iterator<Item = &'c Choices>>(choices: impl Fn() -> I, 
     weights
 }
 
-/// Returns the factor of `weights` that maximises the probability of the choices: how surely members choose by them.
+/// Returns the factor of `weights` that maximises the probability of the choices: how consistently members choose by them.
 pub(super) fn scale<'c, I: Iterator<Item = &'c Choices>>(choices: impl Fn() -> I, weights: &Vector) -> f64 {
     let none = Prior { mean: [0.0; SIGNALS], precision: [None; SIGNALS] };
     let mut scale = 1.0;
@@ -166,7 +162,7 @@ fn solve(matrix: &Matrix, vector: &Vector, is_free: &[bool; SIGNALS]) -> Vector 
         for j in (0..=i).filter(|j| is_free[*j]) {
             let known: f64 = (0..j).map(|k| lower[i][k] * lower[j][k]).sum();
             let rest = matrix[i][j] - known;
-            // Signals that say the same leave nothing but rounding errors.
+            // Equivalent signals leave nothing but rounding errors.
             lower[i][j] = if i == j { rest.max(1e-9).sqrt() } else { rest / lower[j][j] };
         }
         let known: f64 = (0..i).map(|k| lower[i][k] * solution[k]).sum();

@@ -1,9 +1,8 @@
-//! Trials of several choices on the same acts, of which one replaces the choice before.
+//! Trials of several choices on the same acts. The best replaces the choice before.
 
 use super::super::clusters::Clusters;
 use crate::record::id::MemberKey;
 
-/// The gains of several choices.
 pub(super) struct Trials {
     pub(super) gains: Vec<Clusters>,
     /// The differences from the choice before.
@@ -24,8 +23,7 @@ impl Trials {
         trials
     }
 
-    /// Returns the choice with the greatest gain, if it is greater than that of the choice before by more than this number of
-    /// standard errors.
+    /// Returns the choice before unless the gain of the best one is greater by more than this number of standard errors.
     pub(super) fn best(&self, errors: f64) -> usize {
         let mean = |choice: &usize| self.differences[*choice].mean();
         let best = (0..self.gains.len()).max_by(|a, b| mean(a).total_cmp(&mean(b)));

@@ -22,37 +22,36 @@ use crate::record::error::Result;
 use crate::record::id::{MemberKey, PostKey};
 use crate::store::Store;
 
-/// The maximum number of visits, the latest ones.
+/// The latest visits count.
 const VISITS_MAX: usize = 600;
-/// The maximum number of visits times the number of posts, because a visit takes a time that grows with the posts.
+/// The maximum of the number of visits times the number of posts, because a visit takes a time that grows with the posts.
 const WORK_MAX: usize = 15_000_000;
-/// The maximum number of visits of a member, the latest ones, so that nobody's taste is that of all.
+/// The latest visits of a member count; the maximum prevents one member's taste from dominating.
 const OF_MEMBER_MAX: usize = 20;
-/// The maximum number of posts of a visit that count as chosen.
 const CHOSEN_MAX: usize = 10;
 /// The time from the beginning of the day of a visit in which posts are chosen: the feed of one day alone would teach that
 /// only the news of that day matter.
 const HORIZON_MS: i64 = 30 * DAY_MS;
-/// The number of acts of a day from which on its second half is a visit of its own: some members come once and act a lot.
+/// With at least this number of acts, the second half of a day is a separate visit: some members come once and act a lot.
 const LONG: usize = 10;
-/// The number of the newest posts that a member could have chosen instead …
+/// The member could have chosen this number of newest posts instead.
 const NEWEST: usize = 60;
-/// … and of posts sampled from all others.
+/// The member could have chosen this number of posts, sampled from the others, instead.
 const SAMPLED: usize = 100;
-/// How often, in the time of all visits, the similarity of posts by what others did is computed.
+/// How often the neighbours are computed in the time of all visits.
 const EPOCHS: usize = 8;
 
 /// A visit: a day on which a member acted, or the second half of a day with many acts.
 pub(super) struct Visit {
     pub(super) member: MemberKey,
-    /// The time at which the feed is asked: the beginning of the day (UTC), or the middle act.
+    /// The time of the request for the feed: the beginning of the day (UTC), or the middle act.
     at: Timestamp,
-    /// The posts that the member turned to from then on for the first time.
+    /// The posts that the member then chose for the first time.
     chosen: Vec<PostKey>,
 }
 
-/// Returns the latest visits of members with enough acts before, the earliest first, given acts in the order of their
-/// times and the number of posts.
+/// Returns the latest visits of members with enough acts before, the earliest first. `acts` are in the order of their times;
+/// `posts` is the number of posts in the index.
 pub(super) fn visits(acts: &[PastAct], posts: usize, config: &Feed) -> Vec<Visit> {
     let mut acts: Vec<&PastAct> = acts.iter().collect();
     acts.sort_by_key(|act| act.member);
@@ -88,7 +87,7 @@ pub(super) fn visits(acts: &[PastAct], posts: usize, config: &Feed) -> Vec<Visit
     all
 }
 
-/// Returns the first distinct posts. Some of them may not have existed at the time of the visit.
+/// The first distinct posts. Some of them may not have existed at the time of the visit.
 fn first(posts: impl Iterator<Item = PostKey>) -> Vec<PostKey> {
     let mut first = Vec::new();
     for post in posts {
@@ -99,7 +98,6 @@ fn first(posts: impl Iterator<Item = PostKey>) -> Vec<PostKey> {
     first
 }
 
-/// Walks through visits in the order of their times.
 pub(super) struct Walk<'a> {
     store: &'a Store,
     index: &'a FeedIndex,
@@ -113,20 +111,19 @@ pub(super) struct Walk<'a> {
     is_stopped: &'a dyn Fn() -> bool,
 }
 
-/// A visit with what the member had done before and what they chose.
 pub(super) struct Lesson<'a> {
     pub(super) visit: &'a Visit,
     replay: &'a Replay<'a>,
     moment: &'a ScoringContext<'a>,
     acts: Acts,
     interest: Interest,
-    /// The positions of the chosen posts.
+    /// As positions.
     chosen: Vec<u32>,
     config: &'a Feed,
 }
 
 impl<'a> Walk<'a> {
-    /// Begins before the first of these acts. `count` is the number of visits of the walk.
+    /// `count` is the number of visits of the walk.
     pub(super) fn new(
         store: &'a Store,
         index: &'a FeedIndex,
@@ -149,8 +146,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Calls `teach` with each of the next visits on which the member chose posts that existed. Ends early if the walk is
-    /// stopped.
+    /// Calls `teach` for each visit on which the member chose posts that existed. Ends early if the walk is stopped.
     pub(super) fn walk(&mut self, visits: &[Visit], mut teach: impl FnMut(&Lesson<'_>)) -> Result<()> {
         for visit in visits {
             if (self.is_stopped)() {
@@ -183,7 +179,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Lesson<'_> {
-    /// Returns the choices; `None` if there was nothing else to choose.
+    /// `None` if there was nothing else to choose.
     pub(super) fn choices(&self) -> Option<Choices> {
         let Self { visit, moment, acts, .. } = self;
         let index = moment.index;
@@ -198,12 +194,11 @@ impl Lesson<'_> {
         })
     }
 
-    /// Returns the gain of the feed that a scoring gives, see [`ndcg`].
+    /// See [`ndcg`].
     pub(super) fn gain(&self, scoring: &Scoring) -> f64 {
         self.gain_at(self.moment, scoring)
     }
 
-    /// Returns the gain with another popularity.
     pub(super) fn gain_with(&self, popularity: Popularity, scoring: &Scoring) -> f64 {
         let ScoringContext { index, at, others, .. } = *self.moment;
         let popular = self.replay.popular(popularity, at);
@@ -219,8 +214,8 @@ impl Lesson<'_> {
     }
 }
 
-/// Returns posts that the member could have chosen, each with the logarithm of the number that it stands for. The same
-/// member and time always give the same ones.
+/// Returns posts that the member could have chosen, each with the logarithm of the number of posts that it stands for. The same
+/// member and time always give the same posts.
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "positions fit 32 bits")]
 fn sample(moment: &ScoringContext<'_>, member: MemberKey, left_out: &OwnSet<u32>) -> Vec<(u32, f64)> {
     let rest = (moment.first as u32..moment.index.len() as u32).filter(|at| !left_out.contains(at));
@@ -229,7 +224,7 @@ fn sample(moment: &ScoringContext<'_>, member: MemberKey, left_out: &OwnSet<u32>
     let newest = rest.into_iter().map(|at| (at, 0.0));
     let count = SAMPLED.min(older.len());
     let offset = (older.len() as f64 / count as f64).ln();
-    // One of each of as many equal parts.
+    // One post of each of `count` equal parts.
     let sampled = (0..count).map(|part| {
         let (begin, end) = (part * older.len() / count, (part + 1) * older.len() / count);
         let mut hasher = Unkeyed::default();

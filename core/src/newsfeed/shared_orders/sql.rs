@@ -7,7 +7,7 @@ use crate::store::{Arg, row_each, run_each};
 ///
 /// [`FeedKind::numbers`]: super::FeedKind::numbers
 const PERSONAL: i64 = 3;
-/// The number of members' feeds whose posts to skip are not in the row. Servers of earlier versions do not find these orders.
+/// Like [`PERSONAL`], without the posts to skip in the row. Servers of earlier versions do not find these orders.
 const PERSONAL_SKIPPING_SEEN: i64 = 4;
 
 pub(super) fn order(tx: &mut dyn Tx, id: u64) -> Result<Option<OrderRow>, StoreError> {
@@ -25,7 +25,7 @@ pub(super) fn order(tx: &mut dyn Tx, id: u64) -> Result<Option<OrderRow>, StoreE
     }))
 }
 
-/// Returns the times of the last first pages of orders; `None` for one that is not in the table.
+/// `None` for an order that is not in the table.
 pub(super) fn begun(
     tx: &mut dyn Tx,
     ids: impl Iterator<Item = u64>,
@@ -35,14 +35,13 @@ pub(super) fn begun(
     rows.into_iter().map(|row| row.map(|mut row| row.take(0)).transpose()).collect()
 }
 
-/// Sets the time of the last first page of an order.
 pub(super) fn touch(tx: &mut dyn Tx, id: u64, now: Timestamp) -> Result<(), StoreError> {
     let sql = "UPDATE feed_order SET begun = $2
                WHERE id = (SELECT id FROM feed_order WHERE id = $1 FOR UPDATE SKIP LOCKED)";
     tx.send(sql, &[id.cast_signed().into(), now.into()])
 }
 
-/// Inserts different orders, or updates their times. Returns their size in bytes.
+/// The orders must be distinct. Updates the times of existing ones. Returns the size of the orders in bytes.
 pub(super) fn insert(tx: &mut dyn Tx, rows: &[NewOrder<'_>], now: Timestamp) -> Result<usize, StoreError> {
     let sql = "INSERT INTO feed_order (id, feed, owner, begun, bytes, tail, keys, skip)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING";
@@ -64,7 +63,7 @@ pub(super) fn insert(tx: &mut dyn Tx, rows: &[NewOrder<'_>], now: Timestamp) -> 
     Ok(texts.iter().map(size).sum())
 }
 
-/// Deletes rows with a time before `expired`, and the oldest ones while all rows are too large.
+/// Also deletes the oldest rows while all rows are too large.
 pub(super) fn delete_oldest(tx: &mut dyn Tx, expired: Timestamp) -> Result<(), StoreError> {
     let sql = "DELETE FROM feed_order WHERE id IN (
                    SELECT id FROM feed_order WHERE begun < greatest(CAST($1 AS bigint), (

@@ -17,14 +17,13 @@ use crate::base::config::Interest;
 use crate::profile::history::Acts;
 use crate::record::id::PostKey;
 
-/// The acts of a member, as sentences name them.
 pub(super) struct OwnActs<'m> {
     moment: &'m ScoringContext<'m>,
     /// The posts that the member liked or viewed and has not hidden, the latest act first.
     posts: Vec<OwnPost>,
-    /// The features of these posts; found when they are first needed.
+    /// Computed on first use.
     by_feature: OnceCell<Postings>,
-    /// The posts similar to these posts, with the number of each that has any; found when they are first needed.
+    /// For each own post that has any, by its number. Computed on first use.
     similar: OnceCell<Vec<(usize, Similar<'m>)>>,
     /// The topics of these posts and the names of opened feeds as topics, sorted.
     topics: Vec<Feature>,
@@ -32,16 +31,15 @@ pub(super) struct OwnActs<'m> {
     opened_tags: Vec<Feature>,
     /// The searches as they were written, the latest first.
     searched: &'m [(String, String)],
-    /// Their words, tags and topics; found when they are first needed.
+    /// The words, tags and topics of the searches. Computed on first use.
     search_features: OnceCell<Vec<Vec<(Number, f32)>>>,
-    /// The factor from a product of word vectors to a cosine.
+    /// The product of two word vectors times this factor is a cosine.
     word_unit: f32,
 }
 
 /// The posts similar to a post, with their similarities.
 type Similar<'m> = Cow<'m, [(PostKey, f32)]>;
 
-/// A post that the member liked or viewed.
 struct OwnPost {
     key: PostKey,
     position: u32,
@@ -49,7 +47,6 @@ struct OwnPost {
     at: Timestamp,
 }
 
-/// The own posts by their features.
 struct Postings {
     /// The place in `all` of the last posting of each feature, by number, from 1; 0 for none.
     last: Vec<u32>,
@@ -77,7 +74,7 @@ impl Postings {
         Self { last, all }
     }
 
-    /// Adds the products of the own posts and a vector to the sums of the posts.
+    /// Adds the product of each own post with the vector to its sum.
     fn add_products<'v>(&self, vector: impl Iterator<Item = &'v (Number, f32)>, sums: &mut [f32]) {
         for (number, weight) in vector {
             let mut next = self.last[*number as usize];
@@ -91,7 +88,7 @@ impl Postings {
 }
 
 impl<'m> OwnActs<'m> {
-    /// Gathers the acts of a member: those on posts by which `personal` is ranked, and the searches and opened newsfeeds, see
+    /// Only the acts on posts by which `personal` is ranked. For the searches and opened newsfeeds, see
     /// [`searched_and_opened`](crate::profile::history::searched_and_opened).
     pub(super) fn new(
         moment: &'m ScoringContext<'m>,
@@ -131,8 +128,7 @@ impl<'m> OwnActs<'m> {
         }
     }
 
-    /// Returns the sentence of a signal that depends on the member's acts, about the post at a position; `None` if no act
-    /// of the member can be named.
+    /// `None` if no act of the member can be named.
     pub(super) fn sentence(&self, signal: Signal, position: u32) -> Option<String> {
         let about = &self.moment.index.item(position).about;
         let (post, search) = (|| self.post(signal, position), |kinds| self.search(kinds, position));
@@ -148,8 +144,8 @@ impl<'m> OwnActs<'m> {
         }
     }
 
-    /// Returns the sentence that names the own post nearest to the one at a position; `None` if none is like it. Of
-    /// equally near ones, a liked one goes first, then the latest.
+    /// Names the own post nearest to the one at a position; `None` if none is like it. Of equally near posts, a liked one goes
+    /// first, then the latest.
     fn post(&self, signal: Signal, position: u32) -> Option<String> {
         let key = self.moment.index.key(position);
         let mut nearest: Option<(f32, &OwnPost)> = None;
@@ -169,7 +165,7 @@ impl<'m> OwnActs<'m> {
         Some(format!("because you {verb} “{}”", named(&title(self.moment.index.item(own.position)))))
     }
 
-    /// Returns the similarity of each own post to the one at a position. It can only be compared within a signal.
+    /// By own post. Similarities can only be compared within a signal.
     fn similarities(&self, signal: Signal, position: u32) -> Vec<f32> {
         let index = self.moment.index;
         let mut all = vec![0.0; self.posts.len()];
@@ -207,7 +203,7 @@ impl<'m> OwnActs<'m> {
         all
     }
 
-    /// Adds the products of the features of a kind of the own posts and of the post at a position to the sums of the posts.
+    /// Multiplies only the features of this kind.
     fn add_products(&self, kind: Kind, position: u32, sums: &mut [f32]) {
         let features = self.moment.index.features();
         let of_kind = features.numbers(kind);
@@ -221,8 +217,7 @@ impl<'m> OwnActs<'m> {
         all.filter(|(_, similar)| !similar.is_empty()).collect()
     }
 
-    /// Returns the sentence that names the search with most of the features of these kinds that the post at a position has;
-    /// `None` if no search has any.
+    /// Names the search with most of the features of these kinds that the post at a position has; `None` if no search has any.
     fn search(&self, kinds: &[Kind], position: u32) -> Option<String> {
         let features = self.moment.index.features();
         let is_of_kinds =
@@ -245,7 +240,6 @@ impl<'m> OwnActs<'m> {
         best.map(|(_, search)| format!("because you searched for “{}”", named(search)))
     }
 
-    /// Returns the words, tags and topics of the searches.
     fn find_features(&self) -> Vec<Vec<(Number, f32)>> {
         let features = self.moment.index.features();
         let of_search = |(_, words): &(String, String)| {
@@ -256,8 +250,7 @@ impl<'m> OwnActs<'m> {
     }
 }
 
-/// Returns the sentence that names the first of the topics or tags of a post that the member has read; `None` if there is
-/// none. `known` are those that the member has read, sorted.
+/// Names the first of the topics or tags that the member has read; `None` if there is none. `known` are sorted.
 fn read(names: &[impl AsRef<str>], kind: Kind, known: &[Feature]) -> Option<String> {
     let is_known = |name: &&str| known.binary_search(&feature(kind, name)).is_ok();
     let name = names.iter().map(AsRef::as_ref).find(is_known)?;

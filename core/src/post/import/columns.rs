@@ -8,14 +8,13 @@ use super::line::{Fields, Line, Names};
 use crate::import::csv::Columns;
 use crate::import::{FieldKind, LineFields as _};
 
-/// The columns of a file of posts.
 pub(super) const COLUMNS: Columns = Columns {
     is_known: |name| Fields::kind(name).is_some(),
     needed: &["url"],
     missing: "the first line names the fields, and url is not among them: title,url,post,img,topic,tag,date,end_date",
 };
 
-/// Parses a line. An empty value is read like `null` in JSON.
+/// An empty value is read like `null` in JSON.
 pub(super) fn line(number: u64, names: &[String], values: &StringRecord) -> Result<Line, String> {
     let mut fields = serde_json::Map::new();
     for (name, written) in names.iter().zip(values) {

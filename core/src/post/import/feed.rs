@@ -19,20 +19,16 @@ use crate::record::error::{Code, Error, Problem, Result};
 pub const FEED_MAX: u64 = 64 << 20;
 
 const TOO_LONG: Problem = Problem::new(Code::BodyTooLarge, "a feed is at most 64 MiB");
-/// The maximum length of a title that is the start of the text, in characters.
+/// In characters, for a title that is the start of the text.
 const TITLE_LENGTH: usize = 80;
 
-/// The entries of a feed.
 pub(super) struct Feed<I> {
     pub(super) items: I,
-    /// What was wrong with the feed and its entries, for people.
+    /// For people.
     pub(super) warnings: Vec<String>,
 }
 
-/// Parses a feed. The number of an entry is its place in the feed.
-///
-/// # Errors
-/// `bad request` if the input is not a feed or is too long; [`Error::Input`] if reading it fails.
+/// The number of an entry is its place in the feed.
 pub(super) fn read(
     input: impl BufRead,
     charset: Option<&str>,
@@ -69,10 +65,9 @@ pub(super) fn read(
     Ok(Feed { items, warnings })
 }
 
-/// A numbered entry, or why it cannot be read.
 type Numbered = (u64, Result<Entry, EntryFault>);
 
-/// Returns the entries with their numbers; of several with the same address, the newest, or else the first.
+/// Of several entries with the same address, the newest counts, or else the first.
 fn distinct(entries: Vec<Result<Entry, EntryFault>>, warnings: &mut Vec<String>) -> Vec<Numbered> {
     let mut kept: Vec<Numbered> = Vec::with_capacity(entries.len());
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -99,7 +94,7 @@ fn distinct(entries: Vec<Result<Entry, EntryFault>>, warnings: &mut Vec<String>)
     kept
 }
 
-/// Returns why an entry with a date does not get it.
+/// Returns why the post of an entry does not get the date of the entry.
 pub(crate) fn date_fault(entry: &Entry, now: Timestamp) -> Option<&str> {
     let to_come = is_to_come(entry.date, now).then_some("its date is yet to come");
     entry.date_fault.as_deref().or(to_come)
@@ -109,7 +104,6 @@ fn is_to_come(date: Option<i64>, now: Timestamp) -> bool {
     date.is_some_and(|date| Timestamp::from_millis(date) > now)
 }
 
-/// Returns the post of an entry.
 pub(crate) fn draft(entry: Entry, now: Timestamp) -> Draft {
     fields(entry, now).draft()
 }
@@ -132,7 +126,6 @@ fn fields(entry: Entry, now: Timestamp) -> Fields {
     }
 }
 
-/// Returns tags as distinct names.
 fn names(tags: &[String]) -> Names {
     let mut seen = HashSet::new();
     let names = tags.iter().map(|tag| one_line(tag, NAME.max));
@@ -140,13 +133,13 @@ fn names(tags: &[String]) -> Names {
     Names::from(names.take(NAMES_MAX).collect::<Vec<_>>())
 }
 
-/// Returns a text on one line as posts may have it; empty if nobody can see anything of it.
+/// Empty if nothing of the text is visible.
 fn one_line(text: &str, max: usize) -> String {
     let line = cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), max);
     text::line(&line, Bounds { min: 1, max }).unwrap_or_default()
 }
 
-/// Shortens a text to `max` characters as they are stored, of which the last is then an ellipsis.
+/// In characters as they are stored. A shortened text ends with an ellipsis.
 fn cut(text: &str, max: usize) -> String {
     let text = compose(text);
     if text.chars().count() <= max {

@@ -11,7 +11,7 @@ use crate::post::token_fields::TokenFields;
 use crate::record::error::{Error, Problem, Result};
 use crate::record::id::ObjectId;
 
-/// The maximum number of views or likes of a line: every JSON reader represents it exactly.
+/// Every JSON reader represents numbers up to this one exactly.
 const COUNT_MAX: i64 = 1 << 53;
 
 const ID_RULE: Problem = Problem::invalid("_id", "_id is 24 hex digits; leave it out for a new one");
@@ -22,7 +22,6 @@ pub(super) const FAV_RULE: Problem =
 const URL_MISSING: Problem = Problem::missing("url", "url is missing: it identifies the post");
 
 import::fields! {
-/// The fields of a line.
 pub(super) struct Fields {
     "_id" id: String = Text,
     "title" title: String = Text,
@@ -43,7 +42,7 @@ pub(super) struct Fields {
 }}
 
 impl Fields {
-    /// Returns those that a post has anyhow.
+    /// Leaves out the fields that only an import has.
     pub(super) fn draft(self) -> Draft {
         Draft {
             title: self.title,
@@ -58,27 +57,24 @@ impl Fields {
     }
 }
 
-/// A valid line.
 pub(super) struct Line {
     pub(super) number: u64,
     pub(super) url: String,
     pub(super) change: Change,
-    /// The tokens of title and text, if the line has both.
+    /// Only if the line has both title and text.
     pub(super) tokens: Option<Arc<TokenFields>>,
-    /// The id of a new post. An existing post keeps its id, views and likes.
+    /// For a new post. An existing post keeps its id, views and likes.
     pub(super) id: Option<String>,
     pub(super) view: i64,
     pub(super) fav: i64,
 }
 
 impl Line {
-    /// Parses a line.
     pub(super) fn parse(number: u64, json: &[u8]) -> Result<Self, String> {
         let fields = import::parse_fields(json, "a post is written as {\"title\": …, \"url\": …}")?;
         Self::new(number, fields)
     }
 
-    /// Checks the fields of a line.
     pub(super) fn new(number: u64, fields: Fields) -> Result<Self, String> {
         Self::check(number, fields).map_err(|error| error.detail().unwrap_or_else(|| error.to_string()))
     }
@@ -102,7 +98,7 @@ impl Line {
     }
 }
 
-/// Deserializes a field that is present, where null means an empty value.
+/// `null` means an empty value.
 fn or_empty<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: Deserialize<'de> + Default,
@@ -111,12 +107,11 @@ where
     Option::deserialize(deserializer).map(|field| Some(field.unwrap_or_default()))
 }
 
-/// A list of names; in JSON also a text with commas between the names.
+/// In JSON also a text with commas between the names.
 #[derive(Default)]
 pub(super) struct Names(pub(super) Vec<String>);
 
 impl Names {
-    /// Splits a text at each of the separators.
     pub(super) fn split(text: &str, separators: &[char]) -> Self {
         let names = text.split(separators).map(str::trim).filter(|name| !name.is_empty());
         Self(names.map(str::to_owned).collect())

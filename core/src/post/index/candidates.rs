@@ -1,5 +1,5 @@
-//! The posts that may match a query best: the newest ones with all its words in the title, the newest ones with all its words, then
-//! the newest ones with its rarest words. The newest posts are those that were inserted last.
+//! The posts that may match a query best: the newest ones with all its words in the title, the newest ones with all its words,
+//! then the newest ones with its rarest words. The newest posts are those that were inserted last.
 //!
 //! PostgreSQL finds them by sections of posts ([`sections`]).
 
@@ -13,12 +13,11 @@ use crate::base::clock::Timestamp;
 use crate::record::id::PostKey;
 use crate::store::{Dialect, Row, StoreError, Tx};
 
-/// The number of candidates that are ranked together. Those after them are less relevant than all of these.
+/// Candidates that are ranked together. The others are less relevant than all of these.
 pub(super) const TIER: usize = 1_000;
-/// The number of candidates below which pairs of syllables find further ones.
+/// With fewer candidates, pairs of syllables find further ones.
 const FEW: usize = 100;
 
-/// A post that may match.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) key: PostKey,
@@ -26,16 +25,14 @@ pub(super) struct Candidate {
     pub(super) relevance: f64,
 }
 
-/// Which posts are found.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'s> {
-    /// A topic or tag that they have.
     pub(super) category: Option<&'s str>,
-    /// The time that their end dates are after.
+    /// Posts that have ended at this time are left out.
     pub(super) now: Timestamp,
 }
 
-/// Returns at most `limit` candidates, best first.
+/// Best first.
 pub(super) fn ranked(
     tx: &mut dyn Tx,
     query: &Query,
@@ -78,20 +75,18 @@ pub(super) fn ranked(
     Ok(posts)
 }
 
-/// The candidates that were found so far.
 struct Found<'q> {
     query: &'q Query,
     now: Timestamp,
     limit: usize,
     keys: HashSet<PostKey>,
     posts: Vec<Candidate>,
-    /// The newest section, if it was read.
+    /// `None` until it is read.
     #[cfg(feature = "postgres")]
     newest: Option<i64>,
 }
 
 impl Found<'_> {
-    /// Adds the newest posts that meet a condition, up to the limit.
     fn add(&mut self, tx: &mut dyn Tx, condition: &Condition) -> Result<(), StoreError> {
         if self.posts.len() >= self.limit {
             return Ok(());
@@ -114,8 +109,8 @@ impl Found<'_> {
         })
     }
 
-    /// Reads the newest sections that are expected to have as many posts as are wanted, and always eight times as many until there
-    /// are enough. The first are at most 16: words that the latest posts lack may be frequent in others.
+    /// Reads the newest sections that are expected to contain enough posts, and then always eight times as many until there are
+    /// enough. The first read takes at most 16 sections: words that the latest posts lack may be frequent in others.
     #[cfg(feature = "postgres")]
     fn add_from_postgres(&mut self, tx: &mut dyn Tx, condition: &Condition) -> Result<(), StoreError> {
         let newest = match self.newest {
@@ -145,15 +140,15 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// Returns the maximum number of rows to read. Those that were found before are at most as many as are wanted no more.
+    /// Enough even if all posts that were found before are among the rows.
     fn rows(&self) -> Result<i64, StoreError> {
         i64::try_from(self.limit).map_err(StoreError::other)
     }
 
-    /// Adds a post whose counts match, unless it was found before or there are enough. Returns whether they match.
+    /// Adds a post unless it was found before or there are enough. Returns whether its counts match.
     fn take(&mut self, row: &mut Row, matches: &dyn Fn(&Counts<'_>) -> bool) -> Result<bool, StoreError> {
         let (key, bytes): (PostKey, Vec<u8>) = (row.take(0)?, row.take(2)?);
-        // A damaged entry is not worth failing the search.
+        // A damaged entry must not make the search fail.
         let Some(counts) = Counts::of(&bytes).filter(matches) else { return Ok(false) };
         if self.posts.len() < self.limit && self.keys.insert(key) {
             let relevance = self.query.relevance(&counts);
@@ -163,7 +158,6 @@ impl Found<'_> {
     }
 }
 
-/// Returns the expression of FTS5 for a condition.
 fn matching(condition: &Condition) -> String {
     let mut parts: Vec<String> = condition.all.iter().map(|term| quoted(term)).collect();
     if !condition.any.is_empty() {
@@ -172,12 +166,11 @@ fn matching(condition: &Condition) -> String {
     parts.join(" AND ")
 }
 
-/// Returns the expression of FTS5 that matches any of these terms.
 pub(super) fn any_of(terms: &[String]) -> String {
     terms.iter().map(|term| quoted(term)).collect::<Vec<_>>().join(" OR ")
 }
 
-/// Returns a term in quotes, so that FTS5 does not interpret it.
+/// So that FTS5 does not interpret the term.
 fn quoted(term: &str) -> String {
     format!("\"{}\"", term.replace('"', "\"\""))
 }

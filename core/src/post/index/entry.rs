@@ -8,47 +8,43 @@ use crate::base::clock::Timestamp;
 use crate::post::token_fields::TokenFields;
 use crate::record::id::PostKey;
 
-/// The weight of a word in the title relative to a word in the text.
+/// Relative to a word in the text.
 const TITLE_WEIGHT: u32 = 6;
 
-/// The characters before terms that are no words. They are for private use, so no word begins with one.
+/// Precede terms that are not words. They are for private use, so no word begins with one.
 const PAIR: char = '\u{e000}';
 const LABEL: char = '\u{e001}';
 const TITLE: char = '\u{e002}';
 
-/// The bytes of the number of words, and of each term, in [`Counts`].
+/// In bytes, in [`Counts`]: the number of words, and each term.
 const HEAD: usize = 4;
 const TERM: usize = 5;
 
-/// Returns the term of a pair of Hangul syllables.
 pub(super) fn pair(pair: &str) -> String {
     format!("{PAIR}{pair}")
 }
 
-/// Returns the term of a word of the title.
 pub(super) fn in_title(word: &str) -> String {
     format!("{TITLE}{word}")
 }
 
-/// Returns the term of a topic or tag.
 pub(super) fn label(name: &str) -> String {
     // Terms have no blanks, and names may have any characters.
     format!("{LABEL}{:08x}{:08x}", hash(name), hash(&format!("{LABEL}{name}")))
 }
 
-/// Returns the term of [`Counts`] that a post with this term has; `None` for a topic or tag.
+/// Returns the term as [`Counts`] has it; `None` for a topic or tag.
 #[cfg(feature = "postgres")]
 pub(super) fn counted(term: &str) -> Option<&str> {
     (!term.starts_with(LABEL)).then(|| term.strip_prefix(TITLE).unwrap_or(term))
 }
 
-/// Returns the terms of parts of a token: pairs of Hangul syllables, and the characters of a pair of Han and Kana.
+/// Pairs of Hangul syllables, and the characters of a pair of Han and Kana.
 pub(super) fn parts(token: &str) -> impl Iterator<Item = String> {
     hangul::pairs(token).map(pair).chain(tokens::letters(token).map(String::from))
 }
 
-/// Returns the hash of a term. The hashes of a database are those of every program: FNV-1a with 64 bits, of which the halves are
-/// combined.
+/// FNV-1a with 64 bits, of which the halves are combined. It must never change, because databases contain the hashes.
 ///
 /// Two terms rarely have the same hash: one in 4,000 searches for a word of a million finds another word, too.
 pub(super) fn hash(term: &str) -> u32 {
@@ -60,20 +56,17 @@ pub(super) fn hash(term: &str) -> u32 {
     folded
 }
 
-/// The entry of a post.
 #[derive(Clone, Debug)]
 pub(in crate::post) struct Entry {
     pub(super) key: PostKey,
     pub(super) date: Timestamp,
     pub(super) end_date: Option<Timestamp>,
-    /// The terms by which the post is found.
     pub(super) terms: Vec<String>,
-    /// How often it has each, as [`Counts`].
+    /// Encoded [`Counts`].
     pub(super) counts: Vec<u8>,
 }
 
 impl Entry {
-    /// Creates the entry of a post.
     pub(in crate::post) fn new<'n>(
         key: PostKey,
         tokens: &TokenFields,
@@ -116,19 +109,17 @@ impl Entry {
     }
 }
 
-/// How often a post has each of its terms.
-///
 /// The bytes are the number of its distinct words; the hashes of its terms in ascending order; for each, the number of
 /// occurrences, each in the title counted six times, at most 255. Numbers are little-endian.
 pub(super) struct Counts<'b> {
-    /// The number of distinct words.
+    /// Distinct words.
     pub(super) words: u32,
     hashes: &'b [[u8; 4]],
     occurrences: &'b [u8],
 }
 
 impl<'b> Counts<'b> {
-    /// Reads the counts of an entry; `None` if they are damaged.
+    /// `None` if the bytes are damaged.
     pub(super) fn of(bytes: &'b [u8]) -> Option<Self> {
         let (words, terms) = bytes.split_first_chunk::<HEAD>()?;
         let (hashes, occurrences) = terms.split_at(terms.len() / TERM * (TERM - 1));
@@ -140,8 +131,8 @@ impl<'b> Counts<'b> {
         })
     }
 
-    /// Calls `each` with the weight and the number of occurrences of each of these terms that the post has. The terms are pairs of a
-    /// hash and a weight, in the order of the hashes.
+    /// `terms` are pairs of a hash and a weight, in the order of the hashes. `each` gets the weight and the number of occurrences
+    /// of each term that the post has.
     pub(super) fn each(&self, terms: &[(u32, f64)], mut each: impl FnMut(f64, u8)) {
         let mut at = 0;
         for (hash, weight) in terms {
@@ -155,7 +146,6 @@ impl<'b> Counts<'b> {
         }
     }
 
-    /// Returns whether the post has the term with this hash.
     #[cfg(feature = "postgres")]
     pub(super) fn has(&self, hash: u32) -> bool {
         self.hashes.binary_search_by_key(&hash, |bytes| u32::from_le_bytes(*bytes)).is_ok()

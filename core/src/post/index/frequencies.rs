@@ -13,51 +13,45 @@ use crate::base::keyed::NumberMap;
 use crate::post::texts;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
 
-/// The minimum number of latest posts, and their maximum number is twice as many.
+/// The maximum number is twice as many.
 const POSTS: i64 = 20_000;
-/// The number of posts up to which all are read again when one of them was changed or removed, and new ones at once.
+/// Up to this number of posts, all are read again when one was changed or removed, and new ones are read at once.
 const REREAD_MAX: usize = 2_000;
-/// The part of more posts that must have changed for this.
+/// Of more posts, all are read again when more than one in this number has changed.
 const REREAD_PART: i64 = 10;
-/// The minimum time between two looks for new posts where there are more.
+/// The minimum time between two looks for new posts if there are more than [`REREAD_MAX`].
 const PAUSE: Duration = Duration::from_secs(1);
-/// The number of words from which on half as many posts are read, with about 60 bytes each.
+/// With more words, half as many posts are read. A word takes about 60 bytes.
 const WORDS_MAX: usize = 300_000;
 
-/// The frequencies of terms that a process keeps.
 pub(crate) struct TermFrequencies {
     store: Arc<Store>,
-    /// The current ones, and when they were last compared with the database.
+    /// Also has the time of the last comparison with the database.
     latest: Mutex<(Arc<LatestTerms>, Option<Instant>)>,
 }
 
-/// The terms of the latest posts.
 #[derive(Clone)]
 pub(crate) struct LatestTerms {
-    /// The minimum number of posts.
     posts_min: i64,
-    /// The words with the number of their posts.
+    /// The number of posts with each word.
     words: HashMap<Box<str>, u32>,
-    /// The number of posts with each part of a word, by its hash.
+    /// The number of posts with each part of a word, by the hash of the part.
     parts: NumberMap<u32, u32>,
     posts: usize,
-    /// The number of distinct words of all these posts together.
+    /// The sum of the numbers of distinct words of the posts.
     length: usize,
     /// The key before that of the first post, and the greatest key.
     before: i64,
     last: i64,
-    /// The version of the posts that was read.
+    /// `None` before the first reading.
     version: Option<i64>,
     /// The number of changes of the words of posts until then, without those of posts that were changed or removed since the first
     /// reading.
     changes: i64,
 }
 
-/// The frequencies of the terms of a search.
 pub(super) struct Frequencies {
-    /// The number of posts with each term.
     pub(super) of_terms: Vec<f64>,
-    /// The number of posts that were counted.
     pub(super) posts: f64,
     /// The average number of distinct words of a post, at least 1.
     pub(super) length: f64,
@@ -66,12 +60,11 @@ pub(super) struct Frequencies {
 }
 
 impl TermFrequencies {
-    /// Returns the frequencies of a database, which are read when they are first needed.
     pub(crate) fn new(store: Arc<Store>) -> Self {
         Self { store, latest: Mutex::new((Arc::new(LatestTerms::new(POSTS, 0)), None)) }
     }
 
-    /// Returns the terms of the latest posts, up to a second old in a large database.
+    /// Up to a second old in a large database.
     pub(crate) fn latest(&self) -> Result<Arc<LatestTerms>, StoreError> {
         let mut guard = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let (latest, looked) = &mut *guard;
@@ -101,13 +94,12 @@ impl LatestTerms {
         }
     }
 
-    /// Returns the words, and the number of posts that have each.
     pub(crate) fn words(&self) -> &HashMap<Box<str>, u32> {
         &self.words
     }
 
-    /// Returns the frequencies of terms: first of these words, then of parts with these hashes. A word of one character of Han or
-    /// Kana is also a part of others.
+    /// `words` come first, then the parts with these hashes. A word of one character of Han or Kana is also a part of other
+    /// words.
     #[expect(clippy::cast_precision_loss, reason = "numbers of posts and words are far below 2^53")]
     pub(super) fn of(&self, words: &[&str], parts: &[u32]) -> Frequencies {
         let words = words.iter().map(|word| {
@@ -151,7 +143,6 @@ impl LatestTerms {
         Ok(())
     }
 
-    /// Adds the words of the posts after the last one.
     fn read_new(&mut self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         let mut parts: Vec<u32> = Vec::new();
         while self.words.len() + self.parts.len() <= WORDS_MAX {

@@ -10,10 +10,10 @@ use super::entry::{Counts, hash, in_title, label, pair};
 use super::frequencies::{Frequencies, LatestTerms};
 use super::{FORM_WEIGHT, QUERY_TOKENS, SIMILAR_WEIGHT, Terms};
 
-/// The weight of a pair of syllables relative to a word of the search.
+/// Relative to a word of the search.
 const PAIR_WEIGHT: f64 = 0.6;
 
-/// The expected part of the posts with words that have them in the title, of which little depends.
+/// The expected share of the posts with all words that have them in the title. Little depends on it.
 const IN_TITLE: f64 = 0.2;
 
 /// The parameters of BM25: how much further occurrences of a word count, and how much the length of a post.
@@ -22,7 +22,7 @@ const IN_TITLE: f64 = 0.2;
 const K: f64 = 0.9;
 const B: f64 = 0.75;
 
-/// A query. It matches a post that has one of its terms.
+/// Matches a post that has one of its terms.
 pub(crate) struct Query {
     /// The words, other forms of them and similar words, rarest first, then the pairs of syllables, rarest first.
     terms: Vec<Term>,
@@ -32,7 +32,7 @@ pub(crate) struct Query {
     weights: Vec<(u32, f64)>,
     /// The words that a post with all words of the search has.
     required: Vec<Required>,
-    /// The same with the pairs of syllables of Korean words instead of these; empty without a Korean word.
+    /// The same with pairs of syllables in place of Korean words; empty without a Korean word.
     required_parts: Vec<Required>,
     /// The average number of distinct words of a post.
     length: f64,
@@ -44,7 +44,6 @@ struct Term {
     text: String,
     /// The most that the term adds to the relevance of a post.
     weight: f64,
-    /// The share of the posts that have it.
     share: f64,
 }
 
@@ -53,7 +52,7 @@ struct Required {
     share: f64,
 }
 
-/// Terms by which posts are found: those that have all of `all` and one of `any`, if there are any.
+/// Finds posts that have all of `all` and, unless `any` is empty, one of `any`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Condition {
     pub(super) all: Vec<String>,
@@ -63,8 +62,8 @@ pub(super) struct Condition {
 }
 
 impl Condition {
-    /// Returns whether a post matches that has the terms of the condition or others with similar hashes: counts have no topics and
-    /// tags, and do not tell words of the title.
+    /// Approximate: other terms may have the same hashes, and counts have no topics and tags, and do not tell words of the
+    /// title apart.
     #[cfg(feature = "postgres")]
     pub(super) fn matches(&self, counts: &Counts<'_>) -> bool {
         let has = |term: &String| counted(term).is_none_or(|term| counts.has(hash(term)));
@@ -73,7 +72,7 @@ impl Condition {
 }
 
 impl Query {
-    /// Creates a query for terms, with the rarity that they have in the latest posts; `None` without words of the search.
+    /// Weights the terms by their rarity in the latest posts; `None` without words of the search.
     pub(crate) fn new(terms: &Terms, latest: &LatestTerms) -> Option<Self> {
         if terms.words.is_empty() {
             return None;
@@ -110,9 +109,9 @@ impl Query {
         Some(Self { terms: all, words: count, weights, required, required_parts, length, posts })
     }
 
-    /// Returns the conditions by which the posts are found that may match best: those with all words of the search in the title,
-    /// those with all words, those with all pairs of syllables of its Korean words, then those with its rarest words. `few` is
-    /// the number of posts of which any is among the candidates.
+    /// Finds the posts that may match best: those with all words of the search in the title, those with all words, those with all
+    /// pairs of syllables of its Korean words, then those with its rarest words. Rare words share one condition as long as it
+    /// matches at most `few` posts.
     pub(super) fn conditions(&self, category: Option<&str>, few: f64) -> Vec<Condition> {
         let category: Vec<String> = category.map(label).into_iter().collect();
         let of_all = |terms: &[Required], term: fn(&Required) -> String, part: f64| Condition {
@@ -149,7 +148,7 @@ impl Query {
         conditions
     }
 
-    /// Returns the condition that finds posts by pairs of syllables; `None` without one.
+    /// `None` without pairs of syllables.
     pub(super) fn of_pairs(&self, category: Option<&str>) -> Option<Condition> {
         let pairs = &self.terms[self.words..];
         let any: Vec<String> = pairs.iter().take(QUERY_TOKENS).map(|pair| pair.text.clone()).collect();
@@ -157,7 +156,7 @@ impl Query {
         (!any.is_empty()).then(|| Condition { all: category.map(label).into_iter().collect(), any, share })
     }
 
-    /// Returns the relevance of a post, see [`find`](super::find).
+    /// See [`find`](super::find).
     pub(super) fn relevance(&self, counts: &Counts<'_>) -> f64 {
         let base = K * (1.0 - B + B * f64::from(counts.words) / self.length);
         let mut relevance = 0.0;
@@ -184,10 +183,11 @@ impl Term {
     }
 }
 
-/// Returns the terms that a post with all words of a search has, and the same with pairs of syllables in place of Korean words;
-/// none of the latter without such a word.
+/// Returns the terms of posts with all words of a search, and the same with pairs of syllables in place of Korean words; the
+/// latter are empty without such a word.
 ///
-/// A Korean word may have another particle in the post, so its stem is compared; or be a part of a compound, which has its pairs.
+/// A Korean word may have another particle in the post, so its stem is compared; or it may be part of a compound, which has its
+/// pairs.
 fn required(words: &[String]) -> [Vec<String>; 2] {
     let has_stem = |word: &str| hangul::stems(word).any(|stem| words.iter().any(|other| other == stem));
     let stems: Vec<String> = words.iter().filter(|word| !has_stem(word)).cloned().collect();

@@ -19,33 +19,29 @@ use crate::store::{Arg, Row, StoreError, Tx};
 const POSTS: i64 = 16_384;
 /// The number of sections after which their terms are repeated.
 const SECTIONS: i64 = 256;
-/// The bits of the hash in the terms of a section.
 const HASH_BITS: u32 = 24;
 
-/// Returns the newest section.
 pub(super) fn newest(tx: &mut dyn Tx) -> Result<i64, StoreError> {
     let newest: Option<i64> = tx.one("SELECT max(post) FROM post_terms", &[])?.take(0)?;
     Ok(newest.unwrap_or(0) / POSTS)
 }
 
-/// Returns the key of the first post of a section.
 pub(super) const fn first_post(section: i64) -> PostKey {
     PostKey::from_stored(section * POSTS)
 }
 
-/// Returns the number of sections that probably have this many posts of which each is one of this share of all posts.
+/// Returns how many sections probably contain `posts` matching posts, where `share` is the share of matching posts.
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "far more than there are")]
 pub(super) fn expected(posts: usize, share: f64) -> i64 {
     ((posts as f64 / share.max(f64::MIN_POSITIVE)) as i64 / POSTS).saturating_add(1)
 }
 
-/// Returns the terms of a post as an array.
 pub(super) fn of_post(key: PostKey, terms: &[String]) -> String {
     array(terms.iter().map(|term| in_section(term, key.as_i64() / POSTS)))
 }
 
-/// Calls `take` with the key, the date and the counts of the newest posts of these sections before a post, at most `limit`, that
-/// have one term of each of these lists and no end date until `now`.
+/// Passes the key, the date and the counts of at most `limit` posts to `take`, the newest first: posts of these sections before
+/// the post `before` that have a term of each list and have not ended.
 pub(super) fn find(
     tx: &mut dyn Tx,
     alternatives: &[&[String]],
@@ -70,7 +66,7 @@ pub(super) fn find(
     tx.for_each(&sql, &args, take)
 }
 
-/// Returns whether a post has this word: one of the newest section, or another one.
+/// Looks in the newest section first.
 pub(super) fn has(tx: &mut dyn Tx, word: &String) -> Result<bool, StoreError> {
     // With a limit of one row, the server would read all posts in the hope of finding it soon.
     let sql = format!(
@@ -88,7 +84,7 @@ pub(super) fn has(tx: &mut dyn Tx, word: &String) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-/// Returns the condition that a post has a term of each list, of which the first is this parameter.
+/// `first` is the number of the first parameter.
 ///
 /// The lists are subqueries, because the planner would rather read all posts than look up a long list that it knows. The offset
 /// keeps it from combining the condition with others.
@@ -97,13 +93,11 @@ fn with_terms(first: usize, lists: usize) -> String {
     format!("{} OFFSET 0", (first..first + lists).map(has).collect::<Vec<_>>().join(" AND "))
 }
 
-/// Returns the terms in each of these sections as an array.
 fn in_sections(terms: &[String], sections: &Range<i64>) -> String {
     let sections = sections.start.max(sections.end - SECTIONS)..sections.end;
     array(sections.flat_map(|section| terms.iter().map(move |term| in_section(term, section))))
 }
 
-/// Returns the number of a term in a section.
 fn in_section(term: &str, section: i64) -> i32 {
     let section = u32::try_from(section.rem_euclid(SECTIONS)).expect("it is below 256");
     ((section << HASH_BITS) | (hash(term) & ((1 << HASH_BITS) - 1))).cast_signed()

@@ -118,7 +118,7 @@ pub struct Problem {
     message: Message,
 }
 
-/// A message, which may name bounds that are settings.
+/// May name bounds, which are settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Message {
     Text(&'static str),
@@ -126,7 +126,6 @@ enum Message {
     Password(Bounds),
     Nickname(Bounds),
     Scope(Scope),
-    /// A text about a line of a file.
     Line(u64, &'static str),
 }
 

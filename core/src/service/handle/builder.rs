@@ -30,7 +30,6 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Returns a builder with the default settings.
     pub(crate) fn new(location: Location) -> Self {
         Self { location, config: Config::default(), clock: Clock::system(), verifier: None, operator: None }
     }
@@ -69,7 +68,8 @@ impl Builder {
     /// Each operation loads the data that it needs; no thread runs in the background.
     ///
     /// # Errors
-    /// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when a setting is out of bounds, and the errors of [`Tidings::open`].
+    /// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when a setting is out of bounds, and the errors of
+    /// [`Tidings::open`].
     pub fn open(self) -> Result<Tidings> {
         let location = self.location.clone();
         self.opened().map_err(|error| full_or(&location, error))
