@@ -13,7 +13,6 @@ use crate::error::Result;
 use crate::http::{Server, line_ends};
 use crate::{Database, Place, Service};
 
-/// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;
 /// In bytes. The longest text of a post has 100,000 characters.
 const LINE_MAX: usize = 16 << 20;
@@ -119,7 +118,6 @@ struct Passed {
     name: Cell<Option<usize>>,
 }
 
-/// Passes bytes on before the parser gets them.
 struct Passing<'s, 't, R> {
     body: R,
     take: Take<'t>,

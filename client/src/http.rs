@@ -128,7 +128,6 @@ pub struct Server {
     pub(crate) requests: Arc<Requests>,
 }
 
-/// The parameters of a request after the path.
 pub(crate) type Query<'a> = [(&'a str, Option<String>)];
 
 impl Server {
@@ -260,7 +259,7 @@ impl Server {
         self.read(response)
     }
 
-    /// The stream may have any length.
+    /// Of any length.
     pub(crate) fn stream(&self, path: &[&str], query: &Query<'_>) -> Result<impl Read + use<>> {
         let response = self.send("GET", path, query, None)?;
         if response.headers().get("tidings-result").is_none_or(|result| result != SUCCESS) {

@@ -52,7 +52,6 @@ impl Service {
     }
 }
 
-/// Counts the lines of the input.
 struct Watched<'p, R> {
     input: R,
     progress: Progress<'p>,

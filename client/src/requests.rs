@@ -14,7 +14,6 @@ pub(crate) struct Requests(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     running: usize,
-    /// When the last request was answered.
     answered: Option<Instant>,
 }
 

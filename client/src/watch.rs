@@ -100,7 +100,6 @@ struct Heard {
     changes: Changes,
     /// How often the counters changed by requests of others.
     news: u64,
-    /// When the program was last used.
     used: Instant,
     /// How often all versions were raised at once.
     rounds: u64,
@@ -204,7 +203,6 @@ struct Follower {
     server: Server,
     /// Gone when the watch is dropped, which ends the thread.
     heard: Weak<Mutex<Heard>>,
-    /// The numbers that the server sent last.
     last: Option<Changes>,
     /// The zone and the clock of the server are known since the last connection.
     is_introduced: bool,
@@ -239,7 +237,6 @@ impl Follower {
         }
     }
 
-    /// Follows the events until the stream ends.
     fn follow(&mut self) -> Result<()> {
         let events = self.server.events(&["changes"])?;
         self.introduce()?;

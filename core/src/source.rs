@@ -43,7 +43,6 @@ pub const EVERY: Bounds = Bounds { min: 1, max: 10_080 };
 const MINUTE_MS: i64 = 60 * SECOND_MS;
 /// Administrators learn of a source that has failed for this long.
 pub(crate) const FAILING_MS: i64 = 14 * DAY_MS;
-/// Posts that the answer of a fetch names.
 const ARRIVED_MAX: usize = 100;
 
 const URL_RULE: Problem = Problem::invalid(

@@ -30,14 +30,12 @@ use crate::syndication::{Format, FormatField};
 pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
-    /// The operation changes nothing.
     only_reads: bool,
     /// The operation answers all guests alike and changes nothing for them.
     pub(crate) public: Option<Content>,
     /// The format is that of `Accept`.
     pub(crate) has_formats: bool,
     pub(crate) counted: Counted,
-    /// Requests are recorded as communications.
     is_recorded: bool,
     filter: BoxedFilter<(Response,)>,
     pub(crate) spec: Option<Spec>,
@@ -78,7 +76,6 @@ impl Route {
         Self { remembered, ..Self::declared(O::SPEC, endpoint::declared::<O>()) }
     }
 
-    /// The method and the path are the same.
     pub(crate) fn is_of(&self, other: &Self) -> bool {
         self.method == other.method && self.path == other.path
     }

@@ -213,7 +213,6 @@ impl App {
         Ok(false)
     }
 
-    /// For a terminal that is gone.
     fn save_draft(&mut self) {
         for effect in self.state.update(Event::Stop) {
             if let Effect::Act(act) = effect {

@@ -33,7 +33,6 @@ impl Placing {
         }
     }
 
-    /// Applies the given fields of a draft.
     pub(crate) fn with(self, draft: &Draft, ctx: &Ctx) -> Self {
         let Draft { visible_from, visible_until, pinned, topic, members_only, .. } = draft;
         let time = |text: &Option<String>, before: String| match text {

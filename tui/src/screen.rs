@@ -181,7 +181,6 @@ pub(crate) trait Screen {
     /// Returns whether there were pending requests.
     fn cancel(&mut self) -> bool;
 
-    /// A form contains unsaved changes.
     fn unsaved(&self) -> bool {
         false
     }
@@ -194,7 +193,6 @@ pub(crate) trait Screen {
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx);
 }
 
-/// Wraps a title, a line of facts and a text.
 pub(crate) fn reading(title: &str, facts: &str, post: &str, columns: usize) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = Vec::new();
     lines.extend(text::wrap(title, columns).into_iter().map(|line| Line::styled(line, Theme::strong())));

@@ -83,7 +83,6 @@ struct Clock {
     end: usize,
     hour: i64,
     minute: i64,
-    /// The seconds, with their fraction.
     milliseconds: i64,
 }
 

@@ -4,7 +4,6 @@ use encoding_rs::WINDOWS_1252;
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 
-/// The content of these elements is no text.
 const HIDDEN: [&str; 7] = ["iframe", "noembed", "noframe", "noframes", "script", "style", "title"];
 
 /// All elements of HTML that texts have, and that separate neither lines nor words.
@@ -202,7 +201,7 @@ fn is_in(names: &str, name: &str) -> bool {
 #[derive(Default)]
 struct Text {
     written: String,
-    /// Line breaks before the next text.
+    /// Before the next text.
     breaks: usize,
     has_space: bool,
     /// Open elements whose white space is text.

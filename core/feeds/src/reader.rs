@@ -164,7 +164,6 @@ impl<'t, 's> Reader<'t, 's> {
         }
     }
 
-    /// Begins a feed, or its channel.
     fn root(&mut self, tag: &Tag) {
         if self.root_depth == 0 || self.parts.depth() <= self.root_depth {
             self.root_depth = self.parts.depth();

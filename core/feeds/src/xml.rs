@@ -62,7 +62,6 @@ pub(crate) struct Parts<'t> {
     namespaces: HashMap<String, Namespace>,
     /// The number of elements to end before the next part is read.
     ends: usize,
-    /// The line at a position.
     line: (usize, u64),
 }
 

@@ -185,7 +185,6 @@ pub(crate) fn lock_exclusively(file: &File) -> io::Result<bool> {
 pub(crate) fn network_file_system(path: &Path) -> Option<&'static str> {
     #[cfg(target_os = "linux")]
     {
-        /// File system types of Linux's `statfs`.
         const KNOWN: [(u32, &str); 9] = [
             (0x6969, "nfs"),
             (0xff53_4d42, "cifs"),

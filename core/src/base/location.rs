@@ -126,7 +126,6 @@ pub(crate) struct Parts<'a> {
     pub(crate) user_info: Option<&'a str>,
     /// With their ports, separated by commas.
     pub(crate) hosts: &'a str,
-    /// The name of the database.
     pub(crate) path: &'a str,
     /// Parameters, separated by `&`.
     pub(crate) query: Option<&'a str>,

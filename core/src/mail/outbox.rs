@@ -58,7 +58,7 @@ impl Kind {
         Self::Invite,
     ];
 
-    /// The name never changes.
+    /// Never changes.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Confirm => "confirm",

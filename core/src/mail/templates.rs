@@ -43,7 +43,6 @@ const TEXTS: [BuiltIn; 9] = [
 const LAYOUT: &str = include_str!("templates/layout.html");
 const LAYOUT_FILE: &str = "layout.html";
 
-/// The minutes for which codes in mail work.
 pub(super) const MINUTES: &str = "20";
 
 pub(super) struct Templates {

@@ -22,7 +22,6 @@ use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 
 /// From one failed attempt to the next, in seconds. After the last one the mail is given up.
 pub(super) const DELAYS: [i64; 7] = [10, 60, 5 * 60, 30 * 60, 2 * 60 * 60, 6 * 60 * 60, 24 * 60 * 60];
-/// Until the next look if nothing happens.
 const INTERVAL: Duration = Duration::from_secs(60);
 /// Until the next look while another server has the lease, and until it is renewed while mail is being sent; also the time for
 /// which a service that stops waits for the mail server.

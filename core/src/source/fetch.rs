@@ -44,7 +44,6 @@ pub(super) enum Answer {
 #[derive(Debug)]
 pub(super) struct About {
     pub(super) address: Url,
-    /// The feed has moved to `address` permanently.
     pub(super) has_moved: bool,
     /// The milliseconds for which the answer stays good.
     pub(super) fresh: Option<i64>,
@@ -78,7 +77,6 @@ pub(super) struct Failure {
     pub(super) reason: String,
     /// The milliseconds for which the server wants to be left alone.
     pub(super) retry_after: Option<i64>,
-    /// The server says that it is asked too often.
     pub(super) is_too_often: bool,
 }
 

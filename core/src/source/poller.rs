@@ -74,7 +74,6 @@ impl Poller {
         self.thread.start("tidings-sources", || Ok(move || worker.run()))
     }
 
-    /// The reader fetches single sources.
     pub(super) fn reader(&self) -> &Reader {
         &self.shared.reader
     }

@@ -212,7 +212,6 @@ impl Reader {
     }
 }
 
-/// The answer of a server, with its content read.
 pub(super) enum Asked {
     NotModified(About),
     Feed { feed: Box<Feed>, known: Validators, about: About },

@@ -293,7 +293,6 @@ pub(super) fn record(tx: &mut dyn Tx, key: SourceKey) -> Result<Option<Record>, 
     }))
 }
 
-/// How many posts the source may bring now.
 pub(super) fn room(tx: &mut dyn Tx, key: SourceKey, now: Timestamp) -> Result<usize, StoreError> {
     let sql = "SELECT CASE news_day WHEN $2 THEN day_posts ELSE 0 END, last_success FROM source
                WHERE key = $1";

@@ -116,7 +116,6 @@ pub(super) trait WriteTx: Tx {
     /// An error is ignored: it means that the transaction no longer exists.
     fn rollback(self);
 
-    /// Runs `work` and rolls back its changes.
     fn rehearse<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> Result<(), StoreError>
     where
         Self: Sized,

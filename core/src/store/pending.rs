@@ -47,7 +47,6 @@ impl<T, E: From<StoreError>> Pending<T, E> {
         }
     }
 
-    /// Wraps a result that is already known.
     pub(crate) fn given(result: Result<T, E>) -> Self {
         Self(Answer::Given(result))
     }

@@ -121,7 +121,6 @@ impl Default for Context<'_> {
 
 struct Derived {
     name: &'static str,
-    /// The detail of a check that passed.
     right: &'static str,
     wrong: fn(&dyn Inspected) -> Result<Vec<String>>,
     repair: fn(&dyn Inspected) -> Result<()>,
@@ -233,7 +232,6 @@ pub(crate) fn derived(database: &dyn Inspected, stop: &CancelFlag) -> Result<Vec
 
 struct Run<'r> {
     context: &'r Context<'r>,
-    /// The results so far.
     checks: Vec<Check>,
     progress: &'r mut dyn FnMut(&'static str),
     stop: &'r CancelFlag,

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// Deliveries that are sent at the same time.
 pub(super) const AT_ONCE: usize = 4;
 /// Of these, deliveries to webhooks whose last attempt failed.
 const FAILING_AT_ONCE: usize = 2;
@@ -12,7 +11,6 @@ const FAILING_AT_ONCE: usize = 2;
 pub(super) struct Turns {
     running: HashSet<String>,
     failing: HashSet<String>,
-    /// The number of the last turn of each webhook.
     last: HashMap<String, u64>,
     turn: u64,
 }

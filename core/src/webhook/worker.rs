@@ -51,7 +51,6 @@ enum Change {
 }
 
 struct Work {
-    /// When guests see the next notice.
     announcement: Option<Timestamp>,
     /// Each with the time of its next attempt.
     attempts: Vec<(String, Option<Timestamp>)>,

@@ -12,7 +12,6 @@ use crate::format::{average, axis, number, share, short_date, short_number};
 pub(crate) const DAYS_HEIGHT: u32 = 250;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 220.0;
-/// Days with a name on the axis.
 const NAMED_DAYS: usize = 5;
 /// Up to this number, each day has a point on the line of visits, which is thinner for more days.
 const POINTS_MAX: usize = 62;

@@ -53,7 +53,6 @@ struct Entries {
     none_of_all: Option<Instant>,
     /// When a search of one address or network last found none to close.
     none_of_share: Option<Instant>,
-    /// When the server last freed memory of responses.
     freed: Option<Instant>,
 }
 

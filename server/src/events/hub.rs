@@ -19,7 +19,6 @@ use crate::filter::shares::{Part, Share, Shares};
 
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 const COUNTS_EVERY: Duration = Duration::from_secs(5);
-/// After a failed start.
 const RETRY: Duration = Duration::from_secs(1);
 /// The first look must succeed within this time for a new listener.
 const START_MAX: Duration = Duration::from_secs(5);
@@ -39,7 +38,6 @@ pub(crate) struct Hub {
 struct Shared {
     state: Mutex<State>,
     places: Arc<Shares<Client>>,
-    /// The first look has succeeded.
     is_started: watch::Sender<bool>,
 }
 
@@ -49,7 +47,6 @@ struct State {
     history: Option<History>,
     /// As last told.
     counts: Option<Arc<Told>>,
-    /// The number of listeners so far.
     total: u32,
 }
 

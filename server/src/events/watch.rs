@@ -21,7 +21,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 pub(super) struct Watch {
     app: AppRef,
     right: Right,
-    /// The numbers that were sent last.
     sent: Option<Changes>,
     look_at: Instant,
     /// The next check of the right, if no change comes before.

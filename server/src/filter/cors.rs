@@ -38,7 +38,6 @@ pub(crate) struct Cors {
 }
 
 impl Cors {
-    /// An empty list allows all origins.
     pub(crate) fn new(origins: &[Origin]) -> Self {
         let origins: Vec<_> = origins.iter().map(Origin::header).collect();
         let preflights = CorsLayer::new()

@@ -171,7 +171,6 @@ const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding")
 pub(crate) struct Scope<'o> {
     /// The operation answers all guests alike and changes nothing.
     pub(crate) public: Option<Content>,
-    /// The request has no token.
     pub(crate) is_guest: bool,
     /// The media type of the response of a public operation depends on `Accept`.
     pub(crate) has_formats: bool,

@@ -24,7 +24,6 @@ use super::NAMESPACE;
 use crate::filter::security;
 use crate::state::App;
 
-/// The maximum lifetime of a connection.
 const CONNECTION: Duration = Duration::from_secs(30);
 /// A new connection closes the oldest.
 const CONNECTIONS: usize = 16;

@@ -279,7 +279,6 @@ fn resolved(reference: &RefOr<Schema>, named: &[Named]) -> Object {
     }
 }
 
-/// `name` is that of the schema.
 fn refers_to(body: &Object, name: &str) -> bool {
     contains(body, &format!("#/components/schemas/{name}\""))
 }
@@ -329,7 +328,6 @@ fn parameter(name: String, place: ParameterIn, mut schema: RefOr<Schema>) -> Par
         .build()
 }
 
-/// The tokens with which callers have access.
 fn security(access: Access) -> Option<Vec<SecurityRequirement>> {
     let token = || SecurityRequirement::new("token", [] as [&str; 0]);
     match access {

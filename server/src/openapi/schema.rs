@@ -113,7 +113,6 @@ fn complete_keywords(schema: &mut Value, plain: &[Plain]) {
     }
 }
 
-/// The objects that a schema consists of.
 pub(super) fn objects(schema: &mut RefOr<Schema>) -> Vec<&mut Object> {
     match schema {
         RefOr::T(Schema::Object(object)) => vec![object],

@@ -48,7 +48,6 @@ enum Typing {
 
 /// In days, for the key `w`.
 const WIDTHS: [i32; 4] = [1, 7, 30, 365];
-/// The lines above the table.
 const ABOVE: u16 = 2;
 
 impl Analytics {

@@ -196,13 +196,11 @@ pub(crate) trait Browse {
     /// Returns false for an action that is not only this screen's. `row` is the selected row.
     fn own_action(&mut self, action: Action, row: Option<Self::Row>, ctx: &Ctx, out: &mut Out) -> bool;
 
-    /// The selection may have moved.
     fn selection_changed(&mut self, _: &Ctx, _: &mut Out) {}
 
     /// See [`super::Screen::change_done`].
     fn changed(&mut self, _: &Act, _: Changed, _: &Ctx, _: &mut Out) {}
 
-    /// The pending requests are cancelled.
     fn cancelled(&mut self) {}
 
     fn load(&mut self, place: Option<Self::Place>, ctx: &Ctx, out: &mut Out) {

@@ -18,7 +18,6 @@ pub(super) struct Capture {
     pub(super) name: String,
 }
 
-/// How the content of an element becomes a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Plain,
@@ -28,7 +27,6 @@ pub(super) enum Form {
     Xhtml,
 }
 
-/// What an element is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     Title(u8),

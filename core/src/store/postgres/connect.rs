@@ -47,7 +47,6 @@ pub(in crate::store) struct Connector {
     names: Arc<Names>,
     any_server: bool,
     connect_timeout: Duration,
-    /// Why the password file is ignored.
     ignored_file: Option<Arc<str>>,
     /// The latest timeline of a primary. Each promotion of a standby begins a timeline.
     timeline: Arc<AtomicU32>,
@@ -352,7 +351,6 @@ fn check_version(version: &str, cockroach: Option<&str>) -> Result<(), ServerErr
     }
 }
 
-/// Quotes a name as SQL writes it.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -56,7 +56,6 @@ impl ServerTarget {
         self.is_begun
     }
 
-    /// Marks the database as incomplete.
     pub(crate) fn begin(&mut self) -> Result<(), StoreError> {
         let sql = format!("CREATE TABLE IF NOT EXISTS {INCOMPLETE} (one bigint PRIMARY KEY)");
         self.holder.control(&sql).map(drop)

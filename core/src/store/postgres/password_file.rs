@@ -28,7 +28,6 @@ pub(super) fn password(
     Ok(find(crate::base::text_file::without_mark(&text), host, database, user))
 }
 
-/// Only the owner may access the file.
 fn is_private(about: &Metadata) -> bool {
     #[cfg(unix)]
     let others = std::os::unix::fs::MetadataExt::mode(about) & 0o077;

@@ -46,7 +46,6 @@ pub(super) struct Session {
     over_arrays: OverArrays,
     /// The server has sent a warning since the flag was last cleared.
     warned: Arc<AtomicBool>,
-    /// Why the connection can no longer be used.
     lost: Option<StoreError>,
     /// The error since the last rollback: the server refuses further statements.
     failed: Option<StoreError>,
@@ -116,7 +115,6 @@ impl Session {
         }
     }
 
-    /// An answer took too long.
     pub(super) fn is_silent(&self) -> bool {
         matches!(&self.lost, Some(StoreError::Disconnected(cause)) if cause == SILENT)
     }

@@ -59,7 +59,6 @@ pub(super) type Driving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A connection may be used until its server counts as lost.
 pub(super) struct Lifetime {
-    /// The generation of new connections.
     current: watch::Receiver<u64>,
     generation: u64,
 }
@@ -109,7 +108,6 @@ impl Waiter {
         self.max
     }
 
-    /// The server of the connection counts as lost.
     pub(super) fn is_abandoned(&self) -> bool {
         self.lifetime.is_over()
     }

@@ -19,7 +19,6 @@ pub(in crate::store) struct Health {
 struct State {
     /// The files are no longer the ones that were opened.
     replaced: Option<StoreError>,
-    /// The error of the last commit.
     failing: Option<StoreError>,
 }
 

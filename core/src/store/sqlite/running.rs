@@ -10,7 +10,6 @@ pub(super) struct Reads(Mutex<Begun>);
 
 #[derive(Default)]
 struct Begun {
-    /// The number of all reads so far.
     number: u64,
     /// When each running read began, by its number.
     running: BTreeMap<u64, Instant>,

@@ -15,7 +15,6 @@ pub(super) struct FileWatch {
     health: Arc<Health>,
     /// The [`data_version`] of the last look.
     seen: i64,
-    /// Intervals since the last trial write.
     intervals: u32,
 }
 

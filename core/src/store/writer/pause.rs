@@ -6,7 +6,6 @@ use super::Inbox;
 
 /// The longest pause: a fraction of the time of a group.
 const PAUSE_MAX: Duration = Duration::from_millis(1);
-/// The time between two looks at the queue.
 const STEP: Duration = Duration::from_micros(100);
 
 /// Used where several servers write.

@@ -104,7 +104,7 @@ impl<'a> Writer<'a> {
         Ok(is_over)
     }
 
-    /// Returns the number of new acts.
+    /// Returns how many acts are new.
     fn write_day(&mut self, tx: &mut dyn Tx, member: &Member<'_>, lines: &[DayLine<'_>]) -> Result<usize> {
         let (day, local_time) = (lines[0].0, self.acts.calendar.local_time());
         let (from, until) = (local_time.day_start(day), local_time.day_start(day + 1));

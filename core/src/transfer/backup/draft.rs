@@ -78,7 +78,6 @@ impl Draft {
         Ok(Self { path, rows, _lock: lock })
     }
 
-    /// Syncs the file and returns its size.
     pub(super) fn finished(&self) -> Result<Report> {
         let failed = BackupError::file(&self.path);
         // Opened for writing, because some systems cannot sync a file that is opened for reading.

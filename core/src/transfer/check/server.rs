@@ -49,7 +49,6 @@ pub(super) fn check(run: &mut Run<'_>, location: &Location) -> Result<()> {
     Ok(())
 }
 
-/// The schema of the tables.
 const NAMESPACE: &str = "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('schema_version'))";
 
 /// Checks the faults that the server itself knows of.

@@ -19,7 +19,6 @@ use crate::search::Search;
 use crate::transfer::act::{Act, Line};
 use crate::{newsfeed, notice, post, search};
 
-/// The relative traffic of each hour.
 const HOURS: [f32; 24] = [
     2.0, 1.0, 0.5, 0.3, 0.3, 0.5, 1.5, 4.0, 7.0, 8.0, 7.5, 7.0, 9.0, 8.0, 7.0, 7.0, 6.5, 6.0, 6.0, 7.0, 8.0,
     8.0, 6.0, 4.0,
@@ -74,7 +73,6 @@ struct Visit {
     person: Option<usize>,
     taste: [usize; 2],
     at: Timestamp,
-    /// The visit ends before this time.
     until: Timestamp,
 }
 

@@ -36,7 +36,6 @@ impl Stamp {
     }
 }
 
-/// The device and the number of a file.
 #[cfg(unix)]
 fn identity(about: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt as _;

@@ -33,7 +33,6 @@ pub(crate) enum Socket {
     /// Runs as long as the connection wants to read.
     Handshake(Pin<Box<dyn Future<Output = io::Result<TlsStream<Tcp>>> + Send>>),
     Tls(Box<TlsStream<Tcp>>),
-    /// The handshake has failed.
     Closed,
 }
 

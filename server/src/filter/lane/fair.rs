@@ -16,7 +16,6 @@ type Job = Box<dyn FnOnce(&Shared) + Send>;
 /// Kinds take turns on the threads of a pool. Within each kind, networks and then clients take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The only kind of work in a lane.
     Any,
     SignIn,
     SignUp,

@@ -60,7 +60,6 @@ type Clients<T> = Ring<Client, VecDeque<Entry<T>>>;
 #[derive(Debug)]
 struct Ring<K, Q>(VecDeque<(K, Q)>);
 
-/// Entries in the order in which they are served.
 trait Line: Default {
     type Item;
 
@@ -172,7 +171,6 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
         }
     }
 
-    /// Returns the entry whose turn it is.
     pub(super) fn pop(&mut self) -> Option<T> {
         let item = self.operations.pop()?;
         self.len -= 1;

@@ -18,7 +18,6 @@ use tidings_client::shown::number::{count, number};
 
 /// From this width on, other views are beside the table.
 const BESIDE: u16 = 110;
-/// Columns for the days.
 pub(super) const DAYS_WIDE: u16 = 30;
 
 /// The names are to the right of the days.
