@@ -66,7 +66,6 @@ impl Service {
 }
 
 impl Server {
-    /// Calls an operation.
     pub(crate) fn call<O: Operation>(&self, operation: &O) -> Result<O::Answer> {
         let request = self.request(&O::SPEC, operation)?;
         let (path, query) = (request.path(), request.query());
@@ -81,7 +80,6 @@ impl Server {
 }
 
 impl Server {
-    /// Returns the request of an operation with a stream.
     pub(crate) fn request_of<S: Stream>(&self, operation: &S) -> Result<Request> {
         self.request(&S::SPEC, operation)
     }
@@ -100,12 +98,10 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Returns the segments of the path.
     pub(crate) fn path(&self) -> Vec<&str> {
         self.path.iter().map(String::as_str).collect()
     }
 
-    /// Returns the query.
     pub(crate) fn query(&self) -> Vec<(&str, Option<String>)> {
         self.query.iter().map(|(name, value)| (name.as_str(), Some(value.clone()))).collect()
     }
@@ -138,12 +134,10 @@ impl Request {
     }
 }
 
-/// Returns the fields that are given, as text.
 fn texts(fields: Map<String, Value>) -> impl Iterator<Item = (String, String)> {
     fields.into_iter().filter_map(|(name, value)| Some((name, text(value)?)))
 }
 
-/// Returns a value in a path or a query.
 fn text(value: Value) -> Option<String> {
     match value {
         Value::Null => None,

@@ -59,7 +59,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Reads the answer of a server; `None` if it is no refusal.
+    /// `None` if the answer is no refusal.
     pub(crate) fn read(json: &[u8], retry_after_s: Option<u64>) -> Option<Self> {
         #[derive(Deserialize)]
         struct Fields {

@@ -11,10 +11,9 @@ use ureq::http::header;
 use crate::error::Result;
 use crate::http::Server;
 
-/// The time after which a silent stream is dead. A server sends a comment at least every 20 seconds.
+/// A silent stream is dead after this time. A server sends a comment at least every 20 seconds.
 const SILENCE_MAX: Duration = Duration::from_secs(45);
-/// The maximum length of a line, and of the data of an event, in bytes. The longest event is a notice, with up to 20,000
-/// characters.
+/// Of a line, and of the data of an event, in bytes. The longest event is a notice, with up to 20,000 characters.
 const LENGTH_MAX: usize = 1 << 20;
 
 /// An event of a server.
@@ -72,7 +71,6 @@ impl Iterator for Events {
     }
 }
 
-/// Why a stream cannot be read further.
 #[derive(Debug)]
 enum Fault {
     Read(std::io::Error),
@@ -81,7 +79,7 @@ enum Fault {
 
 const TOO_LONG: &str = "an event that is too long";
 
-/// The lines of a stream, which end with a line feed, with or without a carriage return.
+/// Lines end with a line feed, with or without a carriage return.
 struct Lines<R>(BufReader<R>);
 
 impl<R: Read> Iterator for Lines<R> {
@@ -98,7 +96,7 @@ impl<R: Read> Iterator for Lines<R> {
         match line.pop() {
             Some(b'\n') => {}
             _ if line.len() >= LENGTH_MAX => return Some(Err(Fault::Format(TOO_LONG))),
-            // An event that ends in the middle never happened.
+            // An event without an end did not happen.
             _ => return None,
         }
         if line.last() == Some(&b'\r') {
@@ -108,7 +106,6 @@ impl<R: Read> Iterator for Lines<R> {
     }
 }
 
-/// Puts lines together to events.
 #[derive(Debug, Default)]
 struct Parser {
     name: String,
@@ -116,10 +113,7 @@ struct Parser {
 }
 
 impl Parser {
-    /// Takes a line. Returns the event that it ends.
-    ///
-    /// # Errors
-    /// When the data is too long.
+    /// Returns the event that the line ends. Fails when the data is too long.
     fn line(&mut self, line: &str) -> Result<Option<Event>, &'static str> {
         if line.is_empty() {
             let Self { name, data } = std::mem::take(self);

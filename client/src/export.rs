@@ -13,13 +13,12 @@ use crate::error::Result;
 use crate::http::{Server, line_ends};
 use crate::{Database, Place, Service};
 
-/// The number of bytes that are read at once.
 const CHUNK: usize = 64 << 10;
-/// The maximum length of a line in bytes. The longest text of a post has 100,000 characters.
+/// In bytes. The longest text of a post has 100,000 characters.
 const LINE_MAX: usize = 16 << 20;
-/// The maximum length of the name of a list in bytes.
+/// The name of a list, in bytes.
 const NAME_MAX: usize = 1 << 20;
-/// The beginning of an object of a server. Without the result, it is only the brace.
+/// The beginning of an object of a server, which is passed on as a brace, without the result.
 const BEGIN: &[u8] = br#"{"result":"success","#;
 
 impl Service {
@@ -66,7 +65,7 @@ impl Service {
 }
 
 impl Server {
-    /// Passes on lines as they arrive, and returns their number.
+    /// Returns the number of lines.
     fn pass_lines(&self, mut body: impl Read, take: Take<'_>) -> Result<u64> {
         let (mut waiting, mut chunk, mut lines) = (Vec::new(), vec![0; CHUNK], 0);
         loop {
@@ -91,7 +90,7 @@ impl Server {
         }
     }
 
-    /// Passes on one object as it arrives, without its `result`, and returns the number of elements of its lists.
+    /// Removes the `result`. Returns the number of elements of the lists.
     fn export_object(&self, mut body: impl Read, take: Take<'_>) -> Result<u64> {
         let mut begin = [0; BEGIN.len()];
         body.read_exact(&mut begin).map_err(|error| self.unreachable(&error))?;
@@ -111,16 +110,14 @@ impl Server {
     }
 }
 
-/// The part of an object that was passed on.
 #[derive(Default)]
 struct Passed {
     entries: Cell<u64>,
     is_stopped: Cell<bool>,
-    /// The number of bytes that were read since a name began, while one is read. Only names are kept as a whole.
+    /// The number of bytes that were read since a name began, while one is read. Only names are stored as a whole.
     name: Cell<Option<usize>>,
 }
 
-/// Passes bytes on before the parser gets them.
 struct Passing<'s, 't, R> {
     body: R,
     take: Take<'t>,
@@ -146,7 +143,6 @@ impl<R: Read> Read for Passing<'_, '_, R> {
     }
 }
 
-/// Counts the elements of the lists of an object.
 struct Lists<'s>(&'s Passed);
 
 impl<'de> Visitor<'de> for Lists<'_> {

@@ -25,18 +25,16 @@ use zeroize::Zeroizing;
 use crate::error::{Error, Refusal, Result};
 use crate::requests::Requests;
 
-/// The time limit of connecting.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The time limit between two parts of a response. A server that learns weights or verifies a trail takes its time.
+/// Between two parts of a response. A server takes its time to learn weights or verify a trail.
 const READ: Duration = Duration::from_secs(120);
-/// The maximum length of an answer in bytes. Exports are streams without a limit.
+/// In bytes. Exports are streams without a limit.
 const ANSWER_MAX: u64 = 256 << 20;
-/// How often a request that only reads is sent again to a server that has too much to do …
+/// A request that only reads is sent this often to an overloaded server …
 const TRIES: u32 = 3;
-/// … and the longest pause before that.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// The characters of a segment of a path that are not written as they are.
+/// The characters of a segment of a path that are escaped.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The address of a server: `https://host`, with a path if the service has one. Plain `http` is for servers on this machine
@@ -64,7 +62,7 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, InvalidAddress> {
         let url = Url::parse(text.trim()).map_err(|_| InvalidAddress::Url)?;
         let host = url.host().ok_or(InvalidAddress::Url)?;
-        // Another name below localhost may be that of another machine to a name server.
+        // A name server may resolve another name below localhost to another machine.
         let is_here = is_of_this_machine(&host) && !matches!(host, Host::Domain(name) if name != "localhost");
         match url.scheme() {
             "https" => {}
@@ -81,8 +79,7 @@ impl FromStr for Address {
 }
 
 impl Address {
-    /// Returns whether a request may go through the proxy that the environment names. One to this machine would end at another
-    /// one, and the proxy could read one over plain HTTP.
+    /// A request to this machine through a proxy would end at another machine, and the proxy could read plain HTTP.
     fn allows_proxy(&self) -> bool {
         Url::parse(&self.0).is_ok_and(|url| {
             url.scheme() == "https" && url.host().is_some_and(|host| !is_of_this_machine(&host))
@@ -96,7 +93,7 @@ impl Address {
     }
 }
 
-/// Returns whether a host is this machine: a loopback or unspecified address, `localhost`, or a name below it.
+/// A loopback or unspecified address, `localhost`, or a name below it.
 fn is_of_this_machine(host: &Host<&str>) -> bool {
     let is_here = |address: IpAddr| {
         let address = address.to_canonical();
@@ -123,17 +120,14 @@ impl fmt::Display for Address {
 pub struct Server {
     address: Address,
     agent: Agent,
-    /// A token or an API key.
     token: Option<Arc<Zeroizing<String>>>,
-    /// The member whose token it is, if operations are called as a member and not as who administers.
+    /// The member of the token, if operations are called as a member and not as an administrator.
     member: Option<Arc<str>>,
     /// Set once the server has accepted the token.
     pub(crate) is_accepted: Arc<OnceLock<()>>,
-    /// The requests of this program.
     pub(crate) requests: Arc<Requests>,
 }
 
-/// The parameters of a request after the path.
 pub(crate) type Query<'a> = [(&'a str, Option<String>)];
 
 impl Server {
@@ -211,7 +205,6 @@ impl Server {
         &self.address
     }
 
-    /// Returns the token or the API key.
     pub(crate) fn token(&self) -> Option<&str> {
         self.token.as_deref().map(|token| token.as_str())
     }
@@ -221,22 +214,20 @@ impl Server {
         self.member.as_deref()
     }
 
-    /// Returns whether operations are called as the member `id`.
     pub(crate) fn is_own(&self, id: &str) -> bool {
         self.member().is_some_and(|member| member.eq_ignore_ascii_case(id))
     }
 
-    /// Returns the same server as a guest sees it.
     pub(crate) fn as_guest(&self) -> Self {
         Self { token: None, member: None, ..self.clone() }
     }
 
-    /// Asks for the answer of a `GET` operation that only reads. A request to a server that has too much to do is sent again.
+    /// For an operation that only reads. A request to an overloaded server is sent again.
     pub(crate) fn get<T: DeserializeOwned>(&self, path: &[&str], query: &Query<'_>) -> Result<T> {
         self.decode(&self.get_bytes(path, query)?)
     }
 
-    /// Does the same as [`Server::get`], and returns the answer as it was sent.
+    /// The answer as it was sent.
     pub(crate) fn get_bytes(&self, path: &[&str], query: &Query<'_>) -> Result<Vec<u8>> {
         let mut tries = 0;
         loop {
@@ -250,12 +241,12 @@ impl Server {
         }
     }
 
-    /// Calls a `GET` operation that changes something, and returns the answer as it was sent.
+    /// For a `GET` operation that changes something. Returns the answer as it was sent.
     pub(crate) fn act_bytes(&self, path: &[&str], query: &Query<'_>) -> Result<Vec<u8>> {
         self.send("GET", path, query, None).and_then(|response| self.read(response))
     }
 
-    /// Calls a `POST` operation with parameters, and returns the answer as it was sent.
+    /// Returns the answer as it was sent.
     pub(crate) fn post_bytes(
         &self,
         path: &[&str],
@@ -268,7 +259,7 @@ impl Server {
         self.read(response)
     }
 
-    /// Returns the body of a stream of any length.
+    /// Of any length.
     pub(crate) fn stream(&self, path: &[&str], query: &Query<'_>) -> Result<impl Read + use<>> {
         let response = self.send("GET", path, query, None)?;
         if response.headers().get("tidings-result").is_none_or(|result| result != SUCCESS) {
@@ -289,7 +280,7 @@ impl Server {
         self.send_within(method, path, query, body, READ)
     }
 
-    /// Sends a request. `read` is the time limit between two parts of its response.
+    /// `read` is the time limit between two parts of the response.
     pub(crate) fn send_within(
         &self,
         method: &str,
@@ -338,7 +329,7 @@ impl Server {
         self.agent.run(request)
     }
 
-    /// Reads an answer and returns it if it is a success.
+    /// Fails if the answer is no success.
     pub(crate) fn read(&self, mut response: Response<Body>) -> Result<Vec<u8>> {
         let status = response.status();
         let number = |name| response.headers().get(name)?.to_str().ok()?.parse::<u64>().ok();
@@ -363,12 +354,11 @@ impl Server {
         }
     }
 
-    /// Reads the fields of an answer.
     pub(crate) fn decode<T: DeserializeOwned>(&self, json: &[u8]) -> Result<T> {
         serde_json::from_slice(json).map_err(|error| self.unexpected(error))
     }
 
-    /// Returns why a server did not answer, and what to do if its certificate is the reason.
+    /// Adds a remedy if the certificate of the server is the cause.
     fn cause(&self, error: &ureq::Error) -> String {
         let certificate = match error {
             ureq::Error::Io(error) => error.get_ref().and_then(|cause| cause.downcast_ref()),
@@ -409,7 +399,6 @@ impl Server {
     }
 }
 
-/// Returns the number of line ends.
 pub(crate) fn line_ends(bytes: &[u8]) -> u64 {
     bytes.split(|byte| *byte == b'\n').skip(1).count() as u64
 }

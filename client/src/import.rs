@@ -43,7 +43,7 @@ impl Service {
                 Err(Error::Stopped)
             }
             (Err(Error::Unreachable { .. }), Some(failure)) => Err(CoreError::Input(failure).into()),
-            // A server refuses an empty body, because a client may have forgotten it. An empty file is an import of nothing.
+            // A server refuses an empty body, because a client may have forgotten it. An empty file is an empty import.
             (Err(error), _) if input.bytes == 0 && error.code() == Some(Code::MalformedBody) => {
                 Ok(Report::empty::<I>())
             }
@@ -52,7 +52,6 @@ impl Service {
     }
 }
 
-/// The input of an import, whose lines are counted.
 struct Watched<'p, R> {
     input: R,
     progress: Progress<'p>,

@@ -1,8 +1,8 @@
 //! The operations of a tidings service for programs that administer it, such as the command line and the terminal UI: on
 //! its database, or over HTTPS on a server.
 //!
-//! [`Service::call`] takes an operation. Whoever calls it does not know which of both it uses: the answers have the same types,
-//! and the same rules apply.
+//! [`Service::call`] takes an operation. Callers cannot tell the two apart: the answers have the same types, and the same rules
+//! apply.
 //!
 //! ```
 //! use tidings_client::Service;
@@ -46,14 +46,12 @@ pub use watch::{Link, Look, Watch};
 #[derive(Clone)]
 pub struct Service(Place);
 
-/// Where operations run.
 #[derive(Clone)]
 enum Place {
     Database(Box<Database>),
     Server(Server),
 }
 
-/// An open database, and the caller of its operations.
 #[derive(Clone)]
 struct Database {
     tidings: Tidings,
@@ -104,7 +102,6 @@ impl Service {
         }
     }
 
-    /// Runs an operation where this service is.
     fn run<T>(
         &self,
         on_database: impl FnOnce(&Tidings, &Caller) -> tidings_core::Result<T>,

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::http::Server;
 use crate::{Place, Service};
 
-/// The maximum length of a server's OpenAPI document in bytes: several times that of today.
+/// In bytes: several times the length of today's document.
 const DOCUMENT_MAX: u64 = 16 << 20;
 
 impl Service {
@@ -27,7 +27,7 @@ impl Service {
 }
 
 impl Server {
-    /// Returns the bounds of a password's length, which the server tells everyone in its OpenAPI document.
+    /// The server tells everyone these bounds in its OpenAPI document.
     fn password_length(&self) -> Result<Bounds> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]

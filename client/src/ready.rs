@@ -8,7 +8,7 @@ use tidings_core::api::Readyz;
 use crate::error::Result;
 use crate::http::Server;
 
-/// The time limit of the answer, which a server gives at once unless it hangs.
+/// A server answers at once unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Server {

@@ -1,35 +1,32 @@
 //! The requests of this program to a server. The server counts and logs them like all others, so a program that watches the
-//! figures must know which changes it has made itself by looking.
+//! figures must know which changes it has caused itself by reading.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long after a request its change of the figures may be told: the server writes it within a fifth of a second, and looks for
+/// A request may change the figures this long after it: the server writes the change within a fifth of a second, and looks for
 /// changes twice a second.
 const TOLD_AFTER: Duration = Duration::from_secs(1);
 
-/// The requests of this program to a server.
 #[derive(Debug, Default)]
 pub(crate) struct Requests(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     running: usize,
-    /// When a request was answered last.
     answered: Option<Instant>,
 }
 
-/// A request that is running until this is dropped.
+/// The request runs until this is dropped.
 pub(crate) struct Running<'r>(&'r Requests);
 
 impl Requests {
-    /// Begins a request.
     pub(crate) fn begin(&self) -> Running<'_> {
         self.state().running += 1;
         Running(self)
     }
 
-    /// Returns whether a change of the figures that is told now may come from a request of this program.
+    /// A change of the figures that is reported now may come from a request of this program.
     pub(crate) fn may_have_changed(&self) -> bool {
         let state = self.state();
         state.running > 0 || state.answered.is_some_and(|answered| answered.elapsed() < TOLD_AFTER)

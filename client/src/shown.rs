@@ -1,4 +1,4 @@
-//! How programs show people what they cannot show as it is: errors, texts that others wrote, numbers, times, sources and QR codes.
+//! Presentation of errors, untrusted texts, numbers, times, sources and QR codes for people.
 
 pub mod advice;
 pub mod escape;

@@ -49,8 +49,8 @@ impl SignedIn {
     }
 }
 
-/// The operations that guests may call too, and whose effect depends on the caller: the server takes a token that it does not
-/// accept for none.
+/// Guests may call these operations too, and their effect depends on the caller: the server ignores a token that it does not
+/// accept.
 const GUESTS_TOO: [&str; 8] = [
     "get_all_notice",
     "get_newsfeed_of_topic",
@@ -75,10 +75,8 @@ impl Server {
         }
     }
 
-    /// Checks, before an operation that guests may call too, that the server accepts the token: once.
-    ///
-    /// # Errors
-    /// `bad token` if it does not. Of other failures the operation itself tells.
+    /// Checks once that the server accepts the token, before an operation that guests may call too. Other failures are those of
+    /// the operation itself.
     pub(crate) fn require_accepted(&self, path: &[&str]) -> Result<()> {
         let is_for_guests = path.first().is_some_and(|operation| GUESTS_TOO.contains(operation));
         if is_for_guests && self.token().is_some() && self.is_accepted.get().is_none() {

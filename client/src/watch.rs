@@ -19,14 +19,14 @@ use crate::error::{Error, Result};
 use crate::http::Server;
 use crate::{Place, Service};
 
-/// The interval at which data is read again without events.
+/// The data is read again at this interval without events.
 const POLL_EVERY: Duration = Duration::from_secs(10);
-/// The minimum time between two changes of the counters of a server.
+/// Minimum time between two changes of the counters of a server.
 const COUNTS_EVERY: Duration = Duration::from_secs(10);
 /// The interval of changes while nobody uses the program, and when that begins.
 const SELDOM: Duration = Duration::from_secs(60);
 const UNUSED_AFTER: Duration = Duration::from_secs(120);
-/// The interval of changes of the counters that the requests of this program have made. Each request is counted, also those
+/// The interval of changes of the counters that the requests of this program have caused. Each request is counted, also those
 /// that read the counters because they have changed.
 const OWN_EVERY: Duration = Duration::from_secs(600);
 /// The first and the longest pause before a lost server is tried again.
@@ -45,13 +45,12 @@ enum Source {
     },
 }
 
-/// The last change of the counters of a server.
 struct Counted {
     at: Instant,
     /// [`Heard::news`] at that time.
     news: u64,
-    /// When the counters change next if only requests of this program have changed them: at first soon, because those of others
-    /// at the same time are not told apart.
+    /// When the counters change next if only requests of this program have changed them: at first soon, because requests of
+    /// others at the same time cannot be distinguished.
     own_after: Duration,
 }
 
@@ -97,19 +96,17 @@ pub enum Link {
     },
 }
 
-/// The latest state that the thread has received from the server.
 struct Heard {
     changes: Changes,
     /// How often the counters changed by requests of others.
     news: u64,
-    /// When somebody used the program last.
     used: Instant,
     /// How often all versions were raised at once.
     rounds: u64,
     link: Link,
     zone: Option<Arc<str>>,
     caller: Option<Arc<str>>,
-    /// How many milliseconds the clock of the server is ahead of this machine's.
+    /// The clock of the server is ahead of this machine's by this many milliseconds.
     ahead_ms: i64,
 }
 
@@ -196,22 +193,20 @@ impl Heard {
         Clock::system().now() + self.ahead_ms
     }
 
-    /// Returns this interval, or a longer one while nobody uses the program.
+    /// Longer while nobody uses the program.
     fn every(&self, interval: Duration) -> Duration {
         if self.used.elapsed() < UNUSED_AFTER { interval } else { SELDOM }
     }
 }
 
-/// The thread that follows the events of a server.
 struct Follower {
     server: Server,
     /// Gone when the watch is dropped, which ends the thread.
     heard: Weak<Mutex<Heard>>,
-    /// The numbers of the server that it sent last.
     last: Option<Changes>,
-    /// Whether the zone and the clock of the server are known since the last connection.
+    /// The zone and the clock of the server are known since the last connection.
     is_introduced: bool,
-    /// How often the server was tried since the last stream that lasted.
+    /// Tries since the last stream that lasted.
     tries: u32,
 }
 
@@ -242,14 +237,10 @@ impl Follower {
         }
     }
 
-    /// Follows the events until the stream ends.
-    ///
-    /// # Errors
-    /// When the server refuses them or cannot be reached, and when the connection is lost.
     fn follow(&mut self) -> Result<()> {
         let events = self.server.events(&["changes"])?;
         self.introduce()?;
-        // What was changed while nobody listened is unknown, and another process may send other numbers.
+        // Changes during the interruption are unknown, and another process may send other numbers.
         self.last = None;
         for event in events {
             let event = event?;
@@ -272,7 +263,6 @@ impl Follower {
         Ok(())
     }
 
-    /// Waits until it is time to have all data read again.
     fn wait_to_poll(&self) {
         const STEP: Duration = Duration::from_secs(1);
         let since = Instant::now();
@@ -281,7 +271,7 @@ impl Follower {
         }
     }
 
-    /// Has all data read again, if the server can be reached.
+    /// All data is read again, if the server can be reached.
     fn poll(&mut self, link: Link) -> Result<()> {
         self.introduce()?;
         self.with(|heard| {
@@ -291,7 +281,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Asks for the zone and the clock of the server, and who calls its operations, unless they are known.
+    /// Asks for the zone, the clock and the caller, unless they are known.
     fn introduce(&mut self) -> Result<()> {
         if self.is_introduced {
             return Ok(());
@@ -326,13 +316,13 @@ impl Follower {
         });
     }
 
-    /// Changes what the watch sees; `None` if it is dropped.
+    /// `None` if the watch is dropped.
     fn with<T>(&self, change: impl FnOnce(&mut Heard) -> T) -> Option<T> {
         self.heard.upgrade().map(|heard| change(&mut lock(&heard)))
     }
 
-    /// Returns the pause before the next try: twice as long as the one before, up to half a minute. It is shortened at random,
-    /// so that not all programs come back at once.
+    /// The next try comes after twice the previous pause, up to half a minute. The pause is shortened at random, so that not all
+    /// programs come back at once.
     fn pause(&mut self) -> Duration {
         let pause = PAUSES.0.saturating_mul(1 << self.tries.min(5)).min(PAUSES.1);
         self.tries = self.tries.saturating_add(1);
@@ -343,7 +333,7 @@ impl Follower {
 }
 
 impl Heard {
-    /// Raises the versions of the parts whose numbers are not those of `last`; of all parts without them.
+    /// Raises the versions of the parts whose numbers differ from `last`; without `last`, all versions.
     fn raise(&mut self, last: Option<&Changes>, new: &Changes) {
         let raise = |version: &mut i64, number: fn(&Changes) -> i64| {
             *version += i64::from(last.is_none_or(|last| number(last) != number(new)));
@@ -362,7 +352,6 @@ impl Heard {
     }
 }
 
-/// Returns the answer; `None` if the server refused it.
 fn unless_refused<T>(answer: Result<T>) -> Result<Option<T>> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -372,7 +361,7 @@ fn unless_refused<T>(answer: Result<T>) -> Result<Option<T>> {
 }
 
 impl Server {
-    /// Returns who calls the operations: the id of a member, or `API key`; `None` for a guest.
+    /// The id of a member, or `API key`; `None` for a guest.
     fn caller(&self) -> Result<Option<Arc<str>>> {
         match self.token() {
             None => Ok(None),

@@ -1,8 +1,8 @@
 //! Mail to members: codes for new passwords and for addresses, and notes of what has happened to their accounts.
 //!
-//! An operation appends what has to be sent to the outbox (`mail/outbox.rs`) in its own transaction. A thread of the service writes
-//! and sends it (`mail/worker.rs`): a code is made when it is sent, so the database never has one, and a mail that is sent again
-//! has a later one. Everything in a mail comes from the service or is an id, so that nobody can have it send texts of their own.
+//! An operation appends a mail to the outbox in its own transaction, and a thread of the service writes and sends it. A code is
+//! made when it is sent, so the database never has one, and a repeated mail has a later one. A mail contains only texts of the
+//! service and ids, so callers cannot send texts of their own.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -28,7 +28,6 @@ pub use outbox::Kind;
 pub(crate) use sender::Sender;
 pub use smtp::check;
 
-/// The maximum number of mails in a list.
 const LIST_MAX: i64 = 1_000;
 
 /// The state of a mail that was not sent.

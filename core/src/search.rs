@@ -1,10 +1,9 @@
 //! Searches for posts and sites, and recorded searches.
 //!
-//! A search finds the posts that have at least one of its words. A post ranks higher the more of the words it has and
-//! the rarer they are ([`crate::post`] maintains the index). A word that no post contains counts as its most probable
-//! correction. Compounds written as one word or as several, and similar
-//! words ([`crate::words`]), are searched as well and count less. If posts have all words of a search, those that only similar
-//! words find come last. Searching records nothing; [`log`] records a search.
+//! A search finds the posts that have at least one of its words. A post ranks higher the more of the words it has and the rarer
+//! they are. A word that no post contains counts as its most probable correction. Compounds written as one word or as several,
+//! and similar words, are searched as well and count less. If posts have all words of a search, posts that only similar words
+//! find come last. Searching records nothing; [`log`] records a search.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -30,7 +29,6 @@ pub use snippet::SnippetPart;
 /// The maximum number of results of a search, and of search records in a list.
 pub const NUM_MAX: i64 = 300;
 
-/// The maximum number of sites in an answer.
 const SITES: i64 = 50;
 
 const NUM_RULE: Problem = Problem::invalid("num", "num is 1 to 300");
@@ -95,7 +93,6 @@ fn checked_num(num: i64) -> Result<i64> {
     (1..=NUM_MAX).contains(&num).then_some(num).ok_or(Error::BadRequest(NUM_RULE))
 }
 
-/// Converts a relevance above 0 to a similarity above 0 and below 1.
 fn similarity(relevance: f64) -> f64 {
     relevance / (1.0 + relevance)
 }

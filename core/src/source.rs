@@ -1,8 +1,7 @@
 //! Sources: feeds of other sites that the service reads by itself, whose entries become posts.
 //!
-//! A thread of the service fetches the sources that are due (`source/poller.rs`), as rarely as each allows and often enough for
-//! what it publishes (`source/schedule.rs`). A fetch asks whether the feed has changed (`source/fetch.rs`), and writes what it
-//! has that is new or changed (`source/arrive.rs`).
+//! A thread of the service fetches the sources that are due, as rarely as each allows and as often as it publishes. Only new and
+//! changed entries are written.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -42,9 +41,8 @@ pub const SOURCES_MAX: usize = 10_000;
 /// The minutes between two fetches that an administrator may set.
 pub const EVERY: Bounds = Bounds { min: 1, max: 10_080 };
 const MINUTE_MS: i64 = 60 * SECOND_MS;
-/// The time after which a source that fails is a matter for administrators.
+/// Administrators learn of a source that has failed for this long.
 pub(crate) const FAILING_MS: i64 = 14 * DAY_MS;
-/// The maximum number of posts that the answer of a fetch names.
 const ARRIVED_MAX: usize = 100;
 
 const URL_RULE: Problem = Problem::invalid(

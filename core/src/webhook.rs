@@ -1,8 +1,8 @@
 //! Webhooks: other systems that are told about published notices and feedback.
 //!
-//! An operation appends what they have to be told to the outbox (`outbox.rs`) in its own transaction. A thread of the service
-//! sends it (`webhook/worker.rs`), signed as Standard Webhooks does (`webhook/sign.rs`), and only to public addresses
-//! (`webhook/address.rs`). A receiver gets each delivery at least once, and recognises by its id one that it has received.
+//! An operation appends an event to the outbox in its own transaction. A thread of the service sends it, signed as Standard
+//! Webhooks does, and only to public addresses. A receiver gets each delivery at least once, and recognises repeated ones by
+//! their id.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -36,9 +36,8 @@ pub(crate) use sender::Sender;
 pub const NAME: Bounds = Bounds { min: 1, max: 50 };
 /// The maximum number of webhooks.
 pub const WEBHOOKS_MAX: usize = 50;
-/// The time for which a replaced secret also signs.
+/// A replaced secret also signs for this time.
 const ROTATION_MS: i64 = DAY_MS;
-/// The maximum number of deliveries in a list.
 const LIST_MAX: i64 = 1_000;
 
 const NAME_RULE: Problem = Problem::invalid("name", "name is 1 to 50 visible characters on one line");

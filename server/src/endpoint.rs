@@ -1,7 +1,7 @@
 //! The filter of an operation: its path, the request, its fields, then the operation itself.
 //!
-//! The generic part of an operation ends here, in functions that read its fields and box its work: all operations share the
-//! code of the filter.
+//! The generic part of an operation ends here, in functions that read its fields and box its work: all operations share the code
+//! of the filter.
 
 use std::sync::Arc;
 
@@ -19,15 +19,10 @@ use crate::filter::reply::{self, Answer, Refusal, Response};
 use crate::filter::request::{Call, Context, Made, Work};
 use crate::filter::upload::Upload;
 
-/// Returns the work of an operation with the fields of a request.
-///
-/// # Errors
-/// `bad request`.
 pub(crate) fn work<O: Operation>(given: &Given) -> Result<Work> {
     Ok(boxed::<O>(given.read()?))
 }
 
-/// Returns the work of an operation.
 pub(crate) fn boxed<O: Operation>(operation: O) -> Work {
     Box::new(move |tidings, caller| {
         let answer = operation.run(tidings, caller)?;
@@ -38,25 +33,23 @@ pub(crate) fn boxed<O: Operation>(operation: O) -> Work {
     })
 }
 
-/// Returns the answer of an operation to a guest if it is in memory.
+/// The answer to a guest, if it is in memory.
 pub(crate) fn remembered<O: Operation>(given: &Given, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
     given.read::<O>().ok()?.remembered(tidings)
 }
 
-/// Returns the filter of a declared operation.
 pub(crate) fn declared<O: Operation>() -> BoxedFilter<(Response,)> {
     running(O::SPEC, work::<O>)
 }
 
-/// Returns the filter of the operations that this function reads. A closure in [`declared`] would be another type, and so another
-/// filter to compile, for each operation.
+/// A closure in [`declared`] would be another type, and so another filter to compile, for each operation.
 fn running(spec: Spec, read: fn(&Given) -> Result<Work>) -> BoxedFilter<(Response,)> {
     let has_body = spec.method == Method::Post;
     reading(spec, has_body, read, move |call, work| call.run(spec.work, work))
 }
 
-/// Returns the filter of an operation with these fields and a handler of its own. `has_body` tells whether fields are in the
-/// body, which the handler reads otherwise.
+/// For an operation with a handler of its own. `has_body` tells whether fields are in the body, which the handler reads
+/// otherwise.
 pub(crate) fn handled<T: Fields, F>(
     spec: Spec,
     has_body: bool,
@@ -68,7 +61,6 @@ where
     reading(spec, has_body, Given::read::<T>, handler)
 }
 
-/// Returns the filter of an operation, with the function that reads its fields.
 fn reading<T: Send + 'static, F>(
     spec: Spec,
     has_body: bool,
@@ -92,7 +84,7 @@ where
     path(spec.path).and(call()).and_then(fields).then(run).recover(recover).unify().boxed()
 }
 
-/// Returns the filter of the operation whose path has this template.
+/// `template` is that of the path.
 pub(crate) fn filter<F>(
     template: &'static str,
     handler: impl Fn(Call) -> F + Clone + Send + Sync + 'static,
@@ -109,7 +101,7 @@ where
         .boxed()
 }
 
-/// The fields of a request cannot be read: a rejection, which the filter answers.
+/// The filter answers this rejection.
 #[derive(Debug)]
 struct Unreadable(Refusal);
 
@@ -120,13 +112,13 @@ impl Unreadable {
         warp::reject::custom(Self(refusal))
     }
 
-    /// Returns why a request was rejected: otherwise than by its fields only because it is for another path.
+    /// A rejection without fields means only that the request is for another path.
     fn reason(rejection: &Rejection) -> &Refusal {
         rejection.find::<Self>().map_or(&Refusal::UnknownPath, |Self(refusal)| refusal)
     }
 }
 
-/// Returns the filter of the first segment of a template. The table has compared the number of the others.
+/// Compares the first segment of a template. The table has compared the number of the others.
 fn path(template: &'static str) -> BoxedFilter<()> {
     match template.split('/').nth(1) {
         None | Some("") => warp::any().boxed(),
@@ -134,7 +126,7 @@ fn path(template: &'static str) -> BoxedFilter<()> {
     }
 }
 
-/// Extracts the request, with the rest of its path as the parameters.
+/// The rest of the path is the parameters.
 fn call() -> impl Filter<Extract = (Call,), Error = Rejection> + Copy {
     warp::ext::get().and(warp::path::tail()).and(warp::body::stream()).map(
         |context: Arc<Context>, rest: Tail, body| {
@@ -145,7 +137,7 @@ fn call() -> impl Filter<Extract = (Call,), Error = Rejection> + Copy {
     )
 }
 
-/// Returns the parameters of a path, percent-decoded.
+/// Percent-decoded.
 pub(crate) fn segments(rest: &str) -> Vec<Vec<u8>> {
     let segments = rest.split('/').filter(|segment| !segment.is_empty());
     segments.map(|segment| percent_decode_str(segment).collect()).collect()

@@ -1,12 +1,4 @@
 //! Live events as server-sent events: `GET /events`.
-//!
-//! | module | what it does |
-//! |---|---|
-//! | `hub` | follows the database, admits listeners and tells them what it finds |
-//! | `history` | the latest events, for listeners that continue |
-//! | `listener` | one stream |
-//! | `watch` | the changes of the data, for streams of administrators |
-//! | `frame` | the format |
 
 use http::HeaderValue;
 use http::header::HeaderName;
@@ -37,7 +29,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Proxies such as nginx pass the stream on without collecting it.
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Returns the route, if live events are on.
+/// Empty if live events are off.
 pub(crate) fn handlers(config: &Config) -> Vec<Route> {
     let is_on = config.event_connections.is_some();
     is_on.then(|| Route::stream::<Listen, _>(events)).into_iter().collect()

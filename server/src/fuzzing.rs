@@ -22,7 +22,6 @@ use crate::router;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 
-/// Fields of each type that operations use.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Fields {
     title: Option<String>,
@@ -32,7 +31,6 @@ struct Fields {
 }
 
 impl Fields {
-    /// Checks that the fields survive being written as JSON and read again.
     fn check_round_trip(&self) {
         let json = serde_json::to_vec(self).expect("texts and numbers");
         let again: Self = read(Some(&JSON), &json).unwrap_or_else(|e| panic!("{e:?}: {self:?}"));
@@ -40,7 +38,6 @@ impl Fields {
     }
 }
 
-/// Reads the fields of a body.
 fn read<T: DeserializeOwned>(content_type: Option<&HeaderValue>, body: &[u8]) -> Result<T, Refusal> {
     Ok(Given::of_body(content_type, body)?.read()?)
 }
@@ -86,7 +83,6 @@ pub fn body(bytes: &[u8]) -> bool {
     read::<Fields>(content_type.as_ref(), bytes.get(end + 1..).unwrap_or_default()).is_ok()
 }
 
-/// Returns headers of one name, one for each line.
 fn headers(name: &HeaderName, bytes: &[u8]) -> HeaderMap {
     let values = bytes.split(|byte| *byte == b'\n').filter_map(|line| HeaderValue::from_bytes(line).ok());
     values.map(|value| (name.clone(), value)).collect()

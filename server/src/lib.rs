@@ -33,22 +33,6 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! # From the socket to the operation
-//!
-//! | module | what it does |
-//! |---|---|
-//! | `connection` | the connection guard: accepts connections, with TLS, time limits and bounds |
-//! | `service` | the same API as a tower service, without connections |
-//! | `router` | limits, the operation in the table, the headers of the response |
-//! | `route`, `endpoint` | the routing table: path, method, and the warp filter of the operation |
-//! | `filter` | what each request goes through, and what operations read of it and answer with |
-//! | `api` | the handlers, one module for each domain of the core |
-//! | `events` | live events: a stream for each listener |
-//! | `syndication` | newsfeeds and notices as Atom and JSON Feed |
-//! | `openapi` | the OpenAPI document and its page |
-//! | `metrics` | serves metrics on a separate listener |
-//! | `state`, `reload` | the state that all requests share, and the settings that a running server can change |
 
 mod api;
 mod config;

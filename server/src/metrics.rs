@@ -7,22 +7,17 @@ use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
 
 pub(crate) mod page;
 
-/// The prefix of every metric.
 const NAMESPACE: &str = "tidings";
-/// Upper bounds of the latency buckets, in seconds.
+/// In seconds.
 const LATENCIES: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 
-/// Counts answered requests.
 pub(crate) struct Metrics {
     registry: Registry,
-    /// The number of requests, by method, path and result.
     requests: IntCounterVec,
-    /// The latency of requests, by method and path.
     durations: HistogramVec,
 }
 
 impl Metrics {
-    /// Returns metrics without requests.
     pub(crate) fn new() -> Self {
         Self::registered().expect("the names are valid, and each is registered once")
     }
@@ -40,7 +35,7 @@ impl Metrics {
         Ok(metrics)
     }
 
-    /// Counts a request to the operation with this path template; the template is empty for an unknown path.
+    /// `path` is a template; it is empty for an unknown path.
     pub(crate) fn count(&self, path: &str, method: &Method, result: &str, took: Duration) {
         // Clients can invent methods, so all unknown ones share a label.
         let method = match *method {

@@ -31,7 +31,7 @@ use limits::Limits;
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// The keyword that schemas can have here only as an extension.
+/// Schemas can have this keyword here only as an extension.
 const CONST: &str = "const";
 
 #[derive(utoipa::OpenApi)]
@@ -84,7 +84,7 @@ pub fn openapi(core: &config::Config, server: &Config) -> String {
     document.to_pretty_json().expect("the document is JSON")
 }
 
-/// Returns the routes of the document and its page, if they are enabled.
+/// Empty if the document and its page are disabled.
 pub(crate) fn handlers(core: &config::Config, config: &Config) -> Vec<Route> {
     if !config.docs {
         return Vec::new();
@@ -100,7 +100,7 @@ pub(crate) fn handlers(core: &config::Config, config: &Config) -> Vec<Route> {
     routes
 }
 
-/// The document with the settings in force, which is written when it is first asked for.
+/// Written when it is first requested.
 struct Written {
     core: config::Config,
     server: Config,

@@ -1,11 +1,10 @@
 //! The routing table: for each path its methods, for each method its handler.
 //!
-//! A request takes one lookup, regardless of the number of operations. The path is checked first (404), then the
-//! method (405 with `Allow`). Token and body are read only afterwards. `Allow` lists the methods of the same table,
-//! and a test compares the table with the OpenAPI document.
+//! A request takes one lookup, regardless of the number of operations. The path is checked first (404), then the method (405 with
+//! `Allow`). Token and body are read only afterwards.
 //!
-//! `HEAD` is answered by the operation of `GET` if that changes nothing. Some operations with `GET` count a view or
-//! remove a record; their paths refuse `HEAD`, so that a client that only looks for a path changes nothing.
+//! `HEAD` is answered by the operation of `GET` if that changes nothing. Some operations with `GET` count a view or remove a
+//! record; their paths refuse `HEAD`, so that a client that only looks for a path changes nothing.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -28,30 +27,26 @@ use crate::filter::reply::{Answer, Refusal, Response};
 use crate::filter::request::{Call, Context};
 use crate::syndication::{Format, FormatField};
 
-/// An operation: its method, the template of its path, and its filter.
 pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
-    /// Whether the operation changes nothing.
     only_reads: bool,
-    /// Whether the operation answers all guests alike and changes nothing for them.
+    /// The operation answers all guests alike and changes nothing for them.
     pub(crate) public: Option<Content>,
-    /// Whether the operation answers in the format that `Accept` names.
+    /// The format is that of `Accept`.
     pub(crate) has_formats: bool,
-    /// The limit that applies to its requests.
     pub(crate) counted: Counted,
-    /// Whether its requests are recorded as communications.
     is_recorded: bool,
     filter: BoxedFilter<(Response,)>,
     pub(crate) spec: Option<Spec>,
     remembered: Option<Remembered>,
 }
 
-/// Returns the answer to a guest if it is in memory.
+/// `None` if the answer is not in memory.
 type Remembered = fn(&Given, &Tidings) -> Option<tidings_core::Result<Arc<Encoded>>>;
 
 impl Route {
-    /// Returns what is no operation of the API: a file of its page, or what other servers call.
+    /// For a route that is no operation of the API: a file of its page, or a callback of other servers.
     pub(crate) fn raw<F>(
         method: Method,
         path: &'static str,
@@ -75,19 +70,16 @@ impl Route {
         }
     }
 
-    /// Returns a declared operation.
     pub(crate) fn of<O: Operation>() -> Self {
         let may_remember = matches!(O::SPEC.effect, Effect::Public | Effect::Counts);
         let remembered = may_remember.then_some(endpoint::remembered::<O> as Remembered);
         Self { remembered, ..Self::declared(O::SPEC, endpoint::declared::<O>()) }
     }
 
-    /// Returns whether another route is of the same method and path.
     pub(crate) fn is_of(&self, other: &Self) -> bool {
         self.method == other.method && self.path == other.path
     }
 
-    /// Returns an operation with a stream, and its handler.
     pub(crate) fn stream<S: Stream, F>(handler: impl Fn(Call, S) -> F + Clone + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Answer> + Send + 'static,
@@ -95,7 +87,6 @@ impl Route {
         Self::declared(S::SPEC, endpoint::handled(S::SPEC, false, handler))
     }
 
-    /// Answers the operation with this handler.
     pub(crate) fn answered_by<T: Fields, F>(
         self,
         handler: impl Fn(Call, T) -> F + Clone + Send + Sync + 'static,
@@ -138,27 +129,27 @@ impl Route {
         }
     }
 
-    /// Returns whether the response to a member has a tag.
+    /// Applies to the response to a member.
     pub(crate) fn is_tagged(&self) -> bool {
         self.spec.is_some_and(|spec| spec.effect == Effect::ReadsTagged)
     }
 
-    /// Marks the operation as one that changes nothing, so that `HEAD` is answered.
+    /// The operation changes nothing, so `HEAD` is answered.
     pub(crate) fn reads(self) -> Self {
         Self { only_reads: true, ..self }
     }
 
-    /// Marks the operation as public, with a document or a file of the program as its response.
+    /// The operation is public, and its response is a document or a file of the program.
     pub(crate) fn document(self) -> Self {
         Self { public: Some(Content::Document), ..self.reads() }
     }
 
-    /// Excludes the operation's requests from the access log and the counters.
+    /// Excludes the requests from the access log and the counters.
     pub(crate) fn unrecorded(self) -> Self {
         Self { is_recorded: false, ..self }
     }
 
-    /// Returns the answer to a guest if it is in memory, before anything else of the request is read.
+    /// Answers a guest from memory, before anything else of the request is read.
     pub(crate) async fn remembered(&self, context: &Arc<Context>, target: &Uri) -> Option<Answer> {
         let (spec, remembered) = self.spec.zip(self.remembered)?;
         if spec.effect == Effect::Counts && client::is_prefetch(&context.head.headers) {
@@ -183,7 +174,7 @@ impl Route {
         }
     }
 
-    /// Returns the response to a request with this target, without the headers that depend on the request.
+    /// Without the headers that depend on the request.
     pub(crate) async fn answer<B>(&self, context: Arc<Context>, target: Uri, body: B) -> Response
     where
         B: http_body::Body<Error: Into<Box<dyn Error + Send + Sync>>> + Send + Sync + 'static,
@@ -196,20 +187,16 @@ impl Route {
     }
 }
 
-/// The operations of a path.
 pub(crate) struct Methods {
     routes: Vec<Route>,
     /// The value of `Allow`.
     allowed: HeaderValue,
-    /// The path in the access log; `None` if its requests are not recorded.
+    /// `None` if requests are not recorded.
     recorded: Option<Recorded>,
 }
 
 impl Methods {
-    /// Returns the operation with this method; for `HEAD`, that of `GET` if it only reads.
-    ///
-    /// # Errors
-    /// `method not allowed` when the path has only other methods.
+    /// For `HEAD`, returns the operation of `GET` if it only reads.
     pub(crate) fn route(&self, method: &Method) -> Result<&Route, Refusal> {
         let answers = |route: &&Route| {
             route.method == method
@@ -219,22 +206,19 @@ impl Methods {
         route.ok_or_else(|| Refusal::MethodNotAllowed(self.allowed.clone()))
     }
 
-    /// Returns the template of the path.
     pub(crate) fn template(&self) -> &'static str {
         self.routes.first().map_or("", |route| route.path)
     }
 
-    /// Returns the operation in the access log, or `None` if its requests are not recorded.
+    /// `None` if requests are not recorded.
     pub(crate) fn recorded(&self, method: &Method) -> Option<Recorded> {
         self.recorded.map(|operation| operation.by(method.as_str()))
     }
 }
 
-/// The routing table.
 pub(crate) struct Table(matchit::Router<Methods>);
 
 impl Table {
-    /// Builds the table.
     pub(crate) fn new(routes: impl IntoIterator<Item = Route>) -> Self {
         let mut paths: BTreeMap<&'static str, Vec<Route>> = BTreeMap::new();
         for route in routes {
@@ -257,7 +241,6 @@ impl Table {
         Self(table)
     }
 
-    /// Returns the operations of a path.
     pub(crate) fn find(&self, path: &str) -> Result<&Methods, Refusal> {
         let found = self.0.at(path).map_err(|_| Refusal::UnknownPath)?;
         Ok(found.value)

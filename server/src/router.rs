@@ -1,4 +1,4 @@
-//! The way of every request: limits, then its operation in the routing table, then the headers of its response.
+//! The steps of every request: limits, its operation in the routing table, the headers of its response.
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
@@ -39,7 +39,7 @@ use crate::{events, openapi};
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// The routing table, and the state that requests share. Its clones belong to one connection.
+/// Its clones belong to one connection.
 #[derive(Clone)]
 pub(crate) struct Router {
     app: AppRef,
@@ -47,7 +47,6 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    /// Returns the router of a server.
     pub(crate) fn new(app: &Arc<App>) -> Self {
         Self::with(app, Table::new(routes(app.tidings.config(), &app.config)))
     }
@@ -56,24 +55,21 @@ impl Router {
         Self { app: AppRef::new(Arc::clone(app)), table: PerConnection::new(Arc::new(table)) }
     }
 
-    /// Returns the same router for another connection.
     pub(crate) fn for_connection(&self) -> Self {
         Self { app: self.app.for_connection(), table: self.table.for_connection() }
     }
 
-    /// Returns whether an operation has the path.
     pub(crate) fn has(&self, path: &str) -> bool {
         let path = target::normal_path(path).ok();
         let path = path.as_deref().and_then(|path| path.strip_prefix(self.app.config.base_path.as_str()));
         path.is_some_and(|path| self.table.find(path).is_ok())
     }
 
-    /// Returns the state that requests share.
     pub(crate) fn app(&self) -> &AppRef {
         &self.app
     }
 
-    /// Returns the API as a tower service. Its responses have the headers of CORS.
+    /// The responses have the headers of CORS.
     pub(crate) fn service<B>(
         self,
     ) -> impl Service<Request<B>, Response = http::Response<Body>, Error = Infallible, Future: Send + 'static>
@@ -91,7 +87,6 @@ impl Router {
         })
     }
 
-    /// Counts a request against the limits of its operation.
     fn check(&self, policy: &Policy, route: &Route, context: &Context) -> Result<(), Refusal> {
         if let Some(key) = context.caller().known_key(&self.app.tidings) {
             policy.limits.check_key(key)?;
@@ -100,7 +95,7 @@ impl Router {
         Ok(policy.limits.check(route.counted, || context.address().into(), is_signed)?)
     }
 
-    /// Runs an operation and returns its response, without the headers that depend on the request.
+    /// Without the headers that depend on the request.
     async fn run<B>(
         &self,
         policy: &Policy,
@@ -124,7 +119,7 @@ impl Router {
         answered.unwrap_or_else(|_| reply::incomplete(panicked(), route.path))
     }
 
-    /// Answers a request that arrived on a connection from `peer`, if it is known.
+    /// `peer` is the other end of the connection, if it is known.
     pub(crate) fn serve<B>(
         self,
         mut head: Parts,
@@ -228,8 +223,7 @@ impl Router {
     }
 }
 
-/// Counts a request against the general rate limit. Returns whether it is within the limit, and the headers that tell
-/// the client how much of the limit is left.
+/// Returns whether the request is within the general rate limit, and the headers with the rest of the limit.
 fn count(policy: &Policy, path: &str, call: &Context) -> (Result<(), Refusal>, Option<Box<QuotaHeaders>>) {
     match &policy.limits.general {
         Some(limit) if !health::is_health(path) => {
@@ -241,7 +235,6 @@ fn count(policy: &Policy, path: &str, call: &Context) -> (Result<(), Refusal>, O
     }
 }
 
-/// Returns every operation, the OpenAPI document and its page.
 pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Vec<Route> {
     struct Declared(Vec<Route>);
 

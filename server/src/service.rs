@@ -170,7 +170,7 @@ pub fn filter(
     ))
 }
 
-/// Answers on a task of its own, because a filter cannot run inside another one. Dropping the future ends the task.
+/// A filter cannot run inside another one. Dropping the future ends the task.
 async fn alone(answer: impl Future<Output = reply::Response> + Send + 'static) -> reply::Response {
     let mut task = JoinSet::new();
     task.spawn(answer);
@@ -180,14 +180,13 @@ async fn alone(answer: impl Future<Output = reply::Response> + Send + 'static) -
     }
 }
 
-/// Returns the chunks of a body as frames.
 fn frames<E>(
     chunks: impl Stream<Item = std::result::Result<impl Buf, E>>,
 ) -> impl Stream<Item = std::result::Result<Frame<Bytes>, E>> {
     chunks.map(|chunk| chunk.map(|mut chunk| Frame::data(chunk.copy_to_bytes(chunk.remaining()))))
 }
 
-/// Checks the settings, starts the background work, and returns the state of a service without a listener.
+/// The service has no listener.
 fn start(tidings: Tidings, config: Config) -> Result<Arc<App>> {
     config.check()?;
     tidings.start_background()?;
@@ -195,9 +194,8 @@ fn start(tidings: Tidings, config: Config) -> Result<Arc<App>> {
     Ok(App::new(tidings, Config { metrics_listen: None, ..config }))
 }
 
-/// Makes a body `Sync`, as the request is that a handler borrows. The bodies of other frameworks are not.
-///
-/// The mutex is never locked: a body is only used through an exclusive reference.
+/// Makes a body `Sync`, as the request is that a handler borrows. The bodies of other frameworks are not. The mutex is never
+/// locked: a body is only used through an exclusive reference.
 struct SyncBody<B>(Mutex<B>);
 
 impl<B> SyncBody<B> {

@@ -20,29 +20,26 @@ use crate::filter::shares::{Part, Shares};
 use crate::metrics::Metrics;
 use crate::syndication::documents::Documents;
 
-/// The state that all requests share.
 pub(crate) struct App {
     pub(crate) tidings: Tidings,
     pub(crate) config: Config,
     pub(crate) lanes: Lanes,
     pub(crate) compressor: Compressor,
-    /// The rules that a reload can change.
+    /// A reload can change it.
     pub(crate) policy: ArcSwap<Policy>,
-    /// The certificate, if the server speaks TLS.
+    /// `None` without TLS.
     pub(crate) tls: OnceLock<Arc<Tls>>,
-    /// The metrics, if they are served.
+    /// `None` if no metrics are served.
     pub(crate) metrics: Option<Metrics>,
-    /// The hub of live events, if they are on.
+    /// `None` if live events are off.
     pub(crate) events: Option<Hub>,
-    /// The cached documents for feed readers.
+    /// For feed readers.
     pub(crate) documents: Documents,
-    /// The memory in bytes that the bodies of all requests share.
+    /// In bytes, for the bodies of all requests.
     pub(crate) bodies: Arc<Shares<Client>>,
-    /// The places of downloads.
     pub(crate) downloads: Downloads,
-    /// The places of imports.
     pub(crate) imports: Arc<Shares<Account>>,
-    /// The places of requests to servers that callers name.
+    /// For requests to servers that callers name.
     pub(crate) remote: Arc<Shares<Account>>,
     leaving: AtomicBool,
 }
@@ -74,23 +71,21 @@ impl App {
         })
     }
 
-    /// Marks the server as about to shut down: it is not ready, and closes connections after their responses.
+    /// The server is about to shut down: it is not ready, and closes connections after their responses.
     pub(crate) fn leave(&self) {
         self.leaving.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the server is about to shut down.
     pub(crate) fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::Relaxed)
     }
 
-    /// Marks the server as shutting down and ends the streams of events.
+    /// Also ends the streams of events.
     pub(crate) fn stop(&self) {
         self.leave();
         self.events.iter().for_each(Hub::close);
     }
 
-    /// Removes idle clients from the rate limits.
     pub(crate) fn sweep(&self) {
         self.policy.load().limits.sweep();
     }

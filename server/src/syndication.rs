@@ -1,7 +1,7 @@
 //! Newsfeeds and notices for feed readers: Atom and JSON Feed.
 //!
-//! A client asks for them with `?format=`, or with the media type in `Accept`. All other clients get the JSON object of the
-//! operation. Documents that many clients ask for are cached as long as the answer of the operation is the same.
+//! A client requests them with `?format=`, or with the media type in `Accept`. All other clients get the JSON object of the
+//! operation. Documents that many clients request are cached as long as the answer of the operation is the same.
 
 use std::sync::Arc;
 
@@ -30,7 +30,6 @@ mod tests;
 
 pub(crate) use json_feed::Document as JsonFeed;
 
-/// A format for feed readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// Source: RFC 4287, and RFC 5005 for the links of pages.
@@ -63,11 +62,8 @@ impl Format {
         })
     }
 
-    /// Returns the format that a request names in its query or, without that, in `Accept`. `None` is the JSON object of the
-    /// operation, which clients get that accept everything or any JSON.
-    ///
-    /// # Errors
-    /// `bad request` for an unknown name.
+    /// The query has priority over `Accept`. `None` is the JSON object of the operation, also for clients that accept everything
+    /// or any JSON.
     pub(crate) fn chosen(headers: &HeaderMap, name: Option<&str>) -> Result<Option<Self>> {
         match name {
             None => Ok(Self::accepted(headers)),
@@ -81,8 +77,7 @@ impl Format {
         }
     }
 
-    /// Returns the format whose media type has the greatest weight, unless that of JSON is as great. Wildcards do not count:
-    /// existing clients send them.
+    /// Prefers JSON if its weight is as great. Wildcards do not count: existing clients send them.
     fn accepted(headers: &HeaderMap) -> Option<Self> {
         let (mut best, mut json) = (None, 0.0);
         for (name, weight) in accept::ranges(headers, &ACCEPT) {
@@ -99,13 +94,11 @@ impl Format {
     }
 }
 
-/// The field that an operation with several formats has.
 #[derive(Deserialize)]
 pub(crate) struct FormatField {
     pub(crate) format: Option<String>,
 }
 
-/// The subject of a document, and its address.
 pub(crate) struct Outline {
     format: Format,
     title: String,
@@ -118,19 +111,17 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    /// Returns the outline of a document at `path` below the base path.
+    /// `path` is below the base path.
     pub(crate) fn new(call: &Call, format: Format, title: impl Into<String>, path: &str) -> Self {
         let site = call.site();
         let id = format!("{site}{}{path}", call.app().config.base_path);
         Self { format, title: title.into(), site, id, limit: None, next: None }
     }
 
-    /// Returns the outline of this page of a newsfeed.
     pub(crate) fn at(self, page: &Page<'_>) -> Self {
         Self { limit: page.limit, next: page.next.map(ToOwned::to_owned), ..self }
     }
 
-    /// Returns the address of the document.
     fn address(&self) -> String {
         let limit = self.limit.map(|limit| format!("&limit={limit}")).unwrap_or_default();
         match &self.next {
@@ -139,13 +130,13 @@ impl Outline {
         }
     }
 
-    /// Returns the address of the page that begins at `next`.
+    /// The page begins at `next`.
     fn address_of(&self, next: &str) -> String {
         let next = utf8_percent_encode(next, NON_ALPHANUMERIC);
         format!("{}?format={}&next={next}", self.id, self.format.name())
     }
 
-    /// Returns the name of the site, which is the author of the feed.
+    /// The site is the author of the feed.
     fn author(&self) -> &str {
         self.site.split_once("://").map_or(&self.site, |(_, host)| host)
     }
@@ -160,11 +151,10 @@ impl Outline {
     }
 }
 
-/// An entry of a document.
 struct Entry {
     id: String,
     title: String,
-    /// The address of the post; a notice has none.
+    /// `None` for a notice.
     url: Option<String>,
     image: Option<String>,
     text: Text,
@@ -173,28 +163,24 @@ struct Entry {
 }
 
 enum Text {
-    /// The beginning of the text.
     Summary(String),
-    /// The whole text.
     Whole(Arc<str>),
 }
 
-/// The kind of record that an id belongs to.
 #[derive(Clone, Copy)]
 enum Record {
     Post = 1,
     Notice = 2,
 }
 
-/// Returns the permanent id of a record: a UUID of version 8 that has the 24 digits of the `_id` and the kind of the record.
-///
-/// It does not depend on the address of the server or of the post. Source: RFC 9562 section 5.8.
+/// The id is a UUID of version 8 that has the 24 digits of the `_id` and the kind of the record. It does not depend on the
+/// address of the server or of the post. Source: RFC 9562 section 5.8.
 fn urn(record: Record, id: &str) -> String {
     let part = |from: usize, to: usize| id.get(from..to).unwrap_or_default();
     format!("urn:uuid:{}-{}-8000-800{}-{}", part(0, 8), part(8, 12), record as u8, part(12, 24))
 }
 
-/// Returns the document of a page of a newsfeed. Reads the texts of posts from the database.
+/// Reads the texts of posts from the database.
 fn of_posts(tidings: &Tidings, outline: &Outline, page: &FeedPage) -> Result<Arc<Encoded>> {
     let entries = newsfeed::entries(tidings, page)?.into_iter().map(|entry| Entry {
         id: urn(Record::Post, &entry.post.id),
@@ -208,7 +194,6 @@ fn of_posts(tidings: &Tidings, outline: &Outline, page: &FeedPage) -> Result<Arc
     Ok(outline.document(&entries.collect::<Vec<_>>(), page.next()))
 }
 
-/// Returns the document of the notices.
 fn of_notices(outline: &Outline, list: &NoticeList) -> Arc<Encoded> {
     let entries = list.notices().iter().map(|notice| Entry {
         id: urn(Record::Notice, &notice.id.to_string()),
@@ -222,7 +207,7 @@ fn of_notices(outline: &Outline, list: &NoticeList) -> Arc<Encoded> {
     outline.document(&entries.collect::<Vec<_>>(), None)
 }
 
-/// Answers with the document of a page that a guest gets.
+/// The page is that of a guest.
 pub(crate) async fn posts(call: Call, outline: Outline, page: FeedPage) -> Answer {
     let is_shared = outline.next.is_none() && outline.limit.is_none();
     let source = is_shared.then(|| Arc::clone(page.answer()));
@@ -230,7 +215,7 @@ pub(crate) async fn posts(call: Call, outline: Outline, page: FeedPage) -> Answe
     Box::pin(shared(call, outline, source, move |tidings, outline| of_posts(tidings, outline, &page))).await
 }
 
-/// Answers with the document of a page that is read in a lane because the caller is a member.
+/// The page is read in a lane because the caller is a member.
 pub(crate) async fn posts_of_member(
     call: Call,
     outline: Outline,
@@ -242,13 +227,12 @@ pub(crate) async fn posts_of_member(
     call.document_in(lane, content_type, work).await
 }
 
-/// Answers with the document of the notices that all callers see.
+/// All callers see these notices.
 pub(crate) async fn notices(call: Call, outline: Outline, list: NoticeList) -> Answer {
     let source = Arc::clone(list.answer());
     Box::pin(shared(call, outline, Some(source), move |_, outline| Ok(of_notices(outline, &list)))).await
 }
 
-/// Answers with the document of the notices, which are read in a lane.
 pub(crate) async fn notices_in_lane(
     call: Call,
     outline: Outline,
@@ -259,7 +243,7 @@ pub(crate) async fn notices_in_lane(
     call.document_in(|lanes| &lanes.read, content_type, work).await
 }
 
-/// Answers with a document, from the cache if `source` is the answer that the cached one was made of.
+/// Uses the cache if `source` is the answer from which the cached document was made.
 async fn shared(
     call: Call,
     outline: Outline,
@@ -282,7 +266,7 @@ async fn shared(
     call.document_in(|lanes| &lanes.read, content_type, work).await
 }
 
-/// Returns the time of the newest entry; the beginning of 1970 if there is none, so that an empty document never changes.
+/// The beginning of 1970 if there is no entry, so that an empty document never changes.
 fn updated(entries: &[Entry]) -> Timestamp {
     entries.iter().map(|entry| entry.date).max().unwrap_or(Timestamp::from_millis(0))
 }

@@ -1,5 +1,4 @@
-//! The work that the screens request. It does not run on the thread that draws. Only effects call the service or
-//! access files.
+//! The work that the screens request. It does not run on the thread that draws. Only effects call the service or access files.
 
 use std::collections::HashSet;
 
@@ -22,14 +21,12 @@ mod query;
 
 pub(crate) use act::{Act, Changed, NoticeEdit, Saved, Secret};
 
-/// The sources of effects: the service, and which feedback was read.
 #[derive(Clone)]
 pub(crate) struct Sources {
     pub(crate) service: Service,
     pub(crate) read: Read,
 }
 
-/// Work that a screen requests.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Runs a query; `number` identifies its answer.
@@ -46,7 +43,7 @@ pub(crate) enum Effect {
     Quit,
 }
 
-/// A query to the service. The newest posts are those of all topics, or of the topic or tag that a text names.
+/// The newest posts are those of all topics, or of the topic or tag that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Query {
     Overview,
@@ -65,57 +62,50 @@ pub(crate) enum Query {
     Sources,
 }
 
-/// The data of the overview.
 #[derive(Debug)]
 pub(crate) struct Overview {
     pub(crate) live: Live,
     pub(crate) terms: Vec<(String, i64)>,
-    /// The terms searched more than usual.
+    /// Terms that are searched more than usual.
     pub(crate) bursts: Vec<SearchBurst>,
     pub(crate) log: LogPage,
     pub(crate) health: Health,
 }
 
-/// The state of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Health {
     pub(crate) database_bytes: u64,
     pub(crate) wal_bytes: u64,
-    /// The number of writes that have not been committed yet: of this process, or of the server.
+    /// Of this process, or of the server.
     pub(crate) waiting: usize,
-    /// The number of the last transaction that changed anything that the screens show.
+    /// The last transaction that changed anything that the screens show.
     pub(crate) revision: i64,
-    /// When the state was read.
     pub(crate) at: Timestamp,
 }
 
-/// The notices and their drafts.
 #[derive(Debug)]
 pub(crate) struct Notices {
     pub(crate) list: Vec<FullNotice>,
     pub(crate) drafts: Vec<SavedDraft>,
 }
 
-/// The feedback, and what is shown with it.
 #[derive(Debug)]
 pub(crate) struct FeedbackData {
     pub(crate) list: Vec<Feedback>,
     pub(crate) notices: Vec<FullNotice>,
-    /// The ids of the feedback that was read on this machine.
+    /// Read on this machine.
     pub(crate) read: HashSet<String>,
 }
 
-/// A post in the list.
 #[derive(Clone, Debug)]
 pub(crate) struct PostRow {
     pub(crate) post: Post,
-    /// The post's rank in the popular feed or among the newest, from 1, or its similarity to the search in percent.
+    /// The rank in the popular feed or among the newest posts, from 1, or the similarity to the search in percent.
     pub(crate) place: usize,
-    /// The reason why the post is in the popular feed; empty in other lists.
+    /// Empty in other lists than the popular feed.
     pub(crate) why: String,
 }
 
-/// A post with its text.
 #[derive(Debug)]
 pub(crate) struct PostText {
     pub(crate) shown: Post,
@@ -124,7 +114,6 @@ pub(crate) struct PostText {
     pub(crate) tag: Vec<String>,
 }
 
-/// The answer to a query.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Overview(Box<Overview>),
@@ -141,7 +130,7 @@ pub(crate) enum Answer {
     Sources(Vec<Source>),
 }
 
-/// The figures of a range of days, the terms searched most often in the last 24 hours, and those searched more than usual.
+/// The terms are those of the last 24 hours: the most frequent, and those searched more than usual.
 #[derive(Debug)]
 pub(crate) struct Figures {
     pub(crate) period: Period,
@@ -155,11 +144,10 @@ pub(crate) struct Member {
     pub(crate) id: String,
     pub(crate) auto_login: bool,
     pub(crate) lists: Lists,
-    /// The member's lines of the log, or why the caller may not see them.
+    /// Or why the caller may not see them.
     pub(crate) log: Result<Vec<LogEntry>, Problem>,
 }
 
-/// Returns the message of a panic.
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Problem {
     let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

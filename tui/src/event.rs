@@ -6,7 +6,6 @@ use tidings_client::Look;
 use crate::effect::{Act, Answer, Saved};
 use crate::problem::Problem;
 
-/// An event.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A key was pressed.

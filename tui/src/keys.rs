@@ -8,7 +8,6 @@ mod action;
 
 pub(crate) use action::Action;
 
-/// A key with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Chord(pub(crate) KeyCode, pub(crate) KeyModifiers);
 
@@ -25,7 +24,7 @@ const fn key(code: KeyCode) -> Chord {
 }
 
 impl Chord {
-    /// Returns the chord of a pressed key. The character of a letter already reflects Shift.
+    /// The character of a letter already reflects Shift.
     pub(crate) fn of(event: &KeyEvent) -> Self {
         let held = match event.code {
             KeyCode::Char(_) | KeyCode::BackTab => event.modifiers - KeyModifiers::SHIFT,
@@ -34,7 +33,7 @@ impl Chord {
         Self(event.code, held & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT))
     }
 
-    /// Returns the name of the chord in the help.
+    /// For the help.
     pub(crate) fn name(self) -> String {
         let name = match self.0 {
             KeyCode::Char(' ') => "Space".to_owned(),
@@ -58,14 +57,13 @@ impl Chord {
     }
 }
 
-/// An action and the keys that are bound to it.
 #[derive(Debug)]
 pub(crate) struct Binding {
     pub(crate) chords: &'static [Chord],
     pub(crate) action: Action,
-    /// The description of the action, for the help.
+    /// For the help.
     pub(crate) help: &'static str,
-    /// The description in one word, for the footer; `""` excludes the binding from the footer.
+    /// One word, for the footer; `""` excludes the binding from the footer.
     pub(crate) short: &'static str,
 }
 
@@ -73,28 +71,26 @@ const fn bind(chords: &'static [Chord], action: Action, help: &'static str, shor
     Binding { chords, action, help, short }
 }
 
-/// A table of bindings with a title.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) title: &'static str,
     pub(crate) keys: &'static [Binding],
 }
 
-/// Returns the action of a key in the first table that binds it.
+/// The first table that binds the key counts.
 pub(crate) fn find(tables: &[&'static Table], event: &KeyEvent) -> Option<Action> {
     let chord = Chord::of(event);
     let mut keys = tables.iter().flat_map(|table| table.keys);
     keys.find(|binding| binding.chords.contains(&chord)).map(|binding| binding.action)
 }
 
-/// Returns a table with a title and its bindings.
 macro_rules! table {
     ($title:literal, $($binding:expr),* $(,)?) => {
         Table { title: $title, keys: &[$($binding),*] }
     };
 }
 
-/// The keys of every screen, except while text is being typed.
+/// Not while text is being typed.
 pub(crate) static GLOBAL: Table = table!(
     "Everywhere",
     bind(&[ch('?'), key(KeyCode::F(1))], Action::Help, "the keys of this screen", "help"),
@@ -116,7 +112,6 @@ pub(crate) static GLOBAL: Table = table!(
     bind(&[ch('q'), ctrl('c')], Action::Quit, "quit", "quit"),
 );
 
-/// The keys in a list or a text.
 pub(crate) static SCROLL: Table = table!(
     "Moving",
     bind(&[key(Up), ch('k')], Action::Up, "up", ""),
@@ -130,14 +125,14 @@ pub(crate) static SCROLL: Table = table!(
     bind(&[ch('y')], Action::Copy, "copy", ""),
 );
 
-/// The keys in a list whose items have a text.
+/// For a list whose items have a text.
 pub(crate) static LIST: Table = table!(
     "Reading",
     bind(&[key(Enter), key(Right), ch('l')], Action::Open, "read what is selected", "read"),
     bind(&[key(Left), ch('h')], Action::Back, "back to the list", ""),
 );
 
-/// The keys while a line is being typed.
+/// While a line is being typed.
 pub(crate) static INPUT: Table = table!(
     "Typing",
     bind(&[key(Enter)], Action::Open, "accept", "accept"),
@@ -149,7 +144,6 @@ pub(crate) static INPUT: Table = table!(
     bind(&[ctrl('c')], Action::Quit, "quit", ""),
 );
 
-/// The keys in the help.
 pub(crate) static HELP: Table = table!(
     "Help",
     bind(&[key(Esc), ch('?'), ch('q'), key(KeyCode::F(1)), key(Enter)], Action::Back, "close", "close"),
@@ -160,7 +154,6 @@ pub(crate) static HELP: Table = table!(
     bind(&[ctrl('c')], Action::Quit, "quit", ""),
 );
 
-/// The keys while a question is open.
 pub(crate) static QUESTION: Table = table!("Question", bind(&[key(Esc), ch('n')], Action::No, "no", "no"));
 
 pub(crate) static OVERVIEW: Table = table!(

@@ -6,27 +6,25 @@ use ratatui::layout::Rect;
 use crate::keys::{Action, Table};
 use crate::text::{fit, width};
 
-/// The smallest supported terminal, in columns and rows.
+/// In columns and rows.
 pub(crate) const LEAST: (u16, u16) = (40, 12);
 
-/// The names of the screens, in the order of their number keys.
+/// In the order of the number keys.
 pub(crate) const TITLES: [&str; 9] =
     ["Overview", "Notices", "Feedback", "Members", "Posts", "Analytics", "Log", "Audit", "Sources"];
 
-/// The areas of the frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Areas {
     pub(crate) tabs: Rect,
-    /// The line that names the database or the server.
+    /// Names the database or the server.
     pub(crate) title: Rect,
     pub(crate) body: Rect,
     pub(crate) foot: Rect,
 }
 
-/// The number of lines above a screen: the tabs and the title.
+/// The tabs and the title.
 const ABOVE: u16 = 2;
 
-/// Returns the areas of the frame within `area`.
 pub(crate) fn areas(area: Rect) -> Areas {
     // Large terminals have an empty line below the screen, and empty columns around it.
     let air = u16::from(area.height >= 20);
@@ -42,7 +40,6 @@ pub(crate) fn areas(area: Rect) -> Areas {
     }
 }
 
-/// Returns the area and the label of each tab.
 pub(crate) fn tabs(area: Rect, current: usize, open_feedback: usize) -> Vec<(Rect, String)> {
     let name = |(i, title): (usize, &&str)| match (i, open_feedback) {
         (2, 1..) => format!(" {} {title} {open_feedback}! ", i + 1),
@@ -71,7 +68,6 @@ pub(crate) fn tabs(area: Rect, current: usize, open_feedback: usize) -> Vec<(Rec
     shown.into_iter().map(place).collect()
 }
 
-/// A key in the footer.
 #[derive(Debug)]
 pub(crate) struct Hint {
     pub(crate) area: Rect,
@@ -80,7 +76,6 @@ pub(crate) struct Hint {
     pub(crate) action: Action,
 }
 
-/// Returns the keys in the footer.
 pub(crate) fn footer(area: Rect, tables: &[&'static Table]) -> Vec<Hint> {
     let mut shown: Vec<Hint> = Vec::new();
     let wide = |hint: &Hint| u16::try_from(width(&hint.key) + width(hint.word) + 3).unwrap_or_default();
@@ -111,7 +106,7 @@ pub(crate) fn footer(area: Rect, tables: &[&'static Table]) -> Vec<Hint> {
     shown
 }
 
-/// Returns the lines of the help: the text of each, and whether it is a title.
+/// `true` marks a title.
 pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
     let mut lines = Vec::new();
     for table in tables {
@@ -127,7 +122,6 @@ pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
     lines
 }
 
-/// Returns the number of help lines that a terminal with `rows` rows shows.
 pub(crate) fn help_lines(rows: u16) -> usize {
     usize::from(rows.saturating_sub(4))
 }

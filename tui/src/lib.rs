@@ -1,10 +1,9 @@
 //! The administrators' terminal UI of tidings: today's traffic, notices, feedback, members, posts, analytics and the
 //! log, on the database or on a server. Only this file knows which.
 //!
-//! State, effects and drawing are separate. `state.rs` decides what follows from an event and uses no terminal, store
-//! or clock. `effect.rs` makes all calls to the service, on separate threads that send the answers back. `view.rs` and
-//! the screens' `draw` read the state and change nothing. This file contains the event loop. All rules of the service
-//! are in the core.
+//! `state.rs` decides what follows from an event and uses no terminal, store or clock. `effect.rs` makes all calls to the
+//! service, on separate threads that send the answers back. `view.rs` and the screens' `draw` read the state and change nothing.
+//! This file contains the event loop.
 
 use std::io;
 use std::path::PathBuf;
@@ -48,14 +47,13 @@ pub use read::{read_beside, read_of_server};
 use state::{State, Title};
 use terminal::TerminalGuard;
 
-/// The time between checks for changes. The core notices the changes of another process within 250 ms, so they are
-/// loaded and shown within a second.
+/// The core notices the changes of another process within 250 ms, so they are loaded and shown within a second.
 const TICK: Duration = Duration::from_millis(500);
-/// The time between ticks while a progress indicator is shown.
+/// While a progress indicator is shown.
 const QUICK_TICK: Duration = Duration::from_millis(100);
-/// The interval at which the thread that reads keys checks whether it should stop.
+/// The thread that reads keys checks at this interval whether it should stop.
 const KEYS_WAIT: Duration = Duration::from_millis(250);
-/// The maximum time that the program waits for running changes when the system asks it to end, and for changes on a server.
+/// The program waits this long for running changes when the system asks it to end, and for changes on a server.
 const STOP_MAX: Duration = Duration::from_secs(5);
 
 /// Options of the terminal UI.
@@ -105,17 +103,15 @@ pub fn run(service: &Service, options: &Options) -> io::Result<()> {
     ended
 }
 
-/// The event loop and its data.
 struct App {
     state: State,
     sources: Sources,
     watch: Watch,
     send: Sender<Event>,
-    /// When the program stops waiting for running changes after a signal.
+    /// The end of the wait for running changes after a signal.
     stop: Option<Instant>,
-    /// When it stops waiting after the user has quit.
+    /// The end of this wait after the user has quit.
     quit: Option<Instant>,
-    /// Whether the screen must be drawn again.
     stale: bool,
 }
 
@@ -155,7 +151,7 @@ impl App {
         }
     }
 
-    /// Handles an event. Returns whether the program ends.
+    /// Returns whether the program ends.
     fn handle(&mut self, event: Event, guard: &mut TerminalGuard) -> io::Result<bool> {
         if let Event::Key(_) | Event::Paste(_) | Event::Mouse(_) = event {
             self.watch.is_used();
@@ -183,7 +179,6 @@ impl App {
         self.perform(effects, guard)
     }
 
-    /// Sets or lifts the time limit of quitting.
     fn set_quit(&mut self, now: Instant) {
         if !self.state.is_quitting() {
             // A draft could not be saved, so the program continues.
@@ -194,12 +189,11 @@ impl App {
         }
     }
 
-    /// Returns whether the program has waited long enough for running changes.
     fn has_waited(&self, now: Instant) -> bool {
         self.stop.into_iter().chain(self.quit).any(|until| now >= until)
     }
 
-    /// Performs effects. Returns whether the program ends.
+    /// Returns whether the program ends.
     fn perform(&mut self, effects: Vec<Effect>, guard: &mut TerminalGuard) -> io::Result<bool> {
         for effect in effects {
             match effect {
@@ -219,7 +213,6 @@ impl App {
         Ok(false)
     }
 
-    /// Saves the draft when the terminal is gone.
     fn save_draft(&mut self) {
         for effect in self.state.update(Event::Stop) {
             if let Effect::Act(act) = effect {
@@ -229,7 +222,7 @@ impl App {
         }
     }
 
-    /// Runs an effect on a new thread, which sends its event back.
+    /// The thread sends its event back.
     fn spawn(&self, effect: impl FnOnce(&Sources) -> Event + Send + 'static) -> io::Result<()> {
         let (sources, send) = (self.sources.clone(), self.send.clone());
         let run = move || {
@@ -241,7 +234,7 @@ impl App {
     }
 }
 
-/// The thread that reads keys, mouse events and resizes of the terminal.
+/// Reads keys, mouse events and resizes of the terminal on a thread.
 struct KeyReader {
     stop: Arc<AtomicBool>,
     /// Disconnects when the thread has ended.
@@ -279,15 +272,14 @@ impl KeyReader {
         Ok(Self { stop, ended })
     }
 
-    /// Waits until the thread has ended, so that the keys that follow are those of the shell.
+    /// The keys that follow are those of the shell.
     fn end(self) {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.ended.recv_timeout(KEYS_WAIT * 2);
     }
 }
 
-/// Stops the program when the terminal has disappeared. Reading keys does not notice it: crossterm reads the end of the input
-/// again and again.
+/// Reading keys does not notice that the terminal has disappeared: crossterm reads the end of the input again and again.
 fn watch_terminal(send: &Sender<Event>, stop: &Arc<AtomicBool>) -> io::Result<()> {
     let (send, stop) = (send.clone(), Arc::clone(stop));
     let watch = move || {
@@ -301,7 +293,7 @@ fn watch_terminal(send: &Sender<Event>, stop: &Arc<AtomicBool>) -> io::Result<()
     Ok(())
 }
 
-/// Turns signals into events until the returned value is dropped.
+/// The signals become events until the returned value is dropped.
 #[cfg(unix)]
 fn forward_signals(send: &Sender<Event>) -> io::Result<impl Drop + use<>> {
     use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
@@ -331,7 +323,7 @@ fn forward_signals(send: &Sender<Event>) -> io::Result<impl Drop + use<>> {
     Ok(followed)
 }
 
-/// Does nothing, because only Unix has these signals.
+/// Only Unix has these signals.
 #[cfg(not(unix))]
 fn forward_signals(_: &Sender<Event>) -> io::Result<()> {
     Ok(())

@@ -7,27 +7,25 @@ use tidings_core::clock::Timestamp;
 use crate::effect::{Effect, Query};
 use crate::problem::Problem;
 
-/// The time after which the screen shows that a request is running, in milliseconds.
+/// In milliseconds; then the screen shows that a request is running.
 const SLOW_MS: i64 = 300;
 
-/// Returns whether work that began at `since` takes noticeably long.
+/// `since` is the start of the work.
 pub(crate) fn is_slow(since: Option<Timestamp>, now: Timestamp) -> bool {
     since.is_some_and(|since| now - since >= SLOW_MS)
 }
 
-/// The latest request and its state.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    /// The number of the latest request, which no other request of any screen has.
+    /// No other request of any screen has this number.
     number: u64,
-    /// When the request was made; `None` when none is pending.
+    /// `None` when no request is pending.
     since: Option<Timestamp>,
-    /// The failure of the last request.
     problem: Option<Problem>,
 }
 
 impl Pending {
-    /// Makes a request. The answer to an earlier request is ignored from now on.
+    /// The answer to an earlier request is ignored from now on.
     pub(crate) fn request(&mut self, now: Timestamp, query: Query) -> Effect {
         static LAST: AtomicU64 = AtomicU64::new(0);
         self.number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
@@ -35,22 +33,20 @@ impl Pending {
         Effect::Load { number: self.number, query }
     }
 
-    /// Returns whether a request is pending.
     pub(crate) const fn is_waiting(&self) -> bool {
         self.since.is_some()
     }
 
-    /// Returns whether a request has been pending long enough for the screen to show it.
     pub(crate) fn is_slow(&self, now: Timestamp) -> bool {
         is_slow(self.since, now)
     }
 
-    /// Cancels the request: its answer will be ignored. Returns whether a request was pending.
+    /// The answer will be ignored. Returns whether a request was pending.
     pub(crate) const fn cancel(&mut self) -> bool {
         self.since.take().is_some()
     }
 
-    /// Takes the answer if it belongs to the latest request. Returns it if it is not a failure, which is kept as the problem.
+    /// Takes the answer to the latest request. A failure becomes the problem.
     pub(crate) fn take<T>(&mut self, number: u64, answer: &mut Option<Result<T, Problem>>) -> Option<T> {
         if number != self.number || self.since.is_none() {
             return None;
@@ -61,12 +57,11 @@ impl Pending {
         result.ok()
     }
 
-    /// Returns the failure of the last request.
     pub(crate) const fn problem(&self) -> Option<&Problem> {
         self.problem.as_ref()
     }
 
-    /// Returns the failure of the last request, unless another is pending.
+    /// `None` while another request is pending.
     pub(crate) fn settled_problem(&self) -> Option<&Problem> {
         self.problem().filter(|_| !self.is_waiting())
     }

@@ -6,24 +6,21 @@ use tidings_core::notice::{Audience, Draft, Pin, Placement};
 
 use crate::ctx::Ctx;
 
-/// The typed fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Placing {
-    /// The time from which the notice is visible; empty for no limit.
     pub(crate) from: String,
-    /// The time from which the notice is no longer visible; empty for no limit.
+    /// The notice is no longer visible from this time on; empty for no limit.
     pub(crate) until: String,
-    /// The topic on whose page the notice is; empty for the general page.
+    /// The notice is on the page of this topic; empty for the general page.
     pub(crate) topic: String,
     pub(crate) pinned: bool,
     pub(crate) members_only: bool,
 }
 
-/// The message for a time that cannot be read.
 pub(crate) const NO_TIME: &str = "A time looks like 2026-12-01 or 2026-12-01 09:00.";
 
 impl Placing {
-    /// Returns the fields of a notice, with times in the zone of the screens.
+    /// Times are in the zone of the screens.
     pub(crate) fn of(placement: &Placement, ctx: &Ctx) -> Self {
         let Placement { visible_from, visible_until, pinned, topic, members_only } = placement;
         let time = |at: &Option<Timestamp>| at.map(|at| typed(at, ctx)).unwrap_or_default();
@@ -36,7 +33,6 @@ impl Placing {
         }
     }
 
-    /// Returns the fields after the given fields of a draft.
     pub(crate) fn with(self, draft: &Draft, ctx: &Ctx) -> Self {
         let Draft { visible_from, visible_until, pinned, topic, members_only, .. } = draft;
         let time = |text: &Option<String>, before: String| match text {
@@ -53,10 +49,7 @@ impl Placing {
         }
     }
 
-    /// Sets the fields of a draft that differ from those in `before`.
-    ///
-    /// # Errors
-    /// The name of the field with a time that cannot be read.
+    /// Sets the fields that differ from those in `before`. The error is the name of the field with a time that cannot be read.
     pub(crate) fn set(&self, before: &Self, draft: &mut Draft, ctx: &Ctx) -> Result<(), &'static str> {
         let time = |name: &'static str, text: &str, before: &str| match text.trim() {
             text if text == before => Ok(None),
@@ -71,7 +64,7 @@ impl Placing {
         Ok(())
     }
 
-    /// Returns what is set, in a few words for each field.
+    /// A few words for each field that is set.
     pub(crate) fn facts(&self) -> Vec<String> {
         let facts = [
             (!self.from.is_empty()).then(|| format!("from {}", self.from)),
@@ -84,12 +77,12 @@ impl Placing {
     }
 }
 
-/// Returns a time as it is typed: in the zone of the screens, unless it has seconds.
+/// In the zone of the screens, unless the time has seconds.
 pub(crate) fn typed(at: Timestamp, ctx: &Ctx) -> String {
     if at.as_millis().rem_euclid(60_000) == 0 { ctx.stamp(at) } else { at.to_string() }
 }
 
-/// Parses a typed time, in the zone of the screens.
+/// In the zone of the screens.
 pub(crate) fn parse(text: &str, ctx: &Ctx) -> Option<Timestamp> {
     time::parse(text, &ctx.zone)
 }

@@ -5,15 +5,14 @@ use tidings_core::error::Code;
 
 use tidings_client::shown::advice::advice;
 
-/// The cause of a failure, in one or two sentences for people.
+/// The text has one or two sentences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) text: String,
-    /// The name of the field at fault, if it is one.
     pub(crate) field: Option<String>,
-    /// Whether the cause is that the file to create already exists.
+    /// The file to create already exists.
     pub(crate) exists: bool,
-    /// Whether the cause is that the caller lacks the right.
+    /// The caller lacks the right.
     pub(crate) is_refusal: bool,
 }
 
@@ -22,7 +21,7 @@ impl Problem {
         Self { text: text.into(), field: None, exists: false, is_refusal: false }
     }
 
-    /// Returns the problem with the label of its field instead of the name that programs use.
+    /// `label` replaces the name that programs use.
     pub(crate) fn at(&self, label: Option<&str>) -> Self {
         let Some(label) = label else { return self.clone() };
         let name = self.field.as_deref().unwrap_or_default();
@@ -37,12 +36,11 @@ impl Problem {
         Self { text: text.replace('_', " "), ..self.clone() }
     }
 
-    /// Returns the problem of a failure in the program itself, such as a panic of an effect.
+    /// For a failure of the program itself, such as a panic of an effect.
     pub(crate) fn internal(message: &str) -> Self {
         Self::new(format!("The program failed: {message}. Please report it; saved data is safe."))
     }
 
-    /// Returns the problem of a failed file operation.
     pub(crate) fn file(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let exists = error.kind() == std::io::ErrorKind::AlreadyExists;
         let text = format!("Cannot {what} {}: {error}. Name another file, or make room.", path.display());
@@ -60,7 +58,7 @@ impl From<Error> for Problem {
             Error::Unexpected { what, .. } => {
                 format!("the server answered {what}: check its address, and the versions of both programs")
             }
-            // The server tells which right a key lacks.
+            // The server says which right a key lacks.
             Error::Refused(refusal) if refusal.code == Some(Code::NotAdmin) => refusal.message,
             error => advice(&error),
         };

@@ -1,25 +1,23 @@
-//! Who sees a notice, and when, in words.
+//! The readers of a notice, and the time of its visibility, in words.
 
 use tidings_core::clock::Timestamp;
 
 use crate::ctx::Ctx;
 use crate::placing::{Placing, parse};
 
-/// Who sees a notice, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Administrators only.
+    /// Only administrators see the notice.
     Hidden,
-    /// Nobody since this time.
+    /// The notice is over since this time.
     Ended(String),
-    /// The readers from this time on.
+    /// These readers see the notice from this time on.
     Later(&'static str, String),
-    /// The readers now.
     Now(&'static str),
 }
 
 impl Reach {
-    /// Returns who sees a notice that is shown or hidden, is visible between two times, and is for members only or not.
+    /// The notice is shown or hidden, visible between two times, and for members only or not.
     pub(crate) fn of(
         shown: bool,
         (from, until): (Option<Timestamp>, Option<Timestamp>),
@@ -35,13 +33,11 @@ impl Reach {
         }
     }
 
-    /// Returns who sees a notice with these typed fields.
     pub(crate) fn of_typed(shown: bool, placing: &Placing, ctx: &Ctx) -> Self {
         let time = |text: &str| parse(text.trim(), ctx);
         Self::of(shown, (time(&placing.from), time(&placing.until)), placing.members_only, ctx)
     }
 
-    /// Returns the message about a notice that was published.
     pub(crate) fn published(&self, title: &str) -> String {
         match self {
             Self::Hidden => format!("Saved “{title}”, hidden."),
@@ -53,7 +49,6 @@ impl Reach {
         }
     }
 
-    /// Returns the message about a notice that was shown or hidden.
     pub(crate) fn toggled(&self, title: &str) -> String {
         match self {
             Self::Hidden => format!("“{title}” is hidden."),
@@ -63,7 +58,7 @@ impl Reach {
         }
     }
 
-    /// Returns a sentence about who will see the notice once it is shown.
+    /// For a notice that is not shown yet.
     pub(crate) fn forecast(&self) -> String {
         let people = |readers: &str| if readers == "members" { "Members" } else { "All readers" };
         match self {
@@ -76,7 +71,7 @@ impl Reach {
         }
     }
 
-    /// Returns what the editor says about the notice once it is saved.
+    /// The text in the editor about the notice once it is saved.
     pub(crate) const fn state(&self) -> &'static str {
         match self {
             Self::Hidden => "○ will be hidden",
@@ -86,7 +81,6 @@ impl Reach {
         }
     }
 
-    /// Returns the label of saving a new notice or a changed one.
     pub(crate) const fn save(&self, is_new: bool) -> &'static str {
         match (self, is_new) {
             (Self::Hidden, true) => "save it, hidden",

@@ -11,10 +11,10 @@ use tidings_core::atomic_file;
 
 use crate::problem::Problem;
 
-/// The maximum number of ids, twice as many as are listed.
+/// Twice as many ids as are listed.
 const READ_MAX: usize = 2_000;
 
-/// The file of the feedback that was read, which is written by one thread at a time. Without it, nothing is kept.
+/// One thread at a time writes the file. Without a file, no ids are stored.
 #[derive(Clone, Debug)]
 pub(crate) struct Read(Option<Arc<Mutex<PathBuf>>>);
 
@@ -47,19 +47,11 @@ impl Read {
         Self(file.map(|file| Arc::new(Mutex::new(file))))
     }
 
-    /// Returns the ids of the feedback that was read.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub(crate) fn ids(&self) -> Result<HashSet<String>, Problem> {
         let Some(file) = &self.0 else { return Ok(HashSet::new()) };
         read(&file.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds an id.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(crate) fn add(&self, id: &str) -> Result<(), Problem> {
         let Some(file) = &self.0 else { return Ok(()) };
         let file = file.lock().unwrap_or_else(PoisonError::into_inner);

@@ -28,7 +28,6 @@ pub(crate) mod sources;
 
 pub(crate) use crate::ctx::Ctx;
 
-/// The requests of a screen to the frame.
 #[derive(Debug, Default)]
 pub(crate) struct Out {
     pub(crate) effects: Vec<Effect>,
@@ -47,12 +46,10 @@ impl Out {
         self.effects.push(Effect::Act(act));
     }
 
-    /// Shows a note.
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.message = Some(Message { text: text.into(), tone: Tone::Note });
     }
 
-    /// Shows a message of success.
     pub(crate) fn done(&mut self, text: impl Into<String>) {
         self.message = Some(Message { text: text.into(), tone: Tone::Done });
     }
@@ -66,24 +63,22 @@ impl Out {
         self.message = Some(Message { text, tone: Tone::Failed });
     }
 
-    /// Copies a text to the clipboard and confirms it.
     pub(crate) fn copy(&mut self, what: &str, text: String) {
         self.done(format!("Copied {what}."));
         self.effects.push(Effect::Copy(text));
     }
 }
 
-/// The answer to a request, until the screen that waits for it has taken it.
+/// Until the screen that waits for the answer has taken it.
 pub(crate) type Loaded = Option<Result<Answer, Problem>>;
 
-/// A message in the footer, until the next key.
+/// Shown in the footer until the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) text: String,
     pub(crate) tone: Tone,
 }
 
-/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Note,
@@ -91,33 +86,27 @@ pub(crate) enum Tone {
     Failed,
 }
 
-/// A target to open on another screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
-    /// The log with this filter.
     Log(String),
-    /// The log, typing its filter.
+    /// The log, with the focus on its filter.
     LogFilter,
-    /// The notice with this id.
     Notice(String),
 }
 
-/// A question asked before a change.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Question {
-    /// The question, which names what would change.
+    /// Names what would change.
     pub(crate) text: String,
-    /// The consequences.
     pub(crate) detail: String,
     pub(crate) choices: Vec<Choice>,
-    /// The label of Esc, which declines.
+    /// The label of Esc.
     pub(crate) decline: &'static str,
 }
 
-/// The usual name of declining a question.
 const CANCEL: &str = "cancel";
 
-/// A choice that answers a question; Esc declines it.
+/// Esc declines the question.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Choice {
     pub(crate) key: char,
@@ -125,31 +114,27 @@ pub(crate) struct Choice {
     pub(crate) then: ChoiceEffect,
 }
 
-/// The effect of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ChoiceEffect {
-    /// Makes a change.
     Act(Act),
-    /// Makes the screen handle an action.
     Action(Action),
-    /// Ends the program.
     Quit,
 }
 
 impl Question {
-    /// Returns a text that stays until it is closed.
+    /// The text stays until it is closed.
     pub(crate) fn told(text: String, detail: impl Into<String>) -> Self {
         Self { text, detail: detail.into(), choices: Vec::new(), decline: "close" }
     }
 
-    /// Returns a question whose only choice is to do `act`.
+    /// The only choice is to do `act`.
     pub(crate) fn yes_or_no(text: String, detail: impl Into<String>, label: &'static str, act: Act) -> Self {
         let choices = vec![Choice { key: 'y', label, then: ChoiceEffect::Act(act) }];
         Self { text, detail: detail.into(), choices, decline: CANCEL }
     }
 }
 
-/// Returns the question whether to leave an editor. Each choice has a key, a label and the action of the editor.
+/// Asks before an editor is left. Each choice has a key, a label and the action of the editor.
 pub(crate) fn leaving(
     (what, title): (&str, &str),
     detail: &str,
@@ -164,12 +149,11 @@ pub(crate) fn leaving(
     }
 }
 
-/// A screen.
 pub(crate) trait Screen {
-    /// Returns the tables of the keys that currently apply, in search order.
+    /// In search order.
     fn keys(&self) -> Vec<&'static Table>;
 
-    /// Returns whether unbound keys are typed into a field of the screen.
+    /// Unbound keys are typed into a field of the screen.
     fn typing(&self) -> bool {
         false
     }
@@ -177,36 +161,31 @@ pub(crate) trait Screen {
     /// Requests the shown data that has changed. Called on each tick and when the screen is opened.
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out);
 
-    /// Handles an action. Returns whether it was one of the screen's.
+    /// Returns whether the action was one of the screen's.
     fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool;
 
-    /// Handles a typed key.
     fn key(&mut self, _: KeyEvent, _: &Ctx, _: &mut Out) {}
 
-    /// Inserts a pasted text.
     fn paste(&mut self, _: &str, _: &Ctx, _: &mut Out) {}
 
-    /// Handles a click.
     fn click(&mut self, _: Position, _: &Ctx, _: &mut Out) {}
 
-    /// Takes and handles the answer to a request, if it was the screen's.
+    /// Takes the answer if the request was the screen's.
     fn answer(&mut self, number: u64, answer: &mut Loaded, ctx: &Ctx, out: &mut Out);
 
-    /// Handles the end of a change: the id of what it saved, if there is one, or the failure.
+    /// The result has the id of the saved record, if there is one.
     fn change_done(&mut self, _: &Act, _: Changed, _: &Ctx, _: &mut Out) {}
 
-    /// Returns whether a request is taking noticeably long.
     fn is_slow(&self, now: Timestamp) -> bool;
 
-    /// Cancels the pending requests. Returns whether there were any.
+    /// Returns whether there were pending requests.
     fn cancel(&mut self) -> bool;
 
-    /// Returns whether a form contains unsaved changes.
     fn unsaved(&self) -> bool {
         false
     }
 
-    /// Returns the unsaved notice in the editor as a draft, which is being saved from now on.
+    /// The draft of the unsaved notice in the editor is being saved from now on.
     fn draft(&mut self, _: &Ctx) -> Option<Box<NoticeEdit>> {
         None
     }
@@ -214,7 +193,6 @@ pub(crate) trait Screen {
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx);
 }
 
-/// Returns a title, a line of facts and a text, wrapped for reading.
 pub(crate) fn reading(title: &str, facts: &str, post: &str, columns: usize) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = Vec::new();
     lines.extend(text::wrap(title, columns).into_iter().map(|line| Line::styled(line, Theme::strong())));

@@ -17,19 +17,16 @@ use crate::widget::fields::{Field, Fields};
 use crate::widget::input::Input;
 use tidings_client::shown::qr;
 
-/// The dialog.
 pub(crate) struct SecondFactor {
     step: Step,
     fields: Fields,
 }
 
-/// The step of the dialog.
 enum Step {
-    /// The password, and an enrolment code where one is needed.
+    /// Asks for the password, and an enrolment code where one is needed.
     Begin,
-    /// The first code of the authenticator, with the address for its QR code.
+    /// Asks for the first code of the authenticator, with the address for its QR code.
     Enable(String),
-    /// The recovery codes.
     Done(String),
 }
 
@@ -46,7 +43,7 @@ impl SecondFactor {
         Self { step: Step::Begin, fields: Fields::new(vec![password, code]) }
     }
 
-    /// Handles an action, or a typed key. Returns whether the dialog stays open.
+    /// Returns whether the dialog stays open.
     pub(crate) fn key(&mut self, action: Option<Action>, key: KeyEvent, out: &mut Out) -> bool {
         match (action, &self.step) {
             (Some(Action::Back), _) | (Some(Action::Open), Step::Done(_)) => return false,
@@ -73,7 +70,6 @@ impl SecondFactor {
         self.fields.paste(text);
     }
 
-    /// Handles the end of a change.
     pub(crate) fn change_done(&mut self, act: &Act, result: Changed) {
         match (act, result) {
             (Act::BeginOtp { .. }, Ok(Some(uri))) => {
@@ -144,7 +140,7 @@ impl SecondFactor {
     }
 }
 
-/// Returns the secret in an `otpauth` address.
+/// `uri` is an `otpauth` address.
 fn secret(uri: &str) -> &str {
     let (_, secret) = uri.split_once("secret=").unwrap_or_default();
     secret.split('&').next().unwrap_or_default()

@@ -1,7 +1,7 @@
 //! Exports a table to a file: as JSON if the name of the file ends in `.json`, otherwise as CSV.
 //!
-//! Members write most of the texts. In CSV, a text that a spreadsheet would run as a formula is prefixed with an
-//! apostrophe, so such a file is for people; JSON contains every text unchanged.
+//! Members write most of the texts. In CSV, a text that a spreadsheet would run as a formula is prefixed with an apostrophe; JSON
+//! contains every text unchanged.
 
 use std::borrow::Cow;
 use std::fs::OpenOptions;
@@ -12,20 +12,16 @@ use serde_json::{Map, Value};
 
 use crate::problem::Problem;
 
-/// A table to export.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sheet {
-    /// The proposed name of the file, without its extension.
+    /// Proposed, without the extension.
     pub(crate) name: String,
     pub(crate) head: Vec<&'static str>,
-    /// Each row has one value per column.
+    /// One value per column.
     pub(crate) rows: Vec<Vec<Value>>,
 }
 
-/// Writes a table, for its owner only: most tables name members. Overwrites an existing file only if `replace` is set.
-///
-/// # Errors
-/// When the file exists, or cannot be written.
+/// Only the owner may read the file: most tables name members. Overwrites an existing file only if `replace` is set.
 pub(crate) fn write(path: &Path, sheet: &Sheet, replace: bool) -> Result<(), Problem> {
     let failed = |error: Error| Problem::file("write", path, &error);
     let json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
@@ -35,7 +31,7 @@ pub(crate) fn write(path: &Path, sheet: &Sheet, replace: bool) -> Result<(), Pro
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path).map_err(failed)?;
-    // The mode of a file that exists already stays until it is changed.
+    // The mode of an existing file stays until it is changed.
     #[cfg(unix)]
     if replace && file.metadata().is_ok_and(|about| about.is_file()) {
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(failed)?;
@@ -60,9 +56,8 @@ fn csv_text(sheet: &Sheet) -> Result<Vec<u8>, Error> {
     writer.into_inner().map_err(|error| Error::other(error.to_string()))
 }
 
-/// Returns a text as a cell, prefixed with an apostrophe if a spreadsheet would run it as a formula.
-///
-/// Source: OWASP, *CSV Injection*. Excel treats the fullwidth signs of East Asian languages like the ASCII signs.
+/// Prefixes a formula with an apostrophe. Source: OWASP, *CSV Injection*. Excel treats the fullwidth signs of East Asian
+/// languages like the ASCII signs.
 fn cell(text: &str) -> Cow<'_, str> {
     const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if text.starts_with(FORMULA) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }

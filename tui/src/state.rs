@@ -33,25 +33,19 @@ mod title;
 
 pub(crate) use title::Title;
 
-/// An overlay on a screen.
 #[derive(Debug)]
 pub(crate) enum Overlay {
-    /// The list of keys.
     Help { scroll: usize },
-    /// A question.
     Question(Question),
-    /// The name of the file to export to.
     Export { input: Box<Input>, sheet: Arc<Sheet> },
-    /// The dialog that enables the second factor.
     SecondFactor(Box<SecondFactor>),
 }
 
-/// The state of all screens.
 pub(crate) struct State {
     pub(crate) ctx: Ctx,
     pub(crate) zone_name: String,
     pub(crate) current: usize,
-    /// Whether the screen to open is still sought.
+    /// The screen to open is still sought.
     opening: bool,
     pub(crate) overlay: Option<Overlay>,
     pub(crate) message: Option<Message>,
@@ -65,16 +59,14 @@ pub(crate) struct State {
     audit: Audit,
     sources: Sources,
     changes: Changes,
-    /// The database or the server that the screens show.
     pub(crate) title: Title,
-    /// The running changes: the description of each, and when it started.
+    /// The description of each running change, and its start.
     running: Vec<(&'static str, Timestamp)>,
-    /// Whether the program ends when no change is running.
+    /// The program ends when no change is running.
     quitting: bool,
 }
 
 impl Overlay {
-    /// Returns the table of the keys while the overlay is open.
     const fn keys(&self) -> &'static Table {
         match self {
             Self::Help { .. } => &keys::HELP,
@@ -85,7 +77,7 @@ impl Overlay {
 }
 
 impl State {
-    /// Returns the state at the start, before anything is loaded.
+    /// Nothing is loaded yet.
     pub(crate) fn new(title: Title, has_colours: bool, size: (u16, u16), look: &Look) -> Self {
         // Until the server tells its zone, times are those of this machine.
         let zone = Some(TimeZone::system()).filter(|zone| zone.iana_name().is_some());
@@ -122,7 +114,6 @@ impl State {
         state
     }
 
-    /// Takes over the state of the service.
     fn see(&mut self, look: &Look) {
         let Look { now, changes, zone, caller, link } = look;
         (self.ctx.now, self.changes) = (*now, *changes);
@@ -144,7 +135,6 @@ impl State {
         }
     }
 
-    /// Returns the open screen.
     pub(crate) fn screen(&self) -> &dyn Screen {
         match self.current {
             1 => &self.notices,
@@ -174,7 +164,7 @@ impl State {
         self.quitting = true;
     }
 
-    /// Returns every screen, in the order of the tabs.
+    /// In the order of the tabs.
     fn screens(&mut self) -> ([&mut dyn Screen; layout::TITLES.len()], &Ctx) {
         let screens: [&mut dyn Screen; _] = [
             &mut self.overview,
@@ -190,27 +180,24 @@ impl State {
         (screens, &self.ctx)
     }
 
-    /// Returns whether the program ends when no change is running.
     pub(crate) const fn is_quitting(&self) -> bool {
         self.quitting
     }
 
-    /// Returns the number of open items of feedback.
     pub(crate) fn open_feedback(&self) -> usize {
         self.feedback.open_items()
     }
 
-    /// Returns the current minute, the finest unit of time that is shown.
+    /// The finest unit of time that is shown.
     pub(crate) fn minute(&self) -> i64 {
         self.ctx.now.as_millis().div_euclid(60_000)
     }
 
-    /// Returns whether an operation is taking noticeably long.
     pub(crate) fn is_slow(&self) -> bool {
         self.progress().is_some()
     }
 
-    /// Returns the description of an operation that is taking noticeably long, with an animation.
+    /// With an animation; `None` unless the operation is taking noticeably long.
     pub(crate) fn progress(&self) -> Option<String> {
         const FRAMES: [&str; 8] = ["⣾", "⣽", "⣻", "⢿", "⡿", "⣟", "⣯", "⣷"];
         let now = self.ctx.now;
@@ -225,7 +212,7 @@ impl State {
         Some(format!("{} {what}", FRAMES[frame]))
     }
 
-    /// Returns the tables in which a key is currently looked up.
+    /// A key is looked up in these tables.
     pub(crate) fn tables(&self) -> Vec<&'static Table> {
         match &self.overlay {
             Some(overlay) => vec![overlay.keys()],
@@ -233,7 +220,7 @@ impl State {
         }
     }
 
-    /// Returns the tables of the open screen, which the help lists.
+    /// For the help.
     pub(crate) fn screen_tables(&self) -> Vec<&'static Table> {
         let mut tables = self.screen().keys();
         if !self.screen().typing() {
@@ -242,14 +229,12 @@ impl State {
         tables
     }
 
-    /// Requests the data of the first screen.
     pub(crate) fn start(&mut self) -> Vec<Effect> {
         let mut out = Out::default();
         self.refresh(&mut out);
         self.settle(out)
     }
 
-    /// Handles an event. Returns the work that follows from it.
     pub(crate) fn update(&mut self, event: Event) -> Vec<Effect> {
         let mut out = Out::default();
         self.opening &= !matches!(event, Event::Key(_) | Event::Paste(_) | Event::Mouse(_));

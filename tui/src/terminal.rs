@@ -14,25 +14,20 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
 
-/// Whether the program controls the terminal now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Enables reports of clicks and of the wheel, but not of movements.
+/// Reports clicks and the wheel, but not movements.
 const MOUSE_ON: &str = "\u{1b}[?1000h\u{1b}[?1006h";
 const MOUSE_OFF: &str = "\u{1b}[?1006l\u{1b}[?1000l";
 
 /// Controls the terminal until it is dropped.
 pub(crate) struct TerminalGuard {
-    /// It is never dropped: ratatui would report a terminal that is gone on standard error, which may be gone, too.
+    /// Never dropped: ratatui would report a terminal that is gone on standard error, which may be gone, too.
     pub(crate) terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
     mouse: bool,
 }
 
 impl TerminalGuard {
-    /// Takes over the terminal.
-    ///
-    /// # Errors
-    /// When there is no terminal, or it is gone.
     pub(crate) fn enter(mouse: bool) -> io::Result<Self> {
         give_back_on_panic();
         take(mouse)?;
@@ -45,11 +40,7 @@ impl TerminalGuard {
         }
     }
 
-    /// Restores the terminal for the shell, stops the process, and takes the terminal over again when the process
-    /// continues.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
+    /// Restores the terminal for the shell, stops the process, and takes the terminal over again when the process continues.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         give_back();
         #[cfg(unix)]
@@ -57,15 +48,12 @@ impl TerminalGuard {
         self.restore()
     }
 
-    /// Takes over the terminal again, after another program may have changed its modes.
-    ///
-    /// # Errors
-    /// When it is gone.
+    /// Another program may have changed the modes of the terminal.
     pub(crate) fn restore(&mut self) -> io::Result<()> {
         // The shell may have changed the mode of the terminal while the process was stopped.
         let _ = disable_raw_mode();
         take(self.mouse)?;
-        // Another than ratatui's own clearing, which asks the terminal for the cursor and may get no answer.
+        // Not ratatui's own clearing, which asks the terminal for the cursor and may get no answer.
         let size = self.terminal.size()?;
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
@@ -87,7 +75,7 @@ fn take(mouse: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Restores the terminal, and ignores errors of a terminal that is gone.
+/// Ignores errors of a terminal that is gone.
 fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let _ = execute!(stdout(), Print(MOUSE_OFF), DisableBracketedPaste, LeaveAlternateScreen, Show);
@@ -96,8 +84,7 @@ fn give_back() {
     }
 }
 
-/// Restores the terminal before the message of a panic is printed. A panic in an effect is shown on the screen
-/// instead.
+/// The message of a panic follows. A panic in an effect is shown on the screen instead.
 fn give_back_on_panic() {
     let drawing: ThreadId = thread::current().id();
     let before = std::panic::take_hook();
@@ -111,8 +98,7 @@ fn give_back_on_panic() {
     }));
 }
 
-/// Returns whether the terminal of standard input has disappeared. If it `waits`, only after that has happened, or when the
-/// system cannot tell.
+/// The terminal of standard input has disappeared. If it `waits`, returns only after that, or when the system cannot tell.
 #[cfg(unix)]
 pub(crate) fn is_gone(waits: bool) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -130,7 +116,7 @@ pub(crate) fn is_gone(waits: bool) -> bool {
     }
 }
 
-/// Returns false: here, a key that cannot be read tells that the terminal has disappeared.
+/// Here, a key that cannot be read shows that the terminal has disappeared.
 #[cfg(not(unix))]
 pub(crate) fn is_gone(_: bool) -> bool {
     false

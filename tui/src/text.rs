@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use tidings_client::shown::escape;
 
-/// Returns a text on one line: a line break is shown as `⏎`, a tab as a space, and unsafe characters are escaped.
+/// A line break is shown as `⏎`, a tab as a space, and unsafe characters are escaped.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
     if !text.contains(['\n', '\r', '\t']) {
         return escape::line(text);
@@ -16,13 +16,11 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(escape::line(&text).into_owned())
 }
 
-/// Returns the number of columns that a text takes.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Returns a text in exactly `columns` columns: cut with `…`, or padded with spaces at the end (at the start if
-/// `right`).
+/// The result has exactly `columns` columns: it is cut with `…`, or padded with spaces at the end (at the start if `right`).
 pub(crate) fn fit(text: &str, columns: usize, right: bool) -> String {
     let text = line(text);
     let cut = cut(&text, columns);
@@ -30,7 +28,7 @@ pub(crate) fn fit(text: &str, columns: usize, right: bool) -> String {
     if right { blanks + &cut } else { cut.into_owned() + &blanks }
 }
 
-/// Returns a text in at most `columns` columns, cut with `…`.
+/// Cuts with `…`.
 pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     if text.width() <= columns {
         return Cow::Borrowed(text);
@@ -48,7 +46,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..end]))
 }
 
-/// Returns a text in at most `columns` columns, cut with `…` at its start.
+/// Cuts the start, with `…`.
 pub(crate) fn cut_start(text: &str, columns: usize) -> Cow<'_, str> {
     if text.width() <= columns {
         return Cow::Borrowed(text);
@@ -65,8 +63,7 @@ pub(crate) fn cut_start(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("…{}", &text[begin..]))
 }
 
-/// Wraps a text at `columns` columns: at spaces, next to wide characters and, if a word is longer than a line, within
-/// the word.
+/// Breaks at spaces, next to wide characters and, if a word is longer than a line, within the word.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     text.split('\n').flat_map(|paragraph| wrap_line(&line(paragraph), columns)).collect()
@@ -74,8 +71,8 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
 
 fn wrap_line(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    // The start and the width of the current line, and the last possible break: the end of the line at the break, the
-    // start of the next line, and the width up to there.
+    // The start and the width of the current line, and the last possible break: the end of the line at the break, the start of
+    // the next line, and the width up to there.
     let (mut begin, mut taken, mut broken) = (0, 0, None);
     for (start, grapheme) in text.grapheme_indices(true) {
         let wide = grapheme.width();
@@ -103,7 +100,7 @@ fn wrap_line(text: &str, columns: usize) -> Vec<String> {
     lines.into_iter().map(|line| cut(&line, columns).into_owned()).collect()
 }
 
-/// Returns a number of bytes with a unit: `512 B`, `3.4 MB`.
+/// `512 B`, `3.4 MB`.
 pub(crate) fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     let (mut unit, mut whole, mut rest) = (0, n, 0);

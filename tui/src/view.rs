@@ -15,7 +15,6 @@ use crate::text::{cut, cut_start, line, width, wrap};
 use crate::theme::Theme;
 use crate::widget::{put_at, put_wrapped};
 
-/// Draws the frame, the open screen and its overlay.
 pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < LEAST.0 || area.height < LEAST.1 {
@@ -73,7 +72,7 @@ fn draw_tabs(state: &State, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Draws the name of the database; or the server, who calls its operations, and the state of the connection.
+/// The name of the database; or the server, the caller, and the state of the connection.
 fn draw_title(title: &Title, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let Title { name, caller, link } = title;
     let room = usize::from(area.width);
@@ -120,7 +119,7 @@ fn draw_foot(state: &State, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Draws a message in place of the footer; a long message also covers lines above it.
+/// In place of the footer; a long message also covers lines above it.
 fn draw_message(message: &Message, foot: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let (sign, style) = match message.tone {
         Tone::Note => ("·", ctx.theme.accent()),
@@ -155,7 +154,7 @@ fn dialog(title: &str, area: Rect, columns: u16, rows: u16, buf: &mut Buffer, ct
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }.intersection(inner)
 }
 
-/// Removes wide characters that begin left of an area and reach into it, as they would hide its first column.
+/// Wide characters that begin left of an area and reach into it would hide its first column.
 fn cut_wide(area: Rect, buf: &mut Buffer) {
     let Some(x) = area.x.checked_sub(1) else { return };
     for y in area.top()..area.bottom() {

@@ -14,7 +14,7 @@ pub(crate) mod fields;
 pub(crate) mod input;
 pub(crate) mod table;
 
-/// Writes a text in the first line of an area, cut to its width.
+/// In the first line of the area, cut to its width.
 pub(crate) fn put(area: Rect, buf: &mut Buffer, text: &str, style: Style) {
     if area.height > 0 {
         let room = usize::from(area.width);
@@ -22,14 +22,14 @@ pub(crate) fn put(area: Rect, buf: &mut Buffer, text: &str, style: Style) {
     }
 }
 
-/// Writes a text at a place in an area, cut to the rest of the line.
+/// Cut to the rest of the line.
 pub(crate) fn put_at(area: Rect, (x, y): (u16, u16), buf: &mut Buffer, text: &str, style: Style) {
     let (x, y) = (x.min(area.width), y.min(area.height));
     let rest = Rect::new(area.x + x, area.y + y, area.width - x, area.height - y);
     put(rest, buf, text, style);
 }
 
-/// Writes a text into an area, wrapped at its width.
+/// Wrapped at the width of the area.
 pub(crate) fn put_wrapped(area: Rect, buf: &mut Buffer, text: &str, style: Style) {
     for (y, line) in (area.y..area.bottom()).zip(wrap(text, area.width.into())) {
         put(Rect { y, height: 1, ..area }, buf, &line, style);

@@ -1,7 +1,7 @@
 //! The advice on each error: what is wrong, or what the user can do about it.
 //!
-//! The command line prints the advice after the `result` text; the terminal UI shows only the advice. The matches
-//! have no `_` arm, so a new error without advice does not compile.
+//! The command line prints the advice after the `result` text; the terminal UI shows only the advice. The matches have no `_`
+//! arm, so a new error without advice does not compile.
 
 use std::borrow::Cow;
 
@@ -47,7 +47,7 @@ pub fn of_core(error: &Error) -> String {
 
 const BUSY: &str = "the database is busy and nothing was changed: try again in a moment";
 
-/// Returns the message that clients of the API get, unless the command line has a better way.
+/// The message of the API, unless the command line has a better remedy.
 fn of_problem(problem: &Problem) -> Cow<'static, str> {
     match problem.code {
         Code::BadToken => "this needs a member: name one with --as ID".into(),

@@ -47,8 +47,8 @@ pub fn json(json: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(safe)
 }
 
-/// Returns whether a character is a control character, a line separator, a mark that changes the direction of text
-/// (Unicode's `Bidi_Control` property), or a byte order mark, which is invisible.
+/// True for a control character, a line separator, a mark that changes the direction of text (Unicode's `Bidi_Control` property),
+/// and a byte order mark, which is invisible.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(

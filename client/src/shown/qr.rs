@@ -2,7 +2,7 @@
 
 use qrcode::{Color, EcLevel, QrCode};
 
-/// The margin around a code, in modules.
+/// In modules.
 const MARGIN: usize = 2;
 
 /// Returns the lines of a QR code with its margin; a character is two modules, one above the other. `is_dark` tells whether the

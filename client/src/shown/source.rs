@@ -1,4 +1,4 @@
-//! Sources in words: their states, their facts, and what a fetch has brought.
+//! Sources in words: their states, their facts, and the result of a fetch.
 
 use tidings_core::clock::Timestamp;
 use tidings_core::source::{Fetched, Source, SourceState};

@@ -1,26 +1,26 @@
 //! Dates in every form that feeds have.
 //!
-//! Feeds should have the dates of RFC 822 or RFC 3339. Many have others, so the reader does not try one format after the other:
-//! it takes the time of day and the zone out of the text, and then looks for a year, a month and a day in the rest.
+//! Feeds should have the dates of RFC 822 or RFC 3339, but many have others. So the reader does not try one format after the
+//! other: it takes the time of day and the zone out of the text, and then looks for a year, a month and a day in the rest.
 
 use jiff::SignedDuration;
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
 
-/// The names of zones, a line for each number of minutes east of Greenwich. RFC 822 defines the American ones.
+/// A line for each number of minutes east of Greenwich. RFC 822 defines the American names.
 const ZONES: &str = include_str!("date/zones.txt");
 
-/// The beginnings of the names of months, a line for each, in 40 languages of Europe and its neighbours, with enough letters that no
-/// other month or weekday begins so. One with a point is a whole word.
+/// The beginnings of the names of months, a line for each, in 40 languages of Europe and its neighbours, with enough letters that
+/// no other month or weekday begins so. One with a point is a whole word.
 ///
 /// Source: Unicode Common Locale Data Repository.
 const MONTHS: &str = include_str!("date/months.txt");
 
-/// The beginnings of the names of weekdays, a line for each from Monday on, in the languages that dates have most often.
+/// The beginnings of the names of weekdays, a line for each from Monday on, in the most frequent languages of dates.
 const WEEKDAYS: &str = include_str!("date/weekdays.txt");
 
-/// Reads a date, in milliseconds since 1970. Without a zone, or with an unknown one, it is in UTC. `None` if it is blank, or in
-/// the years before 1000, which programs write for no date.
+/// Returns milliseconds since 1970. Without a zone, or with an unknown one, the date is in UTC. `None` if it is blank, or in the
+/// years before 1000, which programs write for no date.
 pub(crate) fn parse(text: &str) -> Result<Option<i64>, ()> {
     // Korean names the units of a time, and East Asian text may use a full-width colon.
     let text = text.trim().replace("시 ", ":").replace(['시', '：'], ":").replace(['분', '초'], " ");
@@ -65,7 +65,7 @@ pub(crate) fn parse(text: &str) -> Result<Option<i64>, ()> {
     at.map(|at| Some(at.as_millisecond())).map_err(|_| ())
 }
 
-/// Reads a number of seconds since 1970, or one of milliseconds or microseconds, by its length. Fractions are left out.
+/// The length tells seconds from milliseconds and microseconds. Fractions are ignored.
 fn since_1970(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let number = whole.parse::<i64>().ok().filter(|_| fraction.bytes().all(|byte| byte.is_ascii_digit()))?;
@@ -77,19 +77,17 @@ fn since_1970(text: &str) -> Option<i64> {
     }
 }
 
-/// A time of day in a text.
 #[derive(Default)]
 struct Clock {
     begin: usize,
     end: usize,
     hour: i64,
     minute: i64,
-    /// The seconds, with their fraction.
     milliseconds: i64,
 }
 
 impl Clock {
-    /// Finds `8:36`, `08:36:00`, `08:36:00.123`, or `T0836` and `T083600`.
+    /// `8:36`, `08:36:00`, `08:36:00.123`, or `T0836` and `T083600`.
     fn find(text: &str) -> Option<Self> {
         let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         let mut colons = text.match_indices(':').map(|(at, _)| at);
@@ -129,7 +127,7 @@ impl Clock {
     }
 }
 
-/// Reads one or two digits at the start.
+/// One or two digits at the start.
 fn number(text: &mut &str) -> Option<i64> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number = text[..end].parse().ok().filter(|_| end <= 2)?;
@@ -137,7 +135,7 @@ fn number(text: &mut &str) -> Option<i64> {
     Some(number)
 }
 
-/// Reads an offset in minutes after a time, such as `+0900`, ` +09:00`, `GMT+9` or `Z`. Returns it with the rest.
+/// An offset in minutes after a time, such as `+0900`, ` +09:00`, `GMT+9` or `Z`. Also returns the rest.
 fn zone(text: &str) -> (Option<i16>, &str) {
     let after = text.trim_start();
     let named =
@@ -167,12 +165,11 @@ enum Half {
     Afternoon,
 }
 
-/// The numbers and words of a date.
 #[derive(Default)]
 struct Words {
-    /// The numbers with their lengths.
+    /// With their lengths.
     numbers: Vec<(i64, usize)>,
-    /// The month, and whether it may be a weekday: `mar` is also a Tuesday, in French and Spanish.
+    /// The second value is whether the word may be a weekday: `mar` is also a Tuesday, in French and Spanish.
     month: Option<(i8, bool)>,
     weekday: Option<Weekday>,
     has_unknown: bool,
@@ -207,7 +204,7 @@ impl Words {
             _ if zone_named(word).is_some() => self.offset = zone_named(word),
             _ => {
                 let (month, weekday) = (month(word), weekday(word));
-                // A short one is a unit, such as the Korean ones.
+                // A short word is a unit, such as the Korean ones.
                 self.has_unknown |= month.is_none() && weekday.is_none() && word.chars().count() > 2;
                 // The last one counts.
                 self.month = month.map(|month| (month, weekday.is_some())).or(self.month);
@@ -275,7 +272,7 @@ impl Words {
     }
 }
 
-/// Returns the month whose name begins like a word, or whose only name it abbreviates.
+/// The name of the month begins like the word, or the word abbreviates its only name.
 fn month(word: &str) -> Option<i8> {
     let of_month =
         |(names, month): (&'static str, i8)| names.split_whitespace().map(move |name| (name, month));

@@ -8,7 +8,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{EUC_KR, Encoding, GBK, ISO_2022_JP, SHIFT_JIS, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use memchr::memmem;
 
-/// Maximum distance of the end of a declaration from the start of a file, in bytes.
+/// The end of a declaration is within this many bytes of the start of a file.
 const DECLARATION_MAX: usize = 64 << 10;
 
 /// A text and how its bytes were read.
@@ -46,13 +46,12 @@ pub fn decode<'b>(mut bytes: &'b [u8], charset: Option<&str>) -> Decoded<'b> {
     Decoded { text, encoding, warning }
 }
 
-/// The text of bytes in one encoding.
 struct Reading<'b> {
     text: Cow<'b, str>,
     encoding: &'static Encoding,
-    /// The number of characters outside ASCII.
+    /// Characters outside ASCII.
     valid: usize,
-    /// The number of places that have no meaning.
+    /// Places that have no meaning.
     faults: usize,
     is_guess: bool,
 }
@@ -65,7 +64,7 @@ impl<'b> Reading<'b> {
         Self { text, encoding, valid, faults, is_guess: false }
     }
 
-    /// Returns the first reading that fits, or else that of a detector.
+    /// The first reading that fits, or else that of a detector.
     fn best(bytes: &'b [u8], charset: Option<&str>) -> Self {
         let is_escaped = bytes.is_ascii() && memmem::find(bytes, b"\x1b$").is_some();
         let first = Self::new(if is_escaped { ISO_2022_JP } else { UTF_8 }, bytes);
@@ -89,7 +88,7 @@ impl<'b> Reading<'b> {
     }
 }
 
-/// Recognises UTF-16 by its mark, or by two first characters of ASCII. Returns it with the length of the mark.
+/// By its mark, or by two first characters of ASCII. Also returns the length of the mark.
 fn utf16(bytes: &[u8]) -> Option<(&'static Encoding, usize)> {
     match bytes {
         [0xff, 0xfe, ..] => Some((UTF_16LE, 2)),
@@ -100,7 +99,7 @@ fn utf16(bytes: &[u8]) -> Option<(&'static Encoding, usize)> {
     }
 }
 
-/// Returns the encoding that a label names. To the labels of the web it adds those of old Korean and Chinese programs.
+/// Knows the labels of the web, and those of old Korean and Chinese programs.
 fn encoding(label: &str) -> Option<&'static Encoding> {
     Encoding::for_label_no_replacement(label.as_bytes()).or_else(|| {
         let letters: String = label.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -113,7 +112,7 @@ fn encoding(label: &str) -> Option<&'static Encoding> {
     })
 }
 
-/// Returns the encoding that an XML declaration at the start names, or else an element `meta` of HTML.
+/// From an XML declaration at the start, or else an element `meta` of HTML.
 fn declared(bytes: &[u8]) -> Option<String> {
     let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(DECLARATION_MAX)]).to_ascii_lowercase();
     let declaration = begin.trim_start().strip_prefix("<?xml").and_then(|rest| rest.split_once("?>"));
@@ -128,8 +127,7 @@ fn declared(bytes: &[u8]) -> Option<String> {
     Some(value.trim_start_matches(['"', '\'']).split(is_end).next()?.to_owned())
 }
 
-/// Returns what a text was before a program took its UTF-8 for the encoding of Western Europe and encoded it again, as many do:
-/// `Ã©` was `é`.
+/// Many programs take UTF-8 for the encoding of Western Europe and encode it again. This reverses that: `Ã©` was `é`.
 pub(crate) fn undoubled(text: String) -> String {
     let bytes = || text.chars().map(|c| u8::try_from(c).ok()).collect::<Option<Vec<u8>>>();
     let before = if text.is_ascii() { None } else { bytes().and_then(|bytes| String::from_utf8(bytes).ok()) };

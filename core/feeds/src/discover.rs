@@ -56,7 +56,7 @@ pub fn discover(bytes: &[u8], source: &Source<'_>) -> Vec<FeedLink> {
                     | "application/feed+json"
                     | "application/x-rss+xml"
                     | "text/rss+xml" => Some(true),
-                    // Other files have these, too.
+                    // Other files have these types, too.
                     "application/json" | "application/xml" | "text/xml" => Some(false),
                     _ => None,
                 };

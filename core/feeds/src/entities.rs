@@ -5,23 +5,22 @@ use std::collections::HashMap;
 
 use html5gum::{Token, Tokenizer};
 
-/// Maximum depth of entities that contain entities.
+/// Entities may contain entities.
 const DEPTH_MAX: usize = 8;
-/// Maximum size of the texts of all declared entities that a file refers to, in bytes.
+/// Of all declared entities that a file refers to, in bytes.
 const SIZE_MAX: usize = 1 << 20;
-/// Maximum length of the name of an entity, in bytes. The longest of HTML has 32.
+/// In bytes. The longest name of HTML has 32.
 const NAME_MAX: usize = 64;
 
-/// The entities of a file.
 #[derive(Default)]
 pub(crate) struct Entities {
     declared: HashMap<String, String>,
-    /// The size of the texts of declared entities so far.
+    /// In bytes, of declared entities so far.
     size: usize,
 }
 
 impl Entities {
-    /// Reads the declarations in a document type: `<!ENTITY name "text">`.
+    /// Reads declarations such as `<!ENTITY name "text">`.
     pub(crate) fn declare(&mut self, document_type: &str) {
         for declaration in document_type.split("<!ENTITY").skip(1) {
             let Some((name, rest)) = declaration.trim_start().split_once(char::is_whitespace) else {
@@ -36,13 +35,12 @@ impl Entities {
         }
     }
 
-    /// Returns the text that a reference means; `None` if it means nothing.
+    /// `None` if the reference means nothing.
     pub(crate) fn meaning(&mut self, name: &str) -> Option<String> {
         let mut text = String::new();
         self.add_meaning(name, 0, &mut text).then_some(text)
     }
 
-    /// Returns a text with the meaning of its references.
     pub(crate) fn resolved<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         if !text.contains('&') {
             return text.into();
@@ -88,7 +86,7 @@ impl Entities {
     }
 }
 
-/// Returns the text that a reference means in HTML, where `&#146;` is an apostrophe.
+/// In HTML, `&#146;` is an apostrophe.
 fn of_html(name: &str) -> Option<String> {
     let known = match name {
         "amp" => "&",

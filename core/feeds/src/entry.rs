@@ -6,14 +6,14 @@ use url::Url;
 
 use crate::{Entry, date, html};
 
-/// The extensions of image files, for files without a media type.
+/// For files without a media type.
 const IMAGES: [&str; 7] = [".jpg", ".jpeg", ".png", ".gif", ".webp", ".avif", ".svg"];
 
-/// Maximum length of an address in bytes, which is that of posts. A longer one is none, so that another one counts; and many
-/// relative addresses to it would fill the memory.
+/// In bytes, as for posts. A longer address is ignored, so that another one counts; and many relative addresses to it would fill
+/// the memory.
 const ADDRESS_MAX: usize = 2_000;
 
-/// An address as written, with the base that applies to it.
+/// As written, with the base that applies to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     pub(crate) text: String,
@@ -21,13 +21,13 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Returns the absolute form; `other_base` is for an address without a base.
+    /// `other_base` is for an address without a base.
     pub(crate) fn resolve(&self, other_base: Option<&Url>) -> Option<Url> {
         absolute(&self.text, self.base.as_deref().or(other_base))
     }
 }
 
-/// Returns an address of http or https in its absolute form.
+/// Only for http and https.
 pub(crate) fn absolute(text: &str, base: Option<&Url>) -> Option<Url> {
     let text = text.trim();
     if text.len() > ADDRESS_MAX {
@@ -57,11 +57,11 @@ pub(crate) enum LinkKind {
     Id,
     Other,
     Enclosure,
-    /// An enclosure that is an image: the cover of a sound is not what the entry is about.
+    /// An enclosure that is an image: an entry with a sound is not about its cover.
     Cover,
 }
 
-/// Where an image comes from; the least is the best.
+/// The least is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ImageKind {
     Thumbnail,
@@ -71,14 +71,12 @@ pub(crate) enum ImageKind {
     Plain,
 }
 
-/// What a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Markup {
     None,
     Html,
 }
 
-/// A text as it is in the feed.
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) source: String,
@@ -87,7 +85,6 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Returns the text as that of a title.
     pub(crate) fn title(&self) -> String {
         let title = match self.markup {
             Markup::None => html::visible(&self.source),
@@ -97,7 +94,7 @@ impl Text {
     }
 }
 
-/// The parts of an entry. Ranks and kinds order the parts of one sort: the least is the best.
+/// Ranks and kinds order the parts of one sort: the least is the best.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) line: u64,
@@ -111,8 +108,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Adds a file that belongs to the entry; it counts as an image by its medium, its media type, or its name. An enclosure may
-    /// stand in for the page.
+    /// A file counts as an image by its medium, its media type, or its name. An enclosure may stand in for the page.
     pub(crate) fn add_file(&mut self, address: Address, kind: ImageKind, medium: &str, media_type: &str) {
         let path = address.text.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
         let is_image = match (medium, media_type) {
@@ -129,7 +125,7 @@ impl Parts {
         }
     }
 
-    /// Chooses the best of the parts. `base` is that of addresses without one.
+    /// `base` is that of addresses without one.
     pub(crate) fn finish(mut self, base: Option<&Url>) -> Entry {
         self.links.sort_by_key(|(kind, _)| *kind);
         self.titles.sort_by_key(|(rank, _)| *rank);
@@ -186,7 +182,7 @@ fn text(texts: &[(u8, Text)], base: Option<&Url>) -> (String, Option<Url>) {
     (best, image)
 }
 
-/// Returns the first date that can be read; if there is none, why not.
+/// The first date that can be read; if there is none, the reason.
 fn date_of(dates: &[(u8, String)]) -> (Option<i64>, Option<String>) {
     let mut fault = None;
     for (_, text) in dates {
@@ -202,7 +198,7 @@ fn date_of(dates: &[(u8, String)]) -> (Option<i64>, Option<String>) {
     (None, fault)
 }
 
-/// Returns the tags as plain texts, of which none differ in case only.
+/// Plain texts, of which none differ in case only.
 fn tags(names: &[String]) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     let names = names.iter().map(|name| one_line(&html::title(name)));

@@ -4,7 +4,6 @@ use encoding_rs::WINDOWS_1252;
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 
-/// Elements whose content is no text.
 const HIDDEN: [&str; 7] = ["iframe", "noembed", "noframe", "noframes", "script", "style", "title"];
 
 /// All elements of HTML that texts have, and that separate neither lines nor words.
@@ -14,25 +13,22 @@ const INLINE: &str = "\
     optgroup output param picture progress q rp rt ruby s samp select slot small source span strike \
     strong sub sup svg template textarea time track tt u var video wbr";
 
-/// Elements that begin and end a paragraph.
 const PARAGRAPHS: &str = "\
     article aside blockquote dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p \
     pre section table ul xmp";
 
-/// Elements that begin and end a line.
 const LINES: &str = "\
     address caption center dd details dir div dt figcaption legend li menu option summary tbody tfoot \
     thead tr";
 
-/// What a post needs of HTML.
 #[derive(Debug, Default)]
 pub(crate) struct Content {
     pub(crate) text: String,
-    /// The address of the first image that is more than a pixel.
+    /// The first image that is more than a pixel.
     pub(crate) image: Option<String>,
 }
 
-/// Returns the text of HTML. Block elements separate lines.
+/// Block elements separate lines.
 ///
 /// A text without any element of HTML is plain, as some feeds have it: then its line breaks stay, and a tag of another name, such
 /// as `Vec<T>`, is text. Its references, such as `&amp;`, are still those of HTML.
@@ -45,7 +41,7 @@ pub(crate) fn read(html: &str) -> Content {
     plain(html)
 }
 
-/// Returns the text of HTML that is a title, where a tag of an unknown name is text.
+/// In a title, a tag of an unknown name is text.
 pub(crate) fn title(html: &str) -> String {
     let mut reader = Reader::default();
     reader.read(html, true);
@@ -59,26 +55,23 @@ fn plain(html: &str) -> Content {
     Content { text: reader.text.finish(), image: None }
 }
 
-/// The state between the tags of HTML.
 #[derive(Default)]
 struct Reader {
     text: Text,
     image: Option<String>,
-    /// Whether it has an element of HTML.
     is_html: bool,
-    /// The name of the open element whose content is no text.
+    /// The open element whose content is no text.
     hidden: Option<&'static str>,
     tag: Tag,
 }
 
-/// The start tag that is being read.
 #[derive(Default)]
 struct Tag {
     name: String,
     attribute: String,
     alt: String,
     source: String,
-    /// Whether the image is an emoji, or a pixel that counts readers.
+    /// The image is an emoji, or a pixel that counts readers.
     is_minor: bool,
 }
 
@@ -102,7 +95,7 @@ impl Reader {
         }
     }
 
-    /// Handles an event. Returns whether the content of an element is to be read as that of any other.
+    /// Returns whether the content of an element is to be read as that of any other.
     fn event(&mut self, event: &CallbackEvent<'_>, raw: &str, keeps_unknown: bool) -> bool {
         match event {
             CallbackEvent::OpenStartTag { name } => {
@@ -204,16 +197,16 @@ fn is_in(names: &str, name: &str) -> bool {
     names.split(' ').any(|other| other == name)
 }
 
-/// A text that is being written, without white space that HTML does not show.
+/// White space that HTML does not show is left out.
 #[derive(Default)]
 struct Text {
     written: String,
-    /// The number of line breaks before what follows.
+    /// Before the next text.
     breaks: usize,
     has_space: bool,
-    /// The number of open elements whose white space is text.
+    /// Open elements whose white space is text.
     preformatted: usize,
-    /// Whether such an element has just begun: HTML ignores a line break there.
+    /// Such an element has just begun: HTML ignores a line break there.
     begins_preformatted: bool,
 }
 
@@ -271,8 +264,7 @@ impl Text {
     }
 }
 
-/// Returns a text without control characters, and without white space at its ends. Those above 127 are what they are in
-/// windows-1252, as in HTML.
+/// Removes control characters, and white space at the ends. Control characters above 127 are those of windows-1252, as in HTML.
 pub(crate) fn visible(text: &str) -> String {
     let is_visible = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     let meant = |c: char| match u8::try_from(c) {

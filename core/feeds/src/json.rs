@@ -10,10 +10,9 @@ use serde_json::value::RawValue;
 use crate::entry::{Address, ImageKind, LinkKind, Markup, Parts, Text, absolute};
 use crate::{EntryFault, Fault, Feed, Source};
 
-/// An object with values of any type: one of a wrong type, or that cannot be read, counts as missing.
+/// A value of a wrong type, or that cannot be read, counts as missing.
 type Object<'t> = HashMap<String, &'t RawValue>;
 
-/// Reads a JSON feed.
 pub(crate) fn read(text: &str, source: &Source<'_>) -> Result<Feed, Fault> {
     let fault = |line, reason| Fault { line, reason };
     let feed: Object<'_> = serde_json::from_str(text).map_err(|error| {

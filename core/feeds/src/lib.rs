@@ -1,8 +1,8 @@
 //! The reader of web feeds: RSS 0.90 to 2.0, Atom 0.3 and 1.0, and JSON Feed.
 //!
-//! Feeds are written by thousands of programs, and many break the rules of their format. [`read()`] takes what a post needs and
-//! nothing else, so that a fault anywhere else has no effect: an element counts by its name, in whatever version of a namespace;
-//! markup that is not well-formed is read as far as it makes sense; and what cannot be read costs its entry at most.
+//! Feeds are written by thousands of programs, and many break the rules of their format. [`read()`] reads only what a post needs,
+//! so that a fault anywhere else has no effect: an element counts by its name, in whatever version of a namespace; markup that is
+//! not well-formed is read as far as it makes sense; and an unreadable part affects at most its entry.
 //!
 //! ```
 //! let rss = "<rss><channel><title>Campus</title><item><title>Tea & cake</title><link>https://e.example/1</link></item>";

@@ -1,6 +1,6 @@
 //! The namespaces of elements that feeds have.
 
-/// A namespace, whatever its spelling.
+/// All spellings of a namespace are one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Namespace {
     /// None, any version of RSS, or one that is unknown and has no prefix.
@@ -16,14 +16,11 @@ pub(crate) enum Namespace {
     Media,
     Itunes,
     Xhtml,
-    /// An unknown one.
     Other,
 }
 
 impl Namespace {
-    /// Returns the namespace of an address; `is_default` if it has no prefix.
-    ///
-    /// Feeds differ in scheme, case and final characters of an address.
+    /// `is_default` if the address has no prefix. Feeds differ in scheme, case and final characters of an address.
     pub(crate) fn of(address: &str, is_default: bool) -> Self {
         let lower = address.trim().to_ascii_lowercase();
         let name = lower.strip_prefix("http://").or_else(|| lower.strip_prefix("https://")).unwrap_or(&lower);
@@ -43,7 +40,7 @@ impl Namespace {
         }
     }
 
-    /// Returns the usual namespace of a prefix, for a file that does not declare it.
+    /// For a file that does not declare the prefix.
     pub(crate) fn of_prefix(prefix: &str) -> Self {
         match prefix.to_ascii_lowercase().as_str() {
             "" | "rss" => Self::Plain,

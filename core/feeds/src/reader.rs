@@ -17,7 +17,6 @@ mod fields;
 use capture::{Capture, Field, Form};
 use fields::is_opaque;
 
-/// Reads a feed in XML.
 pub(crate) fn read(text: &str, source: &Source<'_>) -> Result<Feed, Fault> {
     let text = xml::repaired(text);
     let mut reader = Reader::new(xml::Parts::new(&text), source.address);
@@ -31,17 +30,17 @@ struct Reader<'t, 's> {
     feed: Feed,
     title: Option<Text>,
     links: Vec<Address>,
-    /// The number of open elements within the root of the feed; 0 before it is found.
+    /// Open elements within the root of the feed; 0 before it is found.
     root_depth: usize,
     is_feed: bool,
-    /// Whether a text without a type is plain, as in Atom.
+    /// A text without a type is plain, as in Atom.
     is_atom: bool,
     is_rdf: bool,
-    /// The entry that is being read, with the number of open elements within it.
+    /// With the number of open elements within the entry.
     entry: Option<(entry::Parts, usize)>,
     entries: Vec<Result<entry::Parts, EntryFault>>,
     capture: Option<Capture>,
-    /// The number of open elements within an element that is skipped.
+    /// Open elements within an element that is skipped.
     skipped: Option<usize>,
     /// The bases that `xml:base` declares, each with the number of open elements within its element.
     bases: Vec<(usize, Rc<Url>)>,
@@ -67,7 +66,7 @@ impl<'t, 's> Reader<'t, 's> {
         }
     }
 
-    /// Reads the file to its end. Returns whether it is cut.
+    /// Returns whether the file is cut off.
     fn read(&mut self) -> Result<bool, Fault> {
         let mut first: Option<(u64, String)> = None;
         loop {
@@ -165,7 +164,6 @@ impl<'t, 's> Reader<'t, 's> {
         }
     }
 
-    /// Begins a feed, or its channel.
     fn root(&mut self, tag: &Tag) {
         if self.root_depth == 0 || self.parts.depth() <= self.root_depth {
             self.root_depth = self.parts.depth();
@@ -177,7 +175,7 @@ impl<'t, 's> Reader<'t, 's> {
     }
 
     fn start_entry(&mut self, tag: &Tag, depth: usize) {
-        // An entry in another one: the end of the first is missing.
+        // An entry within an entry: the end of the first is missing.
         if let Some((entry, _)) = self.entry.take() {
             self.entries.push(Ok(entry));
         }
@@ -216,7 +214,7 @@ impl<'t, 's> Reader<'t, 's> {
         Address { text: text.to_owned(), base: self.base() }
     }
 
-    /// Handles an element of an entry or of the feed. Returns whether it is one that is read.
+    /// Returns whether the element is one that is read.
     fn field(&mut self, tag: &Tag, depth: usize) -> bool {
         let field = if self.entry.is_some() { self.entry_field(tag) } else { self.feed_field(tag) };
         let Some(field) = field else { return false };

@@ -12,66 +12,61 @@ use quick_xml::events::{BytesStart, Event};
 use crate::entities::Entities;
 use crate::namespace::Namespace;
 
-/// Maximum depth of elements; deeper ones are left out, with their namespaces, but not their texts.
+/// Deeper elements are left out, with their namespaces, but not their texts.
 const DEPTH_MAX: usize = 256;
 
-/// A start tag.
 #[derive(Debug)]
 pub(crate) struct Tag {
     pub(crate) namespace: Namespace,
-    /// The name without its prefix, in lower case.
+    /// Without its prefix, in lower case.
     pub(crate) name: String,
-    /// The attributes, with names as written but in lower case.
+    /// Names are in lower case and otherwise as written.
     pub(crate) attributes: Vec<(String, String)>,
 }
 
 impl Tag {
-    /// Returns the value of an attribute, without white space at its ends; `None` if it is empty.
+    /// Without white space at its ends; `None` if it is empty.
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
         let (_, value) = self.attributes.iter().find(|(key, _)| key == name)?;
         Some(value.trim()).filter(|value| !value.is_empty())
     }
 }
 
-/// A part of the file.
 #[derive(Debug)]
 pub(crate) enum Part<'t> {
     Start(Tag),
     /// The end of the innermost open element, with its name like that of a tag.
     End(String),
-    /// A text, with the characters that its references mean.
+    /// With the characters that its references mean.
     Text(Cow<'t, str>),
-    /// The end of the file, perhaps within markup.
+    /// Perhaps within markup.
     Eof {
         is_cut: bool,
     },
 }
 
-/// An open element.
 struct Open {
-    /// The name, as written.
+    /// As written.
     name: String,
     /// The number of namespaces that were declared before.
     declared: usize,
 }
 
-/// A reader of the parts of a text.
 pub(crate) struct Parts<'t> {
     text: &'t str,
     reader: Reader<&'t [u8]>,
     entities: Entities,
     open: Vec<Open>,
-    /// The declared prefixes, each with what it meant before.
+    /// Each with its meaning before the declaration.
     declared: Vec<(String, Option<Namespace>)>,
     namespaces: HashMap<String, Namespace>,
     /// The number of elements to end before the next part is read.
     ends: usize,
-    /// The line at a position.
     line: (usize, u64),
 }
 
 impl<'t> Parts<'t> {
-    /// Reads a text that [`repaired`] returned.
+    /// `text` is the result of [`repaired`].
     pub(crate) fn new(text: &'t str) -> Self {
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
@@ -90,12 +85,11 @@ impl<'t> Parts<'t> {
         }
     }
 
-    /// Returns the number of open elements.
     pub(crate) fn depth(&self) -> usize {
         self.open.len()
     }
 
-    /// Returns the number of the line that is being read, from 1.
+    /// From 1.
     pub(crate) fn line(&mut self) -> u64 {
         let at = usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX).min(self.text.len());
         let (before, line) = self.line;
@@ -104,7 +98,6 @@ impl<'t> Parts<'t> {
         self.line.1
     }
 
-    /// Returns the next part.
     pub(crate) fn next(&mut self) -> Part<'t> {
         loop {
             if self.ends > 0 {
@@ -170,7 +163,6 @@ impl<'t> Parts<'t> {
         Tag { namespace, name, attributes }
     }
 
-    /// Closes the innermost element and returns its name.
     fn close(&mut self) -> Option<String> {
         let open = self.open.pop()?;
         for (prefix, before) in self.declared.drain(open.declared..).rev() {
@@ -183,7 +175,7 @@ impl<'t> Parts<'t> {
     }
 }
 
-/// Splits a name into its prefix and the rest in lower case.
+/// The rest is in lower case.
 fn split(name: &str) -> (&str, String) {
     let (prefix, name) = name.split_once(':').unwrap_or(("", name));
     (prefix, name.to_ascii_lowercase())

@@ -12,11 +12,10 @@ use tempfile::NamedTempFile;
 
 use crate::base::files::{self, directory};
 
-/// The suffix of the names of drafts.
 const DRAFT: &str = ".part";
-/// Age in seconds after which an unchanged draft counts as abandoned where drafts cannot be locked.
+/// In seconds: an unchanged draft of this age counts as abandoned where drafts cannot be locked.
 const STRAY_S: u64 = 60 * 60;
-/// Maximum number of attempts to create a draft: another program may remove it as abandoned before it is locked.
+/// Another program may remove a draft as abandoned before it is locked.
 const ATTEMPTS: usize = 10;
 
 /// Creates a draft of the file `place`, and removes its abandoned drafts. Dropping the draft removes it.
@@ -49,7 +48,7 @@ pub fn beside(place: &Path, private: bool) -> io::Result<NamedTempFile> {
     Err(io::Error::other("other programs removed every draft"))
 }
 
-/// Returns the file that is written under the name `path`: what a symbolic link leads to, whether it exists or not.
+/// Returns the file that is written under the name `path`: the target of a symbolic link, whether it exists or not.
 ///
 /// # Errors
 /// When its directory does not exist, such as that of a disk that is not mounted.
@@ -57,7 +56,6 @@ pub fn place(path: &Path) -> io::Result<PathBuf> {
     files::resolved(path)
 }
 
-/// Returns the prefix of the names of a file's drafts.
 fn beginning(name: &OsStr) -> OsString {
     let mut begin = OsString::from(".");
     begin.push(name);
@@ -65,8 +63,7 @@ fn beginning(name: &OsStr) -> OsString {
     begin
 }
 
-/// Removes the abandoned drafts in a directory for which `is_meant` returns true. Ignores errors, because a leftover draft
-/// does no harm.
+/// Errors are ignored, because a leftover draft does no harm.
 pub(crate) fn remove_strays(directory: &Path, is_meant: impl Fn(&DirEntry) -> bool) {
     let is_draft = |name: &OsStr| {
         let name = name.as_encoded_bytes();
@@ -93,8 +90,8 @@ fn is_stray(entry: &DirEntry, directory: &Path) -> bool {
     })
 }
 
-/// Locks a draft until it is closed. Returns false if another program has locked it, and `None` if drafts cannot be locked:
-/// on systems other than Linux and on network file systems, where this lock and SQLite's own would conflict.
+/// The lock lasts until the file is closed. Returns false if another program has locked the draft, and `None` if drafts cannot be
+/// locked: on systems other than Linux and on network file systems, where this lock and SQLite's own would conflict.
 fn lock(file: &File, directory: &Path) -> Option<bool> {
     #[cfg(target_os = "linux")]
     {

@@ -10,13 +10,12 @@ use std::net::{IpAddr, Ipv6Addr};
 pub struct Client(IpAddr);
 
 impl Client {
-    /// Returns the client with this IPv4 address.
     #[cfg(test)]
     pub(crate) const fn v4(address: std::net::Ipv4Addr) -> Self {
         Self(IpAddr::V4(address))
     }
 
-    /// Returns the same client as another one, whose failures are counted apart. No address becomes it.
+    /// The same client, whose failures are counted apart. No address becomes it.
     pub(crate) const fn apart(self) -> Self {
         Self(IpAddr::V6(match self.0 {
             IpAddr::V4(v4) => v4.to_ipv6_mapped(),

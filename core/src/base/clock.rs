@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-/// Milliseconds in a second.
 pub(crate) const SECOND_MS: i64 = 1_000;
 /// Milliseconds in a day of 24 hours.
 pub const DAY_MS: i64 = 24 * HOUR_MS;
@@ -80,8 +79,7 @@ impl Timestamp {
     }
 }
 
-/// Returns the text of a time at 24:00, the end of a day, with 00:00 in its place; `None` for any other text. The end of a day is
-/// the beginning of the next one.
+/// Replaces 24:00, the end of a day and the beginning of the next one, with 00:00; `None` for any other text.
 fn at_end_of_day(text: &str) -> Option<String> {
     const END: &str = "24:00";
     let at = text.find(END)?;
@@ -129,7 +127,7 @@ impl Monotonic {
         Self(ms)
     }
 
-    /// Returns the milliseconds since the unspecified moment, for storage in an atomic or a packed value.
+    /// For storage in an atomic or a packed value.
     pub(crate) const fn as_millis(self) -> i64 {
         self.0
     }
@@ -188,7 +186,6 @@ pub struct Clock(Source);
 
 #[derive(Clone, Debug, Default)]
 enum Source {
-    /// The operating system.
     #[default]
     System,
     /// The operating system, corrected by the milliseconds by which a shared clock is ahead of it.
@@ -196,7 +193,6 @@ enum Source {
     Fixed(Arc<Fixed>),
 }
 
-/// A clock that tests set.
 #[derive(Debug)]
 struct Fixed {
     now: AtomicI64,
@@ -209,7 +205,7 @@ impl Clock {
         Self(Source::System)
     }
 
-    /// Returns this clock or, if it is that of the operating system, one that is `ahead` milliseconds ahead of it.
+    /// Returns a clock that is `ahead` milliseconds ahead of this one, if this is that of the operating system.
     pub(crate) fn corrected(&self, ahead: Arc<AtomicI64>) -> Self {
         if let Source::System = self.0 { Self(Source::Shared(ahead)) } else { self.clone() }
     }

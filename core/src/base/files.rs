@@ -4,29 +4,25 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Appends `end` to the file name of `path`.
 pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(end);
     path.into()
 }
 
-/// Returns the path of a database's file with the signing key.
 pub(crate) fn key_file(database: &Path) -> PathBuf {
     beside(database, ".key")
 }
 
-/// Returns the path of the file with the previous signing key, which is next to the file `key`.
+/// Next to the file `key`.
 pub(crate) fn previous_key_file(key: &Path) -> PathBuf {
     beside(key, ".previous")
 }
 
-/// Returns the path of a database's file with the word model.
 pub(crate) fn word_model(database: &Path) -> PathBuf {
     beside(database, ".words")
 }
 
-/// Returns the paths of the database and of the files that belong to it.
 pub(crate) fn files_of(database: &Path) -> [PathBuf; 7] {
     let [file, log, index, journal] = ["", "-wal", "-shm", "-journal"].map(|end| beside(database, end));
     let key = key_file(database);
@@ -34,26 +30,25 @@ pub(crate) fn files_of(database: &Path) -> [PathBuf; 7] {
     [file, log, index, journal, key, word_model(database), previous]
 }
 
-/// Returns whether two paths are equal or lead to the same file.
+/// The paths are equal or lead to the same file.
 pub(crate) fn same(one: &Path, other: &Path) -> bool {
     one == other || identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
-/// Returns whether `file` is the database at `database` or a file that belongs to it.
 pub(crate) fn belongs(database: &Path, file: &Path) -> bool {
     // If a path cannot be resolved, it does not name one of these files.
     let (Ok(database), Ok(file)) = (resolved(database), resolved(file)) else { return false };
     files_of(&database).iter().any(|own| same(own, &file))
 }
 
-/// Makes `options` create files that only their owner can access.
+/// Only the owner can access the files that `options` creates.
 pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
 }
 
-/// Checks whether an existing file is writable, without opening it.
+/// Does not open the file.
 pub(crate) fn writable(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -65,15 +60,14 @@ pub(crate) fn writable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the directory of a file.
 pub(crate) fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The greatest number of links that a path to no file may lead through.
+/// A path to no file may lead through at most this many links.
 const LINKS_MAX: u32 = 40;
 
-/// Resolves the symbolic links in `path`; the file itself need not exist, nor what a link leads to.
+/// The file need not exist, nor the target of a link.
 pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
     resolved_through(path, LINKS_MAX)
 }
@@ -95,13 +89,12 @@ fn resolved_through(path: &Path, links: u32) -> io::Result<PathBuf> {
     }
 }
 
-/// Returns the device and inode of a file, which are the same under all of its names; `None` if there is no file or the
-/// system has no such numbers.
+/// Returns the device and inode, which are the same under all names of a file; `None` if there is no file or the system has no
+/// such numbers.
 pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().and_then(|about| number(&about))
 }
 
-/// Does the same as [`identity`] for an open file.
 pub(crate) fn identity_of(file: &File) -> Option<(u64, u64)> {
     file.metadata().ok().and_then(|about| number(&about))
 }
@@ -118,10 +111,7 @@ pub(crate) fn number(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// Gives a file to the owner and the group of another one, with its permissions, if this process may: as root.
-///
-/// # Errors
-/// When one of the files cannot be accessed.
+/// Copies the owner, the group and the permissions of another file, if this process may: as root.
 #[cfg(unix)]
 pub(crate) fn give_to_owner_of(other: &Path, file: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, chown};
@@ -142,13 +132,13 @@ pub(crate) fn give_to_owner_of(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Syncs a directory, so that a new name in it survives a power failure.
+/// A new name in the directory then survives a power failure.
 pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     // Other systems cannot open a directory as a file.
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
 
-/// Returns the bytes that the current user may still write in the file system of `path`; `None` if it is unknown.
+/// Returns the bytes that the current user may still write; `None` if it is unknown.
 pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
     #[cfg(unix)]
     {
@@ -162,20 +152,20 @@ pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
     }
 }
 
-/// Minimum number of free bytes for work with a database; with fewer, the disk counts as full.
+/// With fewer free bytes, the disk counts as full.
 const FREE_MIN: u64 = 64 << 10;
 
-/// Returns whether the file system of `path` is full. The file need not exist.
+/// The file need not exist.
 pub(crate) fn is_full(path: &Path) -> bool {
     let place = resolved(path).unwrap_or_else(|_| path.to_owned());
     free_bytes(directory(&place)).is_some_and(|free| free < FREE_MIN)
 }
 
-/// Locks the whole file, including the ranges of SQLite's own locks, until `file` is closed. While the lock is held, no
-/// process has the database open and none can open it. Returns false if a process has it open.
+/// Locks the whole file, including the ranges of SQLite's own locks, until `file` is closed. While the lock is held, no process
+/// has the database open and none can open it. Returns false if a process has it open.
 ///
-/// The system releases the lock when the process ends in any way. While the lock is held, SQLite must not open and
-/// close the file in this process, because that would release the lock.
+/// The system releases the lock when the process ends in any way. While the lock is held, SQLite must not open and close the file
+/// in this process, because that would release the lock.
 pub(crate) fn lock_exclusively(file: &File) -> io::Result<bool> {
     #[cfg(unix)]
     match rustix::fs::fcntl_lock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
@@ -191,11 +181,10 @@ pub(crate) fn lock_exclusively(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Returns the name of the file system of `path` if it is a network file system, whose locks are unreliable.
+/// The locks of a network file system are unreliable.
 pub(crate) fn network_file_system(path: &Path) -> Option<&'static str> {
     #[cfg(target_os = "linux")]
     {
-        /// File system types of Linux's `statfs`.
         const KNOWN: [(u32, &str); 9] = [
             (0x6969, "nfs"),
             (0xff53_4d42, "cifs"),

@@ -2,7 +2,7 @@
 
 use url::Host;
 
-/// Returns the host in a text: a name in lower-case ASCII (Punycode) without a final dot, or an IP address, IPv6 in brackets.
+/// A name is in lower-case ASCII (Punycode) without a final dot; an IPv6 address is in brackets.
 pub(crate) fn parse(text: &str) -> Option<Host> {
     // `Host` decodes percent signs, which are in no host.
     let host = Host::parse(text).ok().filter(|_| !text.contains('%'))?;
@@ -10,12 +10,11 @@ pub(crate) fn parse(text: &str) -> Option<Host> {
     Some(Host::Domain(name.strip_suffix('.').unwrap_or(name).to_owned()))
 }
 
-/// Returns the name of the host in a text, as [`parse`] does; `None` if it is an IP address.
+/// `None` for an IP address.
 pub(crate) fn name(text: &str) -> Option<String> {
     if let Some(Host::Domain(name)) = parse(text) { Some(name) } else { None }
 }
 
-/// Returns whether a host is this machine.
 pub(crate) fn is_this_machine(text: &str) -> bool {
     match parse(text) {
         Some(Host::Domain(name)) => name == "localhost",

@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 
 use crate::base::random::random;
 
-/// A map whose keys are assigned by this program, such as row keys, positions, days and templates, or are set once by
-/// the operator or the source code. Its fast hash has no key, because clients cannot choose colliding keys.
+/// A map whose keys are assigned by this program, such as row keys, positions, days and templates, or are set once by the
+/// operator or the source code. Its fast hash has no key, because clients cannot choose colliding keys.
 ///
 /// Clients may *look up* keys of their choice: that compares only the keys of one bucket, which they cannot fill.
 pub(crate) type OwnMap<K, V> = rustc_hash::FxHashMap<K, V>;
@@ -21,27 +21,25 @@ pub(crate) type OwnMap<K, V> = rustc_hash::FxHashMap<K, V>;
 /// A set with the properties of [`OwnMap`].
 pub(crate) type OwnSet<K> = rustc_hash::FxHashSet<K>;
 
-/// A hasher without a key, for numbers that must be the same in every process and are not used in maps. Each use
-/// documents the effect of collisions.
+/// For numbers that must be the same in every process and are not used in maps. Each use documents the effect of collisions.
 pub(crate) type Unkeyed = rustc_hash::FxHasher;
 
-/// A map over numbers that depend on texts of clients, such as hashes of words. Feeds look up millions of them, and
-/// `SipHash` would dominate the time, so the hash is one multiplication with a random key.
+/// A map over numbers that depend on texts of clients, such as hashes of words. Feeds look up millions of them, and `SipHash`
+/// would dominate the time, so the hash is one multiplication with a random key.
 ///
 /// An attacker could learn the key only by measuring single look-ups to the nanosecond, which is impossible over a network.
 pub(crate) type NumberMap<K, V> = HashMap<K, V, Keyed>;
 
-/// Returns a hash with the random key of this process. It differs in other processes, so it must not be stored.
+/// The key is that of this process, so the hash must not be stored.
 pub(crate) fn hash(value: impl Hash) -> u64 {
     static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     STATE.hash_one(value)
 }
 
-/// Builds the hashers of a [`NumberMap`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keyed {
     start: u64,
-    /// The multiplier. It is odd, so that the multiplication loses no bits.
+    /// Odd, so that the multiplication loses no bits.
     factor: u64,
 }
 
@@ -63,7 +61,7 @@ impl BuildHasher for Keyed {
     }
 }
 
-/// A hasher that combines the halves of a product, like wyhash.
+/// Combines the halves of a product, like wyhash.
 #[derive(Debug)]
 pub(crate) struct NumberHasher {
     state: u64,

@@ -38,9 +38,8 @@ pub enum Location {
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresUrl(String);
 
-/// The beginnings of a URL, as far as they decide that a text is one.
+/// The beginnings of a URL that make a text a URL.
 const SCHEMES: [&str; 2] = ["postgres:", "postgresql:"];
-/// The parameter of a URL with the password.
 const PASSWORD: &str = "password=";
 
 impl Location {
@@ -53,9 +52,7 @@ impl Location {
         }
     }
 
-    /// Returns the path to which the endings of the files that belong to the database are appended, like [`Self::stem`]. If
-    /// the name of an SQLite file is a symbolic link, it is that of the file that the link leads to: the database has the same
-    /// files under all its names.
+    /// Like [`Self::stem`], but follows symbolic links: an SQLite database has the same files under all its names.
     pub(crate) fn base(&self) -> PathBuf {
         match self {
             Self::File(path) if path.is_symlink() => files::resolved(path).unwrap_or_else(|_| path.clone()),
@@ -71,15 +68,14 @@ impl Location {
         }
     }
 
-    /// Returns whether the disk of an SQLite file is full. The disk of a server is unknown and counts as not full.
+    /// The disk of a server is unknown and counts as not full.
     pub(crate) fn is_full(&self) -> bool {
         self.file().is_some_and(files::is_full)
     }
 
-    /// Returns whether `file` is the database or a file that belongs to it.
     pub(crate) fn owns(&self, file: &Path) -> bool {
         let named = self.stem();
-        // Earlier versions have put a key beside a link to the database.
+        // Earlier versions stored a key beside a link to the database.
         files::belongs(&named, file) || files::files_of(&named).iter().any(|own| files::same(own, file))
     }
 }
@@ -123,21 +119,20 @@ impl FieldType for Location {
     }
 }
 
-/// The parts of a URL, still percent-encoded.
+/// Still percent-encoded.
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only connecting needs all parts"))]
 pub(crate) struct Parts<'a> {
     /// The user, and after a colon the password.
     pub(crate) user_info: Option<&'a str>,
-    /// The hosts with their ports, separated by commas.
+    /// With their ports, separated by commas.
     pub(crate) hosts: &'a str,
-    /// The name of the database.
     pub(crate) path: &'a str,
-    /// The parameters, separated by `&`.
+    /// Parameters, separated by `&`.
     pub(crate) query: Option<&'a str>,
 }
 
 impl PostgresUrl {
-    /// Splits the URL; `None` if it does not begin with `postgres://` or `postgresql://`.
+    /// `None` if the URL does not begin with `postgres://` or `postgresql://`.
     pub(crate) fn parts(&self) -> Option<Parts<'_>> {
         let rest = SCHEMES.iter().find_map(|scheme| self.0.strip_prefix(scheme))?.strip_prefix("//")?;
         let (rest, query) = rest.split_once('?').map_or((rest, None), |(rest, query)| (rest, Some(query)));
@@ -147,13 +142,12 @@ impl PostgresUrl {
         Some(Parts { user_info, hosts, path, query })
     }
 
-    /// Returns the URL as it was given, with the password.
     #[cfg(feature = "postgres")]
     pub(crate) fn with_password(&self) -> &str {
         &self.0
     }
 
-    /// Returns the name of the database, changed so that it names a file in the current directory.
+    /// The name of the database, changed so that it names a file in the current directory.
     fn file_name(&self) -> String {
         let named = self.parts().map(|parts| {
             let parameters = parts.query.into_iter().flat_map(|query| query.split('&'));
@@ -180,11 +174,11 @@ impl fmt::Debug for PostgresUrl {
     }
 }
 
-/// The schemes of the URLs of mail servers, which may be given with a password by mistake.
+/// A URL of a mail server may be given with a password by mistake.
 const MAIL_SCHEMES: [&str; 3] = ["smtp://", "smtps://", "smtp+plain://"];
 
-/// Masks the passwords of the URLs of PostgreSQL and of mail servers in a text, such as a line of a settings file. When it is unclear where a
-/// password ends, for example because the URL is malformed, more than the password is masked.
+/// Masks the passwords of the URLs of PostgreSQL and of mail servers in a text, such as a line of a settings file. When it is
+/// unclear where a password ends, for example because the URL is malformed, more than the password is masked.
 ///
 /// ```
 /// use tidings_core::location::masked;
@@ -216,7 +210,7 @@ fn masked_line(line: &str) -> String {
     line
 }
 
-/// Returns the place of the password in front of the host, in what follows the scheme of a URL.
+/// `rest` follows the scheme of a URL.
 fn in_authority(rest: &str) -> Option<Range<usize>> {
     // In a malformed URL the password may contain any character, also `@`.
     if let Some(end) = rest.rfind('@') {

@@ -5,27 +5,25 @@ use std::num::NonZeroUsize;
 
 use lru::LruCache;
 
-/// A cache of values of different sizes.
 pub(crate) struct SizedLru<K, V> {
-    /// Each value with its size in bytes.
+    /// Each with its size in bytes.
     values: LruCache<K, (V, usize)>,
     bytes: usize,
     bytes_max: usize,
 }
 
 impl<K: Hash + Eq, V> SizedLru<K, V> {
-    /// Returns an empty cache of at most `count` values, which have at most `bytes` together.
+    /// At most `count` values, which have at most `bytes` together.
     pub(crate) fn new(count: NonZeroUsize, bytes: usize) -> Self {
         Self { values: LruCache::new(count), bytes: 0, bytes_max: bytes }
     }
 
-    /// Returns the value of a key, if the cache has it.
     pub(crate) fn get(&mut self, key: &K) -> Option<&V> {
         self.values.get(key).map(|(value, _)| value)
     }
 
-    /// Inserts a value of approximately this size, and removes those that were not used for longest if there are too many. A
-    /// value that would remove most of the others stays out.
+    /// `bytes` is approximate. The values that were not used for longest make room; a value that would remove most of the others
+    /// stays out.
     pub(crate) fn put(&mut self, key: K, value: V, bytes: usize) {
         if bytes > self.bytes_max / 4 {
             self.bytes -= self.values.pop(&key).map_or(0, |(_, size)| size);
@@ -43,7 +41,6 @@ impl<K: Hash + Eq, V> SizedLru<K, V> {
         }
     }
 
-    /// Removes all values.
     pub(crate) fn clear(&mut self) {
         self.values.clear();
         self.bytes = 0;

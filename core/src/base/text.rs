@@ -10,24 +10,22 @@ use crate::base::config::Bounds;
 
 pub(crate) mod shown;
 
-/// The maximum number of bytes that compose to one character: it decomposes to at most four characters of at most four
-/// bytes. Longer texts are refused without reading their characters.
+/// At most this many bytes compose to one character: it decomposes to at most four characters of at most four bytes. Longer texts
+/// are refused without reading their characters.
 const COMPOSED_FROM_BYTES: usize = 16;
 
-/// Returns a name on one line in its stored form: a text of [`line()`] without characters that nobody can see, or that reorder
-/// others ([`shown`]).
+/// A [`line()`] without characters that nobody can see, or that reorder others ([`shown`]).
 pub(crate) fn name(text: &str, bounds: Bounds) -> Option<String> {
     line(text, bounds).filter(|text| shown::is_shown(text))
 }
 
-/// Returns a text of one line in its stored form. Returns `None` if its length is out of bounds, it contains a control
-/// character, or it has no visible character although an empty text is not allowed.
+/// Returns the stored form. Returns `None` if its length is out of bounds, it contains a control character, or it has no visible
+/// character although an empty text is not allowed.
 pub(crate) fn line(text: &str, bounds: Bounds) -> Option<String> {
     checked(text, bounds, |c| !c.is_control())
 }
 
-/// Returns a text of several lines in its stored form, under the rules of [`line()`], except that tabs and line breaks
-/// are allowed.
+/// Like [`line()`], but tabs and line breaks are allowed.
 pub(crate) fn block(text: &str, bounds: Bounds) -> Option<String> {
     checked(text, bounds, |c| !c.is_control() || matches!(c, '\t' | '\n' | '\r'))
 }
@@ -43,14 +41,14 @@ fn checked(text: &str, bounds: Bounds, allowed: impl Fn(char) -> bool) -> Option
     keeps.then(|| text.into_owned())
 }
 
-/// Returns what is visible of a text, on one line and shortened as by [`shortened`]; it may be empty.
+/// Shortens the line as by [`shortened`]; it may be empty.
 pub(crate) fn visible_line(text: &str, max: usize) -> String {
     let line = shown::only_shown(&compose(&text.split_whitespace().collect::<Vec<_>>().join(" ")));
     if line.chars().any(shown::is_visible) { shortened(line, max) } else { String::new() }
 }
 
-/// Shortens a text that is longer than `max` characters, with the mark for it: after a word if it has blanks, otherwise
-/// before a character as readers see it, which may be several.
+/// Marks a text of more than `max` characters as shortened: after a word if it has blanks, otherwise before a character as
+/// readers see it, which may be several.
 pub(crate) fn shortened(mut text: String, max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max) else { return text };
     let last = text[..end].char_indices().next_back().map_or(0, |(at, _)| at);

@@ -3,7 +3,6 @@
 use std::io::{self, BufRead, Chain, Cursor, Read as _};
 use std::path::Path;
 
-/// The byte order mark of UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Returns a text without a byte order mark at its beginning.

@@ -42,7 +42,6 @@ pub fn client_config(verifier: Arc<dyn ServerCertVerifier>) -> ClientConfig {
         .with_no_client_auth()
 }
 
-/// Returns the authorities that web browsers trust.
 fn public_roots() -> RootCertStore {
     webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect()
 }
@@ -64,7 +63,6 @@ pub struct InvalidAuthorities {
 }
 
 impl InvalidAuthorities {
-    /// Returns the error of the setting that names the file.
     pub(crate) fn of_setting(&self, setting: &'static str) -> Invalid {
         Invalid::new(&[setting], self.to_string())
     }
@@ -150,7 +148,6 @@ impl Authorities {
         Self::of(public_roots())
     }
 
-    /// Trusts the certificates in a PEM file beside others.
     fn beside(mut roots: RootCertStore, file: &Path) -> Result<Self, InvalidAuthorities> {
         let fault = |why: String| InvalidAuthorities { file: file.to_owned(), why };
         let trusted: Vec<_> = CertificateDer::pem_file_iter(file)
@@ -178,7 +175,7 @@ impl Authorities {
         Self { checks_name: false, ..self }
     }
 
-    /// Checks everything but the name. `refusal` is the error of rustls.
+    /// Does not check the name. `refusal` is the error of rustls.
     fn check_chain(
         &self,
         certificate: &CertificateDer<'_>,
@@ -247,8 +244,7 @@ impl ServerCertVerifier for Authorities {
     }
 }
 
-/// Checks that a certificate is for a name. As in libpq and curl, the common name counts if the certificate has no alternative
-/// name of the same kind.
+/// As in libpq and curl, the common name counts if the certificate has no alternative name of the same kind.
 fn check_name(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(), Error> {
     let by_extension = ParsedCertificate::try_from(certificate)
         .and_then(|parsed| rustls::client::verify_server_name(&parsed, name));
@@ -263,7 +259,7 @@ fn check_name(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Result
     }
 }
 
-/// Verifies the signature of a handshake with TLS 1.2 by the key of a certificate, of which nothing else is checked.
+/// Verifies a handshake with TLS 1.2. Nothing but the key of the certificate is used.
 fn verify_tls12_signature(
     message: &[u8],
     certificate: &CertificateDer<'_>,
@@ -280,7 +276,6 @@ fn verify_tls12_signature(
     Ok(HandshakeSignatureValid::assertion())
 }
 
-/// Does the same for TLS 1.3.
 fn verify_tls13_signature(
     message: &[u8],
     certificate: &CertificateDer<'_>,

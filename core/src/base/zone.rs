@@ -39,7 +39,6 @@ impl Zone {
         self.name() == other.name() || rules(self).is_some_and(|own| rules(other) == Some(own))
     }
 
-    /// Returns the rules of the zone.
     pub(crate) const fn rules(&self) -> &TimeZone {
         &self.0
     }

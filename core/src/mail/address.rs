@@ -5,20 +5,15 @@ use lettre::Address as Checked;
 use crate::base::host;
 use crate::record::error::Problem;
 
-/// The maximum length of an address in bytes.
-///
-/// Source: RFC 5321 section 4.5.3.1.3, without the angle brackets.
+/// In bytes. Source: RFC 5321 section 4.5.3.1.3, without the angle brackets.
 pub(crate) const ADDRESS_MAX: usize = 254;
-/// The problem of a text that is no address.
 pub(crate) const RULE: Problem = Problem::invalid("email", "email is an address such as ann@example.org");
 
-/// An address as its owner writes it, with the domain in its one form.
+/// As its owner writes it, with the domain in its one form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address(String);
 
 impl Address {
-    /// Returns the address in a text; `None` if it has none.
-    ///
     /// The part before the `@` is of ASCII characters without quotes, as all mail servers take it, and the host is a name.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -29,18 +24,18 @@ impl Address {
             .then_some(Self(address))
     }
 
-    /// Returns its text. International names of hosts are in ASCII (Punycode).
+    /// International names of hosts are in ASCII (Punycode).
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the form in which addresses are compared. Servers may tell upper from lower case before the `@`, but none that people
-    /// use does (RFC 5321 section 2.4).
+    /// The form in which addresses are compared. Servers may tell upper from lower case before the `@`, but none that people use
+    /// does (RFC 5321 section 2.4).
     pub(crate) fn folded(&self) -> String {
         self.0.to_ascii_lowercase()
     }
 
-    /// Returns whether it is of a domain, which may begin with an `@`.
+    /// The domain may begin with an `@`.
     pub(crate) fn is_of(&self, domain: &str) -> bool {
         let own = self.0.rsplit_once('@').map(|(_, own)| own);
         own == host::name(domain.trim().trim_start_matches('@')).as_deref()

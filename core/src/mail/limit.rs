@@ -10,27 +10,26 @@ use crate::base::clock::{HOUR_MS, Timestamp};
 use crate::record::error::Error;
 use crate::store::{StoreError, Tx};
 
-/// Mails in an hour that one network asks for, whatever they are for.
+/// Mails in an hour that one network asks for, for any purpose.
 const NETWORK_MAX: i64 = 30;
 /// Mails in an hour about one subject that one network asks for, and that all networks ask for together.
 const PAIR_MAX: i64 = 5;
 const SUBJECT_MAX: i64 = 20;
 
-/// The refusal of a request for more mail than the limits permit.
 pub(crate) const EXCEEDED: Error = Error::TooManyRequests { retry_after_s: 3_600 };
 
-/// Returns a hash of what a limit counts, keyed with the signing key of tokens, which is not in the database.
+/// Keyed with the signing key of tokens, which is not in the database.
 fn keyed(tidings: &Tidings, subject: &str) -> String {
     let [key, _] = tidings.keys().hashers();
     hex(&key.chain_update("tidings mail limit 1\0").chain_update(subject).finalize().into_bytes())
 }
 
-/// Returns the hash of the network of a client. It is empty for this machine, which may ask for any number of mails.
+/// Empty for this machine, which may ask for any number of mails.
 pub(crate) fn network(tidings: &Tidings, client: Option<Client>) -> String {
     client.map(|client| keyed(tidings, &format!("network {}", client.address()))).unwrap_or_default()
 }
 
-/// Returns the hash of a mailbox. At many providers, a mailbox also gets mail with a tag (RFC 5233) or other dots before the `@`.
+/// At many providers, a mailbox also gets mail with a tag (RFC 5233) or other dots before the `@`.
 pub(crate) fn mailbox(tidings: &Tidings, address: &Address) -> String {
     let folded = address.folded();
     let (local, domain) = folded.rsplit_once('@').unwrap_or_default();
@@ -38,14 +37,13 @@ pub(crate) fn mailbox(tidings: &Tidings, address: &Address) -> String {
     keyed(tidings, &format!("address {local}@{}", domain.trim_end_matches('.')))
 }
 
-/// Counts a mail that a network asks for; returns whether it may be sent.
+/// Counts a mail; returns whether it may be sent.
 pub(crate) fn take_of_network(tx: &mut dyn Tx, network: &str, now: Timestamp) -> Result<bool, StoreError> {
     Ok(network.is_empty() || take(tx, network, NETWORK_MAX, now)?)
 }
 
-/// Counts a mail about a subject that a network asks for; returns whether it may be sent.
-///
-/// What one network asks for in vain does not count for the others, so that it cannot use up what its owner may ask for.
+/// Counts a mail; returns whether it may be sent. Refused requests of one network do not count for the others, so one network
+/// cannot use up the limit of the owner.
 pub(crate) fn take_pair(
     tx: &mut dyn Tx,
     subject: &str,
@@ -55,7 +53,7 @@ pub(crate) fn take_pair(
     Ok(take(tx, &format!("{subject} {network}"), PAIR_MAX, now)? && take(tx, subject, SUBJECT_MAX, now)?)
 }
 
-/// Counts a request for mail about a subject, and returns whether it is one of the first `most` in an hour.
+/// Counts a request, and returns whether it is one of the first `most` in an hour.
 pub(crate) fn take(tx: &mut dyn Tx, subject: &str, most: i64, now: Timestamp) -> Result<bool, StoreError> {
     let sql = "INSERT INTO mail_limit (subject, since, count) VALUES ($1, $2, 1)
                ON CONFLICT (subject) DO UPDATE SET
@@ -66,7 +64,7 @@ pub(crate) fn take(tx: &mut dyn Tx, subject: &str, most: i64, now: Timestamp) ->
     Ok(count <= most)
 }
 
-/// Removes numbers of past hours, at most `limit`. Returns whether there may be more.
+/// Removes at most `limit` numbers of past hours. Returns whether there may be more.
 pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
     let sql = "DELETE FROM mail_limit WHERE subject IN
                (SELECT subject FROM mail_limit WHERE since <= $1 ORDER BY since LIMIT $2)";

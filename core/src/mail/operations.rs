@@ -115,7 +115,6 @@ mod sql {
     use crate::mail::{Kind, LIST_MAX, Mail, State};
     use crate::store::{Row, StoreError, Topic, Tx};
 
-    /// Returns the mail that was not sent.
     pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Mail>, StoreError> {
         let sql = "SELECT w.id, w.kind, m.id, w.date, w.dead, w.attempts, w.next_attempt, w.last_error
                    FROM mail w LEFT JOIN member m ON m.key = w.member ORDER BY w.key DESC LIMIT $1";
@@ -138,7 +137,7 @@ mod sql {
         tx.rows(sql, &[LIST_MAX.into()])?.into_iter().filter_map(|row| mail(row).transpose()).collect()
     }
 
-    /// Makes a mail due at once, with all its attempts; returns false if none has this id.
+    /// With all its attempts; returns false if no mail has this id.
     pub(super) fn retry(
         tx: &mut dyn Tx,
         _: &Admin<'_>,

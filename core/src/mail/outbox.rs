@@ -1,7 +1,7 @@
 //! The outbox: mail that has to be sent.
 //!
-//! An operation appends to it in the transaction of its change, so that a crash loses no mail and sends none of a change that was
-//! undone.
+//! An operation appends to it in the transaction of its change, so that a crash loses no mail, and no mail tells of a change that
+//! was rolled back.
 
 use std::fmt;
 
@@ -14,7 +14,6 @@ use crate::record::id::{MemberKey, ObjectId};
 use crate::record::schema::{one_of, schemas};
 use crate::store::{Row, StoreError, Topic, Tx};
 
-/// The problem of a request for mail on a service that sends none.
 pub(crate) const NO_MAIL: Problem = Problem::new(
     Code::NotPossible,
     "this service sends no mail: ask an administrator for a code, or to set smtp-url, which turns mail on",
@@ -22,12 +21,10 @@ pub(crate) const NO_MAIL: Problem = Problem::new(
 /// [`NO_MAIL`] for administrators.
 pub(crate) const MAIL_IS_OFF: Problem =
     Problem::new(Code::NotPossible, "this service sends no mail: the setting smtp-url turns it on");
-/// The maximum number of mails that wait.
 const PENDING_MAX: i64 = 10_000;
-/// The maximum number of mails that were given up, and the time for which they are kept.
 const DEAD_MAX: i64 = 1_000;
 const DEAD_MS: i64 = 30 * DAY_MS;
-/// The time after which nobody waits for a code any more.
+/// After this time nobody waits for a code any more.
 const CODE_MS: i64 = HOUR_MS;
 
 /// What a mail is for.
@@ -61,7 +58,7 @@ impl Kind {
         Self::Invite,
     ];
 
-    /// Returns its name, which never changes.
+    /// Never changes.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Confirm => "confirm",
@@ -78,7 +75,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns whether it has a code for which nobody waits for long.
+    /// Nobody waits long for a code.
     const fn has_code(self) -> bool {
         matches!(self, Self::Confirm | Self::Reset)
     }
@@ -94,22 +91,21 @@ schemas! {
     Kind = one_of(Kind::ALL.map(Kind::name));
 }
 
-/// The right to send mail. A service without a mail server stores nothing.
+/// A service without a mail server stores no mail.
 #[derive(Clone, Copy)]
 pub(crate) struct Outbox {
     is_on: bool,
 }
 
-/// Whom a mail is for.
 #[derive(Clone, Copy)]
 pub(crate) enum To<'a> {
     /// The address of a member that waits for its confirmation.
     Member(MemberKey),
-    /// This address, which is or was that of a member.
+    /// The address is or was that of a member.
     Address(MemberKey, &'a str),
     /// The member with this id or address, if there is one, for whom the network with this hash has asked.
     Asked(&'a str, &'a str),
-    /// Somebody with this address, who gets the invitation with this id.
+    /// An address, and the id of the invitation.
     Invited(&'a str, &'a str),
 }
 
@@ -118,12 +114,11 @@ impl Outbox {
         Self { is_on: config.mail.is_on() }
     }
 
-    /// Returns whether the service sends mail.
     pub(crate) const fn is_on(self) -> bool {
         self.is_on
     }
 
-    /// Appends a mail, unless the same one waits already, or too many do; returns whether it was appended.
+    /// Returns false if the same mail waits already, or too many do.
     pub(crate) fn append(
         self,
         tx: &mut dyn Tx,
@@ -167,7 +162,6 @@ impl Outbox {
     }
 }
 
-/// A mail that is due.
 pub(super) struct Due {
     pub(super) id: String,
     pub(super) kind: Option<Kind>,
@@ -180,12 +174,11 @@ pub(super) struct Due {
     pub(super) attempts: i64,
 }
 
-/// Returns the time of the next attempt.
 pub(super) fn next_attempt(tx: &mut dyn Tx) -> Result<Option<Timestamp>, StoreError> {
     tx.one("SELECT min(next_attempt) FROM mail WHERE dead IS NULL", &[])?.take(0)
 }
 
-/// Returns the mails that have been due the longest.
+/// The mails that have been due the longest.
 pub(super) fn due(tx: &mut dyn Tx, now: Timestamp, limit: i64) -> Result<Vec<Due>, StoreError> {
     let sql = "SELECT id, kind, member, address, asked, date, attempts, client FROM mail
                WHERE dead IS NULL AND next_attempt <= $1 ORDER BY next_attempt, key LIMIT $2";
@@ -204,18 +197,16 @@ pub(super) fn due(tx: &mut dyn Tx, now: Timestamp, limit: i64) -> Result<Vec<Due
     tx.rows(sql, &[now.into(), limit.into()])?.into_iter().map(due).collect()
 }
 
-/// Records which member a guest has asked for.
 pub(super) fn set_member(tx: &mut dyn Tx, id: &str, member: MemberKey) -> Result<(), StoreError> {
     let sql = "UPDATE mail SET member = $2, asked = NULL WHERE id = $1";
     tx.run(sql, &[id.into(), member.into()]).map(drop)
 }
 
-/// Removes a mail that was sent, or has nothing to say any more.
 pub(super) fn remove(tx: &mut dyn Tx, id: &str) -> Result<(), StoreError> {
     tx.run("DELETE FROM mail WHERE id = $1", &[id.into()]).map(drop)
 }
 
-/// Records a failed attempt. Without a `next` one the mail is given up, and beyond [`DEAD_MAX`] the oldest ones are removed.
+/// Without a `next` attempt the mail is given up; beyond [`DEAD_MAX`] the oldest ones are removed.
 pub(super) fn failed(
     tx: &mut dyn Tx,
     id: &str,
@@ -234,12 +225,12 @@ pub(super) fn failed(
     Ok(())
 }
 
-/// Returns whether nobody waits any more for a mail that was asked for at a time.
+/// Nobody waits any more for a mail of this date.
 pub(super) fn is_late(kind: Kind, date: Timestamp, at: Timestamp) -> bool {
     kind.has_code() && at - date > CODE_MS
 }
 
-/// Removes mail that was given up long ago, at most `limit`. Returns whether there may be more.
+/// Removes at most `limit` mails that were given up long ago. Returns whether there may be more.
 pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
     let sql = "DELETE FROM mail WHERE key IN (SELECT key FROM mail WHERE dead <= $1 LIMIT $2)";
     Ok(tx.run(sql, &[(now - DEAD_MS).into(), limit.cast_signed().into()])? == limit)

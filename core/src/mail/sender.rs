@@ -10,7 +10,6 @@ use crate::record::background::{Background, Stop};
 use crate::record::error::Result;
 use crate::store::Store;
 
-/// The handle of the sending thread.
 pub(crate) struct Sender {
     store: Arc<Store>,
     clock: Clock,
@@ -20,7 +19,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// Returns a sender without a thread.
+    /// Does not start the thread.
     pub(crate) fn new(store: &Arc<Store>, clock: &Clock, config: &Config) -> Self {
         let stop = Stop::default();
         Self {
@@ -32,7 +31,7 @@ impl Sender {
         }
     }
 
-    /// Starts the thread if the service sends mail, unless it is running.
+    /// Does nothing if the service sends no mail, or the thread is running.
     pub(crate) fn start(&self) -> Result<()> {
         if !self.config.is_on() {
             return Ok(());

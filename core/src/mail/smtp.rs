@@ -20,18 +20,17 @@ use crate::base::config::{Encryption, Invalid, Mail, MailServer};
 use crate::base::{host, text_file};
 use crate::record::error::{Error, Result};
 
-/// The time limit of connecting, and of each step after that.
+/// For connecting, and for each step after that.
 const STEP: Duration = Duration::from_secs(10);
-/// The maximum number of mails that are sent at once, each over a connection of its own.
+/// Each mail is sent over a connection of its own.
 pub(super) const AT_ONCE: u32 = 4;
-/// The answers of mail servers to a recipient that no other attempt changes: there is no such mailbox.
+/// The answers to a recipient that has no mailbox: another attempt does not change them.
 ///
 /// Source: RFC 5321 section 4.2.3; RFC 7504 for 556.
 const PERMANENT: [u16; 4] = [550, 551, 553, 556];
 /// The enhanced statuses of such answers, if they have one (RFC 3463 sections 3.2 and 3.3; RFC 7505 for 5.1.10).
 const PERMANENT_STATUS: [&str; 6] = ["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1"];
 
-/// A mail as it is sent.
 pub(super) struct Outgoing {
     pub(super) id: String,
     pub(super) to: String,
@@ -46,22 +45,19 @@ impl Outgoing {
     }
 }
 
-/// Why a mail was not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Failed {
-    /// The reason in a few words. It has no text of the server, which may name the address.
+    /// No text of the server, which may name the address.
     pub(super) reason: String,
-    /// Whether another attempt would fail too.
     pub(super) is_permanent: bool,
 }
 
-/// Sends mail. Tests use one without a network.
+/// Tests use a transport without a network.
 pub(super) trait Transport: Send + Sync {
-    /// Sends a mail. Blocks until the mail server has answered.
+    /// Blocks until the mail server has answered.
     fn send(&self, outgoing: &Outgoing) -> std::result::Result<(), Failed>;
 }
 
-/// Sends over SMTP.
 pub(super) struct Smtp {
     server: MailServer,
     tls: TlsParameters,
@@ -70,8 +66,6 @@ pub(super) struct Smtp {
 }
 
 impl Smtp {
-    /// # Errors
-    /// [`Error::InvalidSetting`] when a file cannot be used, or there is no mail server.
     pub(super) fn new(config: &Mail) -> Result<Self> {
         let (Some(server), Some(from)) = (&config.server, &config.from) else {
             return Err(Invalid::new(
@@ -104,7 +98,7 @@ impl Smtp {
         Ok(Self { server: server.clone(), tls, credentials, from: Mailbox::new(name.clone(), email) })
     }
 
-    /// Connects to the mail server and signs in.
+    /// Also signs in.
     fn connect(&self) -> std::result::Result<SmtpConnection, SmtpError> {
         let hello = ClientId::Domain(self.from.email.domain().to_owned());
         let (encryption, port) = self.server.encryption();
@@ -129,10 +123,10 @@ impl Smtp {
             .to(Mailbox::new(None, to))
             .subject(subject)
             .date(SystemTime::UNIX_EPOCH + at)
-            // The same at each attempt, by which servers recognise what they have already.
+            // The same at each attempt: servers recognise by it what they have already.
             .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
             .multipart(MultiPart::alternative_plain_html(text.clone(), html.clone()))?;
-        // No automatic answers, such as of somebody on holiday (RFC 3834).
+        // Prevents automatic answers, such as holiday notices (RFC 3834).
         let name = HeaderName::new_from_ascii_str("Auto-Submitted");
         message.headers_mut().insert_raw(HeaderValue::new(name, "auto-generated".to_owned()));
         Ok(message)
@@ -150,7 +144,7 @@ impl Transport for Smtp {
     }
 }
 
-/// Sends a mail. Each command is sent by itself, because what an answer means depends on it.
+/// Each command is sent by itself, because the meaning of an answer depends on it.
 fn send_over(connection: &mut SmtpConnection, message: &Message) -> std::result::Result<(), Failed> {
     let (envelope, fail) = (message.envelope(), |error| failed(&error));
     connection.command(MailFrom::new(envelope.from().cloned(), Vec::new())).map_err(fail)?;
@@ -162,7 +156,6 @@ fn send_over(connection: &mut SmtpConnection, message: &Message) -> std::result:
     connection.message(&message.formatted()).map(drop).map_err(fail)
 }
 
-/// Returns whether an answer to a recipient means that there is no such mailbox.
 fn has_no_mailbox(error: &SmtpError) -> bool {
     let Some(code) = error.status().map(u16::from) else { return false };
     let text = error.source().map(ToString::to_string).unwrap_or_default();

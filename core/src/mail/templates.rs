@@ -1,7 +1,7 @@
-//! The texts of mail. Each is Markdown: the source is the plain text, and what it means is the HTML.
+//! The texts of mail. Each is Markdown: the source is the plain text, and its rendering is the HTML.
 //!
-//! The first line is the subject. `{id}`, `{code}`, `{link}`, `{minutes}` and `{site}` stand for values; a paragraph with a value that
-//! a mail does not have is left out. The HTML is in a layout, in which `{subject}`, `{language}` and `{body}` stand for values.
+//! The first line is the subject. `{id}`, `{code}`, `{link}`, `{minutes}` and `{site}` stand for values; a paragraph with a
+//! missing value is left out. The layout of the HTML has the values `{subject}`, `{language}` and `{body}`.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -13,7 +13,7 @@ use crate::base::text_file;
 use crate::record::error::Result;
 use pulldown_cmark::{Parser, html};
 
-/// A text with its file, and its built-in sources in English and in Korean.
+/// With its file, and its built-in sources in English and in Korean.
 struct BuiltIn(Text, &'static str, [&'static str; 2]);
 
 macro_rules! built_in {
@@ -43,19 +43,16 @@ const TEXTS: [BuiltIn; 9] = [
 const LAYOUT: &str = include_str!("templates/layout.html");
 const LAYOUT_FILE: &str = "layout.html";
 
-/// The minutes for which codes in mail work, as texts say it.
 pub(super) const MINUTES: &str = "20";
 
-/// The texts in force.
 pub(super) struct Templates {
     texts: Box<[Cow<'static, str>]>,
     layout: Cow<'static, str>,
     language: Language,
-    /// What texts call the service.
+    /// The name of the service in texts.
     site: String,
 }
 
-/// A mail as it is sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) subject: String,
@@ -64,11 +61,8 @@ pub(super) struct Written {
 }
 
 impl Templates {
-    /// Reads the texts.
-    ///
-    /// # Errors
-    /// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when a file of the operator cannot be read, names an unknown value, or
-    /// makes mail without a subject, without its text, or without the code that it is for.
+    /// Fails when a file of the operator cannot be read, names an unknown value, or makes mail without a subject, a text, or the
+    /// code that it is for.
     pub(super) fn new(config: &Mail) -> Result<Self> {
         let (dir, language) = (config.templates.as_deref(), config.language);
         let texts = TEXTS.iter().map(|BuiltIn(_, file, texts)| {
@@ -85,7 +79,7 @@ impl Templates {
         }
     }
 
-    /// Returns why a text makes no mail that works, as a mail shows that has no more values than each has.
+    /// The fault is found in a mail with only the values that every mail of this text has.
     fn fault(&self, text: Text, config: &Mail) -> Option<&'static str> {
         const CODE: &str = "0c0de0";
         let pages = [
@@ -106,7 +100,6 @@ impl Templates {
             .then_some("has neither {code} nor a {link} that is set: its mail would be without the code")
     }
 
-    /// Writes a mail.
     pub(super) fn write(&self, letter: &Letter) -> Written {
         let at = TEXTS.iter().position(|BuiltIn(text, ..)| *text == letter.text);
         let source = &self.texts[at.expect("each text is among them")];
@@ -140,7 +133,7 @@ fn invalid(path: &Path, why: impl fmt::Display) -> Invalid {
     Invalid::new(&["mail-templates"], format!("{} {why}", path.display()))
 }
 
-/// Returns the text of the operator's file, or else the built-in one.
+/// Prefers the operator's file.
 fn read(dir: Option<&Path>, file: &str, built_in: &'static str, names: &[&str]) -> Result<Cow<'static, str>> {
     let Some(path) = dir.map(|dir| dir.join(file)).filter(|path| path.exists()) else {
         return Ok(built_in.into());
@@ -153,7 +146,7 @@ fn read(dir: Option<&Path>, file: &str, built_in: &'static str, names: &[&str]) 
     Ok(text.into())
 }
 
-/// Splits a text: `Err` is the name of a value, lower-case letters in braces.
+/// `Err` is the name of a value, lower-case letters in braces.
 fn parts(text: &str) -> impl Iterator<Item = Result<&str, &str>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -177,13 +170,12 @@ fn parts(text: &str) -> impl Iterator<Item = Result<&str, &str>> {
     })
 }
 
-/// Returns a text with its values; `None` if it has not all of them.
+/// `None` if a value is missing.
 fn filled(text: &str, values: &[(&str, Option<String>)]) -> Option<String> {
     let value = |name| values.iter().find(|(known, _)| *known == name)?.1.as_deref();
     parts(text).map(|part| part.map_or_else(value, Some)).collect()
 }
 
-/// Returns the paragraphs that have all their values.
 fn paragraphs(text: &str, values: &[(&str, Option<String>)]) -> String {
     let mut all = String::new();
     for paragraph in text.trim_matches('\n').split("\n\n").filter_map(|text| filled(text, values)) {
@@ -195,12 +187,10 @@ fn paragraphs(text: &str, values: &[(&str, Option<String>)]) -> String {
     all
 }
 
-/// Escapes a text for Markdown.
 fn escaped_markdown(text: &str) -> String {
     text.chars().flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c])).collect()
 }
 
-/// Escapes a text for HTML.
 fn escaped_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

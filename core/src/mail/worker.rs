@@ -1,8 +1,8 @@
 //! The thread that sends mail.
 //!
-//! Of several servers of a database one sends, by lease. Each mail is sent on a thread of its own, so that a mail server that is slow
-//! with one recipient does not delay the mail to others. A mail is removed after the mail server has taken it, so one whose outcome
-//! a crash has lost is sent again, once.
+//! Of several servers of a database one sends, by lease. Each mail is sent on a thread of its own, so that a mail server that is
+//! slow with one recipient does not delay the mail to others. A mail is removed after the mail server has taken it, so one whose
+//! outcome a crash has lost is sent again, once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,28 +20,24 @@ use crate::record::error::{Error, Result};
 use crate::record::lease::Lease;
 use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 
-/// The times from one failed attempt to the next, in seconds. After the last one the mail is given up.
+/// From one failed attempt to the next, in seconds. After the last one the mail is given up.
 pub(super) const DELAYS: [i64; 7] = [10, 60, 5 * 60, 30 * 60, 2 * 60 * 60, 6 * 60 * 60, 24 * 60 * 60];
-/// The time until the next look if nothing happens.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// The time until the next look while another server has the lease, and until it is renewed while mail is being sent; also the time
-/// for which a service that stops waits for the mail server.
+/// Until the next look while another server has the lease, and until it is renewed while mail is being sent; also the time for
+/// which a service that stops waits for the mail server.
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
-/// The time until the next look after a failure of the store.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The end of an attempt.
 #[derive(Clone)]
 struct Outcome {
     id: String,
     kind: Kind,
     date: Timestamp,
-    /// The number of attempts before this one.
+    /// Before this one.
     attempts: i64,
     sent: std::result::Result<(), Failed>,
 }
 
-/// The work of the thread.
 pub(super) struct Worker {
     store: Arc<Store>,
     clock: Clock,
@@ -49,9 +45,9 @@ pub(super) struct Worker {
     transport: Arc<dyn Transport>,
     templates: Templates,
     config: Mail,
-    /// The ids of the mails that are being sent, or whose outcomes the database does not have yet.
+    /// The ids of the mails that are being sent, or whose outcomes are not stored yet.
     sending: Vec<String>,
-    /// Outcomes that the database does not have yet.
+    /// Not stored yet.
     outcomes: Vec<Outcome>,
     /// Outcomes of threads that have ended since the latest pass.
     ended: Arc<Mutex<Vec<Outcome>>>,
@@ -77,7 +73,6 @@ impl Worker {
         })
     }
 
-    /// Works until it is stopped.
     pub(super) fn run(mut self, stop: &Stop) {
         let versions = self.store.versions();
         while !stop.is_set() {
@@ -88,7 +83,7 @@ impl Worker {
             });
             versions.wait_for(Topic::Mail, version, pause, || stop.is_set() || self.has_ended(1));
         }
-        // What the mail server takes in this moment is not sent again after a restart.
+        // Mail that the mail server takes in this moment is not sent again after a restart.
         let all = self.sending.len() - self.outcomes.len();
         versions.sleep(SHORT_INTERVAL, || self.has_ended(all));
         if let Err(error) = self.record().and_then(|()| Ok(self.lease.release()?)) {
@@ -96,12 +91,11 @@ impl Worker {
         }
     }
 
-    /// Returns whether this number of threads have ended since the latest pass.
     fn has_ended(&self, threads: usize) -> bool {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).len() >= threads
     }
 
-    /// Records what was sent, and begins to send what is due. Returns the time until the next pass, unless something changes
+    /// Records outcomes, and begins to send mail that is due. Returns the time until the next pass, unless something changes
     /// before.
     pub(super) fn pass(&mut self) -> Result<Duration> {
         self.record()?;
@@ -129,7 +123,6 @@ impl Worker {
         Ok(Duration::ZERO)
     }
 
-    /// Sends a mail on a thread of its own.
     fn send(&mut self, mut outcome: Outcome, outgoing: Outgoing) -> Result<()> {
         let (transport, ended) = (Arc::clone(&self.transport), Arc::clone(&self.ended));
         let versions = self.store.versions();
@@ -152,7 +145,7 @@ impl Worker {
         !self.sending.is_empty()
     }
 
-    /// Writes the outcomes. Until that succeeds their mails are not sent again.
+    /// The mails of these outcomes are not sent again before this succeeds.
     fn record(&mut self) -> Result<()> {
         self.outcomes.append(&mut self.ended.lock().unwrap_or_else(PoisonError::into_inner));
         if self.outcomes.is_empty() {
@@ -185,8 +178,7 @@ impl Worker {
     }
 }
 
-/// Looks up the letters that are due besides those that are being sent, as many as may be. Mail that has nothing to say any more is
-/// removed.
+/// Skips the letters that are being sent. Removes mail that has nothing to say any more.
 fn prepare(
     tx: &mut dyn Tx,
     config: &Mail,
@@ -250,7 +242,7 @@ fn letter(
     }
 }
 
-/// Returns the time of the next attempt; `None` if the mail is given up.
+/// `None` if the mail is given up.
 fn next_attempt(outcome: &Outcome, failed: &Failed, now: Timestamp) -> Option<Timestamp> {
     let Outcome { kind, date, attempts, .. } = outcome;
     let seconds = usize::try_from(*attempts).ok().and_then(|attempts| DELAYS.get(attempts))?;

@@ -24,7 +24,6 @@ use crate::{Caller, Tidings};
 
 const GROUP: &str = "search";
 
-/// Returns what an operation that searches declares.
 const fn searches(path: &'static str) -> Spec {
     Spec::post(GROUP, path, Access::Open).reads().works(Work::Query).limited(Rate::Search)
 }
@@ -95,8 +94,8 @@ impl PostPage {
     }
 }
 
-/// Returns the posts that match best, at most `num`. If posts have all words of the search and these find fewer, adds the
-/// similar words to `terms`, and posts that only these find after all others.
+/// Returns at most `num` posts. If posts have all words of the search and these find fewer, adds the similar words to `terms`,
+/// and posts that only these find after all others.
 fn best(
     tidings: &Tidings,
     tx: &mut dyn Tx,

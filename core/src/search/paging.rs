@@ -12,33 +12,27 @@ pub const RESULTS_MAX: i64 = index::RESULTS_MAX as i64;
 
 const NEXT_RULE: Problem = Problem::invalid("next", "next is not from a previous page of this search");
 
-/// The part of the results that a caller wants.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Paging<'a> {
     /// The best results, without a `next`.
     #[default]
     Off,
-    /// The first page.
     First,
     /// The page after the one with this `next`.
     After(&'a str),
 }
 
-/// A page of a search.
 pub(super) struct Page {
-    /// The number of results of the pages before it.
+    /// The number of results of the pages before this one.
     offset: i64,
     num: i64,
-    /// A hash of the search, so that a `next` continues no other one. Two searches with the same hash would continue each
+    /// A hash of the search, so that a `next` continues no other search. Two searches with the same hash would continue each
     /// other, which does no harm. `None` without a `next`.
     search: Option<u64>,
 }
 
 impl Page {
-    /// Returns the page of `num` results of a search.
-    ///
-    /// # Errors
-    /// `bad request` for a `next` that is not from a page of this search.
+    /// Refuses a `next` that is not from a page of this search.
     pub(super) fn of(paging: Paging<'_>, search: &str, category: Option<&str>, num: i64) -> Result<Self> {
         let mut hasher = Unkeyed::default();
         (search, category).hash(&mut hasher);
@@ -51,8 +45,7 @@ impl Page {
         Ok(Self { offset, num, search: Some(hash) })
     }
 
-    /// Returns the number of results from the first one that the page needs: one more than it shows, to know whether it is
-    /// the last.
+    /// One more than the page shows, to know whether it is the last.
     pub(super) fn needed(&self) -> usize {
         let needed = match self.search {
             Some(_) => (self.offset + self.num + 1).min(RESULTS_MAX),
@@ -73,7 +66,7 @@ impl Page {
     }
 }
 
-/// Returns the number of results before the page that a `next` of the search continues with.
+/// The number of results before the page that a `next` continues with; `None` for a `next` of another search.
 fn offset(next: &str, search: u64) -> Option<i64> {
     let place = next.strip_prefix(&format!("{search:016x}"))?;
     let is_plain = place.len() == 3 && place.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));

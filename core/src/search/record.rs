@@ -45,8 +45,8 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
         Err(error) => return Pending::given(Err(error)),
     };
     let calendar = Arc::clone(&tidings.analysis().calendar);
-    // A search only adds rows: a term under the revision of the transaction, and an entry of a list. Pruning the list leaves out
-    // what another transaction prunes.
+    // A search only adds rows: a term under the revision of the transaction, and an entry of a list. Pruning the list skips what
+    // another transaction prunes.
     tidings.store().submit(Isolation::Concurrent, move |tx| {
         match identity.visitor(tx)? {
             Some(member) => {
@@ -63,41 +63,32 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
     })
 }
 
-/// A valid search in the form in which it is recorded.
 #[derive(Clone)]
 pub(crate) struct Search {
-    /// The search as the caller wrote it.
+    /// As the caller wrote it.
     pub(crate) original: String,
     term: String,
 }
 
-/// A search as an entry of a member's list.
 pub(crate) struct ListedSearch {
     pub(crate) search: Search,
-    /// The tokens, separated by blanks.
     tokens: String,
-    /// The similar words, separated by blanks.
     similar: String,
 }
 
 impl Search {
-    /// Checks a search.
-    ///
-    /// # Errors
-    /// `bad request` if the search breaks its rule.
     pub(crate) fn new(search: &str) -> Result<Self> {
         let original = checked(search)?;
         Ok(Self { term: tokens::normalise_term(&original), original })
     }
 
-    /// Adds the tokens and the similar words, which a list shows. Finding similar words is slow, so it is done before the transaction.
+    /// Finding similar words, which a list shows, is slow, so it is done before the transaction.
     pub(crate) fn listed(self, tidings: &Tidings) -> Result<ListedSearch> {
         let tokens = tokens::tokens(&self.original);
         let similar = similar_words(tidings, &tokens::distinct(tokens.clone()))?.join(" ");
         Ok(ListedSearch { search: self, tokens: tokens.join(" "), similar })
     }
 
-    /// Records the search for the trends.
     pub(crate) fn count_term(
         &self,
         tx: &mut dyn Tx,
@@ -114,7 +105,6 @@ impl Search {
 }
 
 impl ListedSearch {
-    /// Adds the search to a member's list of searches.
     pub(crate) fn insert(
         &self,
         tx: &mut dyn Tx,

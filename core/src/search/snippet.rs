@@ -9,13 +9,13 @@ use utoipa::ToSchema;
 
 use crate::post::index::Terms;
 
-/// The number of characters at the beginning of a text in which hits are looked for.
+/// Hits are looked for in this many characters at the beginning of a text.
 pub(super) const SEARCHED: usize = 20_000;
-/// The maximum length of a snippet in characters, without the marks that it is shortened.
+/// In characters, without the marks that it is shortened.
 const LENGTH: usize = 200;
-/// The maximum number of characters before the first hit.
+/// Characters before the first hit.
 const LEAD: usize = 40;
-/// The maximum number of hits that may be the first of the snippet.
+/// Hits that may be the first of the snippet.
 const CANDIDATES: usize = 200;
 
 /// A part of a snippet. The texts of all parts together are the snippet.
@@ -31,8 +31,8 @@ pub struct SnippetPart {
     pub hit: bool,
 }
 
-/// Returns the part of a text with the most terms, or its beginning if it has none; empty for an empty text. White space
-/// is one blank.
+/// Returns the part of a text with the most terms, or its beginning if it has none; empty for an empty text. White space is one
+/// blank.
 pub(super) fn snippet(text: &str, terms: &Terms) -> Vec<SnippetPart> {
     let text = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let text = text.collect::<Vec<_>>().join(" ");
@@ -56,7 +56,6 @@ pub(super) fn snippet(text: &str, terms: &Terms) -> Vec<SnippetPart> {
     parts
 }
 
-/// Returns the range of the text that becomes the snippet.
 fn window(text: &str, hits: &[Range<usize>], terms: &Terms) -> Range<usize> {
     // The place of each character, and the end.
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
@@ -92,7 +91,7 @@ fn window(text: &str, hits: &[Range<usize>], terms: &Terms) -> Range<usize> {
     start..blank.filter(|blank| *blank >= last).unwrap_or(end)
 }
 
-/// Returns where a snippet begins whose first hit is at a character: after a blank, if there is one.
+/// `hit` is the first hit. The snippet begins after a blank, if there is one.
 fn start(text: &str, places: &[usize], hit: usize) -> usize {
     let Some(lead) = hit.checked_sub(LEAD).filter(|lead| *lead > 0) else { return 0 };
     let before = &text[places[lead]..places[hit]];

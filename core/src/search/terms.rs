@@ -1,10 +1,10 @@
 //! The terms of a search: its words, other forms of them, and words with a similar meaning.
 //!
-//! Some words are written both as one and as two: `data base` and `database`. So neighbouring words of a search are also
-//! searched as one word, and a long word is also searched as the words that it consists of. A word that no post contains is
-//! replaced by its most probable correction, which counts like the word itself. If posts have a word, only very similar words
-//! are searched, because others find less relevant posts. If posts have all words of a search, similar words only add posts
-//! when the others find too few.
+//! Some words are written both as one and as two: `data base` and `database`. So neighbouring words of a search are also searched
+//! as one word, and a long word is also searched as the words that it consists of. A word that no post contains is replaced by
+//! its most probable correction, which counts like the word itself. If posts have a word, only very similar words are searched,
+//! because others find less relevant posts. If posts have all words of a search, similar words only add posts when the others
+//! find too few.
 
 use tidings_tokens::{hangul, tokens};
 
@@ -13,20 +13,19 @@ use crate::post::index::{self, Terms};
 use crate::record::error::Result;
 use crate::words;
 
-/// The maximum number of similar words that are searched for each token, and in total.
+/// Similar words per token, and in total.
 const SIMILAR: usize = 3;
 const SIMILAR_ALL: usize = 8;
-/// The maximum number of joined words, and of parts of words, that are searched.
+/// Joined words, and parts of words.
 const JOINED: usize = 8;
 const PARTS: usize = 8;
-/// The maximum number of words of a search that are corrected.
 const CORRECTED: usize = 8;
 
-/// The minimum similarity of a similar word to a word that posts have: a cosine of 0.74. Searches for three words of a
-/// text found it less well with a lower minimum.
+/// For a similar word of a word that posts have: a cosine of 0.74. Searches for three words of a text found it less well with a
+/// lower minimum.
 const KNOWN_SIMILARITY: f64 = 0.82;
 
-/// Returns the terms of a search, and which of its words posts have. If they have all, the similar words are left out.
+/// Also returns which words posts have. If they have all, the similar words are left out.
 pub(super) fn terms(tidings: &Tidings, search: &str) -> Result<(Terms, Vec<bool>)> {
     let Corrected { stream, words, known } = Corrected::of(tidings, tokens::tokens(search))?;
     let mut terms = Terms { words, ..Terms::default() };
@@ -41,7 +40,7 @@ pub(super) fn terms(tidings: &Tidings, search: &str) -> Result<(Terms, Vec<bool>
     Ok((terms, known))
 }
 
-/// Adds the similar words of the words of a search, of which it is known whether posts have them, and the parts of these words.
+/// `known` is whether posts have each word. Also adds the parts of these words.
 pub(super) fn add_similar(tidings: &Tidings, terms: &mut Terms, known: &[bool]) {
     let similar = similar(tidings, &terms.words, known);
     let parts = terms.words.iter().zip(known).flat_map(|(word, is_known)| {
@@ -62,22 +61,20 @@ pub(super) fn add_similar(tidings: &Tidings, terms: &mut Terms, known: &[bool]) 
     }
 }
 
-/// Returns the words of a search, corrected.
 pub(super) fn words(tidings: &Tidings, search: &str) -> Result<Vec<String>> {
     Ok(Corrected::of(tidings, tokens::tokens(search))?.words)
 }
 
-/// Returns the words to search besides the tokens of a search: the corrections, then similar words, at most [`SIMILAR`] for
-/// each token and [`SIMILAR_ALL`] in total, and none of the tokens themselves.
+/// Returns the corrections, then similar words, at most [`SIMILAR`] for each token and [`SIMILAR_ALL`] in total, and none of the
+/// tokens themselves.
 pub(super) fn similar_words(tidings: &Tidings, tokens: &[String]) -> Result<Vec<String>> {
     let Corrected { words, known, .. } = Corrected::of(tidings, tokens.to_vec())?;
     let similar = similar(tidings, &words, &known);
     Ok(words.into_iter().chain(similar).filter(|word| !tokens.contains(word)).collect())
 }
 
-/// The tokens of a search, in which a word that no post contains is replaced by its most probable correction.
+/// A word that no post contains is replaced by its most probable correction.
 struct Corrected {
-    /// All tokens in order.
     stream: Vec<String>,
     /// The distinct tokens, and whether posts have them.
     words: Vec<String>,
@@ -118,7 +115,6 @@ impl Corrected {
     }
 }
 
-/// Returns the similar words to search besides distinct tokens, of which it is known whether posts have them.
 fn similar(tidings: &Tidings, tokens: &[String], known: &[bool]) -> Vec<String> {
     let mut similar: Vec<String> = Vec::new();
     for (token, is_known) in tokens.iter().zip(known) {
@@ -136,7 +132,6 @@ fn similar(tidings: &Tidings, tokens: &[String], known: &[bool]) -> Vec<String> 
     similar
 }
 
-/// Returns which of these words posts have.
 fn known(tidings: &Tidings, tokens: &[String]) -> Result<Vec<bool>> {
     let latest = tidings.term_frequencies().latest()?;
     let is_known =
@@ -157,8 +152,8 @@ fn known(tidings: &Tidings, tokens: &[String]) -> Result<Vec<bool>> {
 
 /// Returns neighbouring tokens of a search as one word each.
 ///
-/// A Korean word is followed by its stems in the tokens. The second word needs only its shortest stem, because the index
-/// has the joined word without the same particle; the first word needs all, because a particle may belong to it.
+/// A Korean word is followed by its stems in the tokens. The second word needs only its shortest stem, because the index has the
+/// joined word without the same particle; the first word needs all, because a particle may belong to it.
 fn joined(stream: &[String]) -> Vec<String> {
     let mut groups: Vec<&[String]> = Vec::new();
     let mut start = 0;

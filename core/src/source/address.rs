@@ -8,7 +8,7 @@ use super::{PRIVATE, URL_RULE};
 use crate::record::error::Problem;
 use crate::record::outgoing;
 
-/// The parameters of an address that only tell its site where a reader came from.
+/// Parameters that only tell a site where a reader came from.
 ///
 /// Source: the parameters that Firefox and Brave remove from copied links, and those of Google Analytics and Matomo.
 const TRACKING: [&str; 26] = [
@@ -39,13 +39,12 @@ const TRACKING: [&str; 26] = [
     "pk_kwd",
     "__s",
 ];
-/// The beginnings of such parameters.
 const TRACKING_PREFIXES: [&str; 3] = ["utm_", "mtm_", "hsa_"];
 
 /// The schemes with which feed readers mark the addresses of feeds.
 const FEED_SCHEMES: [&str; 4] = ["feed:", "itpc:", "pcast:", "rss:"];
 
-/// Returns an address with the scheme of a feed reader as one of the web: by https, and by http in case that fails.
+/// Returns the address by https, and by http in case that fails.
 fn of_web(text: &str) -> (Cow<'_, str>, Option<String>) {
     let text = text.trim();
     let marked = FEED_SCHEMES.iter().find_map(|scheme| {
@@ -59,20 +58,19 @@ fn of_web(text: &str) -> (Cow<'_, str>, Option<String>) {
     }
 }
 
-/// Returns the normal form of the address of a source, without its fragment.
+/// Removes the fragment.
 pub(super) fn parse(text: &str, allows_private: bool) -> Result<Url, Problem> {
     let mut url = outgoing::parse(&of_web(text).0).ok_or(URL_RULE)?;
     url.set_fragment(None);
     if allows_private || outgoing::has_public_host(&url) { Ok(url) } else { Err(PRIVATE) }
 }
 
-/// Returns the address by http of a source whose address has the scheme of a feed reader.
+/// The address by http of a source whose address has the scheme of a feed reader.
 pub(super) fn plain(text: &str) -> Option<String> {
     parse(&of_web(text).1?, true).ok().map(String::from)
 }
 
-/// Returns the address of an entry without what only tracks its readers, so that the same article of two sources has one
-/// address.
+/// Removes parameters that only track readers, so that the same article of two sources has one address.
 pub(super) fn of_article(address: &str) -> String {
     let Ok(mut url) = Url::parse(address) else { return address.to_owned() };
     let is_tracking = |name: &str| {
@@ -94,7 +92,7 @@ pub(super) fn of_article(address: &str) -> String {
     url.into()
 }
 
-/// Returns how a source is stored that somebody names: an address in its normal form, an id as it is.
+/// An address in its normal form, an id as it is.
 pub(super) fn named(source: &str) -> String {
     parse(source, true).map_or_else(|_| source.to_owned(), String::from)
 }

@@ -18,13 +18,11 @@ use crate::record::answer::LineError;
 use crate::record::error::{Error, Result};
 use crate::store::{Isolation, Store};
 
-/// The number of entries that a transaction writes, so that other writes wait for a moment only.
+/// Entries per transaction, so that other writes wait only for a moment.
 const BATCH: usize = 100;
 
-/// Writes the entries of a feed that are new or have changed, and adds all that are there to `seen`.
-///
-/// # Errors
-/// When the store fails. What is written stays, and the next fetch goes on.
+/// Writes the entries of a feed that are new or have changed, and adds all entries to `seen`. After a failure, the written
+/// entries stay, and the next fetch goes on.
 pub(super) fn write(
     store: &Store,
     clock: &Clock,
@@ -40,7 +38,7 @@ pub(super) fn write(
     let mut arrivals = Vec::new();
     for one in entries {
         let (key, content, number) = (one.key, content(&one), one.number);
-        // Of two that are the same, the first is the newer one.
+        // The first of two equal entries is the newer one.
         if !seen.add(key, content) {
             warnings.push(format!("entry {number}: an earlier one has the same id or address, and counts"));
             continue;
@@ -63,7 +61,7 @@ pub(super) fn write(
         match arrival(one, record, clock, known == Known::Changed) {
             Ok(arrival) => arrivals.push(arrival),
             Err(reason) => {
-                // A new one counts as new again when it is corrected.
+                // A new entry counts as new again when it is corrected.
                 if known == Known::New {
                     seen.forget(key);
                 }
@@ -71,7 +69,7 @@ pub(super) fn write(
             }
         }
     }
-    // Newest first; without a date, they are in the order of the file.
+    // Newest first; entries without a date are in the order of the file.
     arrivals.sort_by_key(|arrival| Reverse(arrival.date().unwrap_or(now)));
     let mut room = store.read(|tx| sql::room(tx, record.key, now))?;
     let mut left_out = 0_u64;
@@ -105,7 +103,7 @@ pub(super) fn write(
         (others, "skipped, because their addresses are those of posts that are not of this source"),
         (left_out, "left out for good, because a source may bring only so many posts in a day, the newest"),
     ];
-    // First, because only so many are told.
+    // First, because the number of warnings is limited.
     let told = told.into_iter().filter(|(count, _)| *count > 0);
     warnings.splice(0..0, told.map(|(count, why)| format!("entries {why}: {count}")));
     shorten(&mut warnings, ARRIVED_MAX);
@@ -119,7 +117,6 @@ pub(super) fn write(
     Ok(fetched)
 }
 
-/// Returns what an entry becomes.
 fn arrival(one: Identified, record: &Record, clock: &Clock, is_known: bool) -> Result<Arrival, String> {
     let Identified { entry, key, page_key, page, is_shared, own, .. } = one;
     let mut draft = entry_draft(entry, clock.now());
@@ -130,7 +127,6 @@ fn arrival(one: Identified, record: &Record, clock: &Clock, is_known: bool) -> R
     Arrival::new(&draft, arrive::Identity { key, page_key, page, is_shared, own }, is_known)
 }
 
-/// Writes a batch of entries.
 fn write_batch(
     store: &Store,
     clock: &Clock,
@@ -147,20 +143,20 @@ fn write_batch(
         let written = arrive::write(tx, &admin, key, &clock, &batch, room)?;
         let inserted = written.iter().filter(|one| matches!(one, Arrived::Inserted { .. })).count();
         if inserted > 0 {
-            // Counted with the posts, because a process may end before the others.
+            // Counted with the posts, because a process may end before the other batches.
             sql::add_posts(tx, key, inserted, now)?;
         }
         Ok(written)
     })
 }
 
-/// Returns a hash of what a post shows of an entry. A session in the query of its address says nothing.
+/// A hash of the visible parts of an entry. A session in the query of its address does not count.
 fn content(one: &Identified) -> u64 {
     let Entry { title, text, image, .. } = &one.entry;
     seen::hash(&[title, text, image.as_deref().unwrap_or_default(), arrive::place(&one.page)])
 }
 
-/// Returns the tags of a source and those of an entry, as many as a post may have.
+/// As many as a post may have.
 fn with(own: &[String], tags: Vec<String>) -> Vec<String> {
     let mut all = own.to_vec();
     let is_own = |tag: &String| own.iter().any(|own| own.to_lowercase() == tag.to_lowercase());

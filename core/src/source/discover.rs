@@ -13,9 +13,8 @@ use crate::record::operation::{Operation, Spec, Work};
 use crate::record::scope::Scope;
 use crate::{Caller, Tidings};
 
-/// The maximum number of feeds of a page.
 const FOUND_MAX: usize = 50;
-/// The maximum number of links that are fetched because their media type does not tell whether they are feeds.
+/// Links that are fetched because their media type does not tell whether they are feeds.
 const TRIED_MAX: usize = 5;
 
 /// Find the feeds that a web page names

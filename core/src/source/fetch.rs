@@ -13,55 +13,45 @@ use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::record::error::Result;
 use crate::record::outgoing;
 
-/// The time limit of a fetch with its redirections, from the first byte sent to the last one received.
+/// For a fetch with its redirections, from the first byte sent to the last one received.
 const WHOLE: Duration = if cfg!(test) { Duration::from_secs(1) } else { Duration::from_secs(30) };
-/// The time limit of each step of it.
 const STEP: Duration = Duration::from_secs(15);
 /// The maximum size of a feed in bytes, when it is no longer compressed.
 pub const BODY_MAX: usize = 16 << 20;
-/// The maximum number of redirections.
 const REDIRECTS_MAX: usize = 5;
-/// The bytes that a decoder of Brotli reads at a time.
+/// Bytes that a decoder of Brotli reads at a time.
 const BROTLI_BUFFER: usize = 4 << 10;
-/// The maximum length of an entity tag or of a date of a change, in bytes.
+/// Of an entity tag or of a date of a change, in bytes.
 const VALIDATOR_MAX: usize = 500;
-/// The media types that are asked for. Some servers answer nothing else than what they are asked for.
+/// Some servers answer only with the media types that are asked for.
 const ACCEPT: &str = "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, \
                       application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, text/html;q=0.5, */*;q=0.3";
 
-/// The validators of the last content: they ask for it only if it has changed.
+/// With the validators of the last content, a server sends the content only if it has changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Validators {
     pub(super) etag: Option<String>,
     pub(super) modified: Option<String>,
 }
 
-/// The answer of a server.
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// The content is the known one.
     NotModified(About),
-    /// Another content.
     Content { bytes: Vec<u8>, charset: Option<String>, validators: Validators, about: About },
-    /// There is no such feed any more.
     Gone,
 }
 
-/// The headers of an answer that matter.
 #[derive(Debug)]
 pub(super) struct About {
-    /// The address that answered.
     pub(super) address: Url,
-    /// Whether the feed has moved there permanently.
     pub(super) has_moved: bool,
     /// The milliseconds for which the answer stays good.
     pub(super) fresh: Option<i64>,
-    /// The links of the headers, each as its target and its parameters.
+    /// Each as its target and its parameters.
     links: Vec<(String, String)>,
 }
 
 impl About {
-    /// Returns the link of a header with this relation.
     pub(super) fn link(&self, relation: &str) -> Option<Url> {
         let has_it = |parameters: &str| {
             let relations = parameters.split([';', ',']).find_map(|one| one.trim().strip_prefix("rel="));
@@ -72,7 +62,7 @@ impl About {
         targets.find_map(|(target, _)| self.address.join(target).ok())
     }
 
-    /// Returns the links of the headers as elements of HTML, in which feeds are found as in a page.
+    /// Elements of HTML, in which feeds are found as in a page.
     pub(super) fn link_elements(&self) -> String {
         let element = |(target, parameters): &(String, String)| {
             let parameters = parameters.trim_end_matches([',', ' ']).replace(';', " ");
@@ -82,14 +72,11 @@ impl About {
     }
 }
 
-/// Why a fetch failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    /// The reason, for people.
     pub(super) reason: String,
     /// The milliseconds for which the server wants to be left alone.
     pub(super) retry_after: Option<i64>,
-    /// Whether the server says that it is asked too often.
     pub(super) is_too_often: bool,
 }
 
@@ -99,14 +86,10 @@ impl Failure {
     }
 }
 
-/// Fetches over HTTP.
 pub(super) struct Http(ureq::Agent);
 
 impl Http {
     /// `ca` is a file with further certificates that are trusted.
-    ///
-    /// # Errors
-    /// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when the file cannot be used.
     pub(super) fn new(allows_private: bool, ca: Option<&Path>) -> Result<Self> {
         let config = ureq::Agent::config_builder()
             .timeout_resolve(Some(STEP))
@@ -127,7 +110,7 @@ impl Http {
             let status = response.status();
             let is_redirection = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308);
             if status == StatusCode::GONE && !has_moved {
-                // Only the source itself can say that it has ended, and not where it is redirected to for now.
+                // Only the address of the source itself can say that it has ended, not the target of a temporary redirection.
                 return Err(Failure::new("status 410"));
             }
             if !is_redirection {
@@ -146,7 +129,7 @@ impl Http {
         Err(Failure::new("it redirects too often"))
     }
 
-    /// Sends a form to `url`, and follows redirections that keep the method.
+    /// Follows redirections that keep the method.
     pub(super) fn post(&self, url: &str, form: &str) -> Result<(), Failure> {
         let mut address = outgoing::parse(url).ok_or_else(|| Failure::new("its address cannot be read"))?;
         let end = Instant::now() + WHOLE;
@@ -197,10 +180,10 @@ fn left(end: Instant) -> Duration {
     end.saturating_duration_since(Instant::now())
 }
 
-/// The cookies of one fetch, each with the host that has set it: some sites redirect until they get back what they set.
+/// The cookies of one fetch, each with the host that has set it: some sites redirect until they get their cookies back.
 type Cookies = Vec<(Option<String>, String)>;
 
-/// Returns the address to which an answer redirects. Bytes outside ASCII are those of the address, as in browsers.
+/// Bytes outside ASCII are those of the address, as in browsers.
 fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, Failure> {
     let location = headers.get(header::LOCATION);
     let location = location.map(|value| percent_encode(value.as_bytes(), CONTROLS).to_string());
@@ -211,7 +194,7 @@ fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, Failure> {
     Ok(to)
 }
 
-/// Reads the answer that is no redirection.
+/// The response is no redirection.
 fn answer(
     response: Response<ureq::Body>,
     address: Url,
@@ -239,8 +222,7 @@ fn answer(
     }
 }
 
-/// Reads a body, which may be compressed. Its first bytes tell gzip, which the header may not, or wrongly; a coding that is unknown is
-/// none, as in browsers.
+/// The first bytes tell gzip, because the header may be missing or wrong; an unknown coding is none, as in browsers.
 fn body(reader: impl Read, coding: &str) -> Result<Vec<u8>, Failure> {
     let is_gzip = |bytes: &[u8]| bytes.starts_with(&[0x1f, 0x8b]);
     let mut bytes = read(reader)?;
@@ -260,7 +242,6 @@ fn body(reader: impl Read, coding: &str) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Reads to the end, or to the maximum size.
 fn read(reader: impl Read) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = reader.take(BODY_MAX as u64 + 1).read_to_end(&mut bytes);
@@ -278,9 +259,7 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.trim().to_owned())
 }
 
-/// Returns the links of the header `Link`, which is `<target>; parameters`, and more after commas.
-///
-/// Source: RFC 8288 section 3.
+/// The header is `<target>; parameters`, and more after commas. Source: RFC 8288 section 3.
 fn links(headers: &HeaderMap) -> Vec<(String, String)> {
     let of_value = |value: &HeaderValue| {
         let value = String::from_utf8_lossy(value.as_bytes());
@@ -290,7 +269,6 @@ fn links(headers: &HeaderMap) -> Vec<(String, String)> {
     headers.get_all(header::LINK).iter().flat_map(of_value).collect()
 }
 
-/// Returns the charset of the media type.
 fn charset(headers: &HeaderMap) -> Option<String> {
     let media_type = text(headers, header::CONTENT_TYPE.as_str())?;
     let named = |part: &str| {
@@ -300,7 +278,7 @@ fn charset(headers: &HeaderMap) -> Option<String> {
     media_type.split(';').skip(1).find_map(named)
 }
 
-/// Returns the milliseconds for which an answer stays good.
+/// In milliseconds.
 ///
 /// Source: RFC 9111 sections 4.2 and 5.2.2, for a cache that is not shared.
 fn fresh(headers: &HeaderMap, now: Timestamp) -> Option<i64> {
@@ -322,12 +300,12 @@ fn fresh(headers: &HeaderMap, now: Timestamp) -> Option<i64> {
     Some((whole - age.unwrap_or_default()).max(0))
 }
 
-/// Returns the milliseconds of a `Retry-After`, which is a number of seconds or a date.
+/// A `Retry-After` is a number of seconds or a date. Returns milliseconds.
 fn delay(text: &str, now: Timestamp) -> Option<i64> {
     seconds(text).or_else(|| Some((time(text)? - now).max(0)))
 }
 
-/// Returns the milliseconds of a number of seconds, rounded up.
+/// Returns milliseconds, rounded up.
 fn seconds(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_number =
@@ -337,7 +315,7 @@ fn seconds(text: &str) -> Option<i64> {
     Some(whole.saturating_add(more).saturating_mul(SECOND_MS))
 }
 
-/// Reads a date of HTTP, which has a time of day in each of its forms.
+/// Each form of a date of HTTP has a time of day.
 fn time(text: &str) -> Option<Timestamp> {
     tidings_feeds::date(text).filter(|_| text.contains(':')).map(Timestamp::from_millis)
 }

@@ -1,7 +1,7 @@
-//! What makes an entry of a feed the same entry at the next fetch, and gives it an address of its own.
+//! Recognises the entries of a feed at the next fetch, and gives each an address of its own.
 //!
-//! The id that the feed gives identifies an entry, so that its address may change, and several entries may link to one page. An entry
-//! without an id is known by its page, or by its title and date if others are on the same page.
+//! The id that the feed gives identifies an entry, so that its address may change, and several entries may link to one page. An
+//! entry without an id is known by its page, or by its title and date if others are on the same page.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,30 +12,27 @@ use super::seen::hash;
 use super::{address, sql::Record};
 use crate::post::URL_MAX;
 
-/// An entry with what identifies it.
 pub(super) struct Identified {
     pub(super) entry: Entry,
-    /// The number of the entry in the feed, from 1.
+    /// The number in the feed, from 1.
     pub(super) number: u64,
-    /// A hash of what identifies it.
+    /// A hash of the id, or of the other data that identify the entry.
     pub(super) key: u64,
-    /// A hash of what identifies an entry that is alone on its page.
+    /// A hash that identifies an entry that is alone on its page.
     pub(super) page_key: u64,
-    /// The address that it links to.
     pub(super) page: String,
-    /// Whether other entries link there, too.
     pub(super) is_shared: bool,
-    /// Another address, which is its own.
+    /// An address that no other entry has.
     pub(super) own: String,
 }
 
-/// Identifies the entries of a feed, and passes those that cannot be used to `refuse`, each with its line.
+/// Passes entries that cannot be used to `refuse`, each with its line.
 pub(super) fn identified(
     feed: &mut Feed,
     record: &Record,
     mut refuse: impl FnMut(u64, String),
 ) -> Vec<Identified> {
-    // That of the feed, and those that it names as its own.
+    // The host of the feed, and those that it names as its own.
     let urls = [Url::parse(&record.url).ok(), feed.link.clone(), feed.self_address.clone()];
     let hosts: Vec<&str> = urls.iter().flatten().filter_map(Url::host_str).collect();
     let mut entries: Vec<(u64, Entry, String)> = Vec::new();
@@ -85,7 +82,7 @@ pub(super) fn identified(
     entries.into_iter().zip(names).map(identify).collect()
 }
 
-/// Returns the address of a page with what tells an entry from the others there.
+/// The fragment distinguishes the entry from others on the page.
 fn with_fragment(page: &str, id: Option<&str>, key: u64) -> String {
     let with = |fragment: &str| {
         let (page, _) = page.split_once('#').unwrap_or((page, ""));
@@ -95,7 +92,7 @@ fn with_fragment(page: &str, id: Option<&str>, key: u64) -> String {
     of_id.unwrap_or_else(|| with(&format!("{key:016x}")))
 }
 
-/// Returns an id without what changes when its site moves: the scheme, and the host if it is one of the source itself.
+/// Removes the parts that change when a site moves: the scheme, and the host if it is one of the source itself.
 fn stripped(id: &str, hosts: &[&str]) -> String {
     let url = Url::parse(id).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let Some(url) = url else { return id.to_owned() };

@@ -26,11 +26,11 @@ use crate::{Caller, Tidings};
 
 pub(super) const GROUP: &str = "admin";
 pub(super) const ADMINS: Access = Access::Admins(Scope::Sources);
-/// The number of posts that are removed in a transaction.
+/// Posts that are removed in a transaction.
 const REMOVED_AT_ONCE: usize = 100;
 const ADOPT_RULE: Problem = Problem::invalid("adopt", "adopt is 0 or 1");
 const WITH_POSTS_RULE: Problem = Problem::invalid("with_posts", "with_posts is 0 or 1");
-/// The time until the thread of the service fetches a new source: whoever adds it usually fetches it at once.
+/// A new source waits for the thread of the service: the administrator who adds it usually fetches it at once.
 const FIRST_FETCH_MS: i64 = 5_000;
 
 /// List the sources: the feeds that the service reads by itself
@@ -74,7 +74,6 @@ impl Operation for Get {
     }
 }
 
-/// The unchecked settings of a source.
 pub(super) struct Given<'g> {
     pub(super) url: &'g str,
     pub(super) name: &'g str,
@@ -85,7 +84,6 @@ pub(super) struct Given<'g> {
 }
 
 impl Given<'_> {
-    /// Checks the settings.
     pub(super) fn check(&self, allows_private: bool) -> Result<Settings, Problem> {
         let every = (self.every != 0).then_some(self.every);
         let is_in_bounds =
@@ -157,10 +155,7 @@ impl Operation for Add {
     }
 }
 
-/// Inserts a source.
-///
-/// # Errors
-/// `bad request` if there are too many, or one with this address.
+/// Fails if there are too many sources, or one with this address.
 pub(super) fn add(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
@@ -239,7 +234,7 @@ impl Operation for Update {
     }
 }
 
-/// Returns the source with this id or address, and its address.
+/// Also returns its address.
 fn found(tx: &mut dyn Tx, admin: &Admin<'_>, source: &str) -> Result<(SourceKey, String)> {
     let key = sql::find(tx, admin, &address::named(source))?.ok_or(Error::NotFound)?;
     Ok((key, sql::settings(tx, key)?.url))
@@ -263,14 +258,14 @@ impl Operation for Remove {
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
         let has_posts = is_on(self.with_posts, WITH_POSTS_RULE)?;
-        // In several steps, so that other writes wait for a moment only.
+        // In several steps, so that other writes wait only for a moment.
         while !self.remove(tidings, caller, has_posts)? {}
         Ok(())
     }
 }
 
 impl Remove {
-    /// Removes the source, or some of its posts. Returns whether it is removed.
+    /// Removes the source, or some of its posts. Returns whether the source is removed.
     fn remove(&self, tidings: &Tidings, caller: &Caller, has_posts: bool) -> Result<bool> {
         let (identity, source) = (caller.identify(tidings), self.source_obi.clone());
         tidings.store().write_long(Isolation::Alone, move |tx| {
@@ -331,7 +326,7 @@ impl Operation for Resume {
     }
 }
 
-/// Changes the source with this id or address.
+/// `source` is an id or an address.
 fn change(
     tidings: &Tidings,
     caller: &Caller,
@@ -376,7 +371,6 @@ impl Operation for Fetch {
     }
 }
 
-/// Returns the address of a page or feed that an administrator gives.
 pub(super) fn page(url: &str, tidings: &Tidings) -> Result<Url> {
     address::parse(url, tidings.config().source.private).map_err(Error::BadRequest)
 }

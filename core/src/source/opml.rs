@@ -65,7 +65,6 @@ impl Operation for Export {
     }
 }
 
-/// Writes a list.
 fn write(sources: &[Source]) -> String {
     let mut opml = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<opml version=\"2.0\">\n  <head><title>Sources</title></head>\n  <body>\n",
@@ -164,7 +163,6 @@ impl Operation for Import {
     }
 }
 
-/// A feed of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Outline {
     name: String,
@@ -173,8 +171,7 @@ struct Outline {
     tag: Vec<String>,
 }
 
-/// Returns the feeds of a list with their numbers. A feed that is there several times, as in several folders, gets the topics and
-/// tags of all.
+/// Numbers the feeds. A feed that is there several times, as in several folders, gets the topics and tags of all.
 fn merged(outlines: &[Result<Outline, Problem>]) -> Vec<(u64, Result<Outline, Problem>)> {
     let (mut merged, mut places) = (Vec::<(u64, Result<Outline, Problem>)>::new(), HashMap::new());
     for (line, outline) in (1..).zip(outlines) {
@@ -193,7 +190,7 @@ fn merged(outlines: &[Result<Outline, Problem>]) -> Vec<(u64, Result<Outline, Pr
     merged
 }
 
-/// Reads a list; `None` if it is none. What cannot be read of it has the reason in its place.
+/// `None` if the text is no list. A part that cannot be read has the reason in its place.
 fn read(opml: &str) -> Option<Vec<Result<Outline, Problem>>> {
     let opml = tidings_feeds::repaired(opml);
     let mut reader = Reader::from_str(&opml);
@@ -227,7 +224,7 @@ fn is_outline(tag: &BytesStart<'_>) -> bool {
     tag.local_name().as_ref().eq_ignore_ascii_case("outline")
 }
 
-/// Returns the feed of an element, if it is one, and the label with which it is a folder.
+/// Returns the feed of an element, if it is one, and the label that the element has as a folder.
 fn outline(tag: &BytesStart<'_>, folders: &[String]) -> (Option<Result<Outline, Problem>>, String) {
     let mut found = Outline::default();
     let [mut text, mut title, mut categories, mut kind] = [const { String::new() }; 4];
@@ -257,7 +254,7 @@ fn outline(tag: &BytesStart<'_>, folders: &[String]) -> (Option<Result<Outline, 
         };
         names.extend(Some(visible_line(category, post::NAME.max)).filter(|name| !name.is_empty()));
     }
-    // More topics than a post may have cost no feed.
+    // Excess topics do not prevent the import of a feed.
     found.topic.truncate(NAMES_MAX);
     found.tag.truncate(NAMES_MAX);
     found.name = name;

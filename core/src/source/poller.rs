@@ -1,8 +1,8 @@
 //! The thread that fetches the sources that are due.
 //!
-//! Of several servers of a database one fetches, by lease. The network is waited for on threads of their own, which use no
-//! connection to the database, so that a server that answers slowly delays no other source, and no end of the service; there are
-//! few of them, and fewer to one host. This thread writes what they bring.
+//! Of several servers of a database one fetches, by lease. Other threads wait for the network, without a connection to the
+//! database, so that a slow server delays no other source, and no end of the service; there are few of them, and fewer to one
+//! host. This thread writes the results.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,19 +23,15 @@ use crate::record::id::SourceKey;
 use crate::record::lease::Lease;
 use crate::store::{Isolation, Store, StoreError, Topic};
 
-/// The maximum number of fetches at once.
 const AT_ONCE: usize = 8;
-/// The maximum number of them from one host.
 const PER_HOST: usize = 2;
-/// The time until the next look if nothing happens.
+/// Until the next look if nothing happens.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// The time until the next look while fetches run, so that the lease is renewed, and while another server has the lease.
+/// Until the next look while fetches run, so that the lease is renewed, and while another server has the lease.
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
-/// The time until the next look after a failure of the store, and until a source whose fetch could not be stored is fetched
-/// again.
+/// Until the next look after a failure of the store, and until a source whose fetch could not be stored is fetched again.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The handle of the thread.
 pub(crate) struct Poller {
     shared: Arc<Shared>,
     thread: Background,
@@ -46,19 +42,17 @@ struct Shared {
     stop: Stop,
 }
 
-/// The end of a request for a source.
 enum Outcome {
     Fetched(Box<(Record, Result<Asked, Failure>)>),
     Subscribed(SourceKey, Result<(), Failure>),
 }
 
-/// The work of the thread.
 struct Worker {
     shared: Arc<Shared>,
     lease: Lease,
     /// The sources that are being fetched or subscribed to, each with the host that is asked.
     running: HashMap<SourceKey, String>,
-    /// The sources whose fetches could not be stored, each with the time until which it waits.
+    /// The sources whose fetches could not be stored, each with the end of its wait.
     held: HashMap<SourceKey, Instant>,
     ended: (mpsc::Sender<Outcome>, mpsc::Receiver<Outcome>),
     /// The number of outcomes in the channel.
@@ -66,21 +60,20 @@ struct Worker {
 }
 
 impl Poller {
-    /// Returns a poller without a thread.
+    /// Does not start the thread.
     pub(crate) fn new(store: &Arc<Store>, clock: &Clock, config: &Config) -> Self {
         let stop = Stop::default();
         let shared = Shared { reader: Reader::new(store, clock, config), stop: stop.clone() };
         Self { shared: Arc::new(shared), thread: Background::new(Arc::clone(store), stop) }
     }
 
-    /// Starts the thread, unless it is running.
+    /// Does nothing if the thread is running.
     pub(crate) fn start(&self) -> Result<()> {
         self.shared.reader.http()?;
         let worker = Worker::new(Arc::clone(&self.shared));
         self.thread.start("tidings-sources", || Ok(move || worker.run()))
     }
 
-    /// Returns what fetches single sources.
     pub(super) fn reader(&self) -> &Reader {
         &self.shared.reader
     }
@@ -112,8 +105,7 @@ impl Worker {
         }
     }
 
-    /// Writes what fetches have brought, begins those that are due, and returns the time until the next look, unless something
-    /// changes before.
+    /// Returns the time until the next look, unless something changes before.
     fn pass(&mut self) -> Result<Duration> {
         self.collect();
         let reader = &self.shared.reader;
@@ -142,7 +134,6 @@ impl Worker {
         Ok(until(next, now).min(SHORT_INTERVAL))
     }
 
-    /// Writes the outcomes of the requests that have ended.
     fn collect(&mut self) {
         while let Ok(outcome) = self.ended.1.try_recv() {
             self.waiting.fetch_sub(1, Ordering::AcqRel);
@@ -162,7 +153,7 @@ impl Worker {
             };
             self.running.remove(&record.key);
             match self.shared.reader.take_in(&record, asked) {
-                // It was removed, or has another address, meanwhile.
+                // The source was removed, or has another address, meanwhile.
                 Ok(_) | Err(Error::NotFound) => {}
                 Err(error) => {
                     self.held.insert(record.key, Instant::now() + FAILURE_INTERVAL);
@@ -172,7 +163,7 @@ impl Worker {
         }
     }
 
-    /// Begins to fetch a source, unless it is being fetched, or too many are.
+    /// Does nothing if the source is being fetched, or too many are.
     fn fetch(&mut self, source: SourceKey, url: &str) -> Result<()> {
         let Some(host) = self.room(source, url) else { return Ok(()) };
         let reader = &self.shared.reader;
@@ -188,7 +179,6 @@ impl Worker {
         })
     }
 
-    /// Begins to subscribe to a source, within the same bounds.
     fn subscribe(&mut self, source: SourceKey, hub: &str) -> Result<()> {
         let (Some(own), Some(host)) = (self.shared.reader.public_url.clone(), self.room(source, hub)) else {
             return Ok(());
@@ -210,7 +200,6 @@ impl Worker {
         (!is_busy && !waits).then_some(host)
     }
 
-    /// Runs a request on a thread of its own.
     fn begin(
         &mut self,
         source: SourceKey,

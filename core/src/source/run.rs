@@ -24,18 +24,16 @@ use crate::record::outgoing;
 use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 use crate::webhook::outbox::{self, Event};
 
-/// The time for which a feed must have moved before its new address counts.
+/// A feed must have moved for this long before its new address counts.
 const MOVED_MS: i64 = 3 * DAY_MS;
-/// The maximum length of the title of a feed in characters.
+/// In characters.
 pub(super) const TITLE_MAX: usize = 300;
-/// The maximum length of the address of its page in bytes.
+/// In bytes.
 const HOME_MAX: usize = 2_000;
-/// The time for which a server must have said that a feed is gone before the source ends. Maintenance pages say so, too.
+/// A server must have said for this long that a feed is gone before the source ends: maintenance pages say so, too.
 const GONE_MS: i64 = 3 * DAY_MS;
-/// The error of a source that has ended.
 pub(super) const GONE: &str = "status 410: it has ended";
 
-/// Fetches sources.
 pub(crate) struct Reader {
     pub(super) store: Arc<Store>,
     pub(super) clock: Clock,
@@ -64,10 +62,6 @@ impl Reader {
         }
     }
 
-    /// Returns what sends the requests.
-    ///
-    /// # Errors
-    /// [`Error::InvalidSetting`] when the file of certificates cannot be used.
     pub(super) fn http(&self) -> Result<Arc<Http>> {
         if let Some(http) = self.http.get() {
             return Ok(Arc::clone(http));
@@ -76,10 +70,8 @@ impl Reader {
         Ok(Arc::clone(self.http.get_or_init(|| http)))
     }
 
-    /// Fetches a source, and returns what it has brought, or why the fetch failed. `may` is asked again before anything is written.
-    ///
-    /// # Errors
-    /// `Not found` if it was removed or has another address meanwhile; those of `may`; an error of the store.
+    /// Returns the result, or why the fetch failed. `may` is called again before anything is written. Fails with `Not found` if
+    /// the source was removed or has another address meanwhile.
     pub(super) fn fetch(
         &self,
         source: SourceKey,
@@ -91,15 +83,10 @@ impl Reader {
         self.take_in(&record, asked)
     }
 
-    /// Returns the stored data of a source that a fetch needs.
-    ///
-    /// # Errors
-    /// `Not found` if it was removed; an error of the store.
     pub(super) fn record(&self, source: SourceKey) -> Result<Record> {
         self.store.read(|tx| sql::record(tx, source))?.ok_or(Error::NotFound)
     }
 
-    /// Writes the outcome of a fetch.
     pub(super) fn take_in(&self, record: &Record, asked: Result<Asked, Failure>) -> Result<Fetched> {
         match asked {
             Ok(Asked::Feed { feed, known, about }) => {
@@ -108,7 +95,7 @@ impl Reader {
                 let wishes = Wishes { fresh: ttl, skip_hours: std::mem::take(&mut feed.skip_hours) };
                 let title = text::visible_line(&feed.title, TITLE_MAX);
                 let hub = offer(&mut feed, &about);
-                // Its host is that of the source, too.
+                // This host is also that of the source.
                 feed.self_address = Some(about.address.clone());
                 let home = feed.link.clone().map(String::from).filter(|home| home.len() <= HOME_MAX);
                 let mut seen = Seen::default();
@@ -145,7 +132,7 @@ impl Reader {
         let wishes = content.as_ref().map_or(&record.wishes, |content| &content.wishes);
         let mut wishes = Wishes { fresh: about.fresh.max(wishes.fresh), ..wishes.clone() };
         if record.subscribed_until.is_some_and(|until| until > now) {
-            // What is new arrives without fetches.
+            // New entries arrive without fetches.
             wishes.fresh = wishes.fresh.max(Some(self.bounds.max));
         }
         let (moved, url) = moved(record, about, now);
@@ -175,7 +162,7 @@ impl Reader {
         }
         let now = self.clock.now();
         let failures = record.failures + 1;
-        // Who asks too often does not ask again before the usual time.
+        // A source that was asked too often is not asked again before the usual time.
         let min = if failure.is_too_often { record.wait } else { self.bounds.min };
         let bounds = IntervalBounds { min, ..self.bounds };
         let next = schedule::next_after_failure(now, failures, record.wait, failure.retry_after, bounds);
@@ -190,7 +177,7 @@ impl Reader {
                 let url = &public(url);
                 let data = Data { id, name, url, error: &reason, failing_since: since };
                 let body = outbox::body(Event::SourceFailing.name(), now, &data)?;
-                // Each time that it begins to fail is another event.
+                // Each new series of failures is another event.
                 let subject = format!("{id} {}", since.as_millis());
                 outbox::enqueue(tx, Event::SourceFailing, &subject, Some(&body), now)?;
                 tx.touch(Topic::Webhooks);
@@ -207,10 +194,7 @@ impl Reader {
         Ok(Fetched { error: Some(GONE.to_owned()), ..Fetched::default() })
     }
 
-    /// Writes how a fetch went, unless the source has changed meanwhile.
-    ///
-    /// # Errors
-    /// `Not found` if it was removed or has another address; an error of the store.
+    /// Fails with `Not found` if the source was removed or has another address meanwhile.
     pub(super) fn write(
         &self,
         record: &Record,
@@ -228,17 +212,13 @@ impl Reader {
     }
 }
 
-/// The answer of a server, with its content read.
 pub(super) enum Asked {
-    /// The content is the known one.
     NotModified(About),
-    /// Other content.
     Feed { feed: Box<Feed>, known: Validators, about: About },
-    /// There is no such feed any more.
     Gone,
 }
 
-/// Asks a server for a feed, and reads it. It needs no database, so it may take its time.
+/// Needs no database, so it may take its time.
 pub(super) fn ask(http: &Http, url: &str, known: &Validators, now: Timestamp) -> Result<Asked, Failure> {
     let url = Url::parse(url).map_err(|_| Failure::new("its address cannot be read"))?;
     let (bytes, charset, validators, about) = match http.get(&url, known, now)? {
@@ -250,7 +230,7 @@ pub(super) fn ask(http: &Http, url: &str, known: &Validators, now: Timestamp) ->
     Ok(Asked::Feed { feed, known: validators, about })
 }
 
-/// Asks the server of a source as [`ask`] does, in case of a failure also at its address by http, if it may have one.
+/// Like [`ask`]; in case of a failure also at the address by http, if the source may have one.
 pub(super) fn ask_record(http: &Http, record: &Record, now: Timestamp) -> Result<Asked, Failure> {
     let asked = ask(http, &record.url, &record.known, now);
     match &record.plain {
@@ -259,7 +239,6 @@ pub(super) fn ask_record(http: &Http, record: &Record, now: Timestamp) -> Result
     }
 }
 
-/// Reads a feed from an address.
 pub(super) fn read(bytes: &[u8], charset: Option<&str>, address: &Url) -> Result<Feed, Failure> {
     let from = tidings_feeds::Source { charset, address: Some(address) };
     // A fault of the reader costs this source alone.

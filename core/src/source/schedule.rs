@@ -1,29 +1,26 @@
 //! When a source is fetched next.
 //!
 //! The time between two fetches is halved when one has brought something new, and grows by half when it has not, between the
-//! bounds of the settings. So a source that publishes often is asked often, and one that is quiet costs next to nothing.
+//! bounds of the settings.
 
 use super::MINUTE_MS;
 use crate::base::clock::{DAY_MS, HOUR_MS, Timestamp};
 use crate::base::random::random;
 
-/// The time between two fetches of a new source.
 pub(super) const FIRST_MS: i64 = HOUR_MS;
-/// The longest time that a source itself may ask to wait, in `Retry-After`, `Cache-Control` or `ttl`.
+/// In `Retry-After`, `Cache-Control` or `ttl`.
 const ASKED_MAX_MS: i64 = 7 * DAY_MS;
-/// The longest time between two fetches of a source that fails.
 const FAILING_MAX_MS: i64 = 2 * DAY_MS;
-/// The number of failures after which the time no longer doubles.
+/// After this number of failures the time no longer doubles.
 const DOUBLINGS_MAX: u32 = 12;
 
-/// The bounds of the time between two fetches, in milliseconds.
+/// In milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IntervalBounds {
     pub(crate) min: i64,
     pub(crate) max: i64,
 }
 
-/// The wishes of a feed about when it is fetched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wishes {
     /// The milliseconds for which its content stays good.
@@ -32,16 +29,16 @@ pub(super) struct Wishes {
     pub(super) skip_hours: Vec<u8>,
 }
 
-/// Returns the time between two fetches after one that succeeded, from that before it.
+/// `before` is the previous time between two fetches.
 pub(super) fn wait(before: i64, brought_news: bool, every: Option<i64>, bounds: IntervalBounds) -> i64 {
     let adapted = if brought_news { before / 2 } else { before + before / 2 };
     every.unwrap_or(adapted.clamp(bounds.min, bounds.max))
 }
 
-/// Returns the time of the next fetch after one that succeeded at `now`.
+/// After a fetch that succeeded at `now`.
 pub(super) fn next(now: Timestamp, wait: i64, every: Option<i64>, wishes: &Wishes) -> Timestamp {
     let fresh = wishes.fresh.unwrap_or_default().min(ASKED_MAX_MS);
-    // An administrator who sets the time wants it so.
+    // The time that an administrator sets has priority.
     let wait = if every.is_some() { wait } else { wait.max(fresh) };
     let first = now + spread(wait);
     if every.is_some() {
@@ -55,8 +52,7 @@ pub(super) fn next(now: Timestamp, wait: i64, every: Option<i64>, wishes: &Wishe
     (0..24).map(|hours| first + hours * HOUR_MS).find(|at| !is_skipped(at)).unwrap_or(first)
 }
 
-/// Returns the time of the next fetch after `failures` that failed, the last one at `now`. `asked` is how long the server wants
-/// to be left alone.
+/// After `failures` fetches that failed, the last one at `now`. `asked` is how long the server wants to be left alone.
 pub(super) fn next_after_failure(
     now: Timestamp,
     failures: i64,
@@ -70,7 +66,7 @@ pub(super) fn next_after_failure(
     now + spread(wait.max(asked.unwrap_or_default().min(ASKED_MAX_MS)))
 }
 
-/// Returns a time with up to a tenth more, so that sources that were added together are soon fetched at different times.
+/// Adds up to a tenth, so that sources that were added together are soon fetched at different times.
 fn spread(ms: i64) -> i64 {
     ms.max(MINUTE_MS) + ms / 10 * i64::from(random::<1>()[0]) / 255
 }

@@ -1,4 +1,4 @@
-//! The entries of the last content of a source, so that only what is new or has changed is written, and a post that an
+//! The entries of the last content of a source, so that only new and changed entries are written, and a post that an
 //! administrator has removed does not come back.
 
 use std::collections::HashMap;
@@ -10,19 +10,14 @@ use sha2::{Digest as _, Sha256};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen(HashMap<u64, u64>);
 
-/// How an entry compares with what earlier fetches found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// It was not there before.
     New,
-    /// It was there with another content.
     Changed,
-    /// It was there.
     Same,
 }
 
 impl Seen {
-    /// Returns what this knows of an entry.
     pub(super) fn of(&self, address: u64, content: u64) -> Known {
         match self.0.get(&address) {
             None => Known::New,
@@ -31,7 +26,7 @@ impl Seen {
         }
     }
 
-    /// Adds an entry; returns false if one with this address is there.
+    /// Returns false if there is an entry with this address.
     pub(super) fn add(&mut self, address: u64, content: u64) -> bool {
         let is_new = !self.0.contains_key(&address);
         if is_new {
@@ -40,27 +35,26 @@ impl Seen {
         is_new
     }
 
-    /// Removes an entry, which then counts as new again.
+    /// The entry counts as new again.
     pub(super) fn forget(&mut self, address: u64) {
         self.0.remove(&address);
     }
 
-    /// Returns the same entries, all of which count as changed.
+    /// All entries count as changed.
     pub(super) fn outdated(self) -> Self {
         Self(self.0.into_keys().map(|address| (address, 0)).collect())
     }
 
-    /// Adds the entries of `other`, whose contents are newer.
+    /// The contents of `other` are newer.
     pub(super) fn extend(&mut self, other: &Self) {
         self.0.extend(&other.0);
     }
 
-    /// Returns the number of entries.
     pub(super) fn len(&self) -> u64 {
         self.0.len() as u64
     }
 
-    /// Returns the form that is stored: 16 bytes for each entry, in Base64.
+    /// 16 bytes for each entry, in Base64.
     pub(super) fn pack(&self) -> String {
         let mut pairs: Vec<(u64, u64)> =
             self.0.iter().map(|(address, content)| (*address, *content)).collect();
@@ -69,16 +63,15 @@ impl Seen {
         BASE64.encode(&numbers.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
     }
 
-    /// Reads the form that is stored.
     pub(super) fn unpack(text: &str) -> Self {
-        // What cannot be read is forgotten: its posts are found by their addresses.
+        // Entries that cannot be read are forgotten: their posts are found by their addresses.
         let bytes = BASE64.decode(text.as_bytes()).unwrap_or_default();
         let number = |bytes: &[u8]| bytes.try_into().map(u64::from_le_bytes).unwrap_or_default();
         Self(bytes.chunks_exact(16).map(|pair| (number(&pair[..8]), number(&pair[8..]))).collect())
     }
 }
 
-/// Returns a hash of texts, which is the same on every machine and in every version.
+/// The hash is the same on every machine and in every version.
 pub(super) fn hash(texts: &[&str]) -> u64 {
     let mut hash = Sha256::new();
     for text in texts {

@@ -12,20 +12,18 @@ use crate::profile::history::json_list;
 use crate::record::id::SourceKey;
 use crate::store::{Row, StoreError, Tx};
 
-/// The maximum number of posts that a source brings in a day.
+/// Posts that a source brings in a day.
 pub(super) const DAY_POSTS: i64 = 300;
-/// The maximum number of posts that a new source brings until its first fetch is over.
+/// Posts that a new source brings until its first fetch is over.
 pub(super) const FIRST_POSTS: i64 = 100;
-/// The number of entries of a source that stay removed.
+/// Entries of a source that stay removed.
 const REMOVED_MAX: i64 = 10_000;
 
-/// The columns of a [`Source`].
 const COLUMNS: &str =
     "id, name, title, url, home, topic, tag, every, state, date, posts, next_fetch, last_fetch,
                        last_success, last_news, failures, failing_since, error, (SELECT hub FROM source_hub WHERE source = key),
                        (SELECT subscribed_until FROM source_hub WHERE source = key)";
 
-/// The fields that an administrator sets.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) url: String,
@@ -38,7 +36,6 @@ pub(super) struct Settings {
     pub(super) every: Option<i64>,
 }
 
-/// The data of a source that a fetch needs.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) key: SourceKey,
@@ -48,7 +45,7 @@ pub(super) struct Record {
     pub(super) topic: Vec<String>,
     pub(super) tag: Vec<String>,
     pub(super) every: Option<i64>,
-    /// The time between two fetches, in milliseconds.
+    /// Between two fetches, in milliseconds.
     pub(super) wait: i64,
     pub(super) failures: i64,
     pub(super) failing_since: Option<Timestamp>,
@@ -60,11 +57,9 @@ pub(super) struct Record {
     pub(super) gone_since: Option<Timestamp>,
     pub(super) wishes: Wishes,
     pub(super) seen: Seen,
-    /// The end of the subscription at a hub.
     pub(super) subscribed_until: Option<Timestamp>,
 }
 
-/// The changes of a successful fetch.
 #[derive(Clone, Debug)]
 pub(super) struct Success {
     pub(super) now: Timestamp,
@@ -73,11 +68,10 @@ pub(super) struct Success {
     /// The time, if there are new posts.
     pub(super) news: Option<Timestamp>,
     pub(super) moved: Option<(String, Timestamp)>,
-    /// Its new address, after it has been there for some days.
+    /// Set after the feed has been there for some days.
     pub(super) url: Option<String>,
 }
 
-/// The further changes of a fetch with other content.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
     pub(super) title: String,
@@ -92,7 +86,7 @@ fn list(json: &str) -> Result<Vec<String>, StoreError> {
     serde_json::from_str(json).map_err(StoreError::other)
 }
 
-/// Reads hours, which are separated by blanks.
+/// Separated by blanks.
 fn hours(text: &str) -> Vec<u8> {
     text.split(' ').filter_map(|hour| hour.parse().ok()).collect()
 }
@@ -124,7 +118,7 @@ fn source(mut row: Row) -> Result<Source, StoreError> {
     })
 }
 
-/// Returns all sources in the order of their addresses.
+/// In the order of their addresses.
 pub(super) fn list_all(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Source>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM source ORDER BY url");
     tx.rows(&sql, &[])?.into_iter().map(source).collect()
@@ -135,19 +129,17 @@ pub(super) fn count(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<usize, StoreError>
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// Returns the key of the source with this id or address. An id comes first.
+/// An id comes before an address.
 pub(super) fn find(tx: &mut dyn Tx, _: &Admin<'_>, source: &str) -> Result<Option<SourceKey>, StoreError> {
     let sql = "SELECT key FROM source WHERE id = $1 OR url = $1 ORDER BY id = $1 DESC LIMIT 1";
     tx.row(sql, &[source.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
-/// Returns a source.
 pub(super) fn get(tx: &mut dyn Tx, key: SourceKey) -> Result<Source, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM source WHERE key = $1");
     source(tx.one(&sql, &[key.into()])?)
 }
 
-/// Returns what an administrator has set.
 pub(super) fn settings(tx: &mut dyn Tx, key: SourceKey) -> Result<Settings, StoreError> {
     let mut row = tx.one("SELECT url, name, topic, tag, every FROM source WHERE key = $1", &[key.into()])?;
     Ok(Settings {
@@ -160,7 +152,7 @@ pub(super) fn settings(tx: &mut dyn Tx, key: SourceKey) -> Result<Settings, Stor
     })
 }
 
-/// Inserts a source, whose first fetch is at `next`, unless another one has the address (`Duplicate`).
+/// The first fetch is at `next`. Fails with `Duplicate` if another source has the address.
 pub(super) fn insert(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -190,9 +182,9 @@ pub(super) fn insert(
     tx.run(sql, &args).map(drop)
 }
 
-/// Changes the settings of a source, unless another one has the address (`Duplicate`). With another address it is as new, and
-/// everything that is known of the old one is forgotten. With another address or another time between fetches it is fetched at
-/// `next`. If it `adopts` posts, its next fetch looks at all entries again.
+/// Fails with `Duplicate` if another source has the address. With another address the source is as new, and everything that is
+/// known of the old one is forgotten. With another address or another time between fetches it is fetched at `next`. If it
+/// `adopts` posts, its next fetch looks at all entries again.
 pub(super) fn update(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -232,7 +224,7 @@ pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, key: SourceKey) -> Result<(
     tx.run("DELETE FROM source WHERE key = $1", &[key.into()]).map(drop)
 }
 
-/// Pauses a source, or fetches it again from `next` on.
+/// Pauses the source without `next`.
 pub(super) fn set_next(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -240,13 +232,13 @@ pub(super) fn set_next(
     next: Option<Timestamp>,
 ) -> Result<(), StoreError> {
     let state = i64::from(next.is_none());
-    // What failed before the pause says nothing about the time after it.
+    // Failures before the pause say nothing about the time after it.
     let sql = "UPDATE source SET state = $2, next_fetch = $3, failures = 0, failing_since = NULL, told = 0, error = NULL,
                    gone_since = NULL WHERE key = $1";
     tx.run(sql, &[key.into(), state.into(), next.into()]).map(drop)
 }
 
-/// Returns the sources that are due, those that have waited longest first, each with its address.
+/// The sources that have waited longest come first.
 pub(super) fn due(tx: &mut dyn Tx, now: Timestamp) -> Result<Vec<(SourceKey, String)>, StoreError> {
     // All of them: if there were a limit, many of one host could fill it.
     let sql = "SELECT key, url FROM source WHERE next_fetch <= $1 ORDER BY next_fetch";
@@ -254,25 +246,23 @@ pub(super) fn due(tx: &mut dyn Tx, now: Timestamp) -> Result<Vec<(SourceKey, Str
     tx.rows(sql, &[now.into()])?.into_iter().map(due).collect()
 }
 
-/// Returns whether a source is still the one that was fetched, at the same address.
+/// The source still has the address that was fetched.
 pub(super) fn is_same(tx: &mut dyn Tx, record: &Record) -> Result<bool, StoreError> {
     let Record { key, id, url, .. } = record;
     let sql = "SELECT 1 FROM source WHERE key = $1 AND id = $2 AND url = $3";
     Ok(tx.row(sql, &[(*key).into(), id.into(), url.into()])?.is_some())
 }
 
-/// Returns the time of the next fetch after `now`, if there is one.
 pub(super) fn next_fetch(tx: &mut dyn Tx, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     tx.one("SELECT min(next_fetch) FROM source WHERE next_fetch > $1", &[now.into()])?.take(0)
 }
 
-/// Returns the addresses of the sources that have failed since `since`.
 pub(crate) fn failing(tx: &mut dyn Tx, since: Timestamp) -> Result<Vec<String>, StoreError> {
     let sql = "SELECT url FROM source WHERE failing_since <= $1 AND state = 0 ORDER BY url";
     tx.rows(sql, &[since.into()])?.into_iter().map(|mut row| row.take(0)).collect()
 }
 
-/// Returns what a fetch of a source needs to know; `None` if it was removed.
+/// `None` if the source was removed.
 pub(super) fn record(tx: &mut dyn Tx, key: SourceKey) -> Result<Option<Record>, StoreError> {
     let sql = "SELECT id, name, title, url, topic, tag, every, wait, failures, failing_since, told, etag, modified, moved_to,
                       moved_since, seen, ttl, skip_hours, (SELECT subscribed_until FROM source_hub WHERE source = key), gone_since
@@ -303,7 +293,6 @@ pub(super) fn record(tx: &mut dyn Tx, key: SourceKey) -> Result<Option<Record>, 
     }))
 }
 
-/// Returns how many posts a source may bring now.
 pub(super) fn room(tx: &mut dyn Tx, key: SourceKey, now: Timestamp) -> Result<usize, StoreError> {
     let sql = "SELECT CASE news_day WHEN $2 THEN day_posts ELSE 0 END, last_success FROM source
                WHERE key = $1";
@@ -313,7 +302,6 @@ pub(super) fn room(tx: &mut dyn Tx, key: SourceKey, now: Timestamp) -> Result<us
     Ok(usize::try_from(most - brought).unwrap_or_default())
 }
 
-/// Counts new posts of a source.
 pub(super) fn add_posts(
     tx: &mut dyn Tx,
     key: SourceKey,
@@ -326,7 +314,6 @@ pub(super) fn add_posts(
     tx.run(sql, &[key.into(), inserted.into(), now.into(), day.into()]).map(drop)
 }
 
-/// Records that a fetch succeeded.
 pub(super) fn succeeded(tx: &mut dyn Tx, key: SourceKey, success: &Success) -> Result<(), StoreError> {
     let Success { now, wait, next, news, moved, url } = success;
     let sql = "UPDATE source SET last_fetch = $2, last_success = $2, wait = $3, next_fetch = CASE state WHEN 0 THEN CAST($4 AS bigint) END,
@@ -336,7 +323,7 @@ pub(super) fn succeeded(tx: &mut dyn Tx, key: SourceKey, success: &Success) -> R
     let times = [(*now).into(), (*wait).into(), (*next).into()];
     tx.run(sql, &[key.into(), times[0], times[1], times[2], to.into(), since.into(), (*news).into()])?;
     if let Some(url) = url {
-        // If another source is there already, both stay.
+        // If another source has the address already, both stay.
         let sql = "UPDATE source SET url = $2, moved_to = NULL, moved_since = NULL
                    WHERE key = $1 AND NOT EXISTS (SELECT 1 FROM source WHERE url = $2)";
         tx.run(sql, &[key.into(), url.into()])?;
@@ -344,7 +331,6 @@ pub(super) fn succeeded(tx: &mut dyn Tx, key: SourceKey, success: &Success) -> R
     Ok(())
 }
 
-/// Records another content of a source.
 pub(super) fn set_content(
     tx: &mut dyn Tx,
     key: SourceKey,
@@ -373,7 +359,7 @@ pub(super) fn set_content(
     websub::sql::set_offer(tx, key, hub.as_ref(), now)
 }
 
-/// Records that a fetch failed, and whether webhooks are told.
+/// `is_told` is whether webhooks are told.
 pub(super) fn failed(
     tx: &mut dyn Tx,
     key: SourceKey,
@@ -389,7 +375,6 @@ pub(super) fn failed(
     tx.run(sql, &[key.into(), now.into(), error.into(), next.into(), gone_since.into(), told]).map(drop)
 }
 
-/// Records that a source has ended.
 pub(super) fn end(tx: &mut dyn Tx, key: SourceKey, error: &str, now: Timestamp) -> Result<(), StoreError> {
     let sql = "UPDATE source SET state = 2, next_fetch = NULL, last_fetch = $2, error = $3 WHERE key = $1";
     tx.run(sql, &[key.into(), now.into(), error.into()]).map(drop)

@@ -1,8 +1,8 @@
 //! Subscriptions of `WebSub`: where a source names a hub, the hub sends its new entries to the service at once.
 //!
 //! A subscription has an address of its own, below the public address of the service, which ends with a token that only the hub
-//! knows; and a key, with which the hub signs what it sends. A subscription ends at a time that the hub sets, and is renewed before
-//! it does. The source is still fetched, as rarely as the settings allow, because a hub may lose something.
+//! knows, and a key, with which the hub signs its requests. A subscription is renewed before it ends, at a time that the hub
+//! sets. The source is still fetched, as rarely as the settings allow, because a hub may lose something.
 //!
 //! Source: W3C Recommendation *`WebSub`*, 2018, <https://www.w3.org/TR/websub/>.
 
@@ -28,26 +28,24 @@ pub(super) mod sql;
 
 /// The path of a subscription.
 pub const PATH: &str = "/websub/{token}";
-/// The time until the next attempt, if the hub does not confirm this one.
+/// Until the next attempt, if the hub does not confirm this one.
 const RETRY_MS: i64 = HOUR_MS;
-/// The time until the next attempt after a hub has refused.
+/// Until the next attempt after a hub has refused.
 const REFUSED_MS: i64 = DAY_MS;
-/// The time for which a subscription is asked for, and which one has whose hub names none.
+/// The time for which a subscription is requested, and for which it lasts if the hub names none.
 const LEASE_MS: i64 = 10 * DAY_MS;
-/// The bounds of the time that a hub names.
+/// Bounds of the time that a hub names.
 const LEASE_MIN_MS: i64 = 5 * MINUTE_MS;
 const LEASE_MAX_MS: i64 = 30 * DAY_MS;
-/// The random bytes of a token, and of a key.
+/// Random bytes of a token, and of a key.
 const SECRET: usize = 16;
 
-/// A hub, and the address by which it knows a feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Offer {
     pub(super) hub: String,
     pub(super) topic: String,
 }
 
-/// A subscription as it is asked for.
 #[derive(Clone, Debug)]
 pub(super) struct Subscription {
     pub(super) offer: Offer,
@@ -55,21 +53,17 @@ pub(super) struct Subscription {
     pub(super) secret: Zeroizing<String>,
 }
 
-/// Returns the time until which a subscription that was asked for is waited for.
+/// A requested subscription is waited for until this time.
 pub(super) fn retry(now: Timestamp) -> Timestamp {
     now + RETRY_MS
 }
 
-/// Returns a new token or key.
 pub(super) fn secret() -> Zeroizing<String> {
     Zeroizing::new(HEXLOWER.encode(&*Zeroizing::new(random::<SECRET>())))
 }
 
 impl Subscription {
-    /// Asks the hub for the subscription, to be sent to a path below the address `own`. The hub then asks back.
-    ///
-    /// # Errors
-    /// Why it could not be asked.
+    /// The hub sends to a path below the address `own`. It then asks back.
     pub(super) fn ask(&self, http: &Http, own: &Url) -> Result<(), Failure> {
         let callback = PATH.replace("{token}", &self.token);
         let callback = format!("{}{callback}", own.as_str().trim_end_matches('/'));
@@ -101,7 +95,7 @@ pub fn confirm(tidings: &Tidings, token: &str, query: &str) -> Result<String> {
         "denied" => String::new(),
         _ => return Err(Error::NotFound),
     };
-    // A stranger occupies no write.
+    // A request with an unknown token takes no write.
     check(tidings, token)?;
     let (now, is_confirmed, token) = (tidings.now(), mode == "subscribe", token.to_owned());
     tidings.store().write(Isolation::Alone, move |tx| {
@@ -158,13 +152,12 @@ pub fn receive(
 }
 
 impl Reader {
-    /// Writes the entries of a feed that a hub has sent, and returns the number of posts that are new or have changed.
     fn take_from_hub(&self, source: SourceKey, feed: Feed) -> Result<()> {
         let record = self.record(source)?;
         let mut seen = Seen::default();
         arrive::write(&self.store, &self.clock, &record, feed, &mut seen)?;
         self.write(&record, move |tx, record| {
-            // The hub sends only what is new.
+            // The hub sends only new entries.
             let mut all = sql::seen(tx, record.key)?;
             all.extend(&seen);
             sql::set_seen(tx, record.key, &all)
@@ -172,7 +165,7 @@ impl Reader {
     }
 }
 
-/// Returns whether a signature, such as `sha256=…` in hexadecimal digits, is that of the body.
+/// A signature is such as `sha256=…`, in hexadecimal digits.
 pub(super) fn is_signed(signature: &str, key: &str, body: &[u8]) -> bool {
     let Some((method, digits)) = signature.trim().split_once('=') else { return false };
     let Ok(given) = HEXLOWER_PERMISSIVE.decode(digits.as_bytes()) else { return false };

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{Arg, StoreError, Tx, send_each};
 
-/// The additions of a transaction, in chronological order.
 #[derive(Default)]
 pub(super) struct Additions(Vec<Addition>);
 
@@ -17,12 +16,10 @@ struct Addition {
 }
 
 impl Additions {
-    /// Adds `n` to the total of a counter and, if given, to a day.
     pub(super) fn add(&mut self, counter: i64, day: Option<i64>, n: i64) {
         self.0.push(Addition { counter, day, has_total: true, n });
     }
 
-    /// Adds `n` to a day of a counter that has no total.
     pub(super) fn add_on(&mut self, counter: i64, day: i64, n: i64) {
         self.0.push(Addition { counter, day: Some(day), has_total: false, n });
     }
@@ -31,12 +28,11 @@ impl Additions {
         self.0.len()
     }
 
-    /// Removes all but the first `len` additions.
     pub(super) fn truncate(&mut self, len: usize) {
         self.0.truncate(len);
     }
 
-    /// Writes the sum for each counter and day. Returns false if there were no additions.
+    /// Returns false if there were no additions.
     pub(super) fn write(self, tx: &mut dyn Tx) -> Result<bool, StoreError> {
         let mut sums = BTreeMap::new();
         for Addition { counter, day, has_total, n } in self.0 {

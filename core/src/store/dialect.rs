@@ -5,19 +5,15 @@
 
 use std::borrow::Cow;
 
-/// The SQL of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// SQLite.
     Sqlite,
-    /// PostgreSQL.
     #[cfg(feature = "postgres")]
     Postgres,
 }
 
 impl Dialect {
-    /// Returns the function of two texts whose result is the position of the second in the first, counted from 1, or 0 if
-    /// the first does not contain the second.
+    /// A function of two texts: the position of the second in the first, counted from 1, or 0.
     pub(crate) const fn position(self) -> &'static str {
         match self {
             Self::Sqlite => "instr",
@@ -26,8 +22,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the statement that adds $2 to the total of the counter $1. On PostgreSQL each writer has a row of its own, so that
-    /// transactions do not wait for each other.
+    /// Adds $2 to the total of the counter $1. On PostgreSQL each writer has a row of its own, so that transactions do not wait
+    /// for each other.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "SQLite needs none"))]
     pub(super) fn add_to_total(self, writer: i64) -> Cow<'static, str> {
         match self {
@@ -43,7 +39,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the statement that adds $3 to the counter $1 of the day $2, as [`Dialect::add_to_total`] adds to a total.
+    /// Adds $3 to the counter $1 of the day $2.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "SQLite needs none"))]
     pub(super) fn add_to_day(self, writer: i64) -> Cow<'static, str> {
         match self {
@@ -59,9 +55,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the statement whose row has the greatest number of visitors of a day, the counter 1. There is no row without a day.
-    ///
-    /// It contains the number of the counter, as the partial index that answers it does.
+    /// The greatest number of visitors of a day, counter 1; no row without a day. The number of the counter is written out, as in
+    /// the partial index that answers it.
     pub(crate) const fn most_visitors(self) -> &'static str {
         match self {
             Self::Sqlite => "SELECT n FROM day_count WHERE counter = 1 ORDER BY n DESC LIMIT 1",
@@ -72,8 +67,6 @@ impl Dialect {
         }
     }
 
-    /// Returns the end of a query that locks its rows until the end of the transaction.
-    /// Where one transaction writes at a time, it is empty.
     pub(crate) const fn for_update(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -82,7 +75,6 @@ impl Dialect {
         }
     }
 
-    /// Returns the end of a query that leaves out the rows that another transaction has locked, and locks the others.
     pub(crate) const fn skip_locked(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -91,8 +83,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the query that takes a lock until the end of the transaction, unless another transaction has it: its row has
-    /// whether it did. `None` where one transaction writes at a time.
+    /// The row of this query says whether the transaction took the lock, which lasts until its end. `None` where one transaction
+    /// writes at a time.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "SQLite needs none"))]
     pub(crate) fn try_lock(self, key: i64) -> Option<String> {
         match self {
@@ -102,13 +94,12 @@ impl Dialect {
         }
     }
 
-    /// Returns whether several transactions can write at the same time.
     pub(crate) const fn is_concurrent(self) -> bool {
         !matches!(self, Self::Sqlite)
     }
 
-    /// Returns the number of records of an import that are looked up and inserted together, so that they share the time that a
-    /// statement takes to reach a server.
+    /// Records of an import are looked up and inserted together, so that they share the time that a statement takes to reach a
+    /// server.
     pub(crate) const fn records_at_once(self) -> usize {
         match self {
             Self::Sqlite => 1,
@@ -117,10 +108,10 @@ impl Dialect {
         }
     }
 
-    /// Returns the statement that records that the topic $1 changed at the revision $2.
+    /// Records that the topic $1 changed at the revision $2.
     ///
-    /// On SQLite, where one transaction writes at a time, a topic has one row. On PostgreSQL each change is a row of its own,
-    /// so that transactions do not wait for each other; the rows that later ones have replaced are deleted every minute.
+    /// On SQLite, where one transaction writes at a time, a topic has one row. On PostgreSQL each change is a row of its own, so
+    /// that transactions do not wait for each other; rows replaced by later ones are deleted every minute.
     pub(crate) const fn insert_touched(self) -> &'static str {
         match self {
             Self::Sqlite => {
@@ -132,8 +123,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the number of shards into which the keys of the access log within a millisecond are divided, so that
-    /// transactions write lines at the same time. A power of two.
+    /// The keys of the access log within a millisecond are divided into shards, so that transactions write lines at the same
+    /// time. A power of two.
     pub(crate) const fn log_shards(self) -> i64 {
         match self {
             Self::Sqlite => 1,

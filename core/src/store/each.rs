@@ -2,38 +2,32 @@
 
 use super::{Arg, Row, StoreError, Tx};
 
-/// The part of a statement's results that the caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// The first row of each result.
     FirstRow,
-    /// The number of rows that each run changes. The statement returns no rows.
+    /// The number of changed rows. The statement returns no rows.
     Changed,
-    /// Nothing. Each run changes other rows than the others do.
+    /// Each run changes other rows than the others do.
     Nothing,
 }
 
-/// The result of a run: what the caller [needs](Need) of it.
 pub(crate) struct RunResult {
     pub(super) row: Option<Row>,
     pub(super) changed: u64,
 }
 
-/// The answer to a statement that was sent. Other statements may follow before it is read, which saves the way to a server and
-/// back for each.
+/// The answer to a statement that was sent. Other statements may follow before it is read, which saves a round trip for each.
 #[must_use = "without reading the answer, nobody knows whether the statement succeeded"]
 pub(crate) struct Pipelined<'a, T>(Box<Reading<'a, T>>);
 
-/// Reads an answer that was awaited.
 type Reading<'a, T> = dyn FnOnce(&mut dyn Tx) -> Result<T, StoreError> + 'a;
 
 impl<'a, T: 'a> Pipelined<'a, T> {
-    /// Wraps an answer that is known.
     pub(crate) fn given(answer: T) -> Self {
         Self(Box::new(|_| Ok(answer)))
     }
 
-    /// Wraps an answer that `take` returns once the transaction is [settled](Tx::settle).
+    /// `take` returns the answer once the transaction is [settled](Tx::settle).
     #[cfg(feature = "postgres")]
     pub(super) fn awaited(take: impl FnOnce() -> Result<T, StoreError> + 'a) -> Self {
         Self(Box::new(|tx| {
@@ -42,7 +36,6 @@ impl<'a, T: 'a> Pipelined<'a, T> {
         }))
     }
 
-    /// Does something with the answer when it is read.
     pub(crate) fn then<U: 'a>(
         self,
         next: impl FnOnce(&mut dyn Tx, T) -> Result<U, StoreError> + 'a,
@@ -53,19 +46,13 @@ impl<'a, T: 'a> Pipelined<'a, T> {
         }))
     }
 
-    /// Waits for the answer. `tx` is the transaction that has sent the statement.
-    ///
-    /// # Errors
-    /// That of the statement, or of one that was sent before it.
+    /// `tx` is the transaction that has sent the statement. The error may be that of a statement that was sent earlier.
     pub(crate) fn answer(self, tx: &mut dyn Tx) -> Result<T, StoreError> {
         (self.0)(tx)
     }
 }
 
-/// Runs a statement once for each list of arguments, in their order, and returns the first row of each result.
-///
-/// # Errors
-/// As [`Tx::rows`].
+/// Runs a statement once for each list of arguments, in their order.
 pub(crate) fn row_each<const WIDTH: usize>(
     tx: &mut dyn Tx,
     sql: &str,
@@ -74,10 +61,6 @@ pub(crate) fn row_each<const WIDTH: usize>(
     ask_row_each(tx, sql, args)?.answer(tx)
 }
 
-/// Does the same as [`row_each`]; the answer is read later.
-///
-/// # Errors
-/// As [`Tx::send`].
 pub(crate) fn ask_row_each<const WIDTH: usize>(
     tx: &mut dyn Tx,
     sql: &str,
@@ -87,11 +70,7 @@ pub(crate) fn ask_row_each<const WIDTH: usize>(
     Ok(sent.then(|_, runs| Ok(runs.into_iter().map(|run| run.row).collect())))
 }
 
-/// Runs a statement that returns no rows once for each list of arguments, in their order, and returns how many rows each run
-/// changed.
-///
-/// # Errors
-/// As [`Tx::rows`].
+/// Returns the number of rows that each run changed. The statement returns no rows.
 pub(crate) fn run_each<const WIDTH: usize>(
     tx: &mut dyn Tx,
     sql: &str,
@@ -100,10 +79,6 @@ pub(crate) fn run_each<const WIDTH: usize>(
     ask_run_each(tx, sql, args)?.answer(tx)
 }
 
-/// Does the same as [`run_each`]; the answer is read later.
-///
-/// # Errors
-/// As [`Tx::send`].
 pub(crate) fn ask_run_each<const WIDTH: usize>(
     tx: &mut dyn Tx,
     sql: &str,
@@ -113,11 +88,8 @@ pub(crate) fn ask_run_each<const WIDTH: usize>(
     Ok(sent.then(|_, runs| Ok(runs.into_iter().map(|run| run.changed).collect())))
 }
 
-/// Runs a statement whose outcome the caller does not need once for each list of arguments, perhaps later. Each run changes other
-/// rows than the others do; insertions lock them in the order of the lists.
-///
-/// # Errors
-/// As [`Tx::send`].
+/// Like [`run_each`], but perhaps later. Each run changes other rows than the others do; insertions lock them in the order of the
+/// lists.
 pub(crate) fn send_each<const WIDTH: usize>(
     tx: &mut dyn Tx,
     sql: &str,

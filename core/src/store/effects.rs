@@ -1,5 +1,4 @@
-//! What a commit writes in addition to the changes of the statements: what many transactions write, in an order that all of
-//! them keep.
+//! The statements that run with a commit: many transactions change the same rows, and lock them in one order.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +7,15 @@ use super::topic;
 use super::value::Value;
 use super::{StoreError, Topic, Tx, send_each};
 
-/// The touched topics, the additions to counters and the last statements of a transaction.
 #[derive(Default)]
 pub(crate) struct Effects {
     touched: Vec<Topic>,
     additions: Additions,
-    /// The statements of [`Tx::run_at_commit`] with their keys.
     last: Vec<(&'static str, i64)>,
-    /// The keys and statements of [`Tx::set_at_commit`] with their values.
+    /// By key and statement.
     set: Vec<((i64, &'static str), Value)>,
 }
 
-/// The additions and last statements of a transaction up to some moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     additions: usize,
@@ -28,46 +24,38 @@ pub(super) struct Mark {
 }
 
 impl Effects {
-    /// Implements [`Tx::touch`].
     pub(super) fn touch(&mut self, topic: Topic) {
         if !self.touched.contains(&topic) {
             self.touched.push(topic);
         }
     }
 
-    /// Implements [`Tx::count`].
     pub(super) fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
         self.additions.add(counter, day, n);
     }
 
-    /// Implements [`Tx::count_on`].
     pub(super) fn count_on(&mut self, counter: i64, day: i64, n: i64) {
         self.additions.add_on(counter, day, n);
     }
 
-    /// Implements [`Tx::run_at_commit`].
     pub(super) fn run_at_commit(&mut self, sql: &'static str, key: i64) {
         self.last.push((sql, key));
     }
 
-    /// Implements [`Tx::set_at_commit`].
     pub(super) fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value) {
         self.set.push(((key, sql), value));
     }
 
-    /// Returns what there is so far, except for the topics.
     pub(super) fn mark(&self) -> Mark {
         Mark { additions: self.additions.len(), last: self.last.len(), set: self.set.len() }
     }
 
-    /// Removes what came after `mark`.
     pub(super) fn truncate(&mut self, mark: Mark) {
         self.additions.truncate(mark.additions);
         self.last.truncate(mark.last);
         self.set.truncate(mark.set);
     }
 
-    /// Runs the last statements, writes the counters and the versions of topics, and returns the topics.
     pub(super) fn write(mut self, tx: &mut dyn Tx) -> Result<Vec<Topic>, StoreError> {
         // All transactions lock the rows in this order.
         self.last.sort_unstable();

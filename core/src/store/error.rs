@@ -151,7 +151,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Returns whether a transaction that failed with this error may succeed soon, so that its writes run again.
+    /// The transaction may succeed soon, so its writes run again.
     pub(super) fn is_temporary(&self) -> bool {
         match self {
             Self::Conflict(_) | Self::Disconnected(_) => true,
@@ -172,7 +172,6 @@ impl StoreError {
     }
 }
 
-/// Returns what to do when the file cannot be put back.
 fn remedy(database: &Path, saves: bool) -> String {
     if saves {
         // An ordinary stop copies the write-ahead log, which is still open, into the database.

@@ -1,7 +1,7 @@
 //! Gathered reads: small reads of one kind, which wait together and run together.
 //!
-//! On a server, a read is several times on the way there and back, each of which costs more than the read. So one transaction
-//! reads for all that wait, with as many statements as for one. On SQLite each read runs at once, on the thread of the caller.
+//! On a server, a read makes several round trips, each of which costs more than the read. So one transaction reads for all that
+//! wait, with as many statements as for one. On SQLite each read runs at once, on the thread of the caller.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,28 +11,25 @@ use std::time::Duration;
 
 use super::{Pending, Store, StoreError, Tx};
 
-/// The number of threads, which is that of the transactions at the same time.
+/// At most this many transactions read at the same time.
 const THREADS: usize = 2;
-/// Maximum number of reads of a transaction.
+/// Reads per transaction.
 const BATCH: usize = 64;
-/// The number of waiting reads from which on another transaction begins. Fewer wait for the end of the one that runs: a transaction
-/// of many reads costs little more than one of few, and several servers share the processors of the database.
+/// From this number of waiting reads on, another transaction begins. Fewer wait for the end of the running one: a transaction of
+/// many reads costs little more than one of few, and several servers share the processors of the database.
 const BESIDE: usize = 32;
-/// The number of reads of a transaction from which on the next one begins later …
+/// From this number of reads of a transaction on, the next one begins later …
 const MANY: usize = 4;
-/// … by this time, in which the callers that were answered send further requests. So fewer transactions read for more of them: three
+/// … by this time, in which the callers that were answered send further requests. So fewer transactions read for more of them:
+/// three servers on two processors answer a third more.
 /// servers on two processors answer a third more.
 const GATHER_TIME: Duration = Duration::from_micros(500);
-/// Maximum number of waiting reads; further ones are refused.
 const QUEUE: usize = 4_096;
 
-/// Reads: returns the result of each.
 type Run<I, T, E> = dyn Fn(&mut dyn Tx, &[I]) -> Result<Vec<Result<T, E>>, StoreError> + Send + Sync;
 
-/// The channel to a caller.
 type Sender<T, E> = oneshot::Sender<Result<T, E>>;
 
-/// Reads of one kind that wait for a transaction.
 pub(crate) struct GatheredReads<I, T, E> {
     shared: Arc<Shared<I, T, E>>,
     /// Started with the first read.
@@ -48,13 +45,11 @@ struct Shared<I, T, E> {
 
 struct Waiting<I, T, E> {
     reads: VecDeque<(I, Sender<T, E>)>,
-    /// The number of transactions that run.
     running: usize,
     is_closed: bool,
 }
 
 impl<I, T, E> Waiting<I, T, E> {
-    /// Returns whether another transaction should begin.
     fn is_due(&self) -> bool {
         self.reads.len() >= if self.running == 0 { 1 } else { BESIDE }
     }
@@ -66,9 +61,7 @@ where
     T: Send + 'static,
     E: From<StoreError> + Send + 'static,
 {
-    /// Returns a queue of reads of `store`, which `run` performs.
-    ///
-    /// An error of `run` is that of all of them, so it returns what concerns one read as the result of that read.
+    /// An error of `run` is that of all reads, so `run` returns the error of one read as the result of that read.
     pub(crate) fn new(
         store: &Arc<Store>,
         run: impl Fn(&mut dyn Tx, &[I]) -> Result<Vec<Result<T, E>>, StoreError> + Send + Sync + 'static,
@@ -82,9 +75,6 @@ where
     }
 
     /// Reads in a transaction that begins after this call.
-    ///
-    /// # Errors
-    /// The result that `run` returns for it; the errors of [`Store::read`]; [`StoreError::Overloaded`] if too many wait.
     pub(crate) fn submit(&self, read: I) -> Pending<T, E> {
         if !self.shared.store.is_on_server() || self.threads.get_or_init(|| self.start()).is_empty() {
             return Pending::given(self.shared.read_one(read));
@@ -103,7 +93,7 @@ where
         Pending::awaited(result)
     }
 
-    /// Starts the threads; returns fewer if the system refuses more.
+    /// Returns fewer if the system refuses more.
     fn start(&self) -> Vec<JoinHandle<()>> {
         let start = |_| {
             let shared = Arc::clone(&self.shared);
@@ -123,7 +113,6 @@ impl<I, T, E: From<StoreError>> Shared<I, T, E> {
         results.pop().unwrap_or_else(|| Err(unanswered().into()))
     }
 
-    /// Reads until the queue closes.
     fn read_all(&self) {
         let mut waiting = self.waiting();
         loop {
@@ -161,7 +150,6 @@ impl<I, T, E: From<StoreError>> Shared<I, T, E> {
     }
 }
 
-/// The error of a run that returns too few results.
 fn unanswered() -> StoreError {
     StoreError::other("a read has no result")
 }

@@ -5,15 +5,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// Upper bounds of the sizes of commits that are counted together, in writes.
 const SIZES: [u64; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
-/// The number of statements that this process has run in transactions.
 static STATEMENTS: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the number of statements that this process has run in transactions, of all its databases.
 pub(super) fn statements() -> u64 {
     STATEMENTS.load(Ordering::Relaxed)
 }
 
-/// Counts a statement.
 pub(super) fn count_statement() {
     STATEMENTS.fetch_add(1, Ordering::Relaxed);
 }
@@ -40,19 +37,15 @@ pub struct Commits {
     pub writes: u64,
 }
 
-/// The measurements of the writer.
 #[derive(Default)]
 pub(super) struct Gauges {
-    /// Writes in the queue.
     pub(super) waiting: AtomicUsize,
-    /// Commits by the number of writes in each: one for each of [`SIZES`], and one for larger ones.
+    /// One for each of [`SIZES`], and one for larger commits.
     commits: [AtomicU64; SIZES.len() + 1],
-    /// The writes of all commits.
     writes: AtomicU64,
 }
 
 impl Gauges {
-    /// Counts a commit of this many writes.
     pub(super) fn committed(&self, writes: usize) {
         let writes = writes as u64;
         self.commits[SIZES.partition_point(|size| *size < writes)].fetch_add(1, Ordering::Relaxed);

@@ -47,12 +47,10 @@ impl<T, E: From<StoreError>> Pending<T, E> {
         }
     }
 
-    /// Wraps a result that is already known.
     pub(crate) fn given(result: Result<T, E>) -> Self {
         Self(Answer::Given(result))
     }
 
-    /// Returns the pending result that the writer sends through the other end of `receiver`.
     pub(super) fn awaited(receiver: oneshot::Receiver<Result<T, E>>) -> Self {
         Self(Answer::Awaited(receiver))
     }
@@ -88,7 +86,7 @@ impl<T, E: From<StoreError>> Future for PendingFuture<T, E> {
 // The result is moved out, never pinned.
 impl<T, E> Unpin for PendingFuture<T, E> {}
 
-/// The error of a write that panicked: the writer drops the sender only then.
+/// The writer drops the sender only when a write panics.
 fn lost() -> StoreError {
     StoreError::other("the write panicked and was rolled back")
 }

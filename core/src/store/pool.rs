@@ -1,4 +1,4 @@
-//! A pool that opens connections for reading on demand and reuses them for later reads.
+//! A pool of read connections, opened on demand and reused.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,51 +6,42 @@ use std::time::{Duration, Instant};
 
 use super::{ServerError, StoreError};
 
-/// The time after which a read tries again to open a connection on a server that has none free.
+/// The interval of attempts to open a connection on a server that has none free.
 const REOPEN: Duration = Duration::from_millis(200);
 
-/// A pool of connections, some of which long reads may use.
+/// Long reads may use some of the connections.
 pub(super) struct Pool<C> {
-    /// The maximum number of connections; further reads wait for one.
     size: usize,
     limits: WaitLimits,
     connections: Mutex<Connections<C>>,
-    /// The number of running long reads.
     long: Mutex<usize>,
-    /// Signals that a long read has ended.
     long_ended: Condvar,
 }
 
-/// How reads wait for a connection. Those beyond the limits fail.
+/// Reads beyond the limits fail.
 #[derive(Clone, Copy)]
 pub(super) struct WaitLimits {
-    /// Maximum time that a read waits.
     pub(super) time: Duration,
-    /// Maximum number of waiting reads.
     pub(super) reads: usize,
 }
 
 impl WaitLimits {
-    /// Reads wait as long as others take.
     pub(super) const NONE: Self = Self { time: Duration::from_secs(86_400), reads: usize::MAX };
 }
 
 struct Connections<C> {
     idle: Vec<C>,
     open: usize,
-    /// The reads that wait for a connection, in their order.
     queue: VecDeque<oneshot::Sender<Place<C>>>,
 }
 
-/// The result of a wait for a connection.
 enum Place<C> {
     Connection(C),
-    /// It may open a connection, which is counted as open.
+    /// The right to open a connection, which is counted as open.
     Free,
 }
 
 impl<C> Connections<C> {
-    /// Gives a place to the read that has waited longest, or takes it back.
     fn hand_on(&mut self, mut place: Place<C>) {
         while let Some(waiting) = self.queue.pop_front() {
             match waiting.send(place) {
@@ -76,16 +67,12 @@ impl<C> Pool<C> {
         }
     }
 
-    /// Returns whether a connection is idle.
     pub(super) fn has_idle(&self) -> bool {
         self.connections.try_lock().is_ok_and(|all| !all.idle.is_empty())
     }
 
-    /// Borrows an idle connection, or opens one. Waits for a connection if all are in use, if some are and `may_open` returns
-    /// false, or if the server has none free. Reads wait in turn.
-    ///
-    /// # Errors
-    /// [`StoreError::Overloaded`] beyond the limits of waiting; the errors of `open`.
+    /// Waits for a connection if all are in use, if some are and `may_open` returns false, or if the server has none free. Reads
+    /// wait in turn; beyond the limits they get [`StoreError::Overloaded`].
     pub(super) fn lease(
         &self,
         may_open: impl Fn() -> bool,
@@ -93,12 +80,11 @@ impl<C> Pool<C> {
     ) -> Result<Lease<'_, C>, StoreError> {
         let began = Instant::now();
         let lease = |connection| Ok(Lease { pool: self, connection: Some(connection) });
-        // The error of a server that had no free connection.
         let mut crowded = None;
         let mut is_refused = false;
         let mut all = self.lock();
         loop {
-            // One that comes later does not overtake those that wait, unless they wait for the server.
+            // A new read does not overtake those that wait, unless they wait for the server.
             let may_take = all.queue.is_empty() || crowded.is_some();
             let place = match is_refused {
                 true => all.idle.pop().map(Place::Connection),
@@ -140,7 +126,6 @@ impl<C> Pool<C> {
         }
     }
 
-    /// Returns a connection or a place that is free now.
     fn place(&self, all: &mut Connections<C>, may_open: impl Fn() -> bool) -> Option<Place<C>> {
         if let Some(connection) = all.idle.pop() {
             return Some(Place::Connection(connection));
@@ -152,7 +137,6 @@ impl<C> Pool<C> {
         })
     }
 
-    /// Waits for a place, for this time at most.
     fn wait(&self, mut all: MutexGuard<'_, Connections<C>>, time: Duration) -> Option<Place<C>> {
         let (sender, receiver) = oneshot::channel();
         all.queue.push_back(sender);
@@ -166,10 +150,7 @@ impl<C> Pool<C> {
         place
     }
 
-    /// Waits until another long read may run: they use at most half of the connections.
-    ///
-    /// # Errors
-    /// [`StoreError::Overloaded`] beyond the limit of waiting.
+    /// Long reads use at most half of the connections.
     pub(super) fn begin_long(&self) -> Result<LongRead<'_, C>, StoreError> {
         let running = self.long.lock().unwrap_or_else(PoisonError::into_inner);
         let may_not = |running: &mut usize| *running >= self.size / 2;
@@ -182,7 +163,6 @@ impl<C> Pool<C> {
         Ok(LongRead(self))
     }
 
-    /// Removes the idle connections and returns them.
     pub(super) fn take_idle(&self) -> Vec<C> {
         let mut all = self.lock();
         all.open -= all.idle.len();
@@ -194,7 +174,6 @@ impl<C> Pool<C> {
     }
 }
 
-/// A running long read, counted until it is dropped.
 pub(super) struct LongRead<'p, C>(&'p Pool<C>);
 
 impl<C> Drop for LongRead<'_, C> {
@@ -204,19 +183,17 @@ impl<C> Drop for LongRead<'_, C> {
     }
 }
 
-/// A borrowed connection. Dropping it returns the connection to the pool, or closes it during a panic.
+/// Dropping it returns the connection to the pool, or closes it during a panic.
 pub(super) struct Lease<'p, C> {
     pool: &'p Pool<C>,
     connection: Option<C>,
 }
 
 impl<C> Lease<'_, C> {
-    /// Returns the connection.
     pub(super) fn connection(&mut self) -> &mut C {
         self.connection.as_mut().expect("a lease has a connection until it ends")
     }
 
-    /// Closes the connection instead of returning it to the pool.
     #[cfg(feature = "postgres")]
     pub(super) fn close(mut self) {
         self.connection = None;

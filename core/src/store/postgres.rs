@@ -1,7 +1,7 @@
 //! The PostgreSQL implementation of the store. Only this file and the files below it use the driver.
 //!
 //! Each store has a writing connection, connections for reading, and one that looks for the commits of other servers. A
-//! connection runs on the thread that waits for its answer. All servers of a database are equal.
+//! connection runs on the thread that waits for its answer.
 
 mod arrays;
 mod committer;

@@ -5,10 +5,6 @@ use std::time::Duration;
 use super::{Store, StoreError, Tx};
 
 impl Store {
-    /// Runs `work` on the caller's thread, on the current state of the database.
-    ///
-    /// # Errors
-    /// The error of `work`, or an error of the store when it cannot read.
     pub(crate) fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
@@ -16,16 +12,13 @@ impl Store {
         self.read_on_engine(None, work)
     }
 
-    /// Returns whether a read would start at once, because an open connection is idle.
+    /// A read would start at once, because a connection is idle.
     pub(crate) fn can_read_now(&self) -> bool {
         self.engine.can_read_now()
     }
 
-    /// Does the same as [`Store::read`] for work that may take long: such reads use at most half of the connections, so that short
-    /// reads never wait for them, and the store interrupts their statements after `limit`.
-    ///
-    /// # Errors
-    /// The errors of [`Store::read`]; [`StoreError::Overloaded`] after `limit`.
+    /// For work that may take long: such reads use at most half of the connections, so that short reads never wait for them, and
+    /// the store interrupts their statements after `limit`, with [`StoreError::Overloaded`].
     pub(crate) fn read_within<T, E: From<StoreError>>(
         &self,
         limit: Duration,

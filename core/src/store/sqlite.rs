@@ -37,11 +37,9 @@ pub(super) use readers::READERS;
 use readers::Readers;
 use tx::SqliteTx;
 
-/// The `PRAGMA application_id` of a tidings database: "tdng".
+/// "tdng".
 const APPLICATION_ID: i64 = 0x7464_6e67;
 
-/// Returns whether the first 72 bytes of a file are the header of a tidings database.
-///
 /// Source: *Database File Format*, section 1.3, <https://sqlite.org/fileformat2.html>.
 pub(crate) fn is_head_of_ours(head: &[u8; 72]) -> bool {
     let mut application = [0; 4];
@@ -49,15 +47,14 @@ pub(crate) fn is_head_of_ours(head: &[u8; 72]) -> bool {
     head.starts_with(b"SQLite format 3\0") && i64::from(u32::from_be_bytes(application)) == APPLICATION_ID
 }
 
-/// Returns the version of the schema in the first 72 bytes of a file, as of its last checkpoint; `None` if they are not the
-/// header of a tidings database.
+/// Returns the version as of the last checkpoint; `None` if these are not the first bytes of a tidings database.
 pub(crate) fn schema_of_head(head: &[u8; 72]) -> Option<i64> {
     let mut version = [0; 4];
     version.copy_from_slice(&head[60..64]);
     is_head_of_ours(head).then(|| u32::from_be_bytes(version).into())
 }
 
-/// Returns a number that changes with each commit of another connection, in this process or another.
+/// Changes with each commit of another connection, in this process or another.
 fn data_version(connection: &Connection) -> Result<i64, StoreError> {
     let mut statement = connection.prepare_cached("PRAGMA data_version")?;
     Ok(statement.query_row([], |row| row.get(0))?)
@@ -69,21 +66,20 @@ fn checkpoint(connection: &Connection) -> Result<bool, StoreError> {
     Ok(blocked.map(|blocked: i64| blocked == 0)?)
 }
 
-/// Returns the revision in the database file itself, without the write-ahead log.
+/// Reads the database file itself, without the write-ahead log.
 fn revision_of_file(path: &Path) -> Result<i64, StoreError> {
     let connection = open::open_immutable(path)?;
     Ok(connection.query_row("SELECT n FROM revision", [], |row| row.get(0))?)
 }
 
-/// Makes a connection leave its files unchanged when it closes, because one of them was replaced.
+/// Lets a connection leave its files unchanged when it closes, because one of them was replaced.
 fn abandon(connection: &Connection) {
     if let Err(error) = leave_log(connection, true) {
         tracing::warn!(%error, "cannot keep SQLite from changing the write-ahead log on close");
     }
 }
 
-/// Runs `work` in a transaction on a connection other than the writer's. `work` may run more than once, as in
-/// [`Store::write`](super::Store::write).
+/// For a connection other than the writer's. `work` may run more than once.
 fn write<T, E: From<StoreError>>(
     connection: &Connection,
     mut work: impl FnMut(&mut dyn Tx) -> Result<T, E>,

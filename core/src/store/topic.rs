@@ -2,41 +2,32 @@
 
 use super::{StoreError, Tx, send_each};
 
-/// A kind of cached data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Topic {
-    /// The time zone of the counted days.
     Zone,
-    /// Posts with their views and likes.
+    /// With their views and likes.
     Posts,
-    /// Posts that were changed or removed, without new ones, views and likes.
+    /// Changes and removals, without new posts, views and likes.
     PostTexts,
-    /// Notices without the number of their views.
+    /// Without the number of their views.
     Notices,
-    /// The views of notices.
     NoticeViews,
-    /// Counters.
     Counts,
     /// Counters of past days and the visitors of those days.
     History,
-    /// Search terms.
     Terms,
-    /// Members and the data that administrators see and change.
+    /// With the data that administrators see and change.
     Members,
-    /// Feedback.
     Feedback,
-    /// The audit trail.
     Audit,
-    /// Webhooks, what they have to be told, and when the next notice becomes visible.
+    /// With their deliveries, and the time when the next notice becomes visible.
     Webhooks,
-    /// Sources.
     Sources,
-    /// Mail that waits to be sent.
     Mail,
 }
 
 impl Topic {
-    /// All topics in the order of their numbers.
+    /// In the order of their numbers.
     pub(crate) const ALL: [Self; 14] = [
         // Before the counts, which are read by the days of the zone.
         Self::Zone,
@@ -55,7 +46,7 @@ impl Topic {
         Self::Mail,
     ];
 
-    /// Returns the topic's name in the database, which must not change.
+    /// The name in the database, which must not change.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Zone => "zone",
@@ -76,38 +67,35 @@ impl Topic {
     }
 }
 
-/// Returns the greatest revision at which `topic` changed, in this transaction's view; 0 if it never has. A change with
-/// a smaller revision may become visible later.
+/// 0 if the topic never changed. A change with a smaller revision may become visible later.
 pub(crate) fn last_change_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, StoreError> {
     // One row on SQLite; an engine with several writers inserts a row for each change.
     let sql = "SELECT coalesce(max(revision), 0) FROM touched WHERE topic = $1";
     tx.one(sql, &[topic.name().into()])?.take(0)
 }
 
-/// Returns the revision up to which this transaction sees every change of `topic`: that of the last change or, if
-/// changes with smaller revisions may become visible later, the [horizon](Tx::horizon). It is 0 if the topic has never
-/// changed.
+/// Returns the revision up to which this transaction sees every change of `topic`: that of the last change or, if changes with
+/// smaller revisions may become visible later, the [horizon](Tx::horizon). It is 0 if the topic has never changed.
 ///
 /// This is the version of a cache that is loaded in the same transaction.
 pub(crate) fn version_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, StoreError> {
     Ok(versions_in(tx, topic)?.0)
 }
 
-/// Returns what [`version_in`] returns, and the revision of the last change that this transaction sees.
+/// Returns what [`version_in`] and [`last_change_in`] return.
 pub(crate) fn versions_in(tx: &mut dyn Tx, topic: Topic) -> Result<(i64, i64), StoreError> {
     let horizon = tx.horizon()?;
     let last = last_change_in(tx, topic)?;
     Ok((last.min(horizon), last))
 }
 
-/// Returns the version of `topic` if every transaction with this version sees the same data, or `None` if the
-/// transaction sees changes beyond its horizon.
+/// Returns a version with which every transaction sees the same data; `None` if this one sees changes beyond its horizon.
 pub(crate) fn complete_version_in(tx: &mut dyn Tx, topic: Topic) -> Result<Option<i64>, StoreError> {
     let horizon = tx.horizon()?;
     Ok(Some(last_change_in(tx, topic)?).filter(|last| *last <= horizon))
 }
 
-/// Records that the transaction changed these topics, in the order of their names.
+/// Writes the topics in the order of their names.
 pub(super) fn set_versions(tx: &mut dyn Tx, topics: &[Topic]) -> Result<(), StoreError> {
     let (sql, revision) = (tx.dialect().insert_touched(), tx.revision());
     let args: Vec<_> = topics.iter().map(|topic| [topic.name().into(), revision.into()]).collect();

@@ -5,12 +5,8 @@ use super::effects::Effects;
 use super::value::Value;
 use super::{Arg, Dialect, Pipelined, Row, StoreError, Topic};
 
-/// An open transaction, the only access that other modules have to the database.
 pub(crate) trait Tx {
-    /// Runs a statement and returns its rows.
-    ///
-    /// # Errors
-    /// When the statement fails, or does not take exactly these arguments.
+    /// Fails when the statement does not take exactly these arguments.
     fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
         let mut found = Vec::new();
         self.for_each(sql, args, &mut |row| {
@@ -21,11 +17,7 @@ pub(crate) trait Tx {
         Ok(found)
     }
 
-    /// Runs a statement and calls `each` with each of its rows, without an allocation for each row. A large result is
-    /// never in memory as a whole.
-    ///
-    /// # Errors
-    /// As [`Tx::rows`]; the first error of `each`.
+    /// Calls `each` with each row, without an allocation for each row. A large result is never in memory as a whole.
     fn for_each(
         &mut self,
         sql: &str,
@@ -33,38 +25,23 @@ pub(crate) trait Tx {
         each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
     ) -> Result<(), StoreError>;
 
-    /// Runs a statement that returns no rows; returns the number of rows that it changed.
-    ///
-    /// # Errors
-    /// As [`Tx::rows`].
+    /// Returns the number of changed rows. The statement returns no rows.
     fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError>;
 
-    /// Runs a statement whose outcome the caller does not need, perhaps later: before any later statement. An error may be
-    /// that of a later statement or of the whole write instead.
-    ///
-    /// On a server it saves the time for the answer.
-    ///
-    /// # Errors
-    /// As [`Tx::rows`].
+    /// Runs a statement whose outcome the caller does not need, perhaps later: before any later statement. An error may be that
+    /// of a later statement or of the whole write instead. On a server this saves waiting for the answer.
     fn send(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<(), StoreError> {
         self.run(sql, args).map(drop)
     }
 
-    /// Waits for the statements that were sent.
-    ///
-    /// # Errors
-    /// The error of the first of them that failed.
+    /// Waits for the statements that were sent. Returns the error of the first that failed.
     fn settle(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 
     /// Runs a statement once for each list of `width` arguments, in their order. [`row_each`](super::row_each) and the functions
-    /// beside it are easier to call.
-    ///
-    /// On a server it takes little more time than one run, and other statements may follow before the results are read.
-    ///
-    /// # Errors
-    /// As [`Tx::send`].
+    /// beside it are easier to call. On a server this takes little more time than one run, and other statements may follow before
+    /// the results are read.
     fn run_many(
         &mut self,
         need: Need,
@@ -79,53 +56,48 @@ pub(crate) trait Tx {
         runs.collect::<Result<_, _>>().map(Pipelined::given)
     }
 
-    /// Returns the SQL of the engine.
     fn dialect(&self) -> Dialect;
 
-    /// Returns the revision of this transaction, which is greater than that of every transaction that began to write
-    /// before, in any process. It is 0 in a transaction that only reads.
+    /// Greater than the revision of every transaction that began to write before, in any process; 0 in a transaction that only
+    /// reads.
     fn revision(&self) -> i64;
 
-    /// Returns the horizon of this transaction: it sees every commit whose revision is at most this, and perhaps some
-    /// with greater revisions.
+    /// The transaction sees every commit whose revision is at most this, and perhaps some with greater revisions.
     ///
     /// A transaction asks for it, or for the version of a topic, before anything else. Later it may be smaller than necessary: a
     /// server does not tell afterwards which of the transactions that it did not see belonged to another database. That of a
     /// write is 0 unless it runs alone.
     fn horizon(&mut self) -> Result<i64, StoreError>;
 
-    /// Returns what the commit writes in addition; `None` in a transaction that commits nothing, where what follows has no
-    /// effect.
+    /// `None` in a transaction that commits nothing: there, the methods below have no effect.
     fn at_commit(&mut self) -> Option<&mut Effects> {
         None
     }
 
-    /// Marks `topic` as changed by this transaction: caches of it become stale with the commit.
+    /// Caches of `topic` become stale with the commit.
     fn touch(&mut self, topic: Topic) {
         if let Some(effects) = self.at_commit() {
             effects.touch(topic);
         }
     }
 
-    /// Adds `n` to the total of a counter and, if `day` is given, to that day.
-    ///
-    /// The store sums up all additions of a commit and writes each sum once.
+    /// Adds `n` to the total of a counter and, if given, to `day`. The store sums up all additions of a commit and writes each
+    /// sum once.
     fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
         if let Some(effects) = self.at_commit() {
             effects.count(counter, day, n);
         }
     }
 
-    /// Adds `n` to a day of a counter that has no total.
+    /// For a counter that has no total.
     fn count_on(&mut self, counter: i64, day: i64, n: i64) {
         if let Some(effects) = self.at_commit() {
             effects.count_on(counter, day, n);
         }
     }
 
-    /// Runs a statement with the arguments `key` and [`Tx::revision`] when the transaction commits: once for each key, however
-    /// often it was asked for, and in the order of the keys, so that transactions that change the same rows wait for each
-    /// other only shortly and never in a circle.
+    /// Runs a statement with the arguments `key` and [`Tx::revision`] when the transaction commits: once for each key, and in the
+    /// order of the keys, so that transactions that change the same rows never wait for each other in a circle.
     fn run_at_commit(&mut self, sql: &'static str, key: i64) {
         if let Some(effects) = self.at_commit() {
             effects.run_at_commit(sql, key);
@@ -140,17 +112,16 @@ pub(crate) trait Tx {
         }
     }
 
-    /// Returns the number of the writer, which no other writer has at the same time; 0 where there is only one.
+    /// A number that no other writer has at the same time; 0 where there is only one.
     fn writer(&self) -> i64 {
         0
     }
 
-    /// Runs a statement and returns its first row, if any.
     fn row(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Option<Row>, StoreError> {
         Ok(self.rows(sql, args)?.into_iter().next())
     }
 
-    /// Runs a statement that always returns a row, and returns the first row.
+    /// For a statement that always returns a row.
     fn one(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Row, StoreError> {
         self.row(sql, args)?.ok_or_else(|| StoreError::other("the statement returned no row"))
     }

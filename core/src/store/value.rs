@@ -3,21 +3,15 @@
 use super::StoreError;
 use crate::base::clock::Timestamp;
 
-/// Maximum number of arguments of a statement.
 pub(super) const ARGS_MAX: usize = 32;
 
-/// An argument of a statement: the value of `$1`, `$2` ….
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(crate) enum Arg<'a> {
-    /// No value.
     Null,
-    /// An integer; a point in time in milliseconds.
+    /// Also a time, in milliseconds.
     Integer(i64),
-    /// A floating-point number.
     Real(f64),
-    /// A text.
     Text(&'a str),
-    /// Bytes.
     Blob(&'a [u8]),
 }
 
@@ -75,7 +69,6 @@ impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {
     }
 }
 
-/// The value of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Null,
@@ -97,9 +90,8 @@ impl From<&Arg<'_>> for Value {
     }
 }
 
-/// A type that a column can have.
 pub(crate) trait FromValue: Sized {
-    /// Converts the value; returns `None` when it has a different type.
+    /// Returns `None` when the value has a different type.
     fn from_value(value: &mut Value) -> Option<Self>;
 }
 
@@ -151,16 +143,12 @@ impl<T: FromValue> FromValue for Option<T> {
     }
 }
 
-/// A row that a statement returned.
 #[derive(Debug)]
 pub(crate) struct Row(pub(super) Vec<Value>);
 
 impl Row {
-    /// Takes the value of column `index`, counted from 0, out of the row. A text or bytes are moved, so they can be
-    /// taken only once.
-    ///
-    /// # Errors
-    /// When the column does not exist or has a different type, which is a mistake in the statement.
+    /// Takes the value of column `index`, counted from 0, out of the row: a text or bytes are moved, so they can be taken only
+    /// once. Fails when the column does not exist or has a different type, which is a mistake in the statement.
     pub(crate) fn take<T: FromValue>(&mut self, index: usize) -> Result<T, StoreError> {
         self.0
             .get_mut(index)

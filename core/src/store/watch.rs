@@ -8,12 +8,10 @@ use std::time::Duration;
 use super::topic::last_change_in;
 use super::{StoreError, Topic, Tx};
 
-/// The interval between two checks for commits of other processes.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// Number of intervals between two trial writes while writes fail: one second.
+/// Intervals between two trial writes while writes fail: one second.
 pub(super) const TRY_EVERY: u32 = 5;
 
-/// The revision at which each topic last changed.
 #[derive(Default)]
 pub(crate) struct Versions {
     revisions: [AtomicI64; Topic::ALL.len()],
@@ -31,13 +29,12 @@ impl Versions {
         self.revisions[topic as usize].load(Ordering::Acquire)
     }
 
-    /// Returns a number that grows with each published change of `topic`, and is at least its revision.
+    /// The number is at least the revision of `topic`.
     pub(super) fn changes(&self, topic: Topic) -> i64 {
         self.changes[topic as usize].load(Ordering::Acquire)
     }
 
-    /// Records that `topics` changed at `revision`, which may be smaller than that of an earlier change, and wakes all
-    /// waiting threads.
+    /// Records that `topics` changed at `revision`, which may be smaller than that of an earlier change.
     pub(super) fn publish(&self, topics: &[Topic], revision: i64) {
         for topic in topics {
             self.revisions[*topic as usize].fetch_max(revision, Ordering::AcqRel);
@@ -61,14 +58,13 @@ impl Versions {
         drop(self.changed.wait_timeout_while(self.lock(), timeout, waiting));
     }
 
-    /// Sleeps for `duration`. Returns false early when the store closes or a wake-up finds `stopped` true.
+    /// Returns false early when the store closes or a wake-up finds `stopped` true.
     pub(crate) fn sleep(&self, duration: Duration, stopped: impl Fn() -> bool) -> bool {
         let sleeping = |closed: &mut bool| !*closed && !stopped();
         let slept = self.changed.wait_timeout_while(self.lock(), duration, sleeping);
         slept.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
-    /// Wakes all waiting threads, so that they check whether to stop.
     pub(crate) fn wake(&self) {
         drop(self.lock());
         self.changed.notify_all();
@@ -85,20 +81,18 @@ impl Versions {
     }
 }
 
-/// Learns of changes, at every interval.
 pub(super) trait Watch: Send + 'static {
     /// Publishes the commits of other processes, and checks the state of the database.
     fn look(&mut self, versions: &Versions);
 }
 
-/// The thread that watches for commits of other processes and for the state of the database. Ends with the store.
+/// Dropping it ends the thread.
 pub(super) struct Watcher {
     versions: Arc<Versions>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watcher {
-    /// Starts the thread.
     pub(super) fn start(versions: Arc<Versions>, mut watch: impl Watch) -> Result<Self, StoreError> {
         let watched = Arc::clone(&versions);
         let look = move || {
@@ -111,7 +105,6 @@ impl Watcher {
     }
 }
 
-/// Publishes the versions of all topics that are newer than the published ones.
 pub(super) fn publish(tx: &mut dyn Tx, versions: &Versions) -> Result<(), StoreError> {
     Topic::ALL.iter().try_for_each(|topic| {
         // Not limited to the horizon: a long transaction must not hide later commits.

@@ -1,7 +1,6 @@
 //! The writing thread and its queue: the thread commits queued writes in groups.
 //!
-//! While one group is written to disk, the next one collects in the queue. So under load more writes share a commit and
-//! its fsync.
+//! While one group is written to disk, the next one gathers in the queue, so under load more writes share an fsync.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -29,13 +28,13 @@ use group::{GROUP_SIZE, commit_group};
 use pause::Pause;
 use work::Work;
 
-/// Maximum number of queued writes; the store refuses more with [`StoreError::Overloaded`].
+/// The store refuses more writes with [`StoreError::Overloaded`].
 const QUEUE: usize = 4_096;
-/// The time for which deferred writes gather data; then they join the next commit, or are committed alone. With more data
-/// at once, they write each page for more rows.
+/// Deferred writes gather data for this time; then they join the next commit, or are committed alone. With more data at once,
+/// they write each page for more rows.
 pub(super) const DEFER_TIME: Duration = Duration::from_millis(100);
 /// Writes share a transaction if they were sent within this time. So they are about as old when its outcome stays unknown:
-/// clients send a write again that was refused soon after they sent it.
+/// clients repeat a refused write soon after they sent it.
 pub(super) const JOIN_FOR: Duration = Duration::from_secs(2);
 
 enum Message {
@@ -45,23 +44,19 @@ enum Message {
     Defer(Box<dyn Deferred>),
 }
 
-/// The writing thread and the sending end of its queue.
 pub(super) struct Writer {
     queue: Option<SyncSender<Message>>,
     gauges: Arc<Gauges>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The receiving end of the queue.
 struct Inbox {
     messages: Receiver<Message>,
     gauges: Arc<Gauges>,
-    /// Whether every write runs twice.
     is_replaying: bool,
 }
 
 impl Inbox {
-    /// Waits for the next message until the given time.
     fn next(&self, until: Option<Instant>) -> Result<Message, RecvTimeoutError> {
         let next = match until {
             None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -70,12 +65,10 @@ impl Inbox {
         next.inspect(|_| self.taken())
     }
 
-    /// Returns the next message if one is queued.
     fn next_queued(&self) -> Option<Message> {
         self.messages.try_recv().ok().inspect(|_| self.taken())
     }
 
-    /// Returns the number of queued writes.
     fn waiting(&self) -> usize {
         self.gauges.waiting.load(Ordering::Relaxed)
     }
@@ -104,7 +97,7 @@ impl Writer {
         &self.gauges
     }
 
-    /// Queues a write. `is_long` is whether the failure of another write must not make it run again.
+    /// With `is_long`, the failure of another write does not make it run again.
     pub(super) fn submit<T, E>(
         &self,
         isolation: Isolation,
@@ -147,7 +140,6 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Waits until the thread has written everything in the queue.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
@@ -156,7 +148,6 @@ impl Drop for Writer {
     }
 }
 
-/// Commits groups until the queue closes, then the remaining deferred writes, and closes the connection.
 fn write_all(mut committer: impl Committer, inbox: &Inbox, versions: &Versions) {
     let (mut deferred, mut pause) = (DeferredWrites::default(), Pause::default());
     loop {

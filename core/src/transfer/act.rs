@@ -1,14 +1,11 @@
 //! The import of acts: views, likes, searches and opened newsfeeds of members in another system, with their times.
 //!
-//! An imported act counts like an act in this service: in the lists and the interest of the member, in the views, likes
-//! and popularity of the post, and in the views, likes, searches, visitors and visits of the day. It is not a
-//! communication with this service, so the access log has no line for it.
+//! An imported act counts like an act in this service, in lists, interests, popularity and analytics, but has no line in the
+//! access log. Of several likes of a post by a member, the earliest counts. Acts before the member's last reset of the
+//! measurement are counted, but not listed. The tags of an opened newsfeed are computed from the current posts as of that time.
 //!
-//! Of several likes of a post by a member, the earliest counts. Acts before the member's last reset of the measurement are
-//! counted, but not listed. The tags of an opened newsfeed are computed from the current posts as of that time.
-//!
-//! Each act counts once. The store holds a few bytes for each imported act, so files can overlap, and acts can be in
-//! any order. The member, the kind, the post, search or newsfeed, and the time identify an act.
+//! The store holds a few bytes for each imported act, so files can overlap, and acts can be in any order. The member, the kind,
+//! the post, search or newsfeed, and the time identify an act.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -119,38 +116,34 @@ const FUTURE: &str = "date is in the future";
 
 const EXAMPLE: &str = "an act is written as {\"id\": …, \"type\": \"view\", \"url\": …, \"date\": …}, or with search or newsfeed_name";
 
-/// Returns the lines of an input.
 pub(crate) fn lines(tidings: &Tidings, input: impl BufRead) -> impl Iterator<Item = Result<Item<Line>>> {
     import::json(input, move |number, text| {
         Line::check(tidings, number, import::parse_fields(text, EXAMPLE)?)
     })
 }
 
-/// The import of acts.
 pub(crate) struct ActImport {
     calendar: Arc<crate::analysis::calendar::Calendar>,
     pub(crate) like_weight: f64,
     pub(crate) clock: clock::Clock,
 }
 
-/// A valid line.
 pub(crate) struct Line {
     pub(crate) number: u64,
-    /// The member's id, in lower case.
+    /// In lower case.
     pub(crate) member: String,
     pub(crate) at: Timestamp,
     pub(crate) act: Act,
 }
 
-/// An act.
 pub(crate) enum Act {
-    /// A view of the post with this address.
+    /// Of the post with this address.
     View(String),
-    /// A like of the post with this address.
+    /// Of the post with this address.
     Like(String),
     /// A recorded search.
     Search(ListedSearch),
-    /// An opened topic feed with its tags.
+    /// With its tags.
     Newsfeed { name: String, tags: Vec<String> },
 }
 
@@ -163,8 +156,7 @@ impl ActImport {
         }
     }
 
-    /// Writes all acts, which are arranged, in one transaction, without the time limit of a batch. Returns the number of
-    /// new acts.
+    /// Ignores the time limit of a batch. The acts are arranged. Returns the number of new acts.
     #[cfg(feature = "demo")]
     pub(crate) fn write_all(&self, tx: &mut dyn Tx, admin: &Admin<'_>, lines: &[Line]) -> Result<u64> {
         Ok(self.write(tx, admin, lines, &BatchTime::unlimited())?.inserted)
@@ -208,7 +200,7 @@ impl Kind for ActImport {
     const ACTION: Action = Action::ActImport;
     const SCOPE: Scope = Scope::ActsImport;
 
-    /// Returns the acts sorted by member and day, so that the visits of each day are computed once.
+    /// Sorts by member and day, so that the visits of each day are computed once.
     fn arranged(&self, batch: Vec<Line>) -> Vec<Line> {
         let day = |line: Line| (self.calendar.local_hour(line.at).day, line);
         let mut lines: Vec<(i64, Line)> = batch.into_iter().map(day).collect();

@@ -1,15 +1,13 @@
 //! Backs up and restores the database.
 //!
-//! A backup is one snapshot, even if other processes write while it is made. It is written to a temporary file next to
-//! its destination, checked, and renamed, so the destination is always complete: the old file or the new one. A backup
-//! is a normal database in one file, readable only by its owner. It does not include the key that signs tokens.
+//! A backup is one snapshot, even if other processes write while it is made. It is written to a temporary file next to its
+//! destination, checked, and renamed, so the destination is always complete. A backup is a normal database in one file, readable
+//! only by its owner, without the key that signs tokens. A backup of a database on a PostgreSQL server is the same kind of file,
+//! which [`crate::transfer::copy`] writes and verifies.
 //!
-//! A backup of a database on a PostgreSQL server is the same kind of file, which [`crate::transfer::copy`] writes and verifies.
-//!
-//! A restore replaces the whole database with a checked copy of a backup and keeps the old database under another name.
-//! On a server, it fills a database without rows. No process may have the file open: SQLite holds locks on the file while a connection is open, and the system
-//! releases them when the process ends in any way. A restore ends all tokens, because tokens that were revoked after the
-//! backup would otherwise be valid again.
+//! A restore replaces the whole database with a checked copy of a backup and keeps the old database under another name. On a
+//! server, it fills a database without rows. No process may have the file open. A restore ends all tokens, because tokens that
+//! were revoked after the backup would otherwise be valid again.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -146,7 +144,7 @@ pub enum BackupError {
 type Result<T, E = BackupError> = std::result::Result<T, E>;
 
 impl BackupError {
-    /// Returns a function that converts an error of the store about `path`.
+    /// About `path`.
     fn store(path: &Path) -> impl Fn(StoreError) -> Self {
         move |cause| match cause {
             StoreError::Interrupted => Self::Interrupted,
@@ -195,12 +193,10 @@ pub fn backup_compact(
     write_backup(database, to, Form::Compact, progress, stop)
 }
 
-/// The form of a copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// The same pages, also unused ones.
+    /// Copies unused pages too.
     AsStored,
-    /// Only the rows.
     Compact,
 }
 
@@ -290,7 +286,7 @@ pub fn restore(
     let draft = draft(database, source, from, Form::AsStored, progress, stop)?;
     let report = draft.finished()?;
     let (previous, revoked) = swap::replace(operator, database, draft, by)?;
-    // An earlier version may have put a key beside a link to the database.
+    // An earlier version may have stored a key beside a link to the database.
     if named.is_symlink() {
         let key = files::key_file(&named);
         for key in [files::previous_key_file(&key), key] {
@@ -300,8 +296,8 @@ pub fn restore(
     Ok(Restored { report, previous, copied: None, revoked })
 }
 
-/// Revokes all tokens of a restored database, because tokens that were revoked after the backup would otherwise be valid
-/// again, and records the restore.
+/// Revokes all tokens of a restored database, because tokens that were revoked after the backup would otherwise be valid again,
+/// and records the restore.
 fn finish(tx: &mut dyn Tx, operator: Operator, by: By<'_>) -> Result<(), StoreError> {
     account::revoke_everybodys_tokens(tx, operator)?;
     operator.record(tx, &origin(by), Entry::new(Action::StoreRestore))
@@ -315,14 +311,12 @@ fn resolved(path: &Path) -> Result<PathBuf> {
     files::resolved(path).map_err(BackupError::file(path))
 }
 
-/// Removes incomplete copies that killed restores have left next to the database. A later backup or restore does the
-/// same.
+/// A killed restore leaves an incomplete copy next to the database. A later backup or restore removes it too.
 pub(crate) fn remove_strays(database: &Path) {
     let database = files::resolved(database).unwrap_or_else(|_| database.to_owned());
     draft::remove_strays(files::directory(&database));
 }
 
-/// Opens the database that is to be copied.
 fn open(path: &Path) -> Result<Source> {
     match fs::metadata(path) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
@@ -339,7 +333,7 @@ fn open(path: &Path) -> Result<Source> {
     Source::open(path).map_err(BackupError::store(path))
 }
 
-/// Refuses a destination at which there is a file other than a backup.
+/// Only a backup may be replaced.
 fn replaceable(database: &Path, to: &Path) -> Result<()> {
     if belongs(database, to) {
         return Err(BackupError::Itself(to.to_owned()));
@@ -364,13 +358,11 @@ fn replaceable(database: &Path, to: &Path) -> Result<()> {
     Err(BackupError::Occupied(to.to_owned()))
 }
 
-/// Returns whether a file has the header of a tidings database.
 fn is_ours(path: &Path) -> bool {
     head(path).is_some_and(|head| crate::store::is_head_of_ours(&head))
 }
 
-/// Returns whether a file has the header of a backup. Opening a database, also a backup, changes its header to that of one with
-/// a write-ahead log.
+/// Opening a database, also a backup, changes its header to that of one with a write-ahead log.
 fn is_backup(path: &Path) -> bool {
     head(path).is_some_and(|head| crate::store::is_head_of_ours(&head) && head[18..20] == [1, 1])
 }

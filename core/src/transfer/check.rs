@@ -91,7 +91,6 @@ impl Check {
         Self { name, ok, detail: detail.into(), remedy: None }
     }
 
-    /// Returns a failed check that has a remedy.
     fn failed(name: &'static str, fault: &str, remedy: Remedy) -> Self {
         Self { name, ok: false, detail: format!("{fault}; {remedy}"), remedy: Some(remedy) }
     }
@@ -120,19 +119,14 @@ impl Default for Context<'_> {
     }
 }
 
-/// A kind of derived rows.
 struct Derived {
     name: &'static str,
-    /// The detail of a check that passed.
     right: &'static str,
-    /// Returns the faults.
     wrong: fn(&dyn Inspected) -> Result<Vec<String>>,
-    /// Recomputes the rows.
     repair: fn(&dyn Inspected) -> Result<()>,
 }
 
 impl Derived {
-    /// Returns the result of a check that has found these faults.
     fn result(&self, wrong: &[String]) -> Check {
         if wrong.is_empty() {
             return Check::new(self.name, true, self.right);
@@ -142,7 +136,7 @@ impl Derived {
     }
 }
 
-/// All kinds in the order of repair.
+/// In the order of repair.
 const DERIVED: [Derived; 6] = [
     Derived {
         name: "posts",
@@ -209,7 +203,6 @@ pub fn check(
     Ok(Checks { checks: run.checks })
 }
 
-/// Checks that no source has failed for long.
 fn failing_sources(database: &dyn Inspected, clock: &Clock) -> Result<Check> {
     let failing = database.read(|tx| source::sql::failing(tx, clock.now() - source::FAILING_MS))?;
     if failing.is_empty() {
@@ -223,10 +216,7 @@ fn failing_sources(database: &dyn Inspected, clock: &Clock) -> Result<Check> {
     ))
 }
 
-/// Returns the results of the checks of the derived rows of a database whose schema is up to date.
-///
-/// # Errors
-/// When `stop` is requested.
+/// The schema of the database is up to date.
 pub(crate) fn derived(database: &dyn Inspected, stop: &CancelFlag) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     for derived in &DERIVED {
@@ -240,17 +230,14 @@ pub(crate) fn derived(database: &dyn Inspected, stop: &CancelFlag) -> Result<Vec
     Ok(checks)
 }
 
-/// A check of a database while it runs.
 struct Run<'r> {
     context: &'r Context<'r>,
-    /// The results so far.
     checks: Vec<Check>,
     progress: &'r mut dyn FnMut(&'static str),
     stop: &'r CancelFlag,
 }
 
 impl Run<'_> {
-    /// Reports that a check begins.
     fn begin(&mut self, name: &'static str) {
         (self.progress)(name);
     }
@@ -259,10 +246,7 @@ impl Run<'_> {
         self.checks.push(check);
     }
 
-    /// Adds the result of a check, or that it cannot read the database.
-    ///
-    /// # Errors
-    /// When the check was stopped.
+    /// Adds the result of a check, or that it cannot read the database. Fails only when the check was stopped.
     fn add_read(&mut self, name: &'static str, check: Result<Check>) -> Result<()> {
         match check {
             Err(error) if self.stop.is_set() => return Err(error),
@@ -271,8 +255,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Adds the check of the references, given the numbers of rows by table whose reference has no row. `failed` adds the
-    /// remedy.
+    /// `dangling` has the numbers of rows by table whose reference has no row. `failed` adds the remedy.
     fn add_references(
         &mut self,
         dangling: Result<Vec<(String, u64)>, StoreError>,
@@ -290,7 +273,7 @@ impl Run<'_> {
         });
     }
 
-    /// Checks the derived rows, and the version of the schema, which is `found`; this program supports `known`.
+    /// The version of the schema is `found`; this program supports `known`.
     fn check_rows(&mut self, database: &dyn Inspected, (found, known): (i64, i64)) -> Result<()> {
         // Other versions of the schema have other tables.
         let supported = DERIVED.iter().filter(|_| found == known);
@@ -310,7 +293,6 @@ impl Run<'_> {
     }
 }
 
-/// Checks the version of the schema.
 fn schema(found: i64, known: i64) -> Check {
     let what = match found.cmp(&known) {
         Ordering::Equal => format!("version {found}"),
@@ -328,7 +310,7 @@ fn schema(found: i64, known: i64) -> Check {
     Check::new(SCHEMA, found <= known, what)
 }
 
-/// Checks the chain of the audit trail. Nothing repairs it: a fault tells of what somebody has done.
+/// Nothing repairs the chain: a fault shows that somebody has changed the trail.
 fn audit_trail(database: &dyn Inspected) -> Result<Check> {
     let verified = database.read(|tx| audit::verify_chain(tx, None))?;
     Ok(match verified.fault {
@@ -343,7 +325,7 @@ fn audit_trail(database: &dyn Inspected) -> Result<Check> {
     })
 }
 
-/// Returns the first three texts of a list, and an ellipsis when there are more.
+/// An ellipsis marks further texts.
 fn first_few(list: &[String]) -> String {
     const SHOWN: usize = 3;
     let mut text = list[..list.len().min(SHOWN)].join(", ");
@@ -358,7 +340,8 @@ fn unreadable(name: &'static str, error: &Error) -> Check {
     Check::new(name, false, format!("cannot be read: {cause}; see the checks {INTEGRITY} and {SCHEMA}"))
 }
 
-/// Recomputes the derived rows of the database at `location` that are wrong, in small transactions, so that other processes can write in between. Calls `progress` with the name of each kind of rows before it is repaired.
+/// Recomputes the derived rows of the database at `location` that are wrong, in small transactions, so that other processes can
+/// write in between. Calls `progress` with the name of each kind of rows before it is repaired.
 ///
 /// # Errors
 /// When the database cannot be opened or written, or `stop` is requested. `stop` takes effect between two kinds of
@@ -387,7 +370,7 @@ pub fn repair(
     }
 }
 
-/// Recomputes derived rows. `is_index_broken` is whether the search index is wrong in any case.
+/// `is_index_broken` is whether the search index is wrong in any case.
 fn repair_rows(
     database: &dyn Inspected,
     is_index_broken: bool,

@@ -1,14 +1,10 @@
 //! Copies a database to a new one, on the same engine or the other.
 //!
-//! A copy has the rows of one snapshot of its source, which other processes may write meanwhile. Keys stay the same. The
-//! search index is made again. What belongs to the engine or to a running service is not copied: `copy/plan.rs` has each
-//! table with the reason.
+//! A copy has the rows of one snapshot of its source, with the same keys; `copy/plan.rs` says how each table is copied. Then each
+//! table must have as many rows as that of the source, and the checks of [`crate::transfer::check`] run.
 //!
-//! After the rows, the search index and the revisions are written, the copy is verified: each table must have as many rows as that
-//! of the source. Then follow the checks of [`crate::transfer::check`].
-//!
-//! An interrupted copy never looks complete. A file is written under a temporary name and renamed at the end. A database
-//! on a server is marked until the end, and no program opens it; another copy to it begins again.
+//! An interrupted copy never looks complete. A file is written under a temporary name and renamed at the end. A database on a
+//! server is marked until the end, and no program opens it; another copy to it begins again.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -125,7 +121,6 @@ pub enum CopyError {
 type Result<T, E = CopyError> = std::result::Result<T, E>;
 
 impl CopyError {
-    /// Returns a function that converts an error of the store about a database.
     fn store(location: &Location) -> impl Fn(StoreError) -> Self {
         move |cause| match cause {
             StoreError::Interrupted => Self::Interrupted,
@@ -170,7 +165,7 @@ pub fn copy(
 /// Changes a verified copy before it becomes a database.
 pub(crate) type Last<'l> = &'l dyn Fn(&mut dyn Tx) -> Result<(), StoreError>;
 
-/// Copies a database file to an empty database on a server, and then runs `last` in a transaction.
+/// Runs `last` in a transaction after the rows are copied.
 pub(crate) fn restore(
     from: &Path,
     to: &Location,
@@ -182,7 +177,7 @@ pub(crate) fn restore(
     to_server(&mut Transfer { from, to, progress, stop, last: Some(last) })
 }
 
-/// Copies a database on a server to a temporary file next to `to`.
+/// The temporary file is next to `to`.
 pub(crate) fn draft(
     from: &Location,
     to: &Path,
@@ -193,16 +188,16 @@ pub(crate) fn draft(
     Draft::write(&mut Transfer { from, to: location, progress, stop, last: None }, to)
 }
 
-/// A complete, verified copy under a temporary name. Dropping it removes the file.
+/// A verified copy under a temporary name. Dropping it removes the file.
 pub(crate) struct Draft {
     pub(crate) path: TempPath,
     pub(crate) report: Report,
-    /// Locks the file, which shows other processes that its writer is still running.
+    /// The lock shows other processes that the writer is still running.
     pub(crate) lock: File,
 }
 
 impl Draft {
-    /// Writes the copy next to `to`.
+    /// Next to `to`.
     fn write(run: &mut Transfer<'_>, to: &Path) -> Result<Self> {
         let source = open(run.from, run.stop)?;
         let draft = atomic_file::beside(to, true).map_err(CopyError::file(directory(to)))?;
@@ -222,7 +217,7 @@ impl Draft {
         Ok(Self { path, report, lock })
     }
 
-    /// Renames the file to `to`, unless there is a file in the meantime.
+    /// Fails if there is a file at `to` in the meantime.
     fn becomes(self, to: &Path) -> Result<()> {
         let renamed = self.path.persist_noclobber(to);
         renamed.map_err(|error| match error.error.kind() {
@@ -233,7 +228,7 @@ impl Draft {
     }
 }
 
-/// Refuses a target file that exists, or that belongs to the source.
+/// The target must not exist, nor belong to the source.
 fn refuse_occupied(from: &Location, to: &Path) -> Result<()> {
     if from.owns(to) {
         return Err(CopyError::Same(from.clone()));
@@ -261,7 +256,7 @@ fn to_server(run: &mut Transfer<'_>) -> Result<Report> {
         Location::Postgres(from) => {
             let source = InspectedServer::open_to_copy(from, run.stop).map_err(CopyError::store(run.from))?;
             let target = open_target()?;
-            // The program that fills it is this one.
+            // The source is being filled, and the program that fills it is this one.
             if source.is_being_filled().map_err(CopyError::store(run.from))? {
                 return Err(CopyError::Same(run.from.clone()));
             }
@@ -284,7 +279,6 @@ fn to_server(run: &mut Transfer<'_>) -> Result<Report> {
     Err(CopyError::store(run.to)(ServerError::NotBuilt.into()))
 }
 
-/// Opens a source.
 fn open(from: &Location, stop: &CancelFlag) -> Result<Box<dyn Inspected>> {
     let failed = CopyError::store(from);
     match from {

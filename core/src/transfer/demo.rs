@@ -133,8 +133,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     }
 }
 
-/// Writes the events of a day, whose requests and acts are in the order in which they are written. Returns the number of
-/// acts.
+/// The requests and acts are in the order in which they are written. Returns the number of acts.
 fn perform(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
@@ -168,7 +167,7 @@ fn perform(
     Ok(done)
 }
 
-/// Inserts notices and feedback, evenly over the days, and sets the two lines of the front page.
+/// Evenly over the days. Also sets the two lines of the front page.
 fn announce(tidings: &Tidings, caller: &Caller, world: &World) -> Result<()> {
     let count = |number| i64::try_from(number).unwrap_or(i64::MAX);
     let (begins, span, readers) = (world.begins, world.now - world.begins, count(world.people.len()));
@@ -203,7 +202,6 @@ mod sql {
     use super::Tx;
     use crate::store::StoreError;
 
-    /// Returns whether there are posts, or members who are not administrators.
     pub(super) fn is_in_use(tx: &mut dyn Tx) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM post) OR EXISTS (SELECT 1 FROM member WHERE admin IS NULL)";
         tx.one(sql, &[])?.take(0)

@@ -116,9 +116,9 @@ pub struct MemberLine {
     "date" date: String = Text,
 }}
 
-/// The length of a verified name, in characters.
+/// In characters.
 const NAME: Bounds = Bounds { min: 1, max: 100 };
-/// The length of a major, in characters.
+/// In characters.
 const MAJOR: Bounds = Bounds { min: 0, max: 100 };
 
 const NAME_RULE: &str = "name is at most 100 characters on one line";
@@ -143,27 +143,25 @@ pub fn import_members(
     ImportMembers::default().import(tidings, caller, input, progress)
 }
 
-/// Returns the lines of an input.
 pub(crate) fn lines(tidings: &Tidings, input: impl BufRead) -> impl Iterator<Item = Result<Item<Line>>> {
     let (config, now) = (tidings.config(), tidings.now());
     import::json(input, move |_, text| Line::check(config, now, import::parse_fields(text, EXAMPLE)?))
 }
 
-/// The columns of a file of members.
 const COLUMNS: Columns = Columns {
     is_known: |name| MemberLine::kind(name).is_some(),
     needed: &["id"],
     missing: "the first line names the fields, and id is not among them: id,nickname,password_hash,name,major,email,date",
 };
 
-/// Returns whether the first line of a file names a column `id`. The bytes between ASCII characters in UTF-16 are left out.
+/// Skips the bytes between ASCII characters in UTF-16.
 fn names_id(head: &[u8]) -> bool {
     let line = head.split(|byte| b"\r\n".contains(byte)).next().unwrap_or_default();
     let line: String = line.iter().filter(|byte| (1..128).contains(*byte)).copied().map(char::from).collect();
     line.split([',', ';', '\t']).any(|name| name.trim().trim_matches('"').eq_ignore_ascii_case("id"))
 }
 
-/// Reads the fields of a line of CSV. An empty value is no value.
+/// An empty value is no value.
 fn fields(_: u64, names: &[String], values: &StringRecord) -> Result<MemberLine, String> {
     let values = names.iter().zip(values).map(|(name, value)| (name, value.trim()));
     let given = values.filter(|(name, value)| !value.is_empty() && MemberLine::kind(name).is_some());
@@ -171,10 +169,8 @@ fn fields(_: u64, names: &[String], values: &StringRecord) -> Result<MemberLine,
     MemberLine::deserialize(serde_json::Value::Object(object)).map_err(|error| error.to_string())
 }
 
-/// Writes the members of an import.
 struct Members;
 
-/// A valid line.
 pub(crate) struct Line {
     id: String,
     folded: String,
@@ -252,7 +248,7 @@ impl Kind for Members {
 mod sql {
     use super::{Admin, Arg, Line, StoreError, Tx, email, new_generation};
 
-    /// Inserts a member; returns false if another member has the id.
+    /// Returns false if another member has the id.
     pub(super) fn insert(tx: &mut dyn Tx, _: &Admin<'_>, line: &Line) -> Result<bool, StoreError> {
         let sql = "INSERT INTO member (id, folded, password, generation, nickname, name, major, date)
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (folded) DO NOTHING RETURNING key";

@@ -42,8 +42,8 @@ impl Stream for ImportRoster {
     const TAKES: &'static [Media] = &[Media { name: operation::CSV, form: Form::Text }];
 }
 
-/// A delegate does not change the entries of existing members: who knows the password of an entry signs in as its member.
-/// Nor does it learn whether a password is that of an entry: an entry that it may change counts as updated in any case.
+/// A delegate does not change the entries of existing members, because the password of an entry signs in its member, and does not
+/// learn whether a password is that of an entry: an entry that a delegate may change counts as updated in any case.
 impl Import for ImportRoster {
     const UPDATES: bool = true;
     const EMPTY: &'static str =
@@ -86,14 +86,13 @@ pub struct RosterReport {
     pub warnings: Option<Vec<String>>,
 }
 
-/// A valid line of the file.
 pub(crate) struct Line {
     number: u64,
     id: String,
     folded: String,
     password: Zeroizing<String>,
-    /// Its hash is `""` until [`Line::hash`] has run, and for a line that a delegate may not write. If the roster's hash is of the
-    /// same password, it is reused.
+    /// The hash is `""` until [`Line::hash`] has run, and for a line that a delegate may not write. If the roster's hash is of
+    /// the same password, it is reused.
     entry: RosterEntry,
 }
 
@@ -108,10 +107,9 @@ const ID_RULE: &str =
 
 const MEMBER: &str = "id is that of a member: only an administrator changes this entry";
 
-/// The number of lines whose passwords are hashed together, spread over the cores.
+/// Lines whose passwords are hashed together, spread over the cores.
 const TOGETHER: usize = 16;
 
-/// Returns the lines of an input.
 pub(crate) fn lines<R: BufRead>(input: R) -> Result<csv::Lines<R, Line>> {
     csv::lines(input, COLUMNS, Line::check)
 }
@@ -138,7 +136,7 @@ impl Line {
         })
     }
 
-    /// Hashes the password. The result of the import tells whether it is that of the roster, so a delegate's is not compared.
+    /// The result of the import shows whether the password is that of the roster, so a delegate's is not compared.
     fn hash(&mut self, tidings: &Tidings, is_delegate: bool) -> Result<()> {
         let known = if is_delegate {
             if tidings.store().read(|tx| find(tx, &self.folded))?.is_some() {
@@ -158,7 +156,6 @@ impl Line {
     }
 }
 
-/// Returns the lines with their hashes.
 fn hashed(
     tidings: &Tidings,
     is_delegate: bool,
@@ -189,7 +186,6 @@ fn hashed(
     })
 }
 
-/// Writes the entries of an import.
 struct Entries;
 
 impl Kind for Entries {

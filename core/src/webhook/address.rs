@@ -17,10 +17,7 @@ const OWN: Problem = Problem::invalid(
     "url is an address of this server, but a webhook tells other systems: only the setting webhook-private allows that",
 );
 
-/// Returns the normalised form of a URL.
-///
-/// # Errors
-/// The rule that the URL breaks.
+/// Normalises the URL, or returns the rule that it breaks.
 pub(super) fn parse(text: &str, allows_private: bool) -> Result<String, Problem> {
     let url = outgoing::parse(text).filter(|url| url.fragment().is_none()).ok_or(URL_RULE)?;
     if allows_private {

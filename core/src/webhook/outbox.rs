@@ -1,7 +1,7 @@
-//! The outbox of webhooks: what other systems have to be told.
+//! The outbox of webhooks: the deliveries to other systems.
 //!
-//! An operation appends to it in the transaction of its change ([`enqueue`]), so that a crash loses no event and sends none of
-//! a change that was undone. [`webhook`](crate::webhook) sends the deliveries.
+//! An operation appends to it in the transaction of its change, so that a crash loses no event, and no delivery tells of a change
+//! that was rolled back.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,14 +14,11 @@ use crate::base::clock::{DAY_MS, Timestamp};
 use crate::record::schema::{one_of, schemas};
 use crate::store::{StoreError, Topic, Tx};
 
-/// The maximum number of deliveries that wait for one webhook. With [`webhook::WEBHOOKS_MAX`](crate::webhook::WEBHOOKS_MAX) webhooks
-/// there are 100,000 at most.
+/// Per webhook. With [`webhook::WEBHOOKS_MAX`](crate::webhook::WEBHOOKS_MAX) webhooks, 100,000 deliveries wait at most.
 pub(crate) const PENDING_MAX: i64 = 2_000;
-/// The maximum number of deliveries to one webhook that were given up.
+/// Per webhook.
 const DEAD_MAX: i64 = 2_000;
-/// The time for which a delivery that was given up is kept.
 const DEAD_MS: i64 = 30 * DAY_MS;
-/// The number of digits of a delivery's id.
 const ID: usize = 24;
 
 macro_rules! events {
@@ -59,7 +56,6 @@ schemas! {
     Event = one_of(Event::ALL.iter().map(|one| one.name()));
 }
 
-/// The name of the event of a test.
 pub(crate) const PING: &str = "ping";
 
 /// There is no event with a name.
@@ -93,7 +89,6 @@ impl<'de> Deserialize<'de> for Event {
     }
 }
 
-/// Returns the body of a delivery.
 pub(crate) fn body(event: &str, at: Timestamp, data: &impl Serialize) -> Result<String, StoreError> {
     #[derive(Serialize)]
     struct Body<'a, T> {
@@ -104,8 +99,8 @@ pub(crate) fn body(event: &str, at: Timestamp, data: &impl Serialize) -> Result<
     serde_json::to_string(&Body { r#type: event, timestamp: at, data }).map_err(StoreError::other)
 }
 
-/// Returns the id of the delivery of an event to a webhook. It is the same whenever and wherever it is computed, so a receiver
-/// recognises what it has received, also from a restored backup.
+/// The id is the same whenever and wherever it is computed, so a receiver recognises repeated deliveries, also from a restored
+/// backup.
 fn id(webhook: &str, event: &str, subject: &str) -> String {
     let hash = Sha256::new_with_prefix("tidings delivery 1\0").chain_update(webhook);
     let hash = hash.chain_update("\0").chain_update(event).chain_update("\0").chain_update(subject);
@@ -115,7 +110,7 @@ fn id(webhook: &str, event: &str, subject: &str) -> String {
 }
 
 /// Appends an event for each webhook that subscribes to it. `subject` is the id of the record that the event is about. The
-/// transaction must run alone. Without a `body` it is made when it is sent.
+/// transaction must run alone. Without a `body`, the body is made when the delivery is sent.
 pub(crate) fn enqueue(
     tx: &mut dyn Tx,
     event: Event,
@@ -132,12 +127,11 @@ pub(crate) fn enqueue(
     Ok(())
 }
 
-/// Returns whether there are webhooks.
 pub(crate) fn has_webhooks(tx: &mut dyn Tx) -> Result<bool, StoreError> {
     Ok(tx.row("SELECT id FROM webhook LIMIT 1", &[])?.is_some())
 }
 
-/// Inserts a delivery to a webhook, and returns its id. If too many wait for the webhook, the oldest one is given up.
+/// Returns the id of the delivery. If too many wait for the webhook, the oldest one is given up.
 pub(crate) fn insert(
     tx: &mut dyn Tx,
     webhook: &str,
@@ -162,7 +156,7 @@ pub(crate) fn insert(
     Ok(id)
 }
 
-/// Gives up the delivery with this id. Beyond [`DEAD_MAX`], the oldest ones are removed.
+/// Beyond [`DEAD_MAX`], the oldest deliveries are removed.
 pub(crate) fn give_up(
     tx: &mut dyn Tx,
     webhook: &str,
@@ -180,7 +174,7 @@ pub(crate) fn give_up(
     Ok(())
 }
 
-/// Removes deliveries that were given up long ago, at most `limit`. Returns whether there may be more.
+/// Removes at most `limit` deliveries that were given up long ago. Returns whether there may be more.
 pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
     let sql = "DELETE FROM webhook_delivery WHERE key IN
                (SELECT key FROM webhook_delivery WHERE dead IS NOT NULL AND dead <= $1 LIMIT $2)";

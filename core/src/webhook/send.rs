@@ -11,41 +11,32 @@ use crate::base::clock::Timestamp;
 use crate::record::error::Result;
 use crate::record::outgoing;
 
-/// The time limit of connecting, and of each step after that.
+/// For connecting, and for each step after that.
 const STEP: Duration = Duration::from_secs(5);
-/// The time limit of an attempt.
+/// For an attempt.
 const WHOLE: Duration = Duration::from_secs(10);
-/// The number of bytes of an answer that are read, so that a receiver can end it normally.
+/// Bytes of an answer that are read, so that a receiver can end it normally.
 const ANSWER_MAX: u64 = 4 << 10;
 
-/// A delivery as it is sent.
 pub(super) struct Outgoing {
-    /// The id of the delivery.
     pub(super) id: String,
     pub(super) url: String,
-    /// The secrets that sign it.
     pub(super) secrets: Vec<Zeroizing<String>>,
     pub(super) body: String,
     pub(super) at: Timestamp,
 }
 
-/// Sends deliveries. Tests use one without a network.
+/// Tests use a transport without a network.
 pub(super) trait Transport: Send + Sync {
-    /// Sends a delivery. Blocks until the receiver has answered.
-    ///
-    /// # Errors
-    /// Why it failed, in a few words without the URL, which may contain a secret.
+    /// Blocks until the receiver has answered. The error gives the reason in a few words, without the URL, which may contain a
+    /// secret.
     fn send(&self, outgoing: &Outgoing) -> std::result::Result<(), String>;
 }
 
-/// Sends over HTTP.
 pub(super) struct Http(ureq::Agent);
 
 impl Http {
     /// `ca` is a file with further certificates that are trusted.
-    ///
-    /// # Errors
-    /// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when the file cannot be used.
     pub(super) fn new(allows_private: bool, ca: Option<&Path>) -> Result<Self> {
         let config = ureq::Agent::config_builder()
             .https_only(!allows_private)
@@ -74,7 +65,7 @@ impl Transport for Http {
             .header("webhook-signature", sign::signatures(secrets, id, seconds, body));
         let answer = request.send(body.as_str()).map_err(|error| outgoing::reason(&error))?;
         let status = answer.status();
-        // Its content has no meaning, so neither has an error.
+        // The content has no meaning, so an error in it has none either.
         let _ = answer.into_body().into_reader().take(ANSWER_MAX).read_to_end(&mut Vec::new());
         if status.is_success() { Ok(()) } else { Err(format!("status {}", status.as_u16())) }
     }

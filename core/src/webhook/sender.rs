@@ -21,7 +21,6 @@ pub struct Figures {
     pub dead: i64,
 }
 
-/// The handle of the sending thread.
 pub(crate) struct Sender {
     store: Arc<Store>,
     clock: Clock,
@@ -33,7 +32,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// Returns a sender without a thread.
+    /// Does not start the thread.
     pub(crate) fn new(store: &Arc<Store>, clock: &Clock, config: &Config) -> Self {
         let stop = Stop::default();
         Self {
@@ -47,7 +46,7 @@ impl Sender {
         }
     }
 
-    /// Starts the thread, unless it is running.
+    /// Does nothing if the thread is running.
     pub(crate) fn start(&self) -> Result<()> {
         self.thread.start("tidings-hooks", || {
             let transport = Arc::new(Http::new(self.allows_private, self.ca.as_deref())?);
@@ -57,7 +56,6 @@ impl Sender {
         })
     }
 
-    /// Returns the numbers of deliveries.
     pub(crate) fn figures(&self) -> Figures {
         let Counters { pending, dead } = &*self.counters;
         Figures { pending: pending.load(Ordering::Relaxed), dead: dead.load(Ordering::Relaxed) }

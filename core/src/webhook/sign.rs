@@ -10,30 +10,28 @@ use zeroize::Zeroizing;
 use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::base::random::random;
 
-/// The beginning of every secret.
 const PREFIX: &str = "whsec_";
-/// The number of random bytes of a secret.
+/// Random bytes of a secret.
 const SECRET: usize = 32;
 
-/// Returns a new secret.
 pub(super) fn generate() -> Zeroizing<String> {
     let bytes = Zeroizing::new(random::<SECRET>());
     let encoded = Zeroizing::new(BASE64.encode(&*bytes));
     Zeroizing::new(format!("{PREFIX}{}", *encoded))
 }
 
-/// Returns the time of an attempt as it is sent and signed: seconds since 1970.
+/// As it is sent and signed: seconds since 1970.
 pub(super) fn seconds(at: Timestamp) -> i64 {
     at.as_millis().div_euclid(SECOND_MS)
 }
 
-/// Returns the header `webhook-signature`: a signature with each of the secrets, separated by spaces.
+/// A signature with each of the secrets, separated by spaces.
 pub(super) fn signatures(secrets: &[Zeroizing<String>], id: &str, seconds: i64, body: &str) -> String {
     let signed = secrets.iter().filter_map(|secret| signature(secret, id, seconds, body));
     signed.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns a signature, or `None` if the secret does not have the form of one.
+/// `None` if the secret is malformed.
 fn signature(secret: &str, id: &str, seconds: i64, body: &str) -> Option<String> {
     let key = Zeroizing::new(BASE64.decode(secret.strip_prefix(PREFIX)?.as_bytes()).ok()?);
     let mac = Hmac::<Sha256>::new_from_slice(&key).ok()?;

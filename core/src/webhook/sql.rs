@@ -28,7 +28,7 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// Returns the id and the name of the webhook with this id or name. An id comes first.
+/// Returns the id and the name of the webhook. An id comes before a name.
 pub(super) fn find(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -98,7 +98,7 @@ pub(super) fn deliveries(tx: &mut dyn Tx, _: &Admin<'_>, limit: i64) -> Result<V
     tx.rows(sql, &[limit.into()])?.into_iter().map(delivery).collect()
 }
 
-/// Makes a delivery due at once, with all its attempts; returns false if no delivery has this id.
+/// With all its attempts; returns false if no delivery has this id.
 pub(super) fn retry(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -109,7 +109,7 @@ pub(super) fn retry(
     Ok(tx.run(sql, &[delivery.into(), now.into()])? > 0)
 }
 
-/// Returns the id of each webhook with the time of its next attempt, if a delivery waits for it.
+/// The time is that of the next attempt, if a delivery waits for the webhook.
 pub(super) fn next_attempts(tx: &mut dyn Tx) -> Result<Vec<(String, Option<Timestamp>)>, StoreError> {
     let sql = "SELECT id, (SELECT min(d.next_attempt) FROM webhook_delivery d WHERE d.webhook = w.id AND d.dead IS NULL)
                FROM webhook w ORDER BY id";
@@ -117,7 +117,7 @@ pub(super) fn next_attempts(tx: &mut dyn Tx) -> Result<Vec<(String, Option<Times
     rows.map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
 }
 
-/// Returns the numbers of deliveries that wait, and of those that were given up.
+/// The deliveries that wait, and those that were given up.
 pub(super) fn totals(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
     let sql =
         "SELECT count(*), coalesce(sum(CASE WHEN dead IS NULL THEN 0 ELSE 1 END), 0) FROM webhook_delivery";
@@ -126,7 +126,6 @@ pub(super) fn totals(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
     Ok((all - dead, dead))
 }
 
-/// A delivery that is due, with its webhook.
 pub(super) struct Due {
     pub(super) id: String,
     pub(super) name: String,
@@ -139,7 +138,7 @@ pub(super) struct Due {
     pub(super) secrets: Vec<Zeroizing<String>>,
 }
 
-/// Returns the delivery that has been due the longest to this webhook.
+/// The delivery that has been due the longest.
 pub(super) fn due(tx: &mut dyn Tx, webhook: &str, now: Timestamp) -> Result<Option<Due>, StoreError> {
     let sql = "SELECT d.id, w.name, d.event, d.subject, d.body, d.date, d.attempts, w.url, w.secret,
                       CASE WHEN w.old_until > $2 THEN w.old_secret END
@@ -163,12 +162,10 @@ pub(super) fn due(tx: &mut dyn Tx, webhook: &str, now: Timestamp) -> Result<Opti
     tx.row(sql, &[webhook.into(), now.into()])?.map(due).transpose()
 }
 
-/// Removes a delivery that its receiver has accepted.
 pub(super) fn delivered(tx: &mut dyn Tx, id: &str) -> Result<(), StoreError> {
     tx.run("DELETE FROM webhook_delivery WHERE id = $1", &[id.into()]).map(drop)
 }
 
-/// Records a failed attempt, and when the next one is due.
 pub(super) fn failed(
     tx: &mut dyn Tx,
     id: &str,

@@ -1,36 +1,30 @@
-//! Which webhook is sent to next, so that receivers that do not answer do not delay the others.
+//! The order in which webhooks are sent to: receivers that do not answer do not delay the others.
 
 use std::collections::{HashMap, HashSet};
 
-/// The maximum number of deliveries that are sent at once.
 pub(super) const AT_ONCE: usize = 4;
-/// The maximum number of them to webhooks whose last attempt failed.
+/// Of these, deliveries to webhooks whose last attempt failed.
 const FAILING_AT_ONCE: usize = 2;
 
-/// The webhooks that are being sent to, and the outcome of their last attempts.
-///
 /// Each webhook is sent one delivery at a time. Those that have waited the longest come first.
 #[derive(Default)]
 pub(super) struct Turns {
     running: HashSet<String>,
     failing: HashSet<String>,
-    /// The number of the last turn of each webhook.
     last: HashMap<String, u64>,
     turn: u64,
 }
 
 impl Turns {
-    /// Returns whether no delivery is being sent.
     pub(super) fn is_idle(&self) -> bool {
         self.running.is_empty()
     }
 
-    /// Returns whether a delivery to this webhook is being sent.
     pub(super) fn is_running(&self, webhook: &str) -> bool {
         self.running.contains(webhook)
     }
 
-    /// Takes the next turn for one of these webhooks, which have deliveries that are due. Returns `None` if none has a turn now.
+    /// All of `due` have deliveries that are due. Returns `None` if none of them has a turn now.
     pub(super) fn take(&mut self, due: &[String]) -> Option<String> {
         if self.running.len() >= AT_ONCE {
             return None;
@@ -49,12 +43,11 @@ impl Turns {
         Some(next.clone())
     }
 
-    /// Ends the turn of a webhook to which nothing was sent.
+    /// Nothing was sent in this turn.
     pub(super) fn cancel(&mut self, webhook: &str) {
         self.running.remove(webhook);
     }
 
-    /// Ends the turn of a webhook.
     pub(super) fn end(&mut self, webhook: &str, succeeded: bool) {
         self.running.remove(webhook);
         if succeeded {
@@ -64,7 +57,6 @@ impl Turns {
         }
     }
 
-    /// Forgets webhooks that have been removed.
     pub(super) fn retain(&mut self, exists: impl Fn(&str) -> bool) {
         self.failing.retain(|webhook| exists(webhook));
         self.last.retain(|webhook, _| exists(webhook));

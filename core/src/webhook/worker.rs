@@ -1,8 +1,7 @@
 //! The thread that announces notices whose time has come, and sends deliveries.
 //!
 //! Of several servers of a database one sends, by lease. A delivery is removed after its receiver has accepted it, so one whose
-//! outcome a crash has lost is sent again. The network is waited for on threads of their own, which use no connection to the
-//! database.
+//! outcome a crash has lost is sent again. Other threads wait for the network, without a connection to the database.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -21,56 +20,49 @@ use crate::store::{Isolation, Store, StoreError, Topic};
 use crate::webhook::outbox;
 use crate::{feedback, notice};
 
-/// The times from one failed attempt to the next, in seconds. After the last one the delivery is given up.
+/// From one failed attempt to the next, in seconds. After the last one the delivery is given up.
 pub(super) const DELAYS: [i64; 7] = [10, 60, 5 * 60, 30 * 60, 2 * 60 * 60, 6 * 60 * 60, 24 * 60 * 60];
-/// The time until the next look if nothing happens.
+/// Until the next look if nothing happens.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// The time until the next look while another server has the lease, and while a delivery is being sent, so that the lease is
-/// renewed.
+/// Until the next look while another server has the lease, and while a delivery is being sent, so that the lease is renewed.
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
-/// The time until the next look after a failure of the store.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(5);
-/// The minimum time between two counts of the deliveries.
+/// Minimum time between two counts of the deliveries.
 const COUNT_INTERVAL: Duration = Duration::from_secs(5);
-/// The time for which a service that stops waits for receivers.
+/// A service that stops waits for receivers for this time.
 const STOP_TIME: Duration = Duration::from_secs(1);
 
-/// The end of an attempt.
 #[derive(Clone)]
 struct Outcome {
     webhook: String,
     name: String,
-    /// The id of the delivery. Its key may belong to another one by now, because SQLite gives the key of a removed row again.
+    /// The id of the delivery. Its key may belong to another delivery by now, because SQLite gives the key of a removed row
+    /// again.
     delivery: String,
-    /// The number of attempts before this one.
+    /// Before this one.
     attempts: i64,
     sent: Result<(), String>,
 }
 
-/// The change that an outcome causes.
 enum Change {
     Delivered,
     Again { next: Timestamp, error: String },
     GiveUp { error: String },
 }
 
-/// The scheduled work.
 struct Work {
-    /// The time from which guests see the next notice.
     announcement: Option<Timestamp>,
-    /// The webhooks, each with the time of its next attempt.
+    /// Each with the time of its next attempt.
     attempts: Vec<(String, Option<Timestamp>)>,
     totals: Option<(i64, i64)>,
 }
 
-/// The sources of [`Figures`](super::Figures).
 #[derive(Default)]
 pub(super) struct Counters {
     pub(super) pending: AtomicI64,
     pub(super) dead: AtomicI64,
 }
 
-/// The work of the thread.
 pub(super) struct Worker {
     store: Arc<Store>,
     clock: Clock,
@@ -78,7 +70,7 @@ pub(super) struct Worker {
     transport: Arc<dyn Transport>,
     counters: Arc<Counters>,
     turns: Turns,
-    /// Outcomes that the database does not have yet.
+    /// Not stored yet.
     outcomes: Vec<Outcome>,
     ended: (mpsc::Sender<Outcome>, mpsc::Receiver<Outcome>),
     /// The number of outcomes in the channel.
@@ -107,7 +99,6 @@ impl Worker {
         }
     }
 
-    /// Works until it is stopped.
     pub(super) fn run(mut self, stop: &Stop) {
         let versions = self.store.versions();
         while !stop.is_set() {
@@ -122,7 +113,7 @@ impl Worker {
         self.finish();
     }
 
-    /// Waits a moment for the receivers, so that what they accept is not sent again after a restart.
+    /// Waits a moment for the receivers, so that deliveries that they accept are not sent again after a restart.
     fn finish(&mut self) {
         let end = Instant::now() + STOP_TIME;
         while !self.turns.is_idle()
@@ -138,8 +129,7 @@ impl Worker {
         }
     }
 
-    /// Records what was sent, announces notices, and begins to send what is due. Returns the time until the next pass, unless
-    /// something changes before.
+    /// Returns the time until the next pass, unless something changes before.
     pub(super) fn pass(&mut self) -> Result<Duration> {
         self.collect();
         self.record()?;
@@ -170,7 +160,6 @@ impl Worker {
         Ok(self.pause(&work, now))
     }
 
-    /// Returns the time until the next pass.
     fn pause(&self, work: &Work, now: Timestamp) -> Duration {
         let attempts = work.attempts.iter().filter(|(webhook, _)| !self.turns.is_running(webhook));
         let next = attempts.filter_map(|(_, next)| *next).chain(work.announcement).min();
@@ -181,7 +170,7 @@ impl Worker {
             (true, None) => COUNT_INTERVAL,
             (true, Some(_)) => INTERVAL,
         };
-        // What is due and has no turn waits for the end of another delivery.
+        // A due delivery without a turn waits for the end of another delivery.
         if until.is_zero() { SHORT_INTERVAL } else { until.min(longest) }
     }
 
@@ -202,8 +191,7 @@ impl Worker {
         Ok(work)
     }
 
-    /// Begins to send the delivery that is due to a webhook. Returns false if there is none after all, or it has no content any
-    /// more.
+    /// Returns false if no delivery is due after all, or it has no content any more.
     fn begin(&self, webhook: &str, now: Timestamp) -> Result<bool> {
         let found = self.store.read(|tx| {
             let Some(mut due) = sql::due(tx, webhook, now)? else { return Ok(None) };
@@ -237,7 +225,6 @@ impl Worker {
         thread.map(|_| true).map_err(|error| Error::Internal(error.into()))
     }
 
-    /// Takes the outcomes of the threads that have ended.
     fn collect(&mut self) {
         while let Ok(outcome) = self.ended.1.try_recv() {
             self.waiting.fetch_sub(1, Ordering::AcqRel);
@@ -245,7 +232,7 @@ impl Worker {
         }
     }
 
-    /// Writes the outcomes. Until that succeeds their webhooks have no other turn, so that nothing is sent twice.
+    /// The webhooks of these outcomes have no other turn before this succeeds, so that nothing is sent twice.
     fn record(&mut self) -> Result<(), StoreError> {
         if self.outcomes.is_empty() {
             return Ok(());
@@ -288,7 +275,6 @@ impl Worker {
     }
 }
 
-/// Returns what an outcome changes.
 fn change(outcome: &Outcome, now: Timestamp) -> Change {
     let Err(error) = &outcome.sent else { return Change::Delivered };
     let error = error.clone();
@@ -298,7 +284,7 @@ fn change(outcome: &Outcome, now: Timestamp) -> Change {
     }
 }
 
-/// Returns a delay with up to a fifth more, so that deliveries that failed together are not sent together again.
+/// Adds up to a fifth, so that deliveries that failed together are not sent together again.
 fn delay_ms(seconds: i64) -> i64 {
     let ms = seconds * SECOND_MS;
     ms + ms / 5 * i64::from(random::<1>()[0]) / 255

@@ -5,20 +5,20 @@ use std::borrow::Cow;
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// The Hangul letter araea. It is obsolete, and Korean texts use it as a middle dot. NFKC would turn it into a vowel
-/// and so join the two words of `서울ㆍ부산`.
+/// The Hangul letter araea is obsolete, and Korean texts use it as a middle dot. NFKC would turn it into a vowel and so join the
+/// two words of `서울ㆍ부산`.
 const ARAEA: char = '\u{318d}';
 
-/// Returns `text` in NFKC and folded case, without the accents of Latin and Greek letters, with `'` for typographic
-/// apostrophes and without invisible characters.
+/// Returns `text` in NFKC and folded case, without the accents of Latin and Greek letters, with `'` for typographic apostrophes
+/// and without invisible characters.
 ///
-/// `Straße` and `STRASSE` become `strasse`, `İstanbul` becomes `istanbul`, and `Łódź` becomes `lodz`. A final sigma becomes
-/// a sigma, so the end of a word does not change its letters. Marks in other scripts stay, because they make other
-/// letters there: `й`, `が`, and the vowel signs of Indic scripts. A zero-width space separates words, as a blank does, and
-/// so do symbols such as `①` and `™`, which NFKC would join to the word beside them.
+/// `Straße` and `STRASSE` become `strasse`, `İstanbul` becomes `istanbul`, and `Łódź` becomes `lodz`. A final sigma becomes a
+/// sigma, so the end of a word does not change its letters. Marks in other scripts stay, because they form other letters there:
+/// `й`, `が`, and the vowel signs of Indic scripts. A zero-width space separates words, as a blank does, and so do symbols such as
+/// `①` and `™`, which NFKC would join to the word beside them.
 ///
-/// Source: `toNFKC_Casefold` of the Unicode standard, section 3.13; the letters without a decomposition are those of the
-/// CLDR transform `Latin-ASCII`.
+/// Source: `toNFKC_Casefold` of the Unicode standard, section 3.13; the letters without a decomposition are those of the CLDR
+/// transform `Latin-ASCII`.
 pub(super) fn fold(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_folded) {
         return Cow::Borrowed(text);
@@ -33,8 +33,8 @@ pub(super) fn fold(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Puts blanks around the symbols that are no part of a word, but that NFKC turns into letters or digits, and a blank for
-/// those that say nothing.
+/// Puts blanks around the symbols that are no part of a word, but that NFKC turns into letters or digits, and a blank for those
+/// without a meaning.
 fn separate(text: &str) -> Cow<'_, str> {
     if !text.contains(is_symbol) {
         return Cow::Borrowed(text);
@@ -50,8 +50,7 @@ fn separate(text: &str) -> Cow<'_, str> {
     Cow::Owned(separated)
 }
 
-/// Returns whether `c` is a fraction, a Roman numeral, a letterlike or enclosed symbol, or the letter araea, and NFKC changes
-/// it.
+/// True for a fraction, a Roman numeral, a letterlike or enclosed symbol, or the letter araea, if NFKC changes it.
 fn is_symbol(c: char) -> bool {
     let is_symbol = matches!(c,
         '\u{bc}'..='\u{be}' | '\u{2100}' | '\u{2101}' | '\u{2105}' | '\u{2106}' | '\u{2116}' | '\u{2120}'..='\u{2122}'
@@ -60,7 +59,7 @@ fn is_symbol(c: char) -> bool {
     is_symbol && !std::iter::once(c).nfkc().eq([c])
 }
 
-/// Returns lower-case text in NFKC without the accents of Latin and Greek letters, in folded case.
+/// `text` is in lower case and NFKC. Removes the accents of Latin and Greek letters and folds the case.
 fn plain_letters(text: impl Iterator<Item = char>) -> String {
     let mut plain = String::with_capacity(text.size_hint().0);
     // Whether the last letter is Latin or Greek, so that marks on it are accents.
@@ -102,7 +101,7 @@ fn plain_letters(text: impl Iterator<Item = char>) -> String {
     plain
 }
 
-/// Adds a Latin or Greek letter, or nothing for an accent on it.
+/// Adds nothing for an accent on the letter.
 fn push_letter(c: char, plain: &mut String) {
     match c {
         'ß' => plain.push_str("ss"),
@@ -123,9 +122,8 @@ fn push_letter(c: char, plain: &mut String) {
     }
 }
 
-/// Returns whether folding leaves the character unchanged in any context.
-///
-/// It knows the common characters only; [`fold`] looks up all others in the Unicode tables.
+/// Folding leaves the character unchanged in any context. Knows the common characters only; [`fold`] looks up all others in the
+/// Unicode tables.
 fn is_folded(c: char) -> bool {
     matches!(c,
         '\0'..='@' | '['..='\x7f'
@@ -144,8 +142,7 @@ fn straighten(c: char) -> char {
     }
 }
 
-/// Returns whether `c` is a soft hyphen, a joiner, a direction mark, a variation selector or similar, or the frame of a
-/// keycap.
+/// True for a soft hyphen, a joiner, a direction mark, a variation selector or similar, or the frame of a keycap.
 ///
 /// Source: `Default_Ignorable_Code_Point` of the Unicode character database, with the interlinear annotations.
 fn is_invisible(c: char) -> bool {

@@ -2,23 +2,22 @@
 
 use unicode_normalization::char::is_combining_mark;
 
-/// Splits `text`, which is in NFKC, before its first Han or Kana character.
+/// `text` is in NFKC.
 pub(super) fn split_before_run(text: &str) -> (&str, &str) {
     text.split_at(text.find(is_han_or_kana).unwrap_or(text.len()))
 }
 
-/// Splits `text` after the Han and Kana characters at its start and the marks on them.
+/// Includes the marks on the characters.
 pub(super) fn split_after_run(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c| !is_han_or_kana(c) && !is_combining_mark(c)).unwrap_or(text.len()))
 }
 
-/// Returns whether `text`, which is in NFKC, is a run of Han and Kana characters and the marks on them.
+/// `text` is in NFKC. The run includes the marks on the characters.
 pub(super) fn is_run(text: &str) -> bool {
     text.starts_with(is_han_or_kana) && split_after_run(text).1.is_empty()
 }
 
-/// Passes the pairs of adjacent characters in a run of Han and Kana to `take`, without marks; a single character is
-/// passed alone.
+/// Passes the pairs of adjacent characters in a run of Han and Kana to `take`, without marks; a single character is passed alone.
 pub(super) fn pairs(run: &str, take: &mut impl FnMut(&str)) {
     let mut letters = run.chars().filter(|&c| is_han_or_kana(c));
     let Some(mut left) = letters.next() else { return };
@@ -35,10 +34,9 @@ pub(super) fn pairs(run: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// Returns whether `c`, in NFKC, is a letter or digit of Han, Hiragana or Katakana.
+/// `c` is in NFKC.
 ///
-/// Source: these scripts in the Unicode character database (`Scripts.txt`), with the prolonged sound and iteration
-/// marks.
+/// Source: these scripts in the Unicode character database (`Scripts.txt`), with the prolonged sound and iteration marks.
 pub(super) fn is_han_or_kana(c: char) -> bool {
     match c {
         '\u{4e00}'..='\u{9fff}'

@@ -2,8 +2,8 @@
 
 use After::{Any, Closed, ClosedButRieul, Open, OpenOrRieul};
 
-/// The ending of the syllable that a particle can follow. Most particles have one form for vowels and one for
-/// consonants, so `전문가` (expert) keeps its `가`: after `문` the particle would be `이`.
+/// The ending of the syllable that a particle can follow. Most particles have one form for vowels and one for consonants, so
+/// `전문가` (expert) keeps its `가`: after `문` the particle would be `이`.
 #[derive(Clone, Copy)]
 enum After {
     Any,
@@ -15,10 +15,10 @@ enum After {
     ClosedButRieul,
 }
 
-/// Returns the particles that end with the syllable `last`, longer ones first.
+/// The particles end with the syllable `last`, longer ones first.
 ///
-/// These are the common particles of Korean grammar, and the forms of `이다` (to be) that attach to a noun. `나`, `며` and
-/// `고` alone are excluded: more words end with these syllables (`바나나`) than with the particles.
+/// These are the common particles of Korean grammar, and the forms of `이다` (to be) that attach to a noun. `나`, `며` and `고` alone
+/// are excluded: more words end with these syllables (`바나나`) than with the particles.
 fn particles(last: char) -> &'static [(&'static str, After)] {
     match last {
         '가' => &[("가", Open)],
@@ -69,12 +69,11 @@ fn particles(last: char) -> &'static [(&'static str, After)] {
     }
 }
 
-/// Returns whether `c` is a Hangul syllable.
 pub(crate) fn is_syllable(c: char) -> bool {
     ('가'..='힣').contains(&c)
 }
 
-/// Returns whether `c`, in NFKC, is a syllable or a part of one.
+/// `c` is in NFKC. Parts of syllables count too.
 pub(crate) fn is_hangul(c: char) -> bool {
     is_syllable(c) || matches!(c, '\u{1100}'..='\u{11ff}' | '\u{a960}'..='\u{a97c}' | '\u{d7b0}'..='\u{d7fb}')
 }
@@ -94,8 +93,8 @@ pub fn stems(word: &str) -> impl Iterator<Item = &str> {
     [first, second].into_iter().flatten().map(|(stem, _)| stem)
 }
 
-/// Splits a word into its stem and the longest particle at its end. If that particle does not fit the stem, no shorter
-/// one is tried: `집으로` is not `집으` and `로`.
+/// Returns the stem and the longest particle. If that particle does not fit the stem, no shorter one is tried: `집으로` is not `집으`
+/// and `로`.
 fn cut(word: &str) -> Option<(&str, &str)> {
     let ending = |&(particle, after)| Some((word.strip_suffix(particle)?, particle, after));
     let (stem, particle, after) = particles(word.chars().next_back()?).iter().find_map(ending)?;

@@ -66,14 +66,14 @@ pub fn hits(text: &str, is_hit: impl Fn(&str) -> bool) -> impl Iterator<Item = R
     found.into_iter()
 }
 
-/// Returns the parts of `text` between white space with their places.
+/// White space separates the parts.
 fn chunks(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split(char::is_whitespace)
         .filter(|chunk| !chunk.is_empty())
         .map(|chunk| (offset(text, chunk), chunk))
 }
 
-/// Returns the words of a chunk, and the single characters of its Han and Kana, with their places.
+/// The words of a chunk, and the single characters of its Han and Kana.
 fn parts(chunk: &str) -> impl Iterator<Item = (usize, &str)> {
     chunk.unicode_word_indices().flat_map(|(start, word)| {
         let is_run = han::is_run(&fold(word));
@@ -84,7 +84,7 @@ fn parts(chunk: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Returns the place of `part` in `text`, of which it is a part.
+/// `part` is a part of `text`.
 fn offset(text: &str, part: &str) -> usize {
     part.as_ptr().addr() - text.as_ptr().addr()
 }

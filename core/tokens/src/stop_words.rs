@@ -6,11 +6,10 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
 
-/// The function words of English by word class, in lower case and with a plain apostrophe.
+/// By word class, in lower case and with a plain apostrophe.
 ///
-/// Forms with `'s` are not listed: a token loses its `'s` before the lookup. Words that are often content words are not
-/// listed either: `may` (the month), `us` (the country), `like`, `well`, `one`. Tokens are in lower case, so `IT`
-/// counts as `it`.
+/// Forms with `'s` are not listed: a token loses its `'s` before the lookup. Words that are often content words are not listed
+/// either: `may` (the month), `us` (the country), `like`, `well`, `one`. Tokens are in lower case, so `IT` counts as `it`.
 const WORDS: [&str; 9] = [
     // Articles and determiners.
     "a an the this that these those each every either neither some any all both few more most much many other \
@@ -46,10 +45,10 @@ fn words() -> impl Iterator<Item = &'static str> {
     WORDS.iter().flat_map(|group| group.split_ascii_whitespace())
 }
 
-/// The length of the longest stop word in bytes.
+/// In bytes.
 const LONGEST: usize = 10;
 
-/// Returns whether `word`, in lower case, is an English stop word.
+/// `word` is in lower case.
 pub(super) fn is_stop(word: &str) -> bool {
     word.len() <= LONGEST && SET.contains(word)
 }

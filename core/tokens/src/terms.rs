@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::{fold as letters, hangul};
 
-/// The shortest word of which the plural is folded. Shorter words are mostly abbreviations: `aws`, `css`, `ios`.
+/// The plural of shorter words is not folded: most are abbreviations, such as `aws`, `css`, `ios`.
 const WORD_MIN: usize = 4;
 /// A plural of one more letter, `-es` or `-ies`, has a singular of at least [`WORD_MIN`] letters or of three: `boxes`.
 const LONG_MIN: usize = WORD_MIN + 1;
@@ -43,8 +43,7 @@ pub fn fold(term: &str) -> String {
     folded
 }
 
-/// Returns an English word without the ending of its plural. A singular loses the letters that its plural loses too:
-/// `caches` could be the plural of `cach` or of `cache`.
+/// A singular loses the letters that its plural loses too: `caches` could be the plural of `cach` or of `cache`.
 fn singular(word: &str) -> Cow<'_, str> {
     let is_word = word.len() >= WORD_MIN && word.bytes().all(|b| b.is_ascii_lowercase());
     if !is_word || SINGULAR.contains(&word) {

@@ -144,10 +144,8 @@ pub fn normalise_term(text: &str) -> String {
     term
 }
 
-/// Passes the words of a text of lower-case ASCII and Hangul syllables to `take`: the words of [`general`], without
-/// Unicode tables.
-///
-/// A byte beyond ASCII belongs to a syllable, so it is a letter.
+/// The words of [`general`], without Unicode tables, for a text of lower-case ASCII and Hangul syllables. A byte beyond ASCII
+/// belongs to a syllable, so it is a letter.
 fn plain(text: &str, take: &mut impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -177,7 +175,7 @@ fn plain(text: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// Returns the number of signs at `at`, after a word, that belong to it: those of `c++` and `c#`, but not those of `a+b`.
+/// The number of signs at `at`, after a word, that belong to it: those of `c++` and `c#`, but not those of `a+b`.
 pub(crate) fn symbols(text: &[u8], at: usize) -> usize {
     let length = match text[at..] {
         [b'+', b'+', ..] => 2,
@@ -193,8 +191,8 @@ pub(crate) fn symbols(text: &[u8], at: usize) -> usize {
     if is_name && ends { length } else { 0 }
 }
 
-/// Returns whether the byte at `at`, which is not the first, joins its neighbours into one word: WB6, WB7, WB11 and
-/// WB12 of UAX #29, for ASCII neighbours only, and `&` as in `r&d`. Next to Hangul it separates words.
+/// The byte at `at`, which is not the first, joins its neighbours into one word: WB6, WB7, WB11 and WB12 of UAX #29, for ASCII
+/// neighbours only, and `&` as in `r&d`. Next to Hangul it separates words.
 fn joins(bytes: &[u8], at: usize) -> bool {
     let Some(after) = bytes.get(at + 1) else { return false };
     let before = bytes[at - 1];
@@ -205,7 +203,6 @@ fn joins(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Passes the words of any text to `take`.
 fn general(text: &str, take: &mut impl FnMut(&str)) {
     let text = fold(text);
     let mut rest = &*text;
@@ -218,7 +215,7 @@ fn general(text: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// Passes the words of a text without Han and Kana to `take`.
+/// `text` has no Han and Kana.
 fn segments(text: &str, take: &mut impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let mut segments = text.unicode_word_indices().peekable();
@@ -251,7 +248,7 @@ fn parts(segment: &str, symbols: usize, take: &mut impl FnMut(&str)) {
     named(&segment[start..], symbols, take);
 }
 
-/// Passes a word with so many signs at its end to `take`, then the word without them.
+/// The word has this many signs at its end. Passes it with and then without them.
 fn named(name: &str, symbols: usize, take: &mut impl FnMut(&str)) {
     let start = name.len() - symbols;
     if symbols > 0 && name.len() <= LENGTH_MAX {
@@ -260,12 +257,12 @@ fn named(name: &str, symbols: usize, take: &mut impl FnMut(&str)) {
     word(&name[..start], take);
 }
 
-/// Passes a word of ASCII letters and digits to `take`.
+/// A word of ASCII letters and digits.
 fn simple(word: &str, take: &mut impl FnMut(&str)) {
     take_unless_stop(&word[..word.len().min(LENGTH_MAX)], take);
 }
 
-/// Passes a word to `take`, its stems if it ends with a Korean particle, and its parts if it is a compound.
+/// Also passes the stems of a word that ends with a Korean particle, and the parts of a compound.
 fn word(word: &str, take: &mut impl FnMut(&str)) {
     let word = trim(word);
     if word.is_empty() || stop_words::is_stop(word) {
@@ -285,7 +282,7 @@ fn word(word: &str, take: &mut impl FnMut(&str)) {
 /// The separators of the parts of a compound, the outer ones first.
 const DIVIDERS: [&[char]; 3] = [&['.', '\'', '·', '‧'], &['&'], &['_', '‿', '⁀', '⁔']];
 
-/// Passes the parts of a compound to `take`, and the parts of these.
+/// Also passes the parts of these parts.
 fn compound(compound: &str, take: &mut impl FnMut(&str)) {
     // Most words are of ASCII letters and digits, or of Hangul, whose characters begin with these bytes.
     let is_simple = compound.bytes().all(|b| b.is_ascii_alphanumeric())
@@ -294,7 +291,7 @@ fn compound(compound: &str, take: &mut impl FnMut(&str)) {
         return;
     }
     for (outer, dividers) in DIVIDERS.into_iter().enumerate() {
-        // Of `p.m` and `l'école`, a single letter says nothing.
+        // A single letter of `p.m` and `l'école` has no meaning.
         let mut part = |part: &str| {
             if outer > 0 || part.chars().nth(1).is_some() {
                 word(part, take);
@@ -313,13 +310,13 @@ fn compound(compound: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// Returns whether the character at `at` is a full stop between two digits.
+/// The character at `at` is a full stop between two digits.
 fn is_point(text: &str, at: usize) -> bool {
     let neighbours = [text[..at].chars().next_back(), text[at..].chars().nth(1)];
     text[at..].starts_with('.') && neighbours.into_iter().flatten().all(char::is_numeric)
 }
 
-/// Passes the parts of a word in Hangul and in other letters or digits to `take`. Returns whether it is such a word.
+/// The parts are in Hangul and in other letters or digits. Returns whether the word has both.
 fn by_script(compound: &str, take: &mut impl FnMut(&str)) -> bool {
     if compound.is_ascii() {
         return false;
@@ -327,7 +324,7 @@ fn by_script(compound: &str, take: &mut impl FnMut(&str)) -> bool {
     let mut part = |start: usize, end: usize| {
         let beside = [compound[..start].chars().next_back(), compound[end..].chars().next()];
         let part = &compound[start..end];
-        // A counter says nothing without its number, as in `3월`.
+        // A counter has no meaning without its number, as in `3월`.
         let is_syllable = part.chars().nth(1).is_none() && part.starts_with(hangul::is_syllable);
         if !is_syllable || !beside.into_iter().flatten().any(char::is_numeric) {
             word(part, take);
@@ -354,8 +351,7 @@ fn take_unless_stop(word: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// Trims `word` to its first and last letter or digit with its marks, cuts it to [`LENGTH_MAX`], and removes a final
-/// `'s`.
+/// Trims `word` to its first and last letter or digit with its marks, cuts it to [`LENGTH_MAX`], and removes a final `'s`.
 fn trim(word: &str) -> &str {
     let mut word = word.trim_start_matches(|c| !bears(c));
     if word.len() > LENGTH_MAX {
@@ -370,7 +366,7 @@ fn trim(word: &str) -> &str {
     }
 }
 
-/// Returns whether a word can begin and end with `c`.
+/// A word can begin and end with `c`.
 fn bears(c: char) -> bool {
     // The first two conditions avoid the Unicode tables for most words.
     c.is_ascii_alphanumeric() || hangul::is_syllable(c) || c.is_alphanumeric() && !is_combining_mark(c)

@@ -8,25 +8,21 @@ use tidings_core::analysis::{DayFigures, WeekdayHours};
 
 use crate::format::{average, axis, number, share, short_date, short_number};
 
-/// The height of the chart of days, and the places of its highest and its lowest line.
+/// With the places of the highest and the lowest line.
 pub(crate) const DAYS_HEIGHT: u32 = 250;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 220.0;
-/// The number of days with a name on the axis.
 const NAMED_DAYS: usize = 5;
-/// The number of days up to which each has a point on the line of visits, which is thinner for more days.
+/// Up to this number, each day has a point on the line of visits, which is thinner for more days.
 const POINTS_MAX: usize = 62;
 
-/// The height of the chart of hours, of its heading, and of a row.
+/// With the heights of the heading and of a row.
 pub(crate) const HOURS_HEIGHT: u32 = 236;
 const HEADING: u32 = 20;
 const ROW: u32 = 26;
-/// Every third hour has a name.
 const NAMED_HOURS: usize = 3;
 
-/// Returns the visitors of each day as bars, and the visits as a line.
-///
-/// `is_final` is whether the last day is over; its bar is lighter if it is not.
+/// Visitors are bars, and visits are a line. `is_final` is whether the last day is over; its bar is lighter if it is not.
 pub(crate) fn days(days: &[DayFigures], is_final: bool) -> Markup {
     let most = days.iter().map(|day| day.visitor.max(day.visit)).max().unwrap_or_default();
     let lines = axis(most);
@@ -50,7 +46,7 @@ pub(crate) fn days(days: &[DayFigures], is_final: bool) -> Markup {
     }
 }
 
-/// Returns the bars and the line of the days, for an axis up to `top`.
+/// The axis ends at `top`.
 fn days_drawn(days: &[DayFigures], is_final: bool, top: i64) -> Markup {
     let step = 100.0 / count(days.len());
     let middle = |n: usize| percent(step * (count(n) + 0.5));
@@ -82,12 +78,12 @@ fn days_drawn(days: &[DayFigures], is_final: bool, top: i64) -> Markup {
     }
 }
 
-/// Returns the place of a number of visitors, for an axis up to `top`.
+/// The axis ends at `top`.
 fn y(n: i64, top: i64) -> f64 {
     fixed(BOTTOM - (BOTTOM - TOP) * share(n, top))
 }
 
-/// Returns the average number of visitors in each hour of each weekday as a map of colours.
+/// A map of colours: the average number of visitors in each hour of each weekday.
 pub(crate) fn hours(weekdays: &[WeekdayHours]) -> Markup {
     // The colours compare averages: thousandths of visitors.
     let mean =
@@ -128,7 +124,7 @@ pub(crate) fn hours(weekdays: &[WeekdayHours]) -> Markup {
     }
 }
 
-/// Returns a bar that compares a number with the largest one. The number itself is in the table around it.
+/// Compares a number with the largest one. The number itself is in the table around the bar.
 pub(crate) fn bar(n: i64, most: i64) -> Markup {
     html! {
         svg .bar width="100%" height="10" aria-hidden="true" {
@@ -138,7 +134,7 @@ pub(crate) fn bar(n: i64, most: i64) -> Markup {
     }
 }
 
-/// Returns numbers of days as small bars, for a tile whose number is their sum.
+/// Small bars, for a tile whose number is their sum.
 pub(crate) fn sparkline(days: impl ExactSizeIterator<Item = i64> + Clone) -> Markup {
     let (most, step) = (days.clone().max().unwrap_or_default(), 100.0 / count(days.len()));
     html! {
@@ -180,19 +176,19 @@ fn describe_hours(weekdays: &[WeekdayHours]) -> String {
     )
 }
 
-/// Returns the days with names: the first, the last and some between them.
+/// The first, the last and some days between them.
 fn named(days: usize) -> Vec<usize> {
     let last = days.saturating_sub(1);
     let names = NAMED_DAYS.min(days);
     (0..names).map(|n| if names == 1 { 0 } else { n * last / (names - 1) }).collect()
 }
 
-/// Returns how the name of a day is placed: the last one of many days stays within the chart.
+/// The name of the last of many days stays within the chart.
 fn anchor(n: usize, days: usize) -> &'static str {
     if days > 14 && n + 1 == days { "end" } else { "middle" }
 }
 
-/// Returns how dark the colour of a level from 0 to 1 is. The lowest level can still be told from none.
+/// `level` is from 0 to 1. The lowest level can still be told from none.
 fn shade(level: f64) -> f64 {
     fixed(0.12 + 0.88 * level)
 }

@@ -114,9 +114,7 @@ impl Lines {
     }
 }
 
-/// Returns a text that no spreadsheet takes for a formula.
-///
-/// Source: OWASP, *CSV Injection*, which also names the full-width forms.
+/// No spreadsheet takes the result for a formula. Source: OWASP, *CSV Injection*, which also names the full-width forms.
 fn inert(text: &str) -> String {
     let is_formula = text
         .starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);

@@ -1,6 +1,5 @@
 //! Numbers, dates and axes, as the page writes them.
 
-/// The names of the months.
 const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -16,7 +15,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// Returns a number with a comma between thousands.
+/// With a comma between thousands.
 pub(crate) fn number(n: i64) -> String {
     let digits = n.unsigned_abs().to_string();
     let mut text = if n < 0 { "-".to_owned() } else { String::new() };
@@ -29,7 +28,7 @@ pub(crate) fn number(n: i64) -> String {
     text
 }
 
-/// Returns a number in at most five characters, such as `1.2k`, for an axis.
+/// At most five characters, such as `1.2k`, for an axis.
 pub(crate) fn short_number(n: i64) -> String {
     let (unit, name) = match n {
         ..10_000 => return number(n),
@@ -43,19 +42,18 @@ pub(crate) fn short_number(n: i64) -> String {
     }
 }
 
-/// Returns the average of a sum over a number of days, with one decimal.
+/// With one decimal.
 pub(crate) fn average(sum: i64, days: i64) -> String {
     let tenths = if days == 0 { 0 } else { (sum * 10 + days / 2) / days };
     format!("{}.{}", number(tenths / 10), tenths % 10)
 }
 
-/// Returns a share in percent.
 pub(crate) fn percent(n: i64, sum: i64) -> String {
     let whole = if sum == 0 { 0 } else { (n * 100 + sum / 2) / sum };
     format!("{whole}%")
 }
 
-/// Returns the day, the name of the month and the year of a date `YYYY-MM-DD`.
+/// The day, the name of the month and the year of a date `YYYY-MM-DD`.
 fn parts(date: &str) -> Option<(&str, &'static str, &str)> {
     let (year, rest) = date.split_once('-')?;
     let (month, day) = rest.split_once('-')?;
@@ -63,18 +61,18 @@ fn parts(date: &str) -> Option<(&str, &'static str, &str)> {
     Some((day.trim_start_matches('0'), month, year))
 }
 
-/// Returns a date such as `20 Nov`.
+/// `20 Nov`.
 pub(crate) fn short_date(date: &str) -> String {
     parts(date).map_or_else(|| date.to_owned(), |(day, month, _)| format!("{day} {}", &month[..3]))
 }
 
-/// Returns a date such as `20 November 2026`.
+/// `20 November 2026`.
 pub(crate) fn long_date(date: &str) -> String {
     parts(date).map_or_else(|| date.to_owned(), |(day, month, year)| format!("{day} {month} {year}"))
 }
 
-/// Returns the values at which an axis up to `max` has lines: from three to six, all multiples of the second, which is 1, 2
-/// or 5 times a power of ten. The last is `max` or more. Only 0 if `max` is 0.
+/// The values at which an axis up to `max` has lines: from three to six, all multiples of the second, which is 1, 2 or 5 times a
+/// power of ten. The last is `max` or more. Only 0 if `max` is 0.
 pub(crate) fn axis(max: i64) -> Vec<i64> {
     if max <= 0 {
         return vec![0];
@@ -86,7 +84,7 @@ pub(crate) fn axis(max: i64) -> Vec<i64> {
     (0..=lines.max(2)).map(|line| line * step).collect()
 }
 
-/// Returns `n` as a share of `whole`, as a number from 0 to 1 with four decimals at most.
+/// From 0 to 1, with at most four decimals.
 #[expect(clippy::cast_precision_loss, reason = "a share is drawn, and the figures are in the table")]
 pub(crate) fn share(n: i64, whole: i64) -> f64 {
     if whole == 0 { 0.0 } else { (n as f64 / whole as f64 * 10_000.0).round() / 10_000.0 }

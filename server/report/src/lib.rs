@@ -1,4 +1,4 @@
-//! The report of a period as people look at it: one HTML page, and tables as CSV.
+//! The report of a period for people to read: one HTML page, and tables as CSV.
 //!
 //! The page has no script and loads nothing: its style and its charts, which are SVG, are part of it. It adapts to dark
 //! screens, narrow screens and paper. Every chart has its figures as a table, and says what it counts and what it leaves

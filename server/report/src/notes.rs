@@ -30,7 +30,6 @@ pub(crate) const POSTS: &str = "The posts with a date in the period that have th
     likes are those until now, not only those of the period, because they are kept for each post and not for each day. \
     Views count every act, also those of crawlers; likes that were taken back, and removed posts, are left out.";
 
-/// Says what the figures of topics count.
 pub(crate) fn topics(posts: i64) -> String {
     let read = if posts >= POSTS_READ {
         format!("the newest {} posts", number(POSTS_READ))

@@ -71,7 +71,6 @@ fn subtitle(report: &PeriodReport) -> String {
     format!("{days} · {}{open}", report.zone)
 }
 
-/// The form for another period, and the figures in other formats.
 fn links(report: &PeriodReport) -> Markup {
     let PeriodReport { from, to, .. } = report;
     html! {
@@ -95,10 +94,9 @@ fn links(report: &PeriodReport) -> Markup {
     }
 }
 
-/// A figure of a day.
 type Figure = fn(&DayFigures) -> i64;
 
-/// The figures that the page shows of each day, in the order of [`PeriodReport::sums`].
+/// In the order of [`PeriodReport::sums`].
 const FIGURES: [(&str, Figure); 5] = [
     ("Visitors", |day| day.visitor),
     ("Visits", |day| day.visit),
@@ -107,7 +105,6 @@ const FIGURES: [(&str, Figure); 5] = [
     ("Searches", |day| day.search),
 ];
 
-/// The sums of the period.
 fn tiles(report: &PeriodReport) -> Markup {
     html! {
         dl .tiles {
@@ -124,7 +121,6 @@ fn tiles(report: &PeriodReport) -> Markup {
     }
 }
 
-/// A part of the page with a heading.
 fn section(id: &str, heading: &str, note: &str, content: &Markup) -> Markup {
     html! {
         section aria-labelledby=(id) {
@@ -283,7 +279,7 @@ fn posts(report: &PeriodReport) -> Markup {
     section("posts", "Posts", notes::POSTS, &content)
 }
 
-/// A table whose columns have names and classes. The column of bars has no name: the numbers beside it say the same.
+/// Columns have names and classes. The column of bars has no name: the numbers beside it say the same.
 fn table(columns: &[(&str, &str)], rows: impl Iterator<Item = Markup>) -> Markup {
     html! {
         table {
@@ -299,7 +295,6 @@ fn table(columns: &[(&str, &str)], rows: impl Iterator<Item = Markup>) -> Markup
     }
 }
 
-/// The text in place of a chart without figures.
 fn none(text: &str) -> Markup {
     html! { p .none-yet { (text) } }
 }

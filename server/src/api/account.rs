@@ -32,7 +32,7 @@ async fn sign_up(call: Call, form: SignUp) -> Answer {
     call.answer_in(|lanes| lanes.of(SignUp::SPEC.work), sign_up).await
 }
 
-/// Runs an operation whose attempts count for the client.
+/// The attempts of the operation count for the client.
 pub(crate) async fn run<O: ForClient>(call: Call, operation: O) -> Answer {
     let attempt = move |tidings: &_, caller: &_, client| operation.run_for(tidings, caller, client);
     call.sign_in(O::SPEC.work, attempt).await

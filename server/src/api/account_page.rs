@@ -15,9 +15,8 @@ use crate::filter::request::Call;
 use crate::filter::security::PAGE_ISOLATION;
 use crate::route::Route;
 
-/// The path of the pages and of their files.
 pub(crate) const FILES: &str = "/account/{file}";
-/// Nothing comes from other hosts, and nothing is sent to them. Browsers read the texts of a page, which are data, as no script.
+/// Nothing comes from other hosts, and nothing is sent to them. Browsers do not run the texts of a page, which are data.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; form-action 'self'; \
      base-uri 'none'; frame-ancestors 'none'",
@@ -25,7 +24,6 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 const SCRIPT: HeaderValue = HeaderValue::from_static("text/javascript; charset=utf-8");
 const STYLE: HeaderValue = HeaderValue::from_static("text/css; charset=utf-8");
 
-/// Returns the route of the pages.
 pub(crate) fn handlers(core: &Core, config: &Config) -> Vec<Route> {
     let page = |name, language, text: &str| {
         (name, Some(language), Arc::new(Encoded::new(filled(text, core, config))), HTML)
@@ -50,15 +48,15 @@ pub(crate) fn handlers(core: &Core, config: &Config) -> Vec<Route> {
             isolated(call, &found.2, found.3.clone()).await
         }
     };
-    // Caches keep none: they would need to know which languages are alike.
+    // Not cached: a cache would need to know which languages are alike.
     vec![Route::raw(Method::GET, FILES, answer).reads().unrecorded()]
 }
 
-/// Returns a page with the name of the service, the address of its app, and the lengths of passwords.
+/// Adds the name of the service, the address of its app, and the lengths of passwords.
 fn filled(page: &str, core: &Core, config: &Config) -> String {
     let host = || core.public_url.as_ref().and_then(|url| url.host_str()).unwrap_or("tidings").to_owned();
     let site = Some(core.mail.site()).filter(|site| !site.is_empty()).unwrap_or_else(host);
-    // Without an origin of its own, the app is where the server is.
+    // Without an origin of its own, the app is on the same origin as the server.
     let mut origins = config.cors_origins.iter().map(ToString::to_string);
     let app = origins.find(|origin| origin.starts_with("http")).unwrap_or_default();
     page.replace("{app}", &format!("{app}/"))
@@ -68,7 +66,7 @@ fn filled(page: &str, core: &Core, config: &Config) -> String {
         .replace("{site}", &site.replace('&', "&amp;").replace('<', "&lt;"))
 }
 
-/// Returns the language that a browser prefers of those that pages have, or else the language of mail.
+/// Prefers the language of the browser to that of mail, if pages have it.
 fn preferred(headers: &HeaderMap, of_mail: Language) -> Language {
     let ranges = accept::ranges(headers, &ACCEPT_LANGUAGE).filter_map(|(range, weight)| {
         let name = range.split('-').next()?;

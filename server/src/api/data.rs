@@ -14,13 +14,11 @@ pub(crate) fn handlers() -> Vec<Route> {
     vec![Route::stream::<GetMine, _>(get_mine), Route::stream::<GetOf, _>(get_of)]
 }
 
-/// Sends what is stored about the member.
 async fn get_mine(call: Call, _: GetMine) -> Answer {
     let reader = DataReader::new(call.tidings(), call.caller());
     send(&call, Of::Member, reader).await
 }
 
-/// Sends what is stored about a member.
 async fn get_of(call: Call, GetOf { user_id }: GetOf) -> Answer {
     let (tidings, caller) = (call.tidings().clone(), call.caller().clone());
     let begin = move || DataReader::of(&tidings, &caller, &user_id);
@@ -36,7 +34,6 @@ async fn send(call: &Call, of: Of, reader: DataReader) -> Answer {
     Ok(Reply::download(download.stream(begin), JSON).with(CONTENT_DISPOSITION, name))
 }
 
-/// Returns the header that names the file.
 fn file_name(id: &str) -> HeaderValue {
     // The university's ids may have other characters, which a header would have to quote.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');

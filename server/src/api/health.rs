@@ -13,7 +13,7 @@ pub(crate) fn handlers() -> Vec<Route> {
     vec![Route::stream::<Healthz, _>(healthz), Route::stream::<Readyz, _>(readyz)]
 }
 
-/// Returns whether a path is a health check, which no rate limit applies to.
+/// No rate limit applies to a health check.
 pub(crate) fn is_health(path: &str) -> bool {
     path == Healthz::SPEC.path || path == Readyz::SPEC.path
 }

@@ -19,13 +19,12 @@ pub(super) const STYLE: &str = "\
     h1{margin:0 0 .5rem}\
     a{color:light-dark(#0b57d0,#8ab4f8)}\
     p.version{color:light-dark(#5f6368,#9aa0a6)}";
-/// The policy for the page: nothing is loaded or run, and only its own style applies. A test compares the hash.
+/// Nothing is loaded or run, and only the page's own style applies. A test compares the hash.
 pub(super) const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'sha256-3C+bgWW13BJ3uhV2gzgQbkyEoreo4Bc1hEry7+IxRBQ='; base-uri 'none'; \
      form-action 'none'; frame-ancestors 'none'",
 );
 
-/// Returns what runs here.
 fn described(config: &Config) -> Home {
     // Relative paths are right for any base path, and also behind a proxy that removes a prefix.
     let if_served = |path| config.docs.then_some(path);
@@ -38,7 +37,6 @@ fn described(config: &Config) -> Home {
     }
 }
 
-/// Returns the page.
 fn page(home: &Home) -> String {
     let Home { name, version, reports, docs, openapi } = home;
     let link = |path: Option<&str>, text| {
@@ -72,7 +70,7 @@ async fn home(call: Call, page: Arc<Encoded>, json: Arc<Encoded>) -> Answer {
     Ok(call.file(&page, HTML).await?.described(CONTENT_SECURITY_POLICY, POLICY))
 }
 
-/// Returns whether a client prefers JSON to HTML: by weight, then by how exactly it names the type.
+/// By weight, then by how exactly the client names the type.
 ///
 /// Source: RFC 9110 section 12.5.1.
 fn prefers_json(headers: &HeaderMap) -> bool {

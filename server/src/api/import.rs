@@ -27,16 +27,12 @@ pub(crate) fn handlers() -> Vec<Route> {
     ]
 }
 
-/// Takes a place for an import of the caller.
-///
-/// # Errors
-/// `overloaded` if there is none, `too many requests` if the caller has several.
+/// `overloaded` if no place is free, `too many requests` if the caller has several.
 pub(crate) fn take_place(call: &Call) -> Result<Option<Share<Account>>> {
     let account = call.caller().account(call.tidings());
     Ok(account.map(|account| call.app().imports.take(account, 1)).transpose()?)
 }
 
-/// Runs an import.
 async fn run<I: Import>(mut call: Call, operation: I) -> Answer {
     let (reader, feed) = call.reader(I::TAKES)?;
     // A caller who may not import is refused before the body arrives, and takes no place.
@@ -61,7 +57,7 @@ async fn run<I: Import>(mut call: Call, operation: I) -> Answer {
     }
 }
 
-/// Imports posts in the format that the request names.
+/// In the format that the request names.
 pub(crate) async fn import_posts(call: Call, _: ImportPosts) -> Answer {
     let given = call.headers().get(CONTENT_TYPE);
     let format = Format::of_media_type(given.map(fields::media_type).unwrap_or_default());

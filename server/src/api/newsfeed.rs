@@ -14,8 +14,7 @@ use crate::filter::request::Call;
 use crate::route::Route;
 use crate::syndication::{self, Format, Outline};
 
-/// The date of deprecation of version 1 of the topic feed: 2026-11-20, the first release, which already had version
-/// 2.
+/// Version 1 of the topic feed is deprecated since 2026-11-20, the first release, which already had version 2.
 ///
 /// Source of the format: RFC 9745.
 const DEPRECATED: HeaderValue = HeaderValue::from_static("@1795132800");
@@ -32,8 +31,7 @@ pub(crate) fn handlers() -> Vec<Route> {
     ]
 }
 
-/// Answers with popular posts. All callers get the same feed, so members also get it from memory, except those who see their own
-/// likes in it.
+/// All callers get the same feed, so members also get it from memory, except those who see their own likes in it.
 async fn popular(call: Call, fields: ListPopular) -> Answer {
     let format = Format::chosen(call.headers(), fields.format.as_deref())?;
     let is_own = || newsfeed::has_own_likes(call.tidings(), call.caller());
@@ -51,7 +49,7 @@ async fn popular(call: Call, fields: ListPopular) -> Answer {
     }
 }
 
-/// Answers with the posts of a topic as version 2 does, and tells where that is.
+/// Answers as version 2 does, and names its address.
 async fn topic_v1(call: Call, fields: ListTopicV1) -> Answer {
     let fields = ListTopic::from(fields);
     let (base, path) = (call.app().config.base_path.as_str(), path(&fields.category_name));
@@ -60,7 +58,6 @@ async fn topic_v1(call: Call, fields: ListTopicV1) -> Answer {
     Ok(topic(call, fields).await?.with(DEPRECATION, DEPRECATED).with(LINK, link))
 }
 
-/// Answers with the posts of a topic.
 async fn topic(call: Call, fields: ListTopic) -> Answer {
     // A member's opening of the feed is recorded, which waits for the disk. All callers get the same feed, so `HEAD`, which
     // changes nothing, answers as to a guest.
@@ -83,7 +80,7 @@ async fn topic(call: Call, fields: ListTopic) -> Answer {
     syndication::posts_of_member(call, outline, |lanes| &lanes.store, feed).await
 }
 
-/// Answers with a page that may be the caller's own. Few such pages are asked for again, so none is compressed with Brotli.
+/// The page may be the caller's own. Few such pages are requested again, so none is compressed with Brotli.
 async fn own(
     call: Call,
     lane: impl FnOnce(&Lanes) -> &Lane + Send,
@@ -95,7 +92,6 @@ async fn own(
     call.run_in(lane, answer).await
 }
 
-/// Returns the path of the feed of a topic.
 fn path(name: &str) -> String {
     let name = utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
     ListTopic::SPEC.path.replace("{category_name}", &name)

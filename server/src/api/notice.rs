@@ -14,7 +14,7 @@ pub(crate) fn handlers() -> Vec<Route> {
     vec![Route::of::<List>().answered_by(list), Route::of::<Get>().answered_by(get)]
 }
 
-/// Returns a notice, and counts a view unless a browser prefetches it.
+/// Counts a view unless a browser prefetches the notice.
 async fn get(call: Call, fields: Get) -> Answer {
     if client::is_prefetch(call.headers()) {
         return call.read(move |tidings, caller| fields.read(tidings, caller, false)).await;
@@ -22,7 +22,7 @@ async fn get(call: Call, fields: Get) -> Answer {
     call.run(Get::SPEC.work, endpoint::boxed(fields)).await
 }
 
-/// Lists the notices, in the format that the request asks for.
+/// In the format that the request asks for.
 async fn list(call: Call, fields: List) -> Answer {
     let Some(format) = Format::chosen(call.headers(), fields.format.as_deref())? else {
         return call.run(List::SPEC.work, endpoint::boxed(fields)).await;

@@ -13,7 +13,7 @@ use crate::filter::reply::{Answer, Refusal, Reply};
 use crate::filter::request::Call;
 use crate::route::Route;
 
-/// The maximum size of the form with which an issuer sends a browser back, in bytes.
+/// The form with which an issuer sends a browser back, in bytes.
 const FORM_MAX: usize = 16 * 1024;
 
 pub(crate) fn handlers() -> Vec<Route> {
@@ -46,8 +46,8 @@ async fn finish(call: Call) -> Answer {
     redirect(call.run_in(|lanes| &lanes.university, finish).await, app, RETURN_PATH)
 }
 
-/// Sends a browser that comes with a form (OAuth 2.0 Form Post Response Mode) to the same address with a query: it sends no
-/// cookie of a flow with a form of another site.
+/// Sends a browser that comes with a form (OAuth 2.0 Form Post Response Mode) to the same address with a query: with a form of
+/// another site, it sends no cookie of a flow.
 async fn read_form(mut call: Call) -> Answer {
     let (form, _held) = call.bytes(FORM_MAX).await?;
     Ok(Reply::see_other(header(format!("?{}", oidc::query_of_form(&form)))?))
@@ -57,14 +57,14 @@ fn header(text: String) -> Result<HeaderValue, Error> {
     HeaderValue::try_from(text).map_err(|error| Error::Internal(error.into()))
 }
 
-/// Returns the page of the app, for a browser that shows pages to a person.
+/// For a browser that shows pages to a person.
 fn page_of_app(call: &Call) -> Option<String> {
     let is_html = |(name, _): (&str, f32)| name.eq_ignore_ascii_case("text/html");
     let is_browser = accept::ranges(call.headers(), &ACCEPT).any(is_html);
     is_browser.then(|| call.tidings().config().oidc.pages.first().cloned().unwrap_or_default())
 }
 
-/// Sends a browser on; if that fails, shows the reason on a page with a link to this page of the app.
+/// A failure is shown on a page with a link to this page of the app.
 fn redirect(to: Result<Redirect, Refusal>, app: Option<String>, path: &str) -> Answer {
     match (to, app) {
         (Ok(Redirect { location, cookie }), _) => {

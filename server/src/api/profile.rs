@@ -12,7 +12,7 @@ pub(crate) fn handlers() -> Vec<Route> {
     vec![Route::of::<Get>().answered_by(get)]
 }
 
-/// Returns the member's information, on a PostgreSQL server together with that of others.
+/// On a PostgreSQL server, reads together with other callers.
 async fn get(call: Call, fields: Get) -> Answer {
     if call.tidings().is_on_server() {
         let read = profile::submit_user_info(call.tidings(), call.caller());

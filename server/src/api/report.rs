@@ -16,8 +16,7 @@ use crate::filter::request::Call;
 use crate::route::Route;
 
 const CSV: HeaderValue = HeaderValue::from_static("text/csv; charset=utf-8");
-/// The policy for the page: nothing is loaded or run, only its own style applies, and its form leads to this server. A test
-/// compares the hash.
+/// Nothing is loaded or run, only the page's own style applies, and its form leads to this server. A test compares the hash.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'sha256-zFJeNA3jWZsJfB+cDxnD6spo5krfxuF1UzsX2q8LX9s='; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 );
@@ -26,7 +25,6 @@ pub(crate) fn handlers() -> Vec<Route> {
     vec![Route::stream::<GetReportPage, _>(page), Route::stream::<GetReportTable, _>(table)]
 }
 
-/// Shows the page of a report.
 async fn page(call: Call, GetReportPage { report: asked }: GetReportPage) -> Answer {
     let page = call.document_in(
         |lanes| &lanes.query,
@@ -39,7 +37,6 @@ async fn page(call: Call, GetReportPage { report: asked }: GetReportPage) -> Ans
     Ok(page.await?.described(CONTENT_SECURITY_POLICY, POLICY))
 }
 
-/// Sends a table of a report.
 async fn table(call: Call, GetReportTable { file, report: asked }: GetReportTable) -> Answer {
     let table = Table::of_file_name(&file).ok_or(Error::NotFound)?;
     let csv = call.document_in(

@@ -12,7 +12,7 @@ pub(crate) fn handlers() -> Vec<Route> {
     vec![Route::of::<Log>().answered_by(log)]
 }
 
-/// Records a search. The searches of many callers are written together: none of them waits on a thread of its own.
+/// The searches of many callers are written together: none of them waits on a thread of its own.
 async fn log(call: Call, Log { search }: Log) -> Answer {
     let guest = Some(call.guest());
     if call.is_guest() {

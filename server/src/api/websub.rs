@@ -28,7 +28,7 @@ async fn confirm(mut call: Call) -> Answer {
 
 async fn receive(mut call: Call) -> Answer {
     let [token] = call.ids();
-    // A stranger is refused before the body arrives.
+    // A caller with an unknown token is refused before the body arrives.
     let (tidings, known) = (call.tidings().clone(), token.clone());
     let check = move || websub::check(&tidings, &known);
     call.app().lanes.read.run_for(call.address().into(), check).await?;

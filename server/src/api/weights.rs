@@ -17,7 +17,7 @@ pub(crate) fn handlers() -> Vec<Route> {
     vec![Route::of::<LearnWeights>().answered_by(learn)]
 }
 
-/// Learns the weights in a place of an import.
+/// Takes a place of an import.
 async fn learn(call: Call, fields: LearnWeights) -> Answer {
     Right::of(&call, Scope::Posts).await?;
     let place = import::take_place(&call)?;

@@ -1,23 +1,23 @@
 //! The bounds of connections and of the HTTP on them.
 
-/// The maximum size of a request's head in HTTP/1, in bytes.
+/// Head of a request in HTTP/1, in bytes.
 pub(crate) const HEAD_MAX: usize = 64 * 1024;
-/// The maximum size of each request's head in HTTP/2, in bytes.
+/// Head of each request in HTTP/2, in bytes.
 pub(crate) const HEAD_MAX_HTTP2: u32 = 16 * 1024;
-/// The maximum number of concurrent requests on an HTTP/2 connection.
+/// Concurrent requests on an HTTP/2 connection.
 pub(crate) const STREAMS: u32 = 32;
 /// Flow-control windows for uploads, in bytes, of a stream and of an HTTP/2 connection.
 pub(crate) const STREAM_WINDOW: u32 = 128 * 1024;
 pub(crate) const CONNECTION_WINDOW: u32 = 256 * 1024;
-/// The maximum number of bytes of a response that h2 buffers for each stream.
+/// Bytes of a response that h2 buffers for each stream.
 pub(crate) const STREAM_BUFFER: usize = 64 * 1024;
-/// The maximum number of streams that an HTTP/2 client may break by protocol errors.
+/// Streams that an HTTP/2 client may break by protocol errors.
 pub(crate) const BROKEN_STREAMS: usize = 256;
 /// A connection whose client has left this many bytes unread gets no more responses: 128 KiB for each of its streams.
 pub(crate) const CONNECTION_UNSENT: usize = 4 * 1024 * 1024;
-/// The socket's send buffer, in bytes. Linux doubles it to include its own bookkeeping, and a guest's feed fits in
-/// it. Without this setting the system would buffer up to 4 MiB for each connection.
+/// The socket's send buffer, in bytes. Linux doubles it to include its own bookkeeping, and a guest's feed fits in it. Without
+/// this setting the system would buffer up to 4 MiB for each connection.
 pub(crate) const SEND_BUFFER: usize = 128 * 1024;
-/// The listen backlog, as far as the system allows it. Beyond it, the system drops the first packets of connections,
-/// which clients send again only after a second.
+/// As far as the system allows it. Beyond the backlog, the system drops the first packets of connections, which clients send
+/// again only after a second.
 pub(crate) const BACKLOG: i32 = 4_096;

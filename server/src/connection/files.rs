@@ -1,6 +1,6 @@
 //! The limit of open files. Each connection uses one.
 
-/// Files reserved for the database, the listeners and everything else that the process opens.
+/// For the database, the listeners and everything else that the process opens.
 #[cfg(unix)]
 const RESERVED: u64 = 256;
 
@@ -28,8 +28,7 @@ pub(crate) fn room_for(wanted: usize) -> usize {
     wanted
 }
 
-/// Returns how many of `wanted` connections fit into a limit of open files. A small limit leaves three quarters for
-/// connections.
+/// A small limit leaves three quarters for connections.
 #[cfg(unix)]
 fn room_of(limit: u64, wanted: usize) -> usize {
     let room = limit - RESERVED.min(limit / 4);

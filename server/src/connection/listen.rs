@@ -1,6 +1,4 @@
 //! The server: accepts a bounded number of connections and shuts down gracefully.
-//!
-//! hyper's connections have few timeouts and no limits of their own, so this module adds them.
 
 use std::convert::Infallible;
 use std::io;
@@ -43,11 +41,11 @@ use crate::reload::Handle;
 use crate::router::Router;
 use crate::state::App;
 
-/// Pause in accepting when the system has no resources for another connection.
+/// In accepting, when the system has no resources for another connection.
 const REST: Duration = Duration::from_millis(200);
-/// The interval at which a waiting connection asks for a permit again.
+/// A waiting connection asks for a permit again after this time.
 const AGAIN: Duration = Duration::from_millis(100);
-/// The timeout for the head of the first request while permits are scarce.
+/// For the head of the first request while permits are scarce.
 const SCARCE_HEADER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Answers requests on `listener` until `shutdown` completes, then closes the listener, lets running requests end,
@@ -166,7 +164,6 @@ impl Running {
     }
 }
 
-/// Serves one connection.
 fn serve_connection(
     router: Router,
     socket: TcpStream,
@@ -238,7 +235,7 @@ fn overloaded() -> Response {
     reply::respond(Err(Error::Overloaded.into()), "", Scope::default())
 }
 
-/// Marks the connection as a member's if the request has a token that this server signed.
+/// The request has a token that this server signed.
 fn note_member(app: &App, connection: &Connection, headers: &HeaderMap) {
     if !connection.is_signed_in()
         && headers.contains_key(AUTHORIZATION)
@@ -269,16 +266,15 @@ fn hyper(streams: StreamExecutor) -> Builder<StreamExecutor> {
     hyper
 }
 
-/// The listener, and the connection that waits for a permit.
 struct Acceptor {
     listener: TcpListener,
     connections: Arc<Connections>,
-    /// A connection that waits for a permit.
+    /// Waits for a permit.
     waiting: Option<(TcpStream, IpAddr)>,
 }
 
 impl Acceptor {
-    /// Returns the next connection once it has a permit. Cancelling the future loses no connection.
+    /// Waits for a permit. Cancelling the future loses no connection.
     async fn next(&mut self) -> (TcpStream, IpAddr, ConnectionPermit) {
         loop {
             let (socket, peer) = match self.waiting.take() {
@@ -302,7 +298,6 @@ impl Acceptor {
     }
 }
 
-/// Accepts the next connection.
 async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
     loop {
         match listener.accept().await {
@@ -321,7 +316,6 @@ async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
     }
 }
 
-/// Returns whether an error concerns only the connection that was being accepted.
 fn is_of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)

@@ -1,22 +1,18 @@
-//! References of one connection to what all connections share.
+//! References of one connection to states that all connections share.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A reference of one connection to a state that all connections share.
-///
 /// Its clones are counted together, and apart from those of other connections. Each request takes some; if all counted in one
 /// place, processors that serve different connections would wait for each other.
 #[expect(clippy::redundant_allocation, reason = "the second count is what it is for")]
 pub(crate) struct PerConnection<T>(Arc<Arc<T>>);
 
 impl<T> PerConnection<T> {
-    /// Returns the first reference of a connection.
     pub(crate) fn new(state: Arc<T>) -> Self {
         Self(Arc::new(state))
     }
 
-    /// Returns the first reference of another connection.
     pub(crate) fn for_connection(&self) -> Self {
         Self::new(Arc::clone(&self.0))
     }

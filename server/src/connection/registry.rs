@@ -22,19 +22,18 @@ mod bounds;
 
 use bounds::{Bounds, Groups};
 
-/// The time without progress after which the connection of a running request may be closed for another connection.
+/// After this time without progress, the connection of a running request may be closed for another connection.
 const STALLED: Duration = Duration::from_secs(10);
 /// The pause after a search that found no connection to close.
 pub(crate) const REST: Duration = Duration::from_millis(5);
-/// Weight of the time that a guest's connection has been idle, relative to a member's. If guests' connections always
-/// closed first, a guest who has just connected would lose the connection to idle members.
+/// The weight of the time that a guest's connection has been idle, relative to a member's. If guests' connections always closed
+/// first, a guest who has just connected would lose the connection to idle members.
 const GUEST_WEIGHT: u32 = 8;
 /// Bytes of responses that a connection may hold while the server frees memory.
 const SMALL: usize = 256 * 1024;
 /// One in `BATCH` connections closes at a time, so that a flood does not scan all connections for each new one.
 const BATCH: usize = 100;
 
-/// Every open connection.
 pub(crate) struct Connections {
     bounds: Bounds,
     trusted: Vec<IpNet>,
@@ -54,7 +53,6 @@ struct Entries {
     none_of_all: Option<Instant>,
     /// When a search of one address or network last found none to close.
     none_of_share: Option<Instant>,
-    /// When the server last freed memory of responses.
     freed: Option<Instant>,
 }
 
@@ -64,27 +62,24 @@ struct Entry {
     connection: Arc<Connection>,
 }
 
-/// The reason to refuse a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// All permits are held by connections that are processing a request. The caller waits until one closes.
     Full,
-    /// Its address or network has reached its limit, and all of its connections are processing a request.
+    /// The address or network has reached its limit, and all of its connections are processing a request.
     Share,
 }
 
-/// The permit to have a connection open, returned when it is dropped.
+/// Returned when it is dropped.
 pub(crate) struct ConnectionPermit {
     connections: Arc<Connections>,
     key: u64,
-    /// The connection.
     pub(crate) connection: Arc<Connection>,
-    /// Whether few permits are left, so that the first request has to arrive soon.
+    /// Few permits are left, so the first request has to arrive soon.
     pub(crate) is_scarce: bool,
 }
 
 impl ConnectionPermit {
-    /// Returns the registry that issued the permit.
     pub(crate) fn connections(&self) -> &Arc<Connections> {
         &self.connections
     }
@@ -98,7 +93,7 @@ impl Drop for ConnectionPermit {
 }
 
 impl Connections {
-    /// Returns a registry of at most `total` connections; the other limits are those of `config`.
+    /// `total` is the maximum number of connections; the other limits are those of `config`.
     pub(crate) fn new(config: &Config, total: usize) -> Arc<Self> {
         Arc::new(Self {
             bounds: Bounds::new(total, config.max_connections_per_address),
@@ -110,21 +105,16 @@ impl Connections {
         })
     }
 
-    /// Returns the bytes of responses that all connections hold.
     #[cfg(test)]
     pub(crate) fn unsent(&self) -> &Arc<UnsentBytes> {
         &self.unsent
     }
 
-    /// Waits until a connection closes.
     pub(crate) async fn closed(&self) {
         self.closed.notified().await;
     }
 
-    /// Admits a connection, and closes idle connections for it if necessary.
-    ///
-    /// # Errors
-    /// [`Refused`] if no permit is free and no connection can be closed for it.
+    /// Closes idle connections for the new one if necessary. Fails if no permit is free and no connection can be closed.
     pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<ConnectionPermit, Refused> {
         let peer = peer.to_canonical();
         let client = (!self.trusted.iter().any(|net| net.contains(&peer))).then(|| Groups::of(peer));
@@ -158,10 +148,8 @@ impl Connections {
         Ok(ConnectionPermit { connections: Arc::clone(self), key, connection, is_scarce })
     }
 
-    /// Charges a response to its connection. If the memory for responses is used up, the connections that hold more
-    /// of it are closed.
-    ///
-    /// Returns `None` when the memory is used up and this connection holds much of it.
+    /// If the memory for responses is used up, the connections that hold more of it are closed. Returns `None` when this
+    /// connection holds much of it.
     pub(crate) fn charge(
         &self,
         connection: &Arc<Connection>,
@@ -201,7 +189,7 @@ impl Entries {
         Some(entry)
     }
 
-    /// Closes connections. Their permits are available immediately.
+    /// The permits are available immediately.
     fn close_all(&mut self, keys: &[u64]) {
         for key in keys {
             if let Some(entry) = self.remove(*key) {
@@ -210,7 +198,7 @@ impl Entries {
         }
     }
 
-    /// Closes connections of the largest network that has idle ones. Returns whether there were any.
+    /// Closes idle connections of the network that has the most. Returns whether there were any.
     fn close_idle(&mut self, batch: usize) -> bool {
         let now = Instant::now();
         let may_look = self.none_of_all.is_none_or(|then| now >= then + REST);
@@ -232,8 +220,8 @@ impl Entries {
         found
     }
 
-    /// Closes at least one and at most `batch` connections of the largest network: those that have waited longest for
-    /// their client. Returns whether there was one.
+    /// Closes at least one and at most `batch` connections of the largest network: those that have waited longest for their
+    /// client. Returns whether there was one.
     fn close_longest_idle(
         &mut self,
         batch: usize,
@@ -258,9 +246,9 @@ impl Entries {
         true
     }
 
-    /// Frees memory if all connections together hold more than `limit` bytes of responses. Closes the connections
-    /// that hold the most, in the networks that hold the most, until the others hold at most seven eighths of
-    /// `limit`. Returns whether `charged` may keep its responses.
+    /// Frees memory if all connections together hold more than `limit` bytes of responses. Closes the connections that hold the
+    /// most, in the networks that hold the most, until the others hold at most seven eighths of `limit`. Returns whether
+    /// `charged` may keep its responses.
     fn free_memory(&mut self, limit: usize, charged: &Arc<Connection>, now: Instant) -> bool {
         // Closing connections have not freed their memory yet.
         if self.freed.is_some_and(|then| now < then + REST) {
@@ -302,8 +290,7 @@ impl Entries {
     }
 }
 
-/// Returns how long a connection has waited for its client, multiplied by [`GUEST_WEIGHT`] for a guest. Connections
-/// with the highest value close first. `None` while a request is running.
+/// Multiplied by [`GUEST_WEIGHT`] for a guest. Connections with the highest value close first. `None` while a request is running.
 fn waiting(connection: &Connection, now: Instant) -> Option<Duration> {
     let silent = now.saturating_duration_since(connection.active());
     let weight = if connection.is_signed_in() { 1 } else { GUEST_WEIGHT };

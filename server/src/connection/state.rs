@@ -14,18 +14,17 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 
-/// Requests that a client may abandon before the limit of half its requests applies.
+/// A client may abandon this many requests before the limit of half its requests applies.
 const ABANDONED: usize = 100;
 
-/// The state of an open connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     opened: Instant,
     begun: AtomicUsize,
     running: AtomicUsize,
-    /// The number of requests that wait for more of their body.
+    /// Requests that wait for more of their body.
     awaiting: AtomicUsize,
-    /// The number of requests whose response the client is reading.
+    /// Requests whose response the client is reading.
     answering: AtomicUsize,
     abandoned: AtomicUsize,
     progress: AtomicUsize,
@@ -33,7 +32,7 @@ pub(crate) struct Connection {
     active_ms: AtomicU64,
     unsent: AtomicUsize,
     is_http2: AtomicBool,
-    /// Whether a part of the body of the last request has not been read. HTTP/1 has one request at a time.
+    /// A part of the body of the last request has not been read. HTTP/1 has one request at a time.
     has_unread_body: AtomicBool,
     is_signed_in: AtomicBool,
     is_closing: AtomicBool,
@@ -42,7 +41,6 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Returns the state of a connection that was just accepted.
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             opened: Instant::now(),
@@ -63,7 +61,7 @@ impl Connection {
         })
     }
 
-    /// Counts a request, which runs until the returned value is dropped.
+    /// The request runs until the returned value is dropped.
     pub(crate) fn begin(self: &Arc<Self>, is_http2: bool) -> Running {
         if is_http2 {
             self.set_http2();
@@ -73,51 +71,44 @@ impl Connection {
         Running { connection: Arc::clone(self), is_answered: false }
     }
 
-    /// Returns whether an HTTP/1 request is answered before its body has arrived.
-    ///
-    /// The client may then not know whether it has to send the rest before its next request: a proxy that does not would
-    /// have its next request read as the rest of the body.
+    /// An HTTP/1 request is answered before its body has arrived. The client may then not know whether it has to send the rest
+    /// before its next request: a proxy that does not would have its next request read as the rest of the body.
     pub(crate) fn has_unread_body(&self) -> bool {
         !self.is_http2() && self.has_unread_body.load(Ordering::Relaxed)
     }
 
-    /// Returns how many requests have begun.
     pub(crate) fn begun(&self) -> usize {
         self.begun.load(Ordering::Relaxed)
     }
 
-    /// Counts a request whose client did not wait for its response. Returns whether the client has abandoned most of
-    /// its requests. Such a request may still be running after its stream has ended, so the limit on streams does not
-    /// apply to it.
+    /// The client did not wait for the response. Returns whether the client has abandoned most of its requests. Such a request
+    /// may still be running after its stream has ended, so the limit on streams does not apply to it.
     pub(crate) fn abandon(&self) -> bool {
         let abandoned = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
         abandoned > ABANDONED && abandoned > self.begun() / 2
     }
 
-    /// Returns whether a request is running: hyper does not have its whole response yet.
+    /// Until hyper has the whole response, a request is running.
     pub(crate) fn has_running(&self) -> bool {
         self.running.load(Ordering::Relaxed) > 0
     }
 
-    /// Returns whether the connection waits only for its client: it has no request, or each request waits for more of
-    /// its body or for the client to read its response.
+    /// The connection has no request, or each request waits for more of its body or for the client to read its response.
     pub(crate) fn waits_for_client(&self) -> bool {
         let waiting = self.awaiting.load(Ordering::Relaxed) + self.answering.load(Ordering::Relaxed);
         self.running.load(Ordering::Relaxed) <= waiting
     }
 
-    /// Records that the client has chosen HTTP/2 for this connection.
     pub(crate) fn set_http2(&self) {
         self.is_http2.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the requests arrive by HTTP/2. This is known once the first request has arrived, with TLS after
-    /// the handshake.
+    /// Known once the first request has arrived, with TLS after the handshake.
     pub(crate) fn is_http2(&self) -> bool {
         self.is_http2.load(Ordering::Relaxed)
     }
 
-    /// Returns a number that changes whenever a part of the body of a request or a response is transferred.
+    /// Changes whenever a part of the body of a request or a response is transferred.
     pub(crate) fn progress(&self) -> usize {
         self.progress.load(Ordering::Relaxed)
     }
@@ -126,18 +117,16 @@ impl Connection {
         self.progress.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Records when the connection last made progress.
     pub(crate) fn set_active(&self, now: Instant) {
         let ms = now.saturating_duration_since(self.opened).as_millis();
         self.active_ms.store(u64::try_from(ms).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Returns when the connection last made progress.
     pub(crate) fn active(&self) -> Instant {
         self.opened + Duration::from_millis(self.active_ms.load(Ordering::Relaxed))
     }
 
-    /// Returns the bytes of responses that the client has not read.
+    /// In bytes.
     pub(crate) fn unsent(&self) -> usize {
         self.unsent.load(Ordering::Relaxed)
     }
@@ -150,7 +139,7 @@ impl Connection {
         self.unsent.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Returns whether a request had a token that this server signed.
+    /// A request had a token that this server signed.
     pub(crate) fn is_signed_in(&self) -> bool {
         self.is_signed_in.load(Ordering::Relaxed)
     }
@@ -159,7 +148,6 @@ impl Connection {
         self.is_signed_in.store(true, Ordering::Relaxed);
     }
 
-    /// Sets the task that serves the connection.
     pub(crate) fn set_task(&self, task: AbortHandle) {
         // A connection is accepted once, so its task is set once.
         let _ = self.task.set(task);
@@ -176,17 +164,17 @@ impl Connection {
         }
     }
 
-    /// Returns whether the server is closing the connection to make room for others.
+    /// The server closes the connection to make room for others.
     pub(crate) fn is_closing(&self) -> bool {
         self.is_closing.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the server is closing the connection while it holds a response that the client does not read.
+    /// The connection holds a response that the client does not read, and the server is closing it.
     pub(crate) fn discards(&self) -> bool {
         self.discards.load(Ordering::Relaxed)
     }
 
-    /// Closes the connection immediately, even if a request is running.
+    /// Closes the connection even if a request is running.
     pub(crate) fn close(&self) {
         self.discards.store(self.has_running() || self.unsent() > 0, Ordering::Relaxed);
         self.is_closing.store(true, Ordering::Relaxed);
@@ -195,14 +183,12 @@ impl Connection {
     }
 }
 
-/// A request that is running.
 pub(crate) struct Running {
     connection: Arc<Connection>,
     is_answered: bool,
 }
 
 impl Running {
-    /// Records that the request has its response.
     pub(crate) fn set_answered(&mut self) {
         if !self.is_answered {
             self.is_answered = true;
@@ -210,7 +196,6 @@ impl Running {
         }
     }
 
-    /// Returns the connection that the request arrived on.
     pub(crate) fn connection(&self) -> &Arc<Connection> {
         &self.connection
     }
@@ -225,7 +210,7 @@ impl Drop for Running {
     }
 }
 
-/// The body of a request. Each frame counts as progress of the connection.
+/// Each frame counts as progress of the connection.
 pub(crate) struct RequestBody<B> {
     body: B,
     connection: Arc<Connection>,
@@ -240,7 +225,6 @@ impl<B: Body> RequestBody<B> {
 }
 
 impl<B> RequestBody<B> {
-    /// Records whether the request waits for more of this body.
     fn set_awaited(&mut self, is_awaited: bool) {
         if is_awaited && !self.is_awaited {
             self.connection.awaiting.fetch_add(1, Ordering::Relaxed);
@@ -284,46 +268,40 @@ impl<B: Body<Data = Bytes> + Unpin> Body for RequestBody<B> {
     }
 }
 
-/// The progress of the response on a stream.
 #[derive(Debug)]
 pub(crate) struct StreamState {
     /// The frames that hyper has taken, plus one for the response itself.
     taken: AtomicUsize,
-    /// Responses in memory, 0 or 1.
+    /// 0 or 1.
     held: AtomicUsize,
     released: Notify,
 }
 
 impl StreamState {
-    /// Returns the state of a stream whose request has just arrived.
     pub(crate) fn new() -> Arc<Self> {
         let (taken, held) = (AtomicUsize::new(0), AtomicUsize::new(0));
         Arc::new(Self { taken, held, released: Notify::new() })
     }
 
-    /// Records that the response has been created, or that hyper has taken a frame of it.
     pub(crate) fn add_progress(&self) {
         self.taken.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns whether the response has been created.
     pub(crate) fn is_answered(&self) -> bool {
         self.taken.load(Ordering::Relaxed) > 0
     }
 
-    /// Records that memory is held for the stream.
     pub(crate) fn hold(&self) {
         self.held.fetch_add(1, Ordering::Release);
     }
 
-    /// Records that the memory held for the stream is free again.
     pub(crate) fn release(&self) {
         self.held.fetch_sub(1, Ordering::Release);
         self.released.notify_one();
     }
 
-    /// Completes when no part of the response has been taken for `idle`; at the latest after twice that time. A
-    /// request that is still running has other limits.
+    /// Completes when no part of the response has been taken for `idle`; at the latest after twice that time. A request that is
+    /// still running has other limits.
     pub(crate) async fn stalled(&self, idle: Duration) {
         let mut before = 0;
         loop {
@@ -336,7 +314,6 @@ impl StreamState {
         }
     }
 
-    /// Completes when no memory is held for the stream.
     pub(crate) async fn all_released(&self) {
         while self.held.load(Ordering::Acquire) > 0 {
             self.released.notified().await;

@@ -12,9 +12,9 @@ use tokio::time::timeout;
 use crate::connection::registry::Connections;
 use crate::connection::state::{Connection, StreamState};
 
-/// The approximate memory of a stream in addition to its response: its request, its tasks and its state in h2.
+/// In addition to the response: the request, the tasks and the state in h2.
 pub(crate) const STREAM_COST: usize = 16 * 1024;
-/// The time for which a stream that was reset may still hold its response.
+/// A stream that was reset may still hold its response for this time.
 const RESET_TIME: Duration = Duration::from_secs(5);
 
 tokio::task_local! {
@@ -22,12 +22,11 @@ tokio::task_local! {
     static STREAM: Arc<StreamState>;
 }
 
-/// Returns the HTTP/2 stream that the current task serves; `None` in HTTP/1.
+/// `None` in HTTP/1.
 pub(crate) fn current() -> Option<Arc<StreamState>> {
     STREAM.try_with(Arc::clone).ok()
 }
 
-/// Spawns the tasks of a connection's streams.
 #[derive(Clone)]
 pub(crate) struct StreamExecutor {
     connection: Arc<Connection>,
@@ -36,7 +35,7 @@ pub(crate) struct StreamExecutor {
 }
 
 impl StreamExecutor {
-    /// Returns an executor that ends the streams whose client reads no part of a response for `idle`.
+    /// Streams end when their client reads no part of a response for `idle`.
     pub(crate) fn new(connection: &Arc<Connection>, connections: &Arc<Connections>, idle: Duration) -> Self {
         Self { connection: Arc::clone(connection), connections: Arc::clone(connections), idle }
     }

@@ -17,31 +17,27 @@ use tokio::time::{Instant, Sleep};
 
 use crate::connection::state::Connection;
 
-/// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
-    /// The timeout for the head of a request.
+    /// For the head of a request.
     pub(crate) header: Duration,
-    /// The timeout for everything else that the client has to do.
+    /// For everything else that the client has to do.
     pub(crate) idle: Duration,
 }
 
-/// The event that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
-    /// The next request; the time starts when the last one ended.
+    /// The time starts when the last request ended.
     Request,
-    /// The rest of a request's head; the time starts with its first byte.
+    /// The time starts with the first byte of the head.
     Head,
-    /// The response to a request: the rest of its body, its processing, and the client reading the response. In
-    /// HTTP/1 the time starts again whenever a byte is read or written; in HTTP/2, where bytes may belong to any
-    /// frame, whenever a part of a body is transferred.
+    /// The rest of the body, the processing, and the client reading the response. In HTTP/1 the time starts again whenever a byte
+    /// is read or written; in HTTP/2, where bytes may belong to any frame, whenever a part of a body is transferred.
     Response,
 }
 
-/// A socket that can be closed without sending its buffered bytes.
 pub(crate) trait Discard {
-    /// Makes the system drop unsent bytes when the socket is closed, because the client does not read them.
+    /// The system drops unsent bytes when the socket is closed, because the client does not read them.
     fn discard(&self);
 }
 
@@ -52,7 +48,7 @@ impl Discard for TcpStream {
     }
 }
 
-/// A socket that fails with `TimedOut` when a timeout of its connection expires.
+/// Fails with `TimedOut` when a timeout of its connection expires.
 pub(crate) struct TimeoutStream<S: Discard> {
     socket: S,
     connection: Arc<Connection>,
@@ -61,14 +57,14 @@ pub(crate) struct TimeoutStream<S: Discard> {
     since: Instant,
     /// When a byte was last read, or written of a response.
     last_io: Instant,
-    /// The number of requests that had begun at the last update.
+    /// Requests that had begun at the last update.
     begun: usize,
     /// The progress of the connection at the last update.
     progress: usize,
     /// When the client stopped reading the written bytes; `None` while it reads.
     write_blocked_since: Option<Instant>,
     is_http2: bool,
-    /// Whether the timeout expired while the client left a response unread.
+    /// The timeout expired while the client left a response unread.
     is_unread: bool,
     timer: Pin<Box<Sleep>>,
 }
@@ -82,7 +78,7 @@ impl<S: Discard> Drop for TimeoutStream<S> {
 }
 
 impl<S: Discard> TimeoutStream<S> {
-    /// Wraps a socket that was just accepted and waits for the head of its first request.
+    /// The socket was just accepted and waits for the head of its first request.
     pub(crate) fn new(socket: S, connection: Arc<Connection>, timeouts: Timeouts) -> Self {
         let now = Instant::now();
         Self {
@@ -102,20 +98,19 @@ impl<S: Discard> TimeoutStream<S> {
     }
 
     fn set_since(&mut self, since: Instant) {
-        // Mostly the time of a byte that was already noted.
+        // Usually the time of a byte that was already recorded.
         if self.since != since {
             self.since = since;
             self.connection.set_active(since);
         }
     }
 
-    /// Notes that a byte was read or written now, and returns the time.
+    /// A byte was read or written now. Returns the time.
     fn set_last_io(&mut self) -> Instant {
         self.last_io = Instant::now();
         self.last_io
     }
 
-    /// Updates what the connection waits for.
     fn update(&mut self) {
         let (begun, running) = (self.connection.begun(), self.connection.has_running());
         self.is_http2 |= self.connection.is_http2();
@@ -127,13 +122,12 @@ impl<S: Discard> TimeoutStream<S> {
         let progress = if self.is_http2 { self.connection.progress() } else { self.progress };
         if (waiting, begun, progress) != (self.waiting, self.begun, self.progress) {
             (self.waiting, self.begun, self.progress) = (waiting, begun, progress);
-            // In HTTP/1, a request begins with the last byte of its head, and ends with that of its response. Reading the
-            // clock again would cost each request more than it tells.
+            // In HTTP/1, a request begins with the last byte of its head, and ends with that of its response. Reading the clock
+            // again would be more expensive than the difference is worth.
             self.set_since(if self.is_http2 { Instant::now() } else { self.last_io });
         }
     }
 
-    /// Updates the timeout after bytes were read.
     fn on_read(&mut self, read: &[u8], now: Instant) {
         // An HTTP/2 connection begins with these bytes, and carries more than heads between requests.
         self.is_http2 |= self.waiting == Waiting::Head && read.starts_with(b"PRI");
@@ -172,7 +166,7 @@ impl<S: Discard> TimeoutStream<S> {
         io::ErrorKind::TimedOut.into()
     }
 
-    /// Handles the result of a write, and records whether the client has stopped reading.
+    /// Also records whether the client has stopped reading.
     fn on_written<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.write_blocked_since = None;
@@ -188,7 +182,7 @@ impl<S: Discard> TimeoutStream<S> {
 }
 
 impl TimeoutStream<TcpStream> {
-    /// Waits for the first byte, and leaves it to be read.
+    /// The first byte remains to be read.
     pub(crate) async fn peek(&mut self) -> io::Result<u8> {
         let mut byte = [0];
         let peeked = poll_fn(|cx| match self.socket.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {

@@ -25,14 +25,12 @@ mod socket;
 use pair::{Pair, Stamp};
 pub(crate) use socket::Socket;
 
-/// The interval at which the server looks whether the files have changed.
+/// The server looks for changes of the files at this interval.
 const WATCH: Duration = Duration::from_secs(2);
-/// The protocols that the server offers, the preferred one first.
+/// The preferred protocol first.
 const ALPN: [&[u8]; 2] = [H2, b"http/1.1"];
-/// The name of HTTP/2 in a handshake.
 const H2: &[u8] = b"h2";
 
-/// The certificate in use, and what a handshake needs.
 pub(crate) struct Tls {
     active: ArcSwap<Active>,
     watched: Mutex<Watched>,
@@ -40,18 +38,16 @@ pub(crate) struct Tls {
     tickets: Arc<dyn ProducesTickets>,
     /// One permit for each signature that may be computed at the same time. One thread is always left for requests.
     signatures: Semaphore,
-    /// Whether the files hold something else than the pair in use.
+    /// The files differ from the pair in use.
     is_stale: AtomicBool,
 }
 
-/// A certificate with its key, ready to be used.
 struct Active {
     config: Arc<ServerConfig>,
-    /// When the certificate expires, in milliseconds UTC.
+    /// In milliseconds UTC.
     expires_at: i64,
 }
 
-/// The last seen state of the files.
 struct Watched {
     files: TlsFiles,
     /// The files as they were when they were last loaded.
@@ -60,17 +56,12 @@ struct Watched {
     seen: Option<[Stamp; 2]>,
 }
 
-/// A pair that was loaded from its files and can replace the one in use.
 pub(crate) struct Loaded {
     active: Active,
     watched: Watched,
 }
 
 impl Tls {
-    /// Loads the certificate and the key.
-    ///
-    /// # Errors
-    /// A file cannot be read or is not what it should be.
     pub(crate) fn load(files: TlsFiles) -> Result<Arc<Self>, Invalid> {
         let tickets = ring::Ticketer::new()
             .map_err(|error| invalid("tls-key", format!("no key for session tickets: {error}")))?;
@@ -85,15 +76,12 @@ impl Tls {
         }))
     }
 
-    /// Loads a pair that can replace the one in use.
-    ///
-    /// # Errors
-    /// The errors of [`Tls::load`].
+    /// The pair does not replace the one in use yet.
     pub(crate) fn load_next(&self, files: TlsFiles) -> Result<Loaded, Invalid> {
         load(files, &self.tickets)
     }
 
-    /// Uses a pair for new connections. Open ones keep theirs.
+    /// Open connections keep their pair.
     pub(crate) fn replace(&self, loaded: Loaded) {
         self.replace_locked(&mut self.watched(), loaded);
     }
@@ -108,8 +96,8 @@ impl Tls {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Loads the files again whenever they have changed, until this future is dropped. A pair that cannot be used is
-    /// reported, and the old one stays in use.
+    /// Loads the files again whenever they have changed, until this future is dropped. A pair that cannot be used is reported,
+    /// and the old one stays in use.
     pub(crate) async fn watch(self: Arc<Self>) {
         let mut looks = interval(WATCH);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -121,8 +109,8 @@ impl Tls {
         }
     }
 
-    /// Loads the files if they have changed, and have not changed since the last look: a program that replaces one after
-    /// the other may not have finished.
+    /// Loads the files if they have changed, and have not changed since the last look: a program that replaces one after the
+    /// other may not have finished.
     fn look(&self) {
         let mut watched = self.watched();
         let now = stamps(&watched.files);
@@ -136,7 +124,7 @@ impl Tls {
         let loaded = self.load_next(files.clone());
         let mut watched = self.watched();
         if watched.files != files {
-            // Meanwhile the settings have named others.
+            // Meanwhile the settings name other files.
             return;
         }
         match loaded {
@@ -154,12 +142,12 @@ impl Tls {
         }
     }
 
-    /// Returns the seconds until the certificate expires, negative afterwards.
+    /// Negative after the certificate has expired.
     pub(crate) fn remaining_s(&self) -> i64 {
         (self.active.load().expires_at - Clock::system().now().as_millis()).div_euclid(1_000)
     }
 
-    /// Returns whether the files hold something else than the pair in use, which could not be loaded.
+    /// The files differ from the pair in use, and could not be loaded.
     pub(crate) fn is_stale(&self) -> bool {
         self.is_stale.load(Ordering::Relaxed)
     }
@@ -184,7 +172,7 @@ fn configure(key: CertifiedKey, tickets: Arc<dyn ProducesTickets>) -> Arc<Server
     Arc::new(config)
 }
 
-/// Returns the state of both files; `None` if one of them is missing.
+/// `None` if a file is missing.
 fn stamps(files: &TlsFiles) -> Option<[Stamp; 2]> {
     Some([Stamp::of(&files.cert)?, Stamp::of(&files.key)?])
 }

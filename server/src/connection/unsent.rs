@@ -1,7 +1,7 @@
 //! The memory of responses that clients have not read yet, bounded for all connections together.
 //!
-//! A response is charged when it is made. The charge is part of the memory itself, wherever hyper and h2 hold it, so
-//! it ends when the last byte has been handed to the system.
+//! A response is charged when it is created. The charge is part of the memory itself, wherever hyper and h2 hold it, so it ends
+//! when the last byte has been handed to the system.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,23 +13,20 @@ use http_body::{Body, Frame, SizeHint};
 
 use crate::connection::state::{Connection, Running, StreamState};
 
-/// The size in bytes from which a response is charged; smaller ones are part of the cost of a connection or a stream.
+/// In bytes; smaller responses are part of the cost of a connection or a stream.
 pub(crate) const CHARGED_FROM: usize = 4 * 1024;
-/// The maximum size of an HTTP/2 frame in bytes: the amount that a client has to read for its response to make
-/// progress.
+/// The maximum size of an HTTP/2 frame in bytes: the amount that a client has to read for its response to make progress.
 const SLICE: usize = 16 * 1024;
 
-/// The bytes of responses that all connections hold.
 #[derive(Debug, Default)]
 pub(crate) struct UnsentBytes(AtomicUsize);
 
 impl UnsentBytes {
-    /// Returns the bytes that are held now.
     pub(crate) fn held(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Charges bytes to the total, to a connection, and to the stream, which ends only when they are released.
+    /// The stream ends only when the bytes are released.
     pub(crate) fn charge(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
@@ -45,7 +42,7 @@ impl UnsentBytes {
     }
 }
 
-/// Charged bytes. Dropping this value releases them.
+/// Dropping it releases the bytes.
 #[derive(Debug)]
 pub(crate) struct Charge {
     total: Arc<UnsentBytes>,
@@ -64,7 +61,6 @@ impl Drop for Charge {
     }
 }
 
-/// Memory with its charge.
 struct Charged {
     bytes: Bytes,
     _charge: Charge,
@@ -76,10 +72,10 @@ impl AsRef<[u8]> for Charged {
     }
 }
 
-/// The body of a response. Its request counts as running until hyper has all of the body.
+/// The request counts as running until hyper has all of the body.
 pub(crate) struct ResponseBody<B> {
     body: B,
-    /// The bytes that the body has produced and hyper has not taken.
+    /// Bytes that the body has produced and hyper has not taken.
     rest: Bytes,
     charge: Option<Charge>,
     stream: Option<Arc<StreamState>>,
@@ -87,7 +83,7 @@ pub(crate) struct ResponseBody<B> {
 }
 
 impl<B> ResponseBody<B> {
-    /// Wraps a body whose bytes are charged. `stream` is set in HTTP/2, where hyper gets the body in slices.
+    /// The bytes of the body are charged. `stream` is set in HTTP/2, where hyper gets the body in slices.
     pub(crate) fn new(
         body: B,
         charge: Option<Charge>,
@@ -101,7 +97,7 @@ impl<B> ResponseBody<B> {
         Self { body, rest: Bytes::new(), charge, stream, running }
     }
 
-    /// Returns the next frame of the bytes that hyper has not taken; `None` when it has taken all.
+    /// `None` when hyper has taken all bytes.
     fn slice(&mut self) -> Option<Frame<Bytes>> {
         if self.rest.is_empty() {
             return None;

@@ -9,12 +9,11 @@ use serde::Serialize;
 use tidings_core::changes::Changes;
 use tidings_core::events::{Content, Event, Kind, Place};
 
-/// The time after which a listener whose stream ended connects again, in milliseconds.
+/// A listener whose stream ended connects again after this time, in milliseconds.
 const RETRY_MS: u32 = 3_000;
-/// The name of the event that tells the changes of the data.
 pub(super) const CHANGES: &str = "changes";
 
-/// Returns an event. Counts have no id, because they are not told again.
+/// Counts have no id, because they are not told again.
 pub(super) fn event(event: &Event) -> Bytes {
     let mut frame = String::new();
     if event.mark.kind != Kind::Counts {
@@ -24,21 +23,21 @@ pub(super) fn event(event: &Event) -> Bytes {
     frame.into()
 }
 
-/// Returns the event that tells a listener to read data again.
+/// Tells a listener to read data again.
 pub(super) fn reset(kind: Kind) -> Bytes {
     let mut frame = String::new();
     write_content(&mut frame, &Content::Reset { event: kind });
     frame.into()
 }
 
-/// Returns the event with the numbers of changes, which has no id, like counts.
+/// Has no id, like counts.
 pub(super) fn changes(changes: &Changes) -> Bytes {
     let mut frame = String::new();
     write_event(&mut frame, CHANGES, changes);
     frame.into()
 }
 
-/// Returns the frame that sets the place of a listener, without an event.
+/// The frame sets the place of a listener, without an event.
 pub(super) fn begin(place: Place) -> Bytes {
     let mut frame = String::new();
     write_line(&mut frame, "retry", &RETRY_MS.to_string());
@@ -47,7 +46,7 @@ pub(super) fn begin(place: Place) -> Bytes {
     frame.into()
 }
 
-/// Returns a comment, and the place of a listener that has read everything.
+/// The place of a listener that has read everything.
 pub(super) fn heartbeat(place: Place) -> Bytes {
     let mut frame = ":\n".to_owned();
     write_line(&mut frame, "id", &place.to_string());

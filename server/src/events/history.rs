@@ -11,27 +11,21 @@ use tidings_core::{Error, Result};
 
 use super::frame;
 
-/// The maximum number of events in the history, and of those that a listener has not read …
+/// Events in the history, and events that a listener has not read …
 pub(super) const LENGTH: usize = 256;
-/// … and of their bytes: the last event stays even if it is longer.
+/// … and their bytes: the last event stays even if it is longer.
 const BYTES: usize = 4 * 1024 * 1024;
 
-/// The kinds of events that a listener wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kinds {
     public: [bool; Kind::ALL.len()],
-    /// Whether it wants the changes of the data, which are not for all callers.
+    /// The changes of the data are not for all callers.
     pub(super) has_changes: bool,
 }
 
 impl Kinds {
-    /// All kinds that are for all callers.
     pub(super) const PUBLIC: Self = Self { public: [true; Kind::ALL.len()], has_changes: false };
 
-    /// Reads names separated by commas.
-    ///
-    /// # Errors
-    /// `bad request` for an unknown name.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let mut kinds = Self { public: [false; Kind::ALL.len()], has_changes: false };
         for name in text.split(',').map(str::trim) {
@@ -56,18 +50,14 @@ impl Kinds {
 
 const KINDS_RULE: Problem = Problem::invalid("events", "events are notice, post, counts and changes");
 
-/// The place from which a listener reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Since {
-    /// The listener is new.
     Now,
-    /// The listener continues after an event.
     After(Place),
     /// The listener names an event that is not of this database.
     Unknown,
 }
 
-/// An event that is told to listeners.
 pub(super) struct Told {
     mark: Mark,
     pub(super) frame: Bytes,
@@ -79,34 +69,30 @@ impl Told {
         Arc::new(Self { mark: event.mark, frame: frame::event(event), is_withdrawn: AtomicBool::new(false) })
     }
 
-    /// Returns whether it is of these kinds, and not withdrawn.
+    /// The event is of these kinds, and not withdrawn.
     pub(super) fn is_for(&self, kinds: Kinds) -> bool {
         kinds.contains(self.mark.kind) && !self.is_withdrawn.load(Ordering::Relaxed)
     }
 }
 
-/// The latest events.
 pub(super) struct History {
     entries: VecDeque<Arc<Told>>,
     bytes: usize,
     /// A listener at this place or a later one lacks only events of the history.
     floor: Place,
-    /// The place after all events.
     place: Place,
-    /// The last changes that the events tell.
     last: Place,
-    /// The message to a listener without events: a comment, and the current place.
+    /// For a listener without events: a comment, and the current place.
     heartbeat: Bytes,
 }
 
 impl History {
-    /// Returns an empty history that begins at `floor`.
     pub(super) fn new(floor: Place) -> Self {
         let (entries, heartbeat) = (VecDeque::new(), frame::heartbeat(floor));
         Self { entries, bytes: 0, floor, place: floor, last: floor, heartbeat }
     }
 
-    /// Adds an event. The oldest events leave if there is no room.
+    /// The oldest events make room.
     pub(super) fn push(&mut self, event: Arc<Told>) {
         self.bytes += event.frame.len();
         self.entries.push_back(event);
@@ -117,14 +103,14 @@ impl History {
         }
     }
 
-    /// Withdraws the events about `subject`: from then on they are told to nobody.
+    /// Withdrawn events are told to nobody.
     pub(super) fn withdraw(&mut self, subject: Subject) {
         for entry in self.entries.iter().filter(|entry| entry.mark.subject == Some(subject)) {
             entry.is_withdrawn.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Sets the place after all events, and the last changes that they tell.
+    /// `last` is the place of the last changes that the events tell.
     pub(super) fn set_end(&mut self, place: Place, last: Place) {
         if place != self.place {
             self.heartbeat = frame::heartbeat(place);
@@ -132,12 +118,12 @@ impl History {
         (self.place, self.last) = (place, last);
     }
 
-    /// Returns the comment for a listener that has read everything.
+    /// For a listener that has read everything.
     pub(super) fn heartbeat(&self) -> Bytes {
         self.heartbeat.clone()
     }
 
-    /// Returns what a listener gets first.
+    /// The frames that a listener gets first.
     pub(super) fn begin(&self, since: Since, kinds: Kinds) -> Vec<Bytes> {
         let mut frames = Vec::new();
         let told = [Kind::Notice, Kind::Post].into_iter().filter(|kind| kinds.contains(*kind));

@@ -1,7 +1,7 @@
-//! The hub: a thread that follows the database, and the listeners that it tells.
+//! The hub: a thread that follows the database and tells listeners of changes.
 //!
-//! The thread looks for changes from the first listener on. What it finds goes to all listeners at once, and into the
-//! history for those that continue after an event.
+//! The thread looks for changes from the first listener on. Events go to all listeners at once, and into the history for those
+//! that continue after an event.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -17,49 +17,39 @@ use super::history::{History, Kinds, LENGTH, Since, Told};
 use crate::config::Config;
 use crate::filter::shares::{Part, Share, Shares};
 
-/// The interval of the looks for changes.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// The interval of the counts of today.
 const COUNTS_EVERY: Duration = Duration::from_secs(5);
-/// The pause after a failed start.
 const RETRY: Duration = Duration::from_secs(1);
-/// The time in which the first look must succeed for a new listener.
+/// The first look must succeed within this time for a new listener.
 const START_MAX: Duration = Duration::from_secs(5);
 /// The interval of heartbeats to a silent listener: between this …
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// … and a third more, so that the heartbeats of many listeners do not come at once.
 const HEARTBEAT_SPREAD: u32 = 3;
-/// The number of different intervals.
 const SPREAD_STEPS: u32 = 64;
 
-/// The hub of a server.
 pub(crate) struct Hub {
     tidings: Tidings,
     shared: Arc<Shared>,
-    /// The thread, from the first listener on.
+    /// `None` before the first listener.
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// The data that the thread and the listeners share.
 struct Shared {
     state: Mutex<State>,
-    /// The places of listeners.
     places: Arc<Shares<Client>>,
-    /// Whether the first look has succeeded.
     is_started: watch::Sender<bool>,
 }
 
 struct State {
-    /// What tells events to the listeners; `None` when the hub is closed.
+    /// `None` when the hub is closed.
     sender: Option<broadcast::Sender<Arc<Told>>>,
     history: Option<History>,
-    /// The counts of today as last told.
+    /// As last told.
     counts: Option<Arc<Told>>,
-    /// The number of listeners so far.
     total: u32,
 }
 
-/// A listener: its place, and the events that it has not read.
 pub(super) struct Listener {
     shared: Arc<Shared>,
     _place: Share<Client>,
@@ -72,7 +62,7 @@ pub(super) struct Listener {
 }
 
 impl Hub {
-    /// Returns the hub of a service, for at most `streams` listeners.
+    /// `streams` is the maximum number of listeners.
     pub(crate) fn new(tidings: Tidings, streams: usize) -> Self {
         let sender = Some(broadcast::Sender::new(LENGTH));
         let state = Mutex::new(State { sender, history: None, counts: None, total: 0 });
@@ -80,12 +70,11 @@ impl Hub {
         Self { tidings, shared: Arc::new(Shared { state, places, is_started }), thread: Mutex::default() }
     }
 
-    /// Returns the number of listeners.
     pub(crate) fn listeners(&self) -> usize {
         self.shared.places.taken()
     }
 
-    /// Ends all streams. There are none from then on.
+    /// Ends all streams and refuses new ones.
     pub(crate) fn close(&self) {
         self.shared.state().sender = None;
         if let Some(thread) = &*self.thread() {
@@ -93,10 +82,7 @@ impl Hub {
         }
     }
 
-    /// Returns a new listener of `client` to events of these kinds.
-    ///
-    /// # Errors
-    /// `overloaded` if there are too many, or the database cannot be read; `too many requests` if the client has too many.
+    /// Fails if there are too many listeners, the client has too many, or the database cannot be read.
     pub(super) async fn listen(
         &self,
         config: &Config,
@@ -135,7 +121,6 @@ impl Hub {
         })
     }
 
-    /// Starts the thread, unless it runs.
     fn start(&self) {
         let mut thread = self.thread();
         if thread.is_some() {
@@ -165,13 +150,11 @@ impl Drop for Hub {
 }
 
 impl Listener {
-    /// Returns the next of the first frames.
     pub(super) fn first(&mut self) -> Option<Bytes> {
         self.begin.next()
     }
 
-    /// Returns the next frame after the first ones; `None` if events are lost because the listener is too slow, and when the hub
-    /// is closed.
+    /// `None` if events are lost because the listener is too slow, and when the hub is closed.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         loop {
             let told = self.receiver.recv().await.ok()?;
@@ -181,7 +164,7 @@ impl Listener {
         }
     }
 
-    /// Returns the heartbeat for a listener that has read everything; `None` for any other.
+    /// Only for a listener that has read everything.
     pub(super) fn heartbeat(&self) -> Option<Bytes> {
         let state = self.shared.state();
         state.history.as_ref().filter(|_| self.receiver.is_empty()).map(History::heartbeat)
@@ -198,7 +181,6 @@ impl Shared {
         self.state().sender.is_none()
     }
 
-    /// Follows the database until the hub closes.
     fn follow(&self, tidings: &Tidings) {
         let Some(mut follower) = self.begin(tidings) else { return };
         let mut counted: Option<Instant> = None;
@@ -218,7 +200,7 @@ impl Shared {
         }
     }
 
-    /// Begins to follow the database, with a history of the last posts. Returns `None` if the hub closes before.
+    /// The history begins with the last posts. Returns `None` if the hub closes before.
     fn begin(&self, tidings: &Tidings) -> Option<Follower> {
         while !self.is_closed() {
             match Follower::start(tidings) {
@@ -247,7 +229,7 @@ impl Shared {
         news.withdrawn.into_iter().for_each(|subject| history.withdraw(subject));
         for event in events {
             history.push(Arc::clone(&event));
-            // An error means that nobody listens.
+            // An error means that there are no listeners.
             let _ = sender.send(event);
         }
         if let Some(counts) = counts {

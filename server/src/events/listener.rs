@@ -7,8 +7,8 @@ use tokio::time::{Instant, timeout_at};
 use super::hub::Listener;
 use super::watch::{Look, Watch};
 
-/// Returns the frames of a listener as they come, with the changes of the data if `watch` follows them. The stream ends when
-/// the server shuts down, when the client is too slow, and when the caller may not follow the changes any more.
+/// Contains the changes of the data if `watch` follows them. The stream ends when the server shuts down, when the client is too
+/// slow, and when the caller may no longer follow the changes.
 pub(super) fn frames(
     listener: Listener,
     watch: Option<Watch>,

@@ -1,7 +1,7 @@
 //! The changes of the data, which administrators follow in their streams.
 //!
-//! The numbers are in memory, so that looking for a change costs the database nothing. Only before a change is sent, and every
-//! few seconds, a transaction checks that the caller still has the right.
+//! The numbers are in memory, so looking for a change costs the database nothing. Before a change is sent, and every few seconds,
+//! a transaction checks that the caller still has the right.
 
 use std::time::Duration;
 
@@ -16,45 +16,34 @@ use crate::filter::request::Call;
 use crate::filter::right::{self, CHECK_EVERY, Right};
 use crate::state::AppRef;
 
-/// The interval of the looks for changes.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Follows the changes for one listener.
 pub(super) struct Watch {
     app: AppRef,
     right: Right,
-    /// The numbers that were sent last.
     sent: Option<Changes>,
     look_at: Instant,
-    /// The time of the next check of the right, if no change comes before.
+    /// The next check of the right, if no change comes before.
     check_at: Instant,
 }
 
-/// The result of a look for changes.
 pub(super) enum Look {
     Nothing,
     Frame(Bytes),
-    /// The caller no longer has the right.
     Refused,
 }
 
 impl Watch {
-    /// Begins to follow the changes, if the caller may.
-    ///
-    /// # Errors
-    /// `bad token`, `Not admin`; `overloaded`.
     pub(super) async fn begin(call: &Call) -> Result<Self> {
         let right = Right::of(call, Scope::AnalyticsRead).await?;
         let now = Instant::now();
         Ok(Self { app: call.app().clone(), right, sent: None, look_at: now, check_at: now + CHECK_EVERY })
     }
 
-    /// Returns the time of the next look.
     pub(super) const fn look_at(&self) -> Instant {
         self.look_at
     }
 
-    /// Looks for changes if it is time.
     pub(super) async fn look(&mut self) -> Look {
         let now = Instant::now();
         if now < self.look_at {

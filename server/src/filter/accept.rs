@@ -5,7 +5,7 @@
 use http::HeaderMap;
 use http::header::HeaderName;
 
-/// Returns the media types of `Accept`, or the languages of `Accept-Language`, with their weights, in the order of the request.
+/// The header is `Accept` or `Accept-Language`; the order is that of the request.
 pub(crate) fn ranges<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = (&'h str, f32)> {
     let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(|range| {
@@ -14,8 +14,7 @@ pub(crate) fn ranges<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iter
     })
 }
 
-/// Returns the weight of a coding or a media type with these parameters, 0 to 1. Parameters that are not a weight are 0, so
-/// that a client never gets what it may have refused.
+/// The weight is from 0 to 1. Parameters that are not a weight are 0, so that a client never gets what it may have refused.
 pub(crate) fn weight_of(parameters: &str) -> f32 {
     let parameters = parameters.trim();
     if parameters.is_empty() {

@@ -1,26 +1,25 @@
 //! HTTP caching: how long caches may use a response, and requests of clients that already have it.
 //!
 //! Only the responses of public operations to guests may be stored. They have an entity tag, and so do the responses to members
-//! that an operation declares: an app that keeps such a response itself asks whether it has changed.
+//! that an operation declares, so that an app that stores such a response can revalidate it.
 
 use http::header::IF_NONE_MATCH;
 use http::{HeaderMap, HeaderValue};
 
-/// The content of the response of a public operation, which determines how long caches may use it.
+/// Determines how long caches may use the response of a public operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// Data, which can change at any time.
+    /// Can change at any time.
     ///
-    /// A browser asks every time whether the data has changed, so that a page shows what was published just before.
-    /// Shared caches, which only an operator puts before the server, answer for five seconds without asking, so that any
-    /// number of readers is one request per five seconds. `stale-while-revalidate` would let browsers show old data.
+    /// A browser asks every time whether the data has changed, so that a page shows what was published just before. Shared
+    /// caches, which only an operator puts before the server, answer for five seconds without asking, so that any number of
+    /// readers is one request per five seconds. `stale-while-revalidate` would let browsers show old data.
     Data,
-    /// A document or a file of the program, which changes only with the program or its settings.
+    /// A document or a file of the program changes only with the program or its settings.
     Document,
 }
 
 impl Content {
-    /// Returns the value of `Cache-Control`.
     pub(crate) const fn cache_control(self) -> HeaderValue {
         match self {
             Self::Data => {
@@ -31,37 +30,34 @@ impl Content {
     }
 }
 
-/// The tags that a client has, for a response that another thread makes: the lines of `If-None-Match`, of which there is
-/// mostly one. `None` if the response has no tag.
+/// The tags that a client has, for a response of another thread: the lines of `If-None-Match`, usually one. `None` if the
+/// response has no tag.
 #[derive(Debug)]
 pub(crate) struct Condition(Option<Vec<HeaderValue>>);
 
-/// The result of [`check`].
 pub(crate) enum Checked {
-    /// The response is `304 Not Modified`, because the client has the content with this tag.
+    /// The response is `304 Not Modified`.
     Unchanged(HeaderValue),
-    /// The response has the content, and this tag.
     Changed(Option<HeaderValue>),
 }
 
 impl Condition {
-    /// Copies the condition of a request; `is_tagged` tells whether its response has a tag.
+    /// `is_tagged` tells whether the response has a tag.
     pub(crate) fn of(headers: &HeaderMap, is_tagged: bool) -> Self {
         Self(is_tagged.then(|| headers.get_all(IF_NONE_MATCH).iter().cloned().collect()))
     }
 
-    /// Compares the tag of the content with those that the client has. `tag` is not called if the response has no tag.
+    /// `tag` is not called if the response has no tag.
     pub(crate) fn check<T: AsRef<[u8]>>(&self, tag: impl FnOnce() -> T) -> Checked {
         self.0.as_ref().map_or(Checked::Changed(None), |lines| compare(lines, tag().as_ref()))
     }
 }
 
-/// Compares the tag of the content with those that the client of a request has.
 pub(crate) fn check(headers: &HeaderMap, tag: &[u8]) -> Checked {
     compare(headers.get_all(IF_NONE_MATCH), tag)
 }
 
-/// Compares the tag of the content with those in lines of `If-None-Match`.
+/// The lines are those of `If-None-Match`.
 ///
 /// The tag is copied: references to that of a shared answer would make processors wait for each other.
 fn compare<'l>(lines: impl IntoIterator<Item = &'l HeaderValue>, tag: &[u8]) -> Checked {
@@ -73,9 +69,7 @@ fn compare<'l>(lines: impl IntoIterator<Item = &'l HeaderValue>, tag: &[u8]) -> 
     }
 }
 
-/// Returns whether a line of `If-None-Match` has a tag, by weak comparison.
-///
-/// A comma within another tag separates nothing, but splits that tag into parts that are no tags.
+/// Uses weak comparison. A comma within another tag splits that tag into parts that are no tags.
 ///
 /// Source: RFC 9110 sections 8.8.3.2 and 13.1.2.
 fn has_tag(line: &[u8], tag: &[u8]) -> bool {
@@ -85,7 +79,7 @@ fn has_tag(line: &[u8], tag: &[u8]) -> bool {
         || line.split(|byte| *byte == b',').any(|one| opaque(one.trim_ascii()) == opaque(tag))
 }
 
-/// Returns a tag without the mark of weak tags.
+/// Removes the mark of weak tags.
 fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
 }

@@ -21,17 +21,14 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddress(pub IpAddr);
 
-/// Returns the address of a request's client. A request without a peer address comes from a program that mounts the
-/// service and does not provide addresses; its client is the local host.
+/// A request without a peer address comes from a program that mounts the service and does not provide addresses; its client is
+/// the local host.
 pub(crate) fn of(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     address(peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), headers, trusted)
 }
 
-/// Returns the client's address: the peer's, or the one that trusted proxies name.
-///
-/// Each proxy appends the address of its own client to `X-Forwarded-For`, so only the entries of trusted proxies are
-/// reliable. The search starts at the right, skips the addresses of trusted proxies, and returns the first other
-/// address.
+/// Each proxy appends the address of its own client to `X-Forwarded-For`, so only the entries of trusted proxies are reliable.
+/// The search starts at the right, skips the addresses of trusted proxies, and returns the first other address.
 pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
     let mut client = peer.to_canonical();
@@ -51,9 +48,8 @@ pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> I
     client
 }
 
-/// Returns the scheme and the host of the address that a client used. Trusted proxies name them in `X-Forwarded-Proto` and
-/// `X-Forwarded-Host`; of several names, the last is that of the nearest proxy. Without a name, the scheme is `own`, that
-/// of the server.
+/// Trusted proxies name the scheme and the host in `X-Forwarded-Proto` and `X-Forwarded-Host`; of several names, the last is that
+/// of the nearest proxy. Without a name, the scheme is `own`, that of the server.
 pub(crate) fn site(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet], own: &str) -> String {
     let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
     let is_proxy = trusted.iter().any(|net| net.contains(&peer));
@@ -68,13 +64,13 @@ pub(crate) fn site(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet],
     format!("{}://{host}", if is_https { "https" } else { "http" })
 }
 
-/// Returns the user agent of a request; empty if it names none.
+/// Empty if the request has no user agent.
 pub(crate) fn user_agent(headers: &HeaderMap) -> &[u8] {
     headers.get(USER_AGENT).map_or(b"", HeaderValue::as_bytes)
 }
 
-/// Returns whether a browser fetches the response before anybody asks for it, as `Sec-Purpose: prefetch;prerender` says. Earlier
-/// browsers use other names, and Safari says `preview`.
+/// A browser fetches the response before a person asks for it, as `Sec-Purpose: prefetch;prerender` says. Earlier browsers use
+/// other names, and Safari says `preview`.
 pub(crate) fn is_prefetch(headers: &HeaderMap) -> bool {
     let values =
         ["sec-purpose", "purpose", "x-purpose", "x-moz"].iter().flat_map(|name| headers.get_all(*name));
@@ -85,7 +81,7 @@ pub(crate) fn is_prefetch(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Reads an address as proxies write it: bare, in brackets, or with a port.
+/// Proxies write an address bare, in brackets, or with a port.
 fn read_address(hop: &[u8]) -> Option<IpAddr> {
     let hop = str::from_utf8(hop).ok()?.trim();
     let address = match (hop.strip_prefix('['), hop.split_once(':')) {

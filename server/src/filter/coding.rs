@@ -1,9 +1,8 @@
 //! Content codings: what a client accepts, and the compression of responses.
 //!
-//! gzip is computed when a response is sent for the first time. Brotli makes the same response about a fifth smaller,
-//! but takes 30 times as long. So it is only for responses that several callers share and that are asked for again: one
-//! thread computes it once for each of them, in the background, and until then clients get gzip. Only
-//! [`Reply::encoded`](crate::filter::reply::Reply::encoded) sends it.
+//! gzip is computed when a response is sent for the first time. Brotli is about a fifth smaller, but takes 30 times as long. So
+//! it is only for responses that several callers share and that are requested again: one thread computes it once for each of
+//! them, in the background, and until then clients get gzip.
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,33 +22,31 @@ use crate::filter::accept::weight_of;
 use crate::filter::forms::Forms as _;
 use crate::filter::lane;
 
-/// The size in bytes from which compressing a response is worth its cost.
+/// From this size in bytes on, compressing a response is worth its cost.
 pub(crate) const WORTH_COMPRESSING: usize = 1_024;
-/// The size in bytes of the largest response that is compressed with Brotli.
+/// The largest response that is compressed with Brotli, in bytes.
 const BROTLI_MAX: usize = 2 * 1024 * 1024;
-/// The base-2 logarithms of the smallest and the largest window. A window of the size of the response finds the same
-/// repetitions as a larger one. The encoder's memory is 36 MiB or less with the largest window, and 3 MiB for 40 kB.
+/// The base-2 logarithms of the smallest and the largest window. A window of the size of the response finds the same repetitions
+/// as a larger one. The encoder's memory is 36 MiB or less with the largest window, and 3 MiB for 40 kB.
 const WINDOW_BITS: std::ops::RangeInclusive<u8> = 10..=20;
-/// The maximum number of responses that wait for Brotli. Each is only a reference, which ends with the response.
+/// Responses that wait for Brotli. Each is only a reference, which ends with the response.
 const QUEUE: usize = 64;
-/// The thread rests this many times as long as it worked, so that it uses at most a fifth of a core even if responses of
-/// usual sizes change continuously. The largest take longer than a quarter of [`REST_MAX`].
+/// The thread rests this many times as long as it worked, so that it uses at most a fifth of a core even if responses of usual
+/// sizes change continuously. The largest take longer than a quarter of [`REST_MAX`].
 const REST: u32 = 4;
-/// The longest rest.
 const REST_MAX: Duration = Duration::from_secs(1);
 
-/// The codings that a client accepts and does not like less than an uncompressed response.
+/// A client accepts these codings at least as much as an uncompressed response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Accepted {
-    /// Brotli, unless the client prefers gzip. The client may accept gzip as well.
+    /// False if the client prefers gzip. The client may accept gzip as well.
     pub(crate) brotli: bool,
     pub(crate) gzip: bool,
 }
 
 impl Accepted {
-    /// Reads `Accept-Encoding`. `*` stands for gzip, but not for Brotli: only a client that names it surely decodes it.
-    ///
-    /// A client that accepts nothing, not even an uncompressed response, gets an uncompressed one.
+    /// `*` stands for gzip, but not for Brotli: only a client that names it surely decodes it. A client that accepts nothing, not
+    /// even an uncompressed response, gets an uncompressed one.
     ///
     /// Source: RFC 9110 section 12.5.3.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
@@ -81,23 +78,20 @@ impl Accepted {
     }
 }
 
-/// Compresses with gzip.
 pub(crate) fn gzip(bytes: &[u8]) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 3), Compression::default());
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("writing to memory does not fail").into()
 }
 
-/// How thoroughly Brotli searches.
 #[derive(Clone, Copy)]
 pub(crate) enum Level {
-    /// For answers, which change. The next level takes 2.5 times as long for 2 % less; the previous one hardly
-    /// compresses better than gzip.
+    /// For answers, which change. The next level takes 2.5 times as long for 2 % less; the previous one hardly compresses better
+    /// than gzip.
     Answer = 10,
     /// For files, which never change.
     File = 11,
 }
 
-/// Compresses with Brotli.
 fn brotli(bytes: &[u8], level: Level) -> Bytes {
     let window = WINDOW_BITS.clone().find(|bits| bytes.len() + 16 <= 1 << bits).unwrap_or(*WINDOW_BITS.end());
     let parameters = BrotliEncoderParams {
@@ -112,13 +106,13 @@ fn brotli(bytes: &[u8], level: Level) -> Bytes {
     compressed.into()
 }
 
-/// A response that waits for Brotli, unless a newer one replaces it first.
+/// Dropped if a newer response replaces it first.
 struct Job {
     response: Weak<Encoded>,
     level: Level,
 }
 
-/// The thread that compresses shared responses with Brotli, one at a time. It ends when the compressor is dropped.
+/// Compresses shared responses with Brotli, one at a time, on a thread that ends when the compressor is dropped.
 pub(crate) struct Compressor(Sender<Job>);
 
 impl Compressor {
@@ -156,9 +150,9 @@ fn run(jobs: &Receiver<Job>) {
     }
 }
 
-/// Sets the Brotli form of a response, if it is at least a tenth smaller than gzip.
+/// Sets the Brotli form only if it is at least a tenth smaller than gzip.
 fn compress(response: &Encoded, level: Level) {
-    // Copied only if it is kept, without the spare capacity.
+    // Copied only if it is stored, without the spare capacity.
     let made = brotli(response.json(), level);
     // A client that does not accept gzip may have been the first: computing it here could make others wait for this
     // thread.

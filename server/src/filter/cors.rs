@@ -17,11 +17,11 @@ use warp::reply::Response;
 use crate::config::Origin;
 use crate::filter::security;
 
-/// The time for which a browser may cache the response to a preflight: one day, longer than any browser does.
+/// One day is longer than any browser caches the response to a preflight.
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The headers of responses that scripts may read besides those that they may always read: the value of
-/// `Access-Control-Expose-Headers`. It is static, so that responses share no count of references.
+/// `Access-Control-Expose-Headers`. Static, so that responses share no reference count.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "allow,etag,link,retry-after,www-authenticate,deprecation,tidings-result,ratelimit,ratelimit-policy",
 );
@@ -31,15 +31,13 @@ const EVERY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 /// The `Vary` of a response that depends on the origin only, such as that to a preflight.
 pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
 
-/// The rules for pages of other origins.
 pub(crate) struct Cors {
-    /// The origins that may read responses; all if it is empty.
+    /// The origins that may read responses; empty for all.
     origins: Vec<HeaderValue>,
     preflights: CorsLayer,
 }
 
 impl Cors {
-    /// Returns the rules for the allowed origins; an empty list allows all.
     pub(crate) fn new(origins: &[Origin]) -> Self {
         let origins: Vec<_> = origins.iter().map(Origin::header).collect();
         let preflights = CorsLayer::new()
@@ -56,12 +54,12 @@ impl Cors {
         Self { origins, preflights }
     }
 
-    /// Returns whether responses repeat the origin of their request, because only certain origins may read them.
+    /// Responses repeat the origin of their request, because only certain origins may read them.
     pub(crate) fn names_origin(&self) -> bool {
         !self.origins.is_empty()
     }
 
-    /// Returns the pages that may read the response to a request of a page of this origin.
+    /// The origin is that of the page that sent the request.
     pub(crate) fn readers<'o>(&self, origin: Option<&'o HeaderValue>) -> Readers<'o> {
         if self.names_origin() {
             Readers::OfOrigin(origin.filter(|origin| self.origins.contains(origin)))
@@ -70,7 +68,7 @@ impl Cors {
         }
     }
 
-    /// Returns the response to a preflight. Shared caches do not store it, so it varies by the origin only.
+    /// Shared caches do not store the response, so it varies by the origin only.
     pub(crate) async fn preflight(&self, head: Parts) -> Response {
         let answer = self
             .preflights
@@ -85,20 +83,16 @@ impl Cors {
     }
 }
 
-/// The pages of other origins that may read a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Readers<'o> {
-    /// None: the response does not say.
     #[default]
     Unnamed,
     All,
-    /// Those of this origin, if there is one.
     OfOrigin(Option<&'o HeaderValue>),
 }
 
 impl Readers<'_> {
-    /// Adds the headers that permit these pages to read a response. Every response has them, also if the request names no
-    /// origin: shared caches give it to other clients.
+    /// Every response has these headers, also if the request names no origin: shared caches give it to other clients.
     pub(crate) fn permit(self, headers: &mut HeaderMap) {
         let origin = match self {
             Self::Unnamed => return,
@@ -112,7 +106,6 @@ impl Readers<'_> {
     }
 }
 
-/// Returns whether an `OPTIONS` request is a preflight.
 pub(crate) fn is_preflight(head: &Parts) -> bool {
     head.method == Method::OPTIONS && head.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }

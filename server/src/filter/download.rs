@@ -1,11 +1,10 @@
 //! Downloads of any length.
 //!
-//! The response is a stream: each piece is read when the client has taken the one before, so that a download holds one piece
-//! in memory, and no thread or transaction while it waits. Its length is not known in advance. If a piece cannot be read, the
-//! connection or the HTTP/2 stream is broken off, so that no client takes a part for the whole.
+//! Each piece is read when the client has taken the one before, so a download holds one piece in memory, and no thread or
+//! transaction while it waits. If a piece cannot be read, the connection or the HTTP/2 stream is broken off, so that no client
+//! takes a part for the whole.
 //!
-//! A slow client keeps a place for others busy, so each caller has few places, and a client that reads too slowly loses its
-//! place.
+//! A slow client keeps a place busy, so each caller has few places, and a client that reads too slowly loses its place.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -30,17 +29,13 @@ pub(crate) mod places;
 pub(crate) use places::Of;
 use places::Place;
 
-/// The maximum duration of a download, so that slow clients cannot occupy all of them for long.
+/// Slow clients cannot occupy all downloads for longer.
 const TIME: Duration = Duration::from_secs(10 * 60);
-/// The pause before a piece is asked for again while the server has too much to do.
+/// The pause before another attempt while the server is overloaded.
 const AGAIN: Duration = Duration::from_millis(200);
 
 const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
-/// Sends an export with one JSON object on each line.
-///
-/// # Errors
-/// `overloaded` or `too many requests` if there are too many downloads; those of the export.
 pub(crate) async fn lines<E: ExportLines>(call: Call, operation: E) -> Answer {
     let export = operation.export(call.tidings(), call.caller());
     let (download, first) = Download::begin(&call, Of::Admin, export).await?;
@@ -49,7 +44,6 @@ pub(crate) async fn lines<E: ExportLines>(call: Call, operation: E) -> Answer {
     Ok(reply.with(CONTENT_DISPOSITION, file))
 }
 
-/// A download that is running.
 pub(crate) struct Download<P> {
     app: AppRef,
     client: Client,
@@ -59,11 +53,7 @@ pub(crate) struct Download<P> {
 }
 
 impl<P: Export> Download<P> {
-    /// Begins a download. Also returns its first piece, which shows whether the caller may read at all: only then the download
-    /// takes a place.
-    ///
-    /// # Errors
-    /// Those of the pieces; `overloaded` or `too many requests` if there is no place.
+    /// Also returns the first piece, which shows whether the caller may read at all: only then the download takes a place.
     pub(crate) async fn begin(call: &Call, of: Of, pieces: P) -> Result<(Self, Vec<u8>)> {
         let (client, until) = (call.address().into(), Instant::now() + TIME);
         let pieces = Arc::new(Mutex::new(pieces));
@@ -74,14 +64,11 @@ impl<P: Export> Download<P> {
         Ok((download, first))
     }
 
-    /// Calls `look` with the pieces.
     pub(crate) fn with<T>(&self, look: impl FnOnce(&P) -> T) -> T {
         look(&self.pieces.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the stream of the pieces from `first` on.
-    ///
-    /// A task reads them, which also ends, and returns the place, if the client takes them too slowly.
+    /// A task reads the pieces after `first`. It ends, and returns the place, if the client takes them too slowly.
     pub(crate) fn stream(self, first: Bytes) -> impl Stream<Item = Result<Bytes>> + Send + Sync + 'static {
         let (sender, blocks) = mpsc::channel(1);
         tokio::spawn(async move {
@@ -101,7 +88,7 @@ impl<P: Export> Download<P> {
         })
     }
 
-    /// Sends the pieces, each of which checks the caller's right.
+    /// Each piece checks the caller's right.
     async fn send(&self, first: Bytes, to: &mpsc::Sender<Option<Bytes>>) -> Result<()> {
         let mut piece = Some(first);
         while let Some(mut rest) = piece {
@@ -117,7 +104,7 @@ impl<P: Export> Download<P> {
         Ok(())
     }
 
-    /// Returns the next piece, and waits while the server has too much to do.
+    /// Waits while the server is overloaded.
     async fn next(&self) -> Result<Option<Bytes>> {
         let read = async {
             loop {

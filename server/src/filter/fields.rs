@@ -22,7 +22,6 @@ mod json;
 
 pub(crate) use given::Given;
 
-/// The format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Json,
@@ -30,10 +29,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns the format of a body. Without a content type it is JSON if it begins with `{`, or if it is empty.
-    ///
-    /// # Errors
-    /// `unsupported media type`.
+    /// Without a content type, a body is JSON if it begins with `{`, or if it is empty.
     pub(crate) fn of(content_type: Option<&HeaderValue>, body: &[u8]) -> Result<Self, Refusal> {
         let is = |media_type: &[u8], name: &str| media_type.eq_ignore_ascii_case(name.as_bytes());
         match content_type.map(media_type) {
@@ -46,14 +42,13 @@ impl Format {
     }
 }
 
-/// Returns a content type without its parameters.
+/// Removes the parameters.
 pub(crate) fn media_type(content_type: &HeaderValue) -> &[u8] {
     let bytes = content_type.as_bytes();
     let end = bytes.iter().position(|b| *b == b';').unwrap_or(bytes.len());
     bytes[..end].trim_ascii()
 }
 
-/// Returns the charset that a content type names.
 pub(crate) fn charset(content_type: &HeaderValue) -> Option<&str> {
     let parameters = content_type.to_str().ok()?.split(';').skip(1);
     let (_, charset) = parameters
@@ -62,8 +57,8 @@ pub(crate) fn charset(content_type: &HeaderValue) -> Option<&str> {
     Some(charset.trim().trim_matches('"'))
 }
 
-/// A form, or the query of an address. Only the values of an operation's fields are stored, and values without escapes are
-/// not copied.
+/// A form, or the query of an address. Only the values of an operation's fields are stored, and values without escapes are not
+/// copied.
 struct Form<'a>(&'a [u8]);
 
 impl<'a> Form<'a> {
@@ -86,10 +81,10 @@ impl<'a> Form<'a> {
     }
 }
 
-/// Decodes a key or a value of a form: `+` is a space, `%` and two hexadecimal digits are a byte of UTF-8.
+/// `+` is a space, `%` and two hexadecimal digits are a byte of UTF-8.
 ///
-/// Source: the WHATWG URL Standard, application/x-www-form-urlencoded parsing. The standard replaces invalid UTF-8;
-/// this parser refuses it.
+/// Source: the WHATWG URL Standard, application/x-www-form-urlencoded parsing. The standard replaces invalid UTF-8; this parser
+/// refuses it.
 fn text(bytes: &[u8]) -> Result<Cow<'_, str>, Fault> {
     if !bytes.contains(&b'+') {
         return percent_decode(bytes).decode_utf8().map_err(Fault::custom);
@@ -99,11 +94,10 @@ fn text(bytes: &[u8]) -> Result<Cow<'_, str>, Fault> {
     Ok(Cow::Owned(text.into_owned()))
 }
 
-/// The values of a key in a form, in order; at least one.
+/// In order; at least one.
 #[derive(Default)]
 struct Texts<'a>(Vec<Cow<'a, str>>);
 
-/// A field of a form.
 struct Field<'a> {
     name: &'static str,
     texts: Texts<'a>,

@@ -1,5 +1,4 @@
-//! The forms in which an answer that is sent many times is sent: compressed ones, a page, and its tag. They are kept with the
-//! answer.
+//! The forms of an answer that is sent many times: compressed ones, a page, and the tag. They are stored with the answer.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -8,7 +7,6 @@ use bytes::Bytes;
 use siphasher::sip128::SipHasher13;
 use tidings_core::answer::Encoded;
 
-/// The forms of an answer that are kept.
 #[derive(Default)]
 struct Kept {
     gzip: OnceLock<Bytes>,
@@ -19,32 +17,30 @@ struct Kept {
     page: OnceLock<Arc<Encoded>>,
 }
 
-/// The number of calls of [`Forms::claim_brotli`] of which the last one was told to compute the Brotli form.
+/// The last of this many calls of [`Forms::claim_brotli`] computes the Brotli form.
 const CLAIMED: u8 = 2;
 
-/// The forms of an answer.
 pub(crate) trait Forms {
-    /// Returns the [`tag`] of the JSON object, which also identifies its compressed forms. Computed only the first time.
+    /// The [`tag`] of the JSON object also identifies its compressed forms. Computed only the first time.
     fn tag(&self) -> &Bytes;
 
-    /// Returns the page that shows the answer to people. Calls `render` only the first time.
+    /// Calls `render` only the first time.
     fn page(&self, render: impl FnOnce() -> String) -> &Arc<Encoded>;
 
-    /// Returns the compressed JSON object if [`Forms::compress`] has made it.
+    /// `None` before [`Forms::compress`].
     fn gzip(&self) -> Option<&Bytes>;
 
-    /// Returns the compressed JSON object. Calls `compress` only the first time.
+    /// Calls `compress` only the first time.
     fn compress(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes;
 
-    /// Returns the Brotli form, which is smaller than [`Forms::gzip`] and takes much longer to compute; `None` until
-    /// [`Forms::set_brotli`].
+    /// The Brotli form is smaller than [`Forms::gzip`] and takes much longer to compute; `None` until [`Forms::set_brotli`].
     fn brotli(&self) -> Option<&Bytes>;
 
-    /// Sets the Brotli form, unless it is set.
+    /// Does nothing if the form is set.
     fn set_brotli(&self, brotli: Bytes);
 
-    /// Returns whether the caller has to compute the Brotli form. This is `true` for exactly one caller: the second, because
-    /// the Brotli form of an answer that is sent once would never be used.
+    /// Returns `true` for exactly one caller, which has to compute the Brotli form: the second, because the Brotli form of an
+    /// answer that is sent once would never be used.
     fn claim_brotli(&self) -> bool;
 
     /// Passes the task of [`Forms::claim_brotli`] on to its next caller.
@@ -91,10 +87,8 @@ impl Forms for Encoded {
     }
 }
 
-/// Returns the entity tag of an answer, the value of the HTTP header `ETag`.
-///
-/// It depends only on the content: it stays the same after a restart and on other servers. It is weak, because the
-/// content has the same tag whether it is compressed or not.
+/// Returns the value of the HTTP header `ETag`, which depends only on the content: it stays the same after a restart and on other
+/// servers. It is weak, because the content has the same tag whether it is compressed or not.
 ///
 /// Source: RFC 9110 section 8.8.3.
 pub(crate) fn tag(content: &[u8]) -> Bytes {

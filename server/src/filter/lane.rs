@@ -1,8 +1,7 @@
 //! Lanes: one bounded queue for each kind of work, in front of threads that may block.
 //!
-//! Slow work of one kind (searching, hashing passwords, asking the university) never takes the capacity of another
-//! kind. In the lanes of expensive work, clients take turns ([`fair`]): a client that sends a thousand requests
-//! delays another's by one turn.
+//! Slow work of one kind (searching, hashing passwords, asking the university) never takes the capacity of another kind. In the
+//! lanes of expensive work, clients take turns ([`fair`]): a client that sends a thousand requests delays another's by one turn.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,42 +21,39 @@ use pace::Pace;
 
 use crate::filter::shares::{Part, Shares};
 
-/// The maximum numbers of running and waiting requests to the university's system, each of which takes up to several
-/// seconds.
+/// Running, and waiting, requests to the university's system. Each takes up to several seconds.
 const UNIVERSITY: usize = 32;
 const UNIVERSITY_QUEUE: usize = 64;
-/// The maximum number of concurrent searches in an SQLite file: the number of connections that the store has for them.
+/// Concurrent searches in an SQLite file: the store has this number of connections for them.
 const QUERIES_MAX: usize = 4;
-/// The maximum number of waiting jobs that parse large bodies or compress large responses.
+/// Waiting jobs that parse large bodies or compress large responses.
 const CODEC_QUEUE: usize = 64;
-/// The nice value of the threads that search, handle large bodies or compress shared responses: on a busy core they get
-/// about a third of the time of other threads, on an idle core all of it.
+/// The nice value of the threads that search, handle large bodies or compress shared responses: on a busy core they get about a
+/// third of the time of other threads, on an idle core all of it.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
-/// The maximum number of concurrent imports. The database has one writer, so more than two gain nothing when their bodies
-/// arrive fast; the others are for imports that wait for their bodies.
+/// Concurrent imports. The database has one writer, so more than two gain nothing when their bodies arrive fast; the others are
+/// for imports that wait for their bodies.
 pub(crate) const IMPORTS: usize = 8;
-/// The maximum number of imports of one administrator or API key at the same time.
+/// Concurrent imports of one administrator or API key.
 pub(crate) const IMPORTS_OF_ONE: usize = 2;
-/// The maximum number of concurrent requests to servers that callers name, each of which takes up to half a minute, and of those of
-/// one caller.
+/// Concurrent requests to servers that callers name, each of which takes up to half a minute, and of those of one caller.
 pub(crate) const REMOTE: usize = 8;
 pub(crate) const REMOTE_OF_ONE: usize = 2;
 
-/// The queue of one kind of work, and the threads that run it.
 #[derive(Clone)]
 pub(crate) enum Lane {
     /// Work that waits for the disk or another system, on the runtime's blocking threads.
     Waiting {
-        /// The places for work in the lane, running or waiting, of which one client has a part.
+        /// For work in the lane, running or waiting. One client has a part of them.
         places: Arc<Shares<Client>>,
-        /// Permits for running work.
+        /// For running work.
         running: Arc<Semaphore>,
-        /// The maximum number of waiting jobs, in addition to the running ones.
+        /// Maximum number of waiting jobs, in addition to the running ones.
         waiting: usize,
     },
-    /// Short work that seldom waits, on one thread for each CPU core. A thread takes the next job without sleeping in
-    /// between: waking one of many idle threads for each job costs more than the job.
+    /// Short work that seldom waits, on one thread for each CPU core. A thread takes the next job without sleeping in between:
+    /// waking one of many idle threads for each job costs more than the job.
     Short(crossbeam_channel::Sender<Job>),
     /// Work that occupies a CPU core, on a few dedicated threads, with a queue that is fair to networks and clients.
     Fair(Arc<FairPool>, Kind),
@@ -66,9 +62,7 @@ pub(crate) enum Lane {
 /// A job that sends its own result.
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The lanes of a server.
 pub(crate) struct Lanes {
-    /// Short reads of the database.
     pub(crate) read: Lane,
     /// The recent duration of reads of a few rows.
     pub(crate) pace: Pace,
@@ -82,17 +76,15 @@ pub(crate) struct Lanes {
     pub(crate) sign_in: Lane,
     pub(crate) sign_up: Lane,
     pub(crate) change_pw: Lane,
-    /// Requests to the university's system.
     pub(crate) university: Lane,
-    /// Imports.
     pub(crate) import: Lane,
     /// Requests to servers that callers name.
     pub(crate) remote: Lane,
 }
 
 impl Lanes {
-    /// Returns lanes for `operations` concurrent operations on the database and `queue` waiting ones, for
-    /// `hash_queue` passwords that wait to be hashed, and for sign-ins, which may wait for another system (`asks`).
+    /// `operations` run at the same time and `queue` wait; `hash_queue` passwords wait to be hashed. `asks` is whether sign-ins
+    /// may wait for another system.
     ///
     /// `connections` is the number of connections for reads to a database on a server, half of which are for long ones: then
     /// operations wait for the network and use no core meanwhile.
@@ -128,7 +120,7 @@ impl Lanes {
         }
     }
 
-    /// Returns the number of waiting jobs in each lane, with the lane's label in `/metrics`.
+    /// The labels are those of the lanes in `/metrics`.
     pub(crate) fn waiting(&self) -> [(&'static str, usize); 8] {
         let Self { read, store, query, codec, sign_in, university, import, remote, .. } = self;
         let lanes = [
@@ -144,7 +136,6 @@ impl Lanes {
         lanes.map(|(name, lane)| (name, lane.depth()))
     }
 
-    /// Returns the lane of this kind of work.
     pub(crate) fn of(&self, work: Work) -> &Lane {
         match work {
             Work::Few | Work::Read => &self.read,
@@ -161,7 +152,6 @@ impl Lanes {
 }
 
 impl Lane {
-    /// Returns the number of waiting jobs.
     fn depth(&self) -> usize {
         match self {
             Self::Waiting { places, running, waiting } => {
@@ -191,7 +181,7 @@ impl Lane {
         Self::Fair(Arc::new(FairPool::new(threads, queue, begin)), Kind::Any)
     }
 
-    /// Runs work of the server itself, as [`Lane::run_for`] does for a client.
+    /// For work of the server itself.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -199,12 +189,9 @@ impl Lane {
         self.run_for(IpAddr::from(Ipv4Addr::LOCALHOST).into(), work).await
     }
 
-    /// Runs `work` of `client` outside the async threads. Work that has begun is completed even if the caller stops
-    /// waiting; other work is then dropped.
-    ///
-    /// # Errors
-    /// The errors of `work`; `overloaded` when the lane is full; in a fair lane, when it is full of work that comes
-    /// before this work.
+    /// Runs `work` outside the async threads. Work that has begun is completed even if the caller stops waiting; other work is
+    /// then dropped. `overloaded` means that the lane is full; in a fair lane, that it is full of work that comes before this
+    /// work.
     pub(crate) async fn run_for<T: Send + 'static>(
         &self,
         client: Client,
@@ -242,7 +229,7 @@ impl Lane {
     }
 }
 
-/// Lowers the priority of the calling thread.
+/// Of the calling thread.
 pub(crate) fn lower_priority() {
     // Only Linux has a priority for each thread that the crate can set.
     #[cfg(target_os = "linux")]

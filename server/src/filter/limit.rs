@@ -19,33 +19,30 @@ use tidings_core::{Error, Result};
 
 use crate::config::Config;
 
-/// The maximum number of clients that a limit stores. Beyond it, a new client replaces the least recently seen one,
-/// whose limit then starts again. This bounds memory; no limit is effective against an unlimited number of addresses
-/// anyway.
+/// Beyond this number of clients, a new client replaces the least recently seen one, whose limit then starts again. This bounds
+/// memory; no limit is effective against an unlimited number of addresses anyway.
 const CLIENTS: NonZeroUsize = NonZeroUsize::new(65_536).expect("not zero");
 
-/// The limit that applies to a request in addition to the general one.
+/// The limit that applies in addition to the general one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
     Nothing,
     SignUp,
     Search,
-    /// A write, which is limited for callers who are not signed in.
+    /// Limited for callers who are not signed in.
     Write,
-    /// Feedback: a write that is limited for all callers.
+    /// A write that is limited for all callers.
     Feedback,
 }
 
 impl Counted {
-    /// Returns whether it is limited for callers who are not signed in.
     pub(crate) const fn is_write(self) -> bool {
         matches!(self, Self::Write | Self::Feedback)
     }
 }
 
-/// The limits of clients and of API keys.
 pub(crate) struct Limits {
-    /// The limit for all requests.
+    /// For all requests.
     pub(crate) general: Limit,
     sign_ups: Limit,
     searches: Limit,
@@ -68,7 +65,7 @@ impl Limits {
         }
     }
 
-    /// Returns the limits of new settings. A limit that is the same as before remembers its clients.
+    /// A limit that is the same as before remembers its clients.
     pub(crate) fn changed(&self, to: &Config) -> Self {
         let new = Self::new(to);
         Self {
@@ -81,10 +78,7 @@ impl Limits {
         }
     }
 
-    /// Counts a request of `client`. `is_signed` tells whether the caller is signed in.
-    ///
-    /// # Errors
-    /// `too many requests`.
+    /// `is_signed` tells whether the caller is signed in.
     pub(crate) fn check(
         &self,
         counted: Counted,
@@ -104,15 +98,10 @@ impl Limits {
         limit.as_ref().map_or(Ok(()), |limit| limit.check(client()))
     }
 
-    /// Counts a request with an API key.
-    ///
-    /// # Errors
-    /// `too many requests`.
     pub(crate) fn check_key(&self, key: KeyHash) -> Result<()> {
         self.keys.as_ref().map_or(Ok(()), |limit| limit.check(key))
     }
 
-    /// Calls [`RateLimit::sweep`] for all limits.
     pub(crate) fn sweep(&self) {
         let Self { general, sign_ups, searches, guest_writes, feedback, keys } = self;
         if let Some(keys) = keys {
@@ -130,13 +119,12 @@ fn kept<K: Key>(old: Option<&Arc<RateLimit<K>>>, new: Limit<K>) -> Limit<K> {
     old.filter(|old| new.as_ref().is_some_and(|new| new.quota == old.quota)).cloned().or(new)
 }
 
-/// The key of a limit: a client or an API key.
 pub(crate) trait Key: Copy + Eq + Hash {}
 
 impl Key for Client {}
 impl Key for KeyHash {}
 
-/// A limit on the number of requests of each client, or of each API key, in a period.
+/// For each client, or each API key.
 pub(crate) struct RateLimit<K: Key = Client, C: Clock = MonotonicClock> {
     limiter: RateLimiter<K, States<K>, C, StateInformationMiddleware>,
     quota: Quota,
@@ -144,27 +132,23 @@ pub(crate) struct RateLimit<K: Key = Client, C: Clock = MonotonicClock> {
     policy: HeaderValue,
 }
 
-/// The headers that tell a client about its limit.
 pub(crate) type QuotaHeaders = [(HeaderName, HeaderValue); 2];
 
-/// The quota of each client: its size and the period in seconds.
+/// The size of the quota of each client, and the period in seconds.
 ///
 /// Source: draft-ietf-httpapi-ratelimit-headers-10.
 pub(crate) const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-/// The rest of the quota, and the seconds until it is complete again or, if nothing is left, until the next request is
-/// allowed.
+/// The rest of the quota, and the seconds until it is complete again or, if nothing is left, until the next request is allowed.
 pub(crate) const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-/// The period of [`RateLimit::sweep`].
 pub(crate) const SWEEP: Duration = Duration::from_secs(1);
 
 impl<K: Key> RateLimit<K> {
-    /// Returns a limit of `limit` requests per second.
     pub(crate) fn per_second(limit: NonZeroU32) -> Self {
         Self::new(Quota::per_second(limit))
     }
 
-    /// Returns a limit of `limit` requests per minute, after a burst of `burst` requests.
+    /// After a burst of `burst` requests.
     pub(crate) fn per_minute(limit: NonZeroU32, burst: NonZeroU32) -> Self {
         Self::new(Quota::per_minute(limit).allow_burst(burst))
     }
@@ -175,7 +159,7 @@ impl<K: Key> RateLimit<K> {
 }
 
 impl<K: Key, C: Clock + Clone> RateLimit<K, C> {
-    /// Returns a limit that reads the time from `clock` and stores at most `most` clients.
+    /// Reads the time from `clock` and stores at most `most` clients.
     fn with(quota: Quota, most: NonZeroUsize, clock: C) -> Self {
         let limiter = RateLimiter::new(quota, States::new(most), clock.clone());
         let period_s = quota.burst_size_replenished_in().as_secs_f64().ceil();
@@ -184,18 +168,11 @@ impl<K: Key, C: Clock + Clone> RateLimit<K, C> {
         Self { limiter, quota, clock, policy }
     }
 
-    /// Counts a request.
-    ///
-    /// # Errors
-    /// `too many requests`.
     pub(crate) fn check(&self, client: K) -> Result<()> {
         self.count(client).map(drop)
     }
 
-    /// Counts a request. Returns how many more the client may send at once.
-    ///
-    /// # Errors
-    /// `too many requests`.
+    /// Returns how many more requests the client may send at once.
     pub(crate) fn count(&self, client: K) -> Result<u32> {
         let counted = self.limiter.check_key(&client).map_err(|until| {
             let wait = until.wait_time_from(self.clock.now());
@@ -204,7 +181,7 @@ impl<K: Key, C: Clock + Clone> RateLimit<K, C> {
         Ok(counted?.remaining_burst_capacity())
     }
 
-    /// Returns the headers of the response to a request that was counted with this result.
+    /// The request was counted with this result.
     pub(crate) fn headers(&self, counted: &Result<u32>) -> QuotaHeaders {
         let (remaining, seconds) = match counted {
             Ok(remaining) => (*remaining, 1),
@@ -216,13 +193,13 @@ impl<K: Key, C: Clock + Clone> RateLimit<K, C> {
         [(RATE_LIMIT_POLICY, self.policy.clone()), (RATE_LIMIT, state)]
     }
 
-    /// Removes the clients whose whole burst is available again.
+    /// The whole burst of these clients is available again.
     pub(crate) fn sweep(&self) {
         self.limiter.retain_recent();
     }
 }
 
-/// The state of GCRA for each client: its theoretical arrival time. The most recently seen client comes first.
+/// The theoretical arrival time of each client. The most recently seen client comes first.
 struct States<K: Key> {
     clients: Mutex<LruCache<K, Nanos>>,
     most: NonZeroUsize,

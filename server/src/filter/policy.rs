@@ -4,19 +4,18 @@ use crate::config::Config;
 use crate::filter::cors::Cors;
 use crate::filter::limit::Limits;
 
-/// The rules. A request has those that were in force when it arrived.
+/// A request has the rules that were in force when it arrived.
 pub(crate) struct Policy {
     pub(crate) cors: Cors,
     pub(crate) limits: Limits,
 }
 
 impl Policy {
-    /// Returns the rules of these settings.
     pub(crate) fn new(config: &Config) -> Self {
         Self { cors: Cors::new(&config.cors_origins), limits: Limits::new(config) }
     }
 
-    /// Returns the rules of new settings. Clients keep what they have used of a limit that does not change.
+    /// Clients keep the used part of a limit that does not change.
     pub(crate) fn changed(&self, config: &Config) -> Self {
         Self { cors: Cors::new(&config.cors_origins), limits: self.limits.changed(config) }
     }

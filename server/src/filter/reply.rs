@@ -27,12 +27,11 @@ pub(crate) use refusal::Refusal;
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 
-/// A response, whose body is in memory or sent as it comes.
+/// The body is in memory or sent as it comes.
 pub(crate) type Response = warp::reply::Response;
-/// The body of a response, whose type has no name of its own.
+/// The type has no name of its own.
 pub(crate) type Body = <Response as HasBody>::Body;
 
-/// Names the type of the body of a response.
 pub(crate) trait HasBody {
     type Body;
 }
@@ -45,10 +44,8 @@ impl<B> HasBody for http::Response<B> {
 #[derive(Clone, Copy)]
 pub(crate) struct ResultText(pub(crate) &'static str);
 
-/// The result of a handler.
 pub(crate) type Answer = Result<Reply, Refusal>;
 
-/// The response of a successful operation.
 pub(crate) enum Reply {
     Content(Response),
     /// `304 Not Modified`: the client has the content with this tag. The other headers are those of the operation alone.
@@ -56,12 +53,12 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// Returns `{"result": "success"}` with the fields of `body`, compressed if it is large and the client accepts gzip.
+    /// Compressed if it is large and the client accepts gzip.
     pub(crate) fn success<T: Serialize>(body: &T, accepted: Accepted) -> Self {
         Self::json(answer::success(body).into(), accepted)
     }
 
-    /// Returns an encoded answer, compressed if it is large and the client accepts gzip.
+    /// Compressed if it is large and the client accepts gzip.
     pub(crate) fn json(json: Bytes, accepted: Accepted) -> Self {
         if json.len() < WORTH_COMPRESSING {
             Self::plain(json, JSON)
@@ -72,14 +69,14 @@ impl Reply {
         }
     }
 
-    /// Returns `{"result": "success"}` once a write is on disk. No thread blocks while it waits.
+    /// Responds once the write is on disk. No thread blocks while it waits.
     pub(crate) async fn written(write: Pending<()>) -> Answer {
         write.await?;
         Ok(Self::success(&(), Accepted::default()))
     }
 
-    /// Returns a cached response in the smallest form that the client accepts: brotli if it exists, otherwise gzip, which
-    /// is computed now unless it exists.
+    /// Sends the smallest form that the client accepts: brotli if it exists, otherwise gzip, which is computed now unless it
+    /// exists.
     pub(crate) fn encoded(cached: &Encoded, media_type: HeaderValue, accepted: Accepted) -> Self {
         let body = cached.json();
         if body.len() < WORTH_COMPRESSING {
@@ -94,7 +91,7 @@ impl Reply {
         }
     }
 
-    /// Returns a body that is sent as it comes, and never compressed.
+    /// Never compressed.
     pub(crate) fn stream(
         body: impl Stream<Item = Bytes> + Send + Sync + 'static,
         content_type: HeaderValue,
@@ -102,7 +99,7 @@ impl Reply {
         Self::download(body.map(Ok), content_type)
     }
 
-    /// Returns a body as [`Reply::stream`] does. An error breaks the response off.
+    /// Like [`Reply::stream`]. An error breaks the response off.
     pub(crate) fn download(
         body: impl Stream<Item = Result<Bytes, Error>> + Send + Sync + 'static,
         content_type: HeaderValue,
@@ -111,26 +108,22 @@ impl Reply {
         Self::Content(response(StatusCode::OK, security::headers(), body)).with(CONTENT_TYPE, content_type)
     }
 
-    /// Returns a permanent redirect.
     pub(crate) fn moved(location: HeaderValue) -> Self {
         Self::Content(response(StatusCode::PERMANENT_REDIRECT, security::headers(), Body::default()))
             .with(LOCATION, location)
     }
 
-    /// Returns a redirect of a browser to another page.
     pub(crate) fn see_other(location: HeaderValue) -> Self {
         Self::Content(response(StatusCode::SEE_OTHER, security::headers(), Body::default()))
             .with(LOCATION, location)
     }
 
-    /// Returns the response to a refused request with a page for people.
     pub(crate) fn page_of(refusal: &Refusal, path: &str, page: String) -> Self {
         let mut response = refused(refusal, path);
         *response.body_mut() = page.into();
         Self::Content(response).with(CONTENT_TYPE, HTML)
     }
 
-    /// Adds the tag of the content, if it has one.
     pub(crate) fn tagged(self, tag: Option<HeaderValue>) -> Self {
         match tag {
             Some(tag) => self.with(ETAG, tag),
@@ -138,12 +131,10 @@ impl Reply {
         }
     }
 
-    /// Returns the response to a client that has the content with this tag.
     pub(crate) fn not_modified(tag: HeaderValue) -> Self {
         Self::Unchanged(tag, Vec::new())
     }
 
-    /// Adds a header.
     pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         match &mut self {
             Self::Content(response) => {
@@ -165,7 +156,6 @@ impl Reply {
         Self::plain(body, content_type).with(CONTENT_ENCODING, coding).with(VARY, ACCEPT_ENCODING)
     }
 
-    /// Returns a body of this media type.
     pub(crate) fn plain(body: Bytes, content_type: HeaderValue) -> Self {
         Self::Content(response(StatusCode::OK, security::headers(), body.into()))
             .with(CONTENT_TYPE, content_type)
@@ -181,23 +171,20 @@ const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding")
 pub(crate) struct Scope<'o> {
     /// The operation answers all guests alike and changes nothing.
     pub(crate) public: Option<Content>,
-    /// The request has no token.
     pub(crate) is_guest: bool,
     /// The media type of the response of a public operation depends on `Accept`.
     pub(crate) has_formats: bool,
     /// Only certain origins may read responses, and each response repeats the origin of its request.
     pub(crate) names_origin: bool,
-    /// The pages that may read the response.
     pub(crate) readers: Readers<'o>,
 }
 
 impl Scope<'_> {
-    /// Returns the content of a response that caches may store, unless it is a refusal; `None` if they may not.
+    /// `None` if caches may not store the response. A refusal is never stored.
     pub(crate) fn kept(self) -> Option<Content> {
         self.public.filter(|_| self.is_guest)
     }
 
-    /// Adds the headers that depend on the request.
     pub(crate) fn complete(self, mut response: Response) -> Response {
         let result = result_of(&response);
         let kept = self.kept().filter(|_| result == SUCCESS);
@@ -210,7 +197,7 @@ impl Scope<'_> {
         response
     }
 
-    /// Adds the headers that all responses have. `kept` is the content that caches may store.
+    /// `kept` is the content that caches may store.
     fn add_headers(self, headers: &mut HeaderMap, result: &'static str, kept: Option<Content>) {
         headers.insert(RESULT, HeaderValue::from_static(result));
         headers.insert(CACHE_CONTROL, kept.map_or(NO_STORE, Content::cache_control));
@@ -220,8 +207,8 @@ impl Scope<'_> {
         self.readers.permit(headers);
     }
 
-    /// Returns `Vary`: the request headers that the response depends on. All responses of a public operation have the
-    /// same `Vary`, regardless of their length: a cache must not give a guest's response to a member.
+    /// All responses of a public operation have the same `Vary`, regardless of their length: a cache must not give a guest's
+    /// response to a member.
     fn vary(self, is_negotiated: impl Fn() -> bool) -> Option<HeaderValue> {
         // Constants are checked when the program is built, and not for each response.
         Some(match (self.public.is_some(), self.has_formats, self.names_origin) {
@@ -244,13 +231,12 @@ impl Scope<'_> {
     }
 }
 
-/// The header that repeats the `result` of the body: a proxy, a log or a client that only asks with `HEAD` need not read it.
+/// Repeats the `result` of the body: a proxy, a log or a client that sends `HEAD` need not read the body.
 pub(crate) const RESULT: HeaderName = HeaderName::from_static("tidings-result");
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// Returns the response to a handler's result. `path` is the operation's path, for the log; `scope` tells what the
-/// response depends on.
+/// `path` is the operation's path, for the log.
 pub(crate) fn respond(answer: Answer, path: &str, scope: Scope<'_>) -> Response {
     match answer {
         Ok(Reply::Unchanged(tag, headers)) => unchanged(tag, headers, scope),
@@ -258,7 +244,7 @@ pub(crate) fn respond(answer: Answer, path: &str, scope: Scope<'_>) -> Response 
     }
 }
 
-/// Returns the response to a handler's result, without the headers of [`Scope::complete`].
+/// Without the headers of [`Scope::complete`].
 pub(crate) fn incomplete(answer: Answer, path: &str) -> Response {
     let result = result(&answer);
     let mut response = match answer {
@@ -275,14 +261,14 @@ pub(crate) fn incomplete(answer: Answer, path: &str) -> Response {
     response
 }
 
-/// Returns the response to a refused request as [`incomplete`] does.
+/// Without the headers of [`Scope::complete`].
 pub(crate) fn refused(refusal: &Refusal, path: &str) -> Response {
     let mut response = refusal::refuse(refusal, path);
     response.extensions_mut().insert(ResultText(refusal.result()));
     response
 }
 
-/// Returns the response to a client that has the content with this tag, with headers of the operation.
+/// `more` are headers of the operation.
 fn unchanged(tag: HeaderValue, more: Vec<(HeaderName, HeaderValue)>, scope: Scope<'_>) -> Response {
     /// The headers of the responses to requests that differ in their kind of content and in having formats.
     static ALIKE: [[OnceLock<HeaderMap>; 2]; 2] = [const { [const { OnceLock::new() }; 2] }; 2];
@@ -293,7 +279,7 @@ fn unchanged(tag: HeaderValue, more: Vec<(HeaderName, HeaderValue)>, scope: Scop
         scope.add_headers(&mut headers, SUCCESS, kept);
         headers
     };
-    // Copying the headers costs less than half of making them.
+    // Copying the headers costs less than half of creating them.
     let alike = kept
         .filter(|_| scope.readers == Readers::All)
         .map(|content| &ALIKE[usize::from(content == Content::Data)][usize::from(scope.has_formats)]);
@@ -308,22 +294,20 @@ fn unchanged(tag: HeaderValue, more: Vec<(HeaderName, HeaderValue)>, scope: Scop
     response
 }
 
-/// Returns whether a response is not `304`, the content of which the client has in store.
+/// A `304` has no content: the client has stored it.
 fn has_content(response: &Response) -> bool {
     response.status() != StatusCode::NOT_MODIFIED
 }
 
-/// Returns the `result` text of a handler's result.
 pub(crate) fn result(answer: &Answer) -> &'static str {
     answer.as_ref().map_or_else(Refusal::result, |_| SUCCESS)
 }
 
-/// Returns the `result` text of a response.
 pub(crate) fn result_of(response: &Response) -> &'static str {
     response.extensions().get().map_or(SUCCESS, |ResultText(result)| *result)
 }
 
-/// Removes the body of a response to `HEAD`, and adds the length that the response to `GET` has.
+/// The length is that of the response to `GET`.
 pub(crate) fn remove_body(response: &mut Response) {
     let body = std::mem::take(response.body_mut());
     // 304 has no body in either response.
@@ -334,7 +318,7 @@ pub(crate) fn remove_body(response: &mut Response) {
     }
 }
 
-/// Returns a response. `headers` have capacity for those that are added later.
+/// `headers` have capacity for those that are added later.
 fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;

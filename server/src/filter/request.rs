@@ -24,102 +24,85 @@ mod answer;
 
 pub(crate) use answer::{Made, Work};
 
-/// The largest body, in bytes, that is parsed on an async thread: moving it to another thread would take longer than
-/// parsing it. Larger bodies are parsed in a lane.
+/// The largest body, in bytes, that is parsed on an async thread: moving it to another thread would take longer than parsing it.
+/// Larger bodies are parsed in a lane.
 const READ_AT_ONCE: usize = 16 * 1024;
 
-/// A request, as everything that answers it sees it.
+/// The request without its body.
 pub(crate) struct Context {
     pub(crate) app: AppRef,
     caller: Caller,
     pub(crate) head: Head,
     peer: Option<IpAddr>,
-    /// Whether the response has a tag, because caches may store it or the operation declares one.
+    /// Caches may store the response, or the operation declares a tag.
     pub(crate) is_tagged: bool,
-    /// Whether the response is one to a single member, which is not worth a dense coding.
+    /// The response is for a single member, which is not worth a dense coding.
     pub(crate) is_personal: bool,
-    /// Whether the request has a body.
     pub(crate) has_body: bool,
 }
 
 impl Context {
-    /// Returns a request that arrived on a connection from `peer`, if it is known.
+    /// `peer` is the other end of the connection, if it is known.
     pub(crate) fn new(app: AppRef, head: Head, peer: Option<IpAddr>) -> Self {
         let caller = caller(&head.headers);
         Self { caller, app, head, peer, is_tagged: false, is_personal: false, has_body: false }
     }
 
-    /// Returns the caller.
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
     }
 
-    /// Returns the address of the client.
     pub(crate) fn address(&self) -> IpAddr {
         client::of(self.peer, &self.head.headers, &self.app.config.trust_proxy)
     }
 }
 
-/// A request, with the methods that the handler of its operation uses.
-///
 /// It is a pointer, because it is moved through the futures of several functions, each of which would have room for it.
 pub(crate) struct Call(Box<Parts>);
 
-/// The parts of a [`Call`].
 struct Parts {
     context: Arc<Context>,
     caller: Caller,
-    /// The parameters of the path in order, percent-decoded.
+    /// In order, percent-decoded.
     segments: Vec<Vec<u8>>,
     upload: Upload,
 }
 
 impl Call {
-    /// Returns the request with these parameters of its path and this body.
     pub(crate) fn new(context: Arc<Context>, segments: Vec<Vec<u8>>, upload: Upload) -> Self {
         Self(Box::new(Parts { caller: context.caller.clone(), context, segments, upload }))
     }
 
-    /// Returns the first line and the headers.
     fn head(&self) -> &Head {
         &self.0.context.head
     }
 
-    /// Returns the state that all requests share.
     pub(crate) fn app(&self) -> &AppRef {
         &self.0.context.app
     }
 
-    /// Returns the handle on the database.
     pub(crate) fn tidings(&self) -> &Tidings {
         &self.0.context.app.tidings
     }
 
-    /// Returns the same request by a guest.
     pub(crate) fn by_guest(mut self) -> Self {
         self.0.caller = Caller::Guest;
         self
     }
 
-    /// Returns the caller.
     pub(crate) fn caller(&self) -> &Caller {
         &self.0.caller
     }
 
-    /// Returns whether the request has no token.
     pub(crate) fn is_guest(&self) -> bool {
         matches!(self.0.caller, Caller::Guest)
     }
 
-    /// Returns whether the method is `HEAD`.
     pub(crate) fn is_head(&self) -> bool {
         self.head().method == Method::HEAD
     }
 
-    /// Returns the parameters of the path, as many as its template has.
-    ///
-    /// # Errors
-    /// `bad request` when one of them is not UTF-8.
+    /// Returns as many parameters of the path as its template has. Fails when one is not UTF-8.
     pub(crate) fn segments<const N: usize>(&mut self) -> Result<[String; N]> {
         if self.0.segments.iter().any(|segment| str::from_utf8(segment).is_err()) {
             return Err(Error::BadRequest(Problem::new(Code::MalformedRequest, "the path is not UTF-8")));
@@ -127,21 +110,14 @@ impl Call {
         Ok(self.ids())
     }
 
-    /// Returns the parameters of the path as [`Call::segments`] does, for parameters that are ids.
-    ///
-    /// In a parameter that is not UTF-8, U+FFFD replaces the invalid bytes. No id contains this character, so each
-    /// operation treats the parameter as an unknown id.
+    /// In a parameter that is not UTF-8, U+FFFD replaces the invalid bytes. No id contains this character, so each operation
+    /// treats the parameter as an unknown id.
     pub(crate) fn ids<const N: usize>(&mut self) -> [String; N] {
         let text = |segment: Vec<u8>| String::from_utf8_lossy(&segment).into_owned();
         let texts: Vec<String> = std::mem::take(&mut self.0.segments).into_iter().map(text).collect();
         texts.try_into().expect("a handler takes the parameters that its template has")
     }
 
-    /// Reads the fields of an operation.
-    ///
-    /// # Errors
-    /// `payload too large`, `unsupported media type`, `overloaded`, `too many requests`; `bad request` when a field is
-    /// missing or has the wrong type.
     pub(crate) async fn given<T: Send + 'static>(
         &mut self,
         spec: Spec,
@@ -160,16 +136,12 @@ impl Call {
         self.parse(length, move || read(&given)).await
     }
 
-    /// Returns the whole body, and its format.
     async fn body(&mut self) -> Result<(Format, Bytes, Option<Share<Client>>), Refusal> {
         let (body, held) = self.bytes(self.app().config.body_limit).await?;
         Ok((Format::of(self.headers().get(CONTENT_TYPE), &body)?, body, held))
     }
 
-    /// Returns the whole body, of at most `limit` bytes.
-    ///
-    /// # Errors
-    /// Those of [`Upload::whole`]; `unsupported media type` for a compressed body.
+    /// Reads at most `limit` bytes. Fails for a compressed body.
     pub(crate) async fn bytes(&mut self, limit: usize) -> Result<(Bytes, Option<Share<Client>>), Refusal> {
         let Parts { context, upload, .. } = &mut *self.0;
         let (App { config, bodies, .. }, client) = (&*context.app, context.address().into());
@@ -180,7 +152,7 @@ impl Call {
         Ok(whole)
     }
 
-    /// Parses a body of this length: a large one in a lane.
+    /// Parses a large body in a lane.
     async fn parse<T: Send + 'static>(
         &self,
         length: usize,
@@ -192,11 +164,7 @@ impl Call {
         Ok(self.app().lanes.codec.run_for(self.address().into(), read).await?)
     }
 
-    /// Returns the body as a stream of one of these media types: a reader for an operation, and the future that feeds
-    /// it.
-    ///
-    /// # Errors
-    /// `unsupported media type`.
+    /// Returns a reader for an operation, and the future that feeds it.
     pub(crate) fn reader(
         &mut self,
         media_types: &[Media],
@@ -211,17 +179,16 @@ impl Call {
         Ok(std::mem::take(&mut self.0.upload).reader(config.import_limit, config.body_timeout))
     }
 
-    /// Returns the address of the client.
     pub(crate) fn address(&self) -> IpAddr {
         self.0.context.address()
     }
 
-    /// Returns the client for a sign-in: its address, and the family of its program.
+    /// Its address, and the family of its program.
     pub(crate) fn sign_in_client(&self) -> SignInClient {
         SignInClient::new(self.address().into(), client::user_agent(&self.0.context.head.headers))
     }
 
-    /// Returns the scheme and the host of the address that the client used, such as `https://campus.example`.
+    /// The scheme and the host that the client used, such as `https://campus.example`.
     pub(crate) fn site(&self) -> String {
         let own = if self.0.context.app.tls.get().is_some() { "https" } else { "http" };
         client::site(
@@ -232,29 +199,26 @@ impl Call {
         )
     }
 
-    /// Returns the query of the request.
     pub(crate) fn query(&self) -> &str {
         self.head().uri.query().unwrap_or_default()
     }
 
-    /// Returns the headers of the request.
     pub(crate) fn headers(&self) -> &HeaderMap {
         &self.0.context.head.headers
     }
 
-    /// Returns the identity of the client as a guest, for counting visitors.
+    /// For counting visitors.
     pub(crate) fn guest(&self) -> Guest {
         Guest::new(self.tidings(), self.address(), client::user_agent(&self.0.context.head.headers))
     }
 }
 
-/// Returns the caller: a guest if there is no `Authorization` header; the bearer of an invalid token if the header does
-/// not contain a bearer token.
+/// A guest if there is no `Authorization` header; the bearer of an invalid token if the header does not contain a bearer token.
 pub(crate) fn caller(headers: &HeaderMap) -> Caller {
     token(headers).map_or(Caller::Guest, Caller::token)
 }
 
-/// Returns the bearer token; empty if the header does not contain one.
+/// Empty if the header does not contain a bearer token.
 pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     match (values.next(), values.next()) {

@@ -11,7 +11,7 @@ use crate::filter::client;
 use crate::filter::request::Context;
 use crate::state::App;
 
-/// The data of a request for its access log entry, copied because the handler consumes the request.
+/// Copied because the handler consumes the request.
 pub(crate) struct RequestRecord {
     caller: Caller,
     address: IpAddr,
@@ -29,8 +29,7 @@ impl RequestRecord {
         }
     }
 
-    /// Records that the request was answered. A request that was refused only because of its rate or the load does
-    /// not count as a communication.
+    /// A request that was refused only because of its rate or the load does not count as a communication.
     pub(crate) fn record(
         self,
         app: &App,

@@ -1,4 +1,4 @@
-//! The right of a caller to something that takes long: an import, or a stream of events. It is checked again while that runs.
+//! The right of a caller to a long operation: an import, or a stream of events. It is checked again meanwhile.
 
 use std::time::Duration;
 
@@ -10,10 +10,9 @@ use tokio::time::sleep;
 use crate::filter::request::Call;
 use crate::state::AppRef;
 
-/// The interval of the checks.
 pub(crate) const CHECK_EVERY: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 5_000 });
 
-/// The right of an administrator, or of an API key with a scope.
+/// Of an administrator, or of an API key with a scope.
 pub(crate) struct Right {
     app: AppRef,
     caller: Caller,
@@ -22,10 +21,6 @@ pub(crate) struct Right {
 }
 
 impl Right {
-    /// Returns the right that a caller has.
-    ///
-    /// # Errors
-    /// `bad token`, `Not admin`; `overloaded`.
     pub(crate) async fn of(call: &Call, scope: Scope) -> Result<Self> {
         let (app, caller) = (call.app().clone(), call.caller().clone());
         let right = Self { app, caller, client: call.address().into(), scope };
@@ -33,16 +28,12 @@ impl Right {
         Ok(right)
     }
 
-    /// Checks that the caller still has the right.
-    ///
-    /// # Errors
-    /// `bad token`, `Not admin`; `overloaded`.
     pub(crate) async fn check(&self) -> Result<()> {
         let (tidings, caller, scope) = (self.app.tidings.clone(), self.caller.clone(), self.scope);
         self.app.lanes.read.run_for(self.client, move || check_right(&tidings, &caller, scope)).await
     }
 
-    /// Completes with the error when the caller no longer has the right.
+    /// Completes when the caller no longer has the right.
     pub(crate) async fn lost(&self) -> Error {
         loop {
             sleep(CHECK_EVERY).await;
@@ -54,7 +45,7 @@ impl Right {
     }
 }
 
-/// Returns whether an error of a check says nothing about the right.
+/// The error says nothing about the right.
 pub(crate) fn is_temporary(error: &Error) -> bool {
     matches!(error, Error::Overloaded) || error.is_unavailable()
 }

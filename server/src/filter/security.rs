@@ -1,19 +1,19 @@
 //! Security headers: browsers neither guess a response's type nor run or frame it.
 //!
-//! Every response has them, regardless of its path, status and method, except `304`, which has no content. Their values are static, and the map is
-//! allocated once. `Strict-Transport-Security` is left to the proxy that terminates TLS. The responses of operations
-//! have no `Cross-Origin-Resource-Policy`, because pages of any origin may read them.
+//! Every response has them, regardless of its path, status and method, except `304`, which has no content.
+//! `Strict-Transport-Security` is left to the proxy that terminates TLS. The responses of operations have no
+//! `Cross-Origin-Resource-Policy`, because pages of any origin may read them.
 
 use http::header::{CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue};
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
-/// The policy for data: a browser that shows the response loads and runs nothing.
+/// A browser that shows a response with data loads and runs nothing.
 const DATA_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-/// The policy for the API page. Scripts and requests come from the server itself. Scalar, the component of the page, writes
-/// styles into the document, which can load nothing: images are `data:` URLs only. After an update of Scalar, open the page
-/// in a browser: its console names what the policy blocks.
+/// Scripts and requests of the API page come from the server itself. Scalar, the component of the page, writes styles into the
+/// document, which can load nothing: images are `data:` URLs only. After an update of Scalar, open the page in a browser: its
+/// console names what the policy blocks.
 pub(crate) const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; \
      style-src 'unsafe-inline'; img-src data:; \
@@ -25,16 +25,14 @@ pub(crate) const PAGE_ISOLATION: [(HeaderName, HeaderValue); 2] = [
     (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
 ];
 
-/// The maximum number of headers of an operation's response without a rate limit, including CORS, so that the map does not
-/// grow.
+/// The headers of an operation's response without a rate limit, including CORS, so that the map does not grow.
 const HEADERS: usize = 12;
 
-/// Returns an empty map with capacity for the headers of a response.
 pub(crate) fn headers() -> HeaderMap {
     HeaderMap::with_capacity(HEADERS)
 }
 
-/// Adds the headers to a response. An existing content security policy is not replaced.
+/// An existing content security policy is not replaced.
 pub(crate) fn secure(headers: &mut HeaderMap) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     headers.insert(REFERRER_POLICY, NO_REFERRER);

@@ -1,5 +1,5 @@
-//! Capacity that many share, of which each holder has a limited part: places for downloads and imports, streams of live
-//! events, the memory of bodies.
+//! A shared capacity of which each holder has a limited part: places for downloads and imports, streams of live events, the
+//! memory of bodies.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,20 +9,18 @@ use tidings_core::Error;
 
 /// `Retry-After` for a holder that has its part, in seconds.
 const RETRY_S: u64 = 30;
-/// One holder may have this many times what is free, so that it has at most three quarters of all. The more it has, the less
-/// another one may have, so a few holders never have all.
+/// One holder may have this many times what is free, so at most three quarters of all. The more it has, the less another one may
+/// have, so a few holders never have all.
 const TIMES_FREE: usize = 3;
 
-/// The part that one holder may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// At most this much.
     AtMost(usize),
     /// Three times what is free.
     OfFree,
 }
 
-/// A capacity that holders (`K`) share.
+/// Holders (`K`) share the capacity.
 pub(crate) struct Shares<K> {
     total: usize,
     part: Part,
@@ -34,12 +32,9 @@ struct State<K> {
     holders: HashMap<K, usize>,
 }
 
-/// The reason why a share is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// Everything is taken.
     Full,
-    /// The holder has its part.
     Part,
 }
 
@@ -52,7 +47,7 @@ impl From<Refused> for Error {
     }
 }
 
-/// A share, returned when it is dropped.
+/// Returned when it is dropped.
 pub(crate) struct Share<K: Eq + Hash> {
     shares: Arc<Shares<K>>,
     holder: K,
@@ -60,16 +55,12 @@ pub(crate) struct Share<K: Eq + Hash> {
 }
 
 impl<K: Eq + Hash + Clone> Shares<K> {
-    /// Returns a capacity of which each holder may have this part.
     pub(crate) fn new(total: usize, part: Part) -> Arc<Self> {
         let state = State { taken: 0, holders: HashMap::new() };
         Arc::new(Self { total, part, state: Mutex::new(state) })
     }
 
-    /// Takes `amount` for a holder.
-    ///
-    /// # Errors
-    /// [`Refused::Full`] if so much is not free, [`Refused::Part`] if the holder has its part.
+    /// [`Refused::Full`] if `amount` is not free, [`Refused::Part`] if the holder has its part.
     pub(crate) fn take(self: &Arc<Self>, holder: K, amount: usize) -> Result<Share<K>, Refused> {
         self.reserve(&holder, amount)?;
         Ok(Share { shares: Arc::clone(self), holder, amount })
@@ -94,12 +85,10 @@ impl<K: Eq + Hash + Clone> Shares<K> {
         Ok(())
     }
 
-    /// Returns how much is taken.
     pub(crate) fn taken(&self) -> usize {
         self.state().taken
     }
 
-    /// Returns how much is free.
     pub(crate) fn free(&self) -> usize {
         self.total - self.taken()
     }
@@ -113,10 +102,6 @@ impl<K> Shares<K> {
 }
 
 impl<K: Eq + Hash + Clone> Share<K> {
-    /// Takes more for the same holder.
-    ///
-    /// # Errors
-    /// Those of [`Shares::take`].
     pub(crate) fn grow(&mut self, amount: usize) -> Result<(), Refused> {
         self.shares.reserve(&self.holder, amount)?;
         self.amount += amount;

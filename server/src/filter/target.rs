@@ -12,12 +12,11 @@ use tidings_core::error::{Code, Problem};
 
 use crate::filter::reply::{self, Refusal, Response, Scope};
 
-/// The methods of all operations, for `Allow` in the response to `CONNECT`.
+/// For `Allow` in the response to `CONNECT`.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST");
 
-/// Returns the refusal of a request without a path, with several hosts or with an invalid one; `None` for every other request.
-///
-/// A target without a path is the authority form of `CONNECT`, which HTTP/1 clients can send with any method.
+/// Refuses a request without a path, with several hosts or with an invalid one. A target without a path is the authority form of
+/// `CONNECT`, which HTTP/1 clients can send with any method.
 ///
 /// Source: RFC 9112 sections 3.2 (a second `Host` and an invalid one are answered 400) and 3.2.3.
 pub(crate) fn refuse(head: &Parts) -> Option<Response> {
@@ -36,13 +35,13 @@ pub(crate) fn refuse(head: &Parts) -> Option<Response> {
     Some(reply::respond(Err(refusal), "", Scope::default()))
 }
 
-/// Returns whether a value of `Host` is valid. It is empty if the target of the request has no host.
+/// Empty if the target of the request has no host.
 fn is_host(host: &HeaderValue) -> bool {
     let authority = |host: &str| host.parse::<Authority>().is_ok_and(|host| !host.as_str().contains('@'));
     host.is_empty() || host.to_str().is_ok_and(authority)
 }
 
-/// Returns the refusal of a request of HTTP/1.1 without `Host`. Programs that mount the service may leave it out.
+/// Programs that mount the service may leave `Host` out.
 ///
 /// Source: RFC 9112 section 3.2.
 pub(crate) fn refuse_without_host(head: &Parts) -> Option<Response> {
@@ -51,10 +50,8 @@ pub(crate) fn refuse_without_host(head: &Parts) -> Option<Response> {
     lacks_host.then(|| reply::respond(Err(refusal().into()), "", Scope::default()))
 }
 
-/// Returns a path whose unreserved characters are not escaped: then two spellings of the same path are equal.
-///
-/// # Errors
-/// `bad request` if a `%` is not followed by two hexadecimal digits.
+/// Decodes escapes of unreserved characters, so that two spellings of the same path are equal. Fails if a `%` is not followed by
+/// two hexadecimal digits.
 ///
 /// Source: RFC 3986 sections 2.1, 2.3 and 6.2.2.2.
 pub(crate) fn normal_path(path: &str) -> Result<Cow<'_, str>, Error> {
@@ -77,7 +74,7 @@ pub(crate) fn normal_path(path: &str) -> Result<Cow<'_, str>, Error> {
     Ok(normal.into())
 }
 
-/// Returns a target with this path, which is the normal form of that in `uri` below the base path, and the query of `uri`.
+/// `path` is the normal form of that in `uri` below the base path. The query is that of `uri`.
 pub(crate) fn within(uri: &Uri, path: &str) -> Uri {
     if uri.path() == path {
         return uri.clone();
@@ -86,7 +83,7 @@ pub(crate) fn within(uri: &Uri, path: &str) -> Uri {
     format!("{path}{query}").parse().expect("a part of a path is a path")
 }
 
-/// Sets `Host` from the target of a request of HTTP/2, which has the host there.
+/// A request of HTTP/2 has the host in its target.
 ///
 /// Source: RFC 9113 section 8.3.1.
 pub(crate) fn set_host(head: &mut Parts) {

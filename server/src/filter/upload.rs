@@ -22,35 +22,32 @@ use crate::filter::shares::{Share, Shares};
 
 /// A client takes or sends at least [`BLOCK`] bytes in this time, or its download or upload is broken off.
 pub(crate) const BLOCK_TIME: Duration = Duration::from_secs(20);
-/// The maximum size in bytes of the parts in which a client takes a download.
+/// The largest part in which a client takes a download, in bytes.
 pub(crate) const BLOCK: usize = 64 * 1024;
-/// The maximum number of chunks of a body that wait for the operation to read them.
+/// Chunks of a body that wait for the operation to read them.
 const CHUNKS: usize = 16;
-/// The maximum size in bytes of an unused body that the server reads and discards, and the maximum time for this.
+/// An unused body that the server reads and discards: its size in bytes, and the time for this.
 const LINGER_BYTES: usize = 64 * 1024 * 1024;
 const LINGER_TIME: Duration = Duration::from_secs(10);
 
-/// The chunks of a body; an error if it does not arrive completely.
+/// An error means that the body does not arrive completely.
 type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, ()>> + Send + Sync>>;
 
-/// The rest of a request's body.
 #[derive(Default)]
 pub(crate) struct Upload {
     chunks: Option<Chunks>,
-    /// The length that the head of the request announces.
+    /// As the head of the request announces.
     length: Option<u64>,
-    /// Whether the client sends the whole body before it reads the response, as in HTTP/1.
+    /// The client sends the whole body before it reads the response, as in HTTP/1.
     keeps_sending: bool,
     taken: usize,
 }
 
 impl Upload {
-    /// Returns the body of a request with these headers.
     pub(crate) fn new(headers: &HeaderMap, body: impl Body + Send + Sync + 'static) -> Self {
         if body.is_end_stream() { Self::default() } else { Self::of(headers, BodyDataStream::new(body)) }
     }
 
-    /// Returns the body of a request with these headers from its chunks.
     pub(crate) fn of<E>(
         headers: &HeaderMap,
         chunks: impl Stream<Item = Result<impl Buf, E>> + Send + Sync + 'static,
@@ -62,13 +59,9 @@ impl Upload {
         Self { chunks: Some(Box::pin(chunks)), length, keeps_sending, taken: 0 }
     }
 
-    /// Reads the whole body of a request of `client`. Also returns its share of `budget`, the memory that all bodies share,
-    /// which the caller holds as long as the body.
-    ///
-    /// # Errors
-    /// `payload too large` over `limit` bytes: immediately if the head announces it, otherwise once they have
-    /// arrived; `overloaded` when the budget is used up, `too many requests` when the client has its part of it;
-    /// `bad request` when the body does not arrive within `time`.
+    /// Also returns the share of `budget`, the memory that all bodies share, which the caller holds as long as the body. `payload
+    /// too large` comes immediately if the head announces more than `limit` bytes, otherwise once they have arrived. The body
+    /// must arrive within `time`.
     pub(crate) async fn whole(
         &mut self,
         limit: usize,
@@ -91,12 +84,12 @@ impl Upload {
         timeout(time, read).await.unwrap_or_else(|_| Err(self.lost()))
     }
 
-    /// Returns a reader of the body for a blocking operation, and a future that feeds the reader and is awaited
-    /// together with the operation.
+    /// Returns a reader of the body for a blocking operation, and a future that feeds the reader and is awaited together with the
+    /// operation.
     ///
-    /// The future returns the number of bytes that arrived. It fails as [`Upload::whole`] does, but `time` applies to each
-    /// chunk, and the client must send at least a [`BLOCK`] in each [`BLOCK_TIME`]. The reader then fails as well, so that an
-    /// operation never mistakes a part of a body for the whole body.
+    /// The future returns the number of bytes that arrived. It fails as [`Upload::whole`] does, but `time` applies to each chunk,
+    /// and the client must send at least a [`BLOCK`] in each [`BLOCK_TIME`]. The reader then fails as well, so that an operation
+    /// never mistakes a part of a body for the whole body.
     pub(crate) fn reader(
         mut self,
         limit: usize,
@@ -122,7 +115,6 @@ impl Upload {
         (UploadReader { receiver, chunk: Bytes::new(), ended: false }, feed)
     }
 
-    /// Returns the next chunk, or `None` at the end.
     async fn next(&mut self, limit: usize) -> Result<Option<Bytes>, Refusal> {
         if self.length.is_some_and(|length| length > limit as u64) {
             return Err(Refusal::PayloadTooLarge);
@@ -141,24 +133,22 @@ impl Upload {
         }
     }
 
-    /// Discards the body, and returns the refusal of a body that did not arrive.
+    /// Also discards the body.
     fn lost(&mut self) -> Refusal {
         self.chunks = None;
         Error::BadRequest(Problem::new(Code::MalformedBody, "the body did not arrive")).into()
     }
 }
 
-/// Returns the time that a client may take to send this many bytes.
+/// The time that a client may take to send this many bytes.
 fn time_of(bytes: usize) -> Duration {
     let of = |bytes| u32::try_from(bytes).expect("a block is small");
     BLOCK_TIME * of(bytes.min(BLOCK)) / of(BLOCK)
 }
 
 impl Drop for Upload {
-    /// Reads and discards the rest of an HTTP/1 request for a short time.
-    ///
-    /// Such a client may read the response only after it has sent the body. Closing a connection with unread bytes
-    /// resets it, which can destroy a response in transit.
+    /// Reads and discards the rest of an HTTP/1 request for a short time. Such a client may read the response only after it has
+    /// sent the body. Closing a connection with unread bytes resets it, which can destroy a response in transit.
     fn drop(&mut self) {
         let Some(mut chunks) = self.chunks.take().filter(|_| self.keeps_sending) else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
@@ -172,7 +162,6 @@ impl Drop for Upload {
     }
 }
 
-/// Reads a body on a thread that may block.
 pub(crate) struct UploadReader {
     receiver: mpsc::Receiver<Option<Bytes>>,
     chunk: Bytes,

@@ -24,12 +24,10 @@ use super::NAMESPACE;
 use crate::filter::security;
 use crate::state::App;
 
-/// The maximum lifetime of a connection.
 const CONNECTION: Duration = Duration::from_secs(30);
-/// The maximum number of open connections; a new one closes the oldest.
+/// A new connection closes the oldest.
 const CONNECTIONS: usize = 16;
 
-/// Returns the metrics page.
 fn page(app: &App) -> prometheus::Result<String> {
     let mut families = app.metrics.as_ref().map(|metrics| metrics.registry.gather()).unwrap_or_default();
     let stats = Stats::of(&app.tidings);
@@ -40,7 +38,7 @@ fn page(app: &App) -> prometheus::Result<String> {
     TextEncoder::new().encode_to_string(&families)
 }
 
-/// Returns the histogram of the commits, which the core counts.
+/// The core counts the commits.
 #[expect(clippy::cast_precision_loss, reason = "a histogram needs no more than 52 bits")]
 fn commits(commits: &Commits) -> MetricFamily {
     let mut buckets = Vec::new();
@@ -64,7 +62,7 @@ fn commits(commits: &Commits) -> MetricFamily {
     family
 }
 
-/// Returns the gauges, which are read for each page.
+/// Read for each page.
 #[expect(clippy::cast_precision_loss, reason = "a gauge needs no more than 52 bits")]
 fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
     let gauges = Registry::new_custom(Some(NAMESPACE.to_owned()), None)?;
@@ -131,7 +129,6 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
     Ok(gauges)
 }
 
-/// Returns the counters of the core.
 fn counters(stats: &Stats) -> prometheus::Result<Registry> {
     let counters = Registry::new_custom(Some(NAMESPACE.to_owned()), None)?;
     for (name, help, value) in [
@@ -155,10 +152,6 @@ fn counters(stats: &Stats) -> prometheus::Result<Registry> {
     Ok(counters)
 }
 
-/// Opens the listener for metrics.
-///
-/// # Errors
-/// An error of the system if the address cannot be bound.
 pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let failed = |e: std::io::Error| {
         std::io::Error::new(e.kind(), format!("metrics cannot be served on {address}: {e}"))
@@ -168,7 +161,7 @@ pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> 
     Ok(listener)
 }
 
-/// Answers `GET /metrics` on `listener` until this future is dropped.
+/// Answers `GET /metrics` until this future is dropped.
 pub(crate) async fn serve(app: Arc<App>, listener: TcpListener) {
     let mut open = VecDeque::new();
     // Dropping the set aborts the connections.

@@ -23,23 +23,19 @@ use super::{FORM, failures, headers};
 use crate::connection::bounds::HEAD_MAX;
 use crate::syndication::JsonFeed;
 
-/// The description of an answer.
 const SUCCESS: &str = "The answer of a successful operation.";
 
 /// The name of the schema of fields that insert a record, and those that an insertion requires.
 type Insertion = (String, &'static [&'static str]);
 
-/// A declared operation, as the document describes it.
 pub(super) struct Declared {
     pub(super) spec: Spec,
     pub(super) refusals: fn(&Config) -> Vec<Error>,
-    /// Completes the description.
     describe: fn(&mut Described),
-    /// The schema of its fields, with its name.
+    /// With the name of the schema.
     fields: Named,
     /// The content of its body if that is not its fields.
     takes: Vec<(&'static str, RefOr<Schema>)>,
-    /// The content of its answer.
     gives: Vec<(&'static str, RefOr<Schema>)>,
     /// The schemas to which the fields refer.
     of_fields: Vec<Named>,
@@ -47,7 +43,6 @@ pub(super) struct Declared {
     named: Vec<Named>,
 }
 
-/// Returns all declared operations.
 pub(super) fn all() -> Vec<Declared> {
     let mut all = All(Vec::new());
     operations::each(&mut all);
@@ -100,7 +95,7 @@ impl All {
     }
 }
 
-/// Returns a reference to the schema of a type, which is added with those to which it refers.
+/// Adds the schema with those to which it refers, and returns a reference.
 fn add<T: ToSchema>(named: &mut Vec<Named>) -> RefOr<Schema> {
     let added = schema::of::<T>(named);
     let reference = Ref::from_schema_name(&added.0);
@@ -108,7 +103,7 @@ fn add<T: ToSchema>(named: &mut Vec<Named>) -> RefOr<Schema> {
     reference.into()
 }
 
-/// Returns a reference to the schema of an answer that succeeded, as [`add`] does.
+/// Like [`add`], for an answer that succeeded.
 fn answer<T: ToSchema + 'static>(named: &mut Vec<Named>) -> RefOr<Schema> {
     if TypeId::of::<T>() == TypeId::of::<()>() {
         return add::<Done>(named);
@@ -119,7 +114,7 @@ fn answer<T: ToSchema + 'static>(named: &mut Vec<Named>) -> RefOr<Schema> {
     reference.into()
 }
 
-/// Returns the schema of an answer that succeeded, as [`schema::of`] does.
+/// Like [`schema::of`], for an answer that succeeded.
 fn success<T: ToSchema>(named: &mut Vec<Named>) -> Named {
     let (name, fields) = schema::of::<T>(named);
     let mut result = Done::schema();
@@ -132,12 +127,10 @@ fn success<T: ToSchema>(named: &mut Vec<Named>) -> Named {
 }
 
 impl Declared {
-    /// Returns what it inserts.
     pub(super) fn insertion(&self) -> Option<Insertion> {
         (!self.spec.requires.is_empty()).then(|| (self.fields.0.clone(), self.spec.requires))
     }
 
-    /// Adds the operation to the document.
     pub(super) fn write(self, document: &mut OpenApi, settings: &Config) {
         let Self { spec, refusals, describe, fields: (name, fields), takes, gives, of_fields, named } = self;
         let RefOr::T(Schema::Object(fields)) = fields else { panic!("the fields of {name} are a struct") };
@@ -202,14 +195,13 @@ impl Declared {
     }
 }
 
-/// Returns the media types of a body with these fields. A form has the same fields as a JSON object, but no objects in it.
+/// A form has the same fields as a JSON object, but no objects in it.
 fn media(schema: &str, body: &Object) -> Vec<(&'static str, RefOr<Schema>)> {
     let types = if contains(body, "#/components/schemas/") { &[JSON][..] } else { &[JSON, FORM] };
     types.iter().map(|name| (*name, Ref::from_schema_name(schema).into())).collect()
 }
 
-/// Adds the schemas of insertions. They have the fields of operations that change a record, but require some of them; a change
-/// requires at least one.
+/// They have the fields of operations that change a record, but require some of them; a change requires at least one.
 pub(super) fn write_insertions(components: &mut Components, insertions: &[Insertion]) {
     for (name, required) in insertions {
         let Some(RefOr::T(Schema::Object(change))) = components.schemas.get_mut(name) else { continue };
@@ -225,7 +217,6 @@ pub(super) fn write_insertions(components: &mut Components, insertions: &[Insert
     }
 }
 
-/// Returns who may call an operation, in words.
 fn callers(access: Access) -> &'static str {
     match access {
         Access::Open => "Anyone may call it.",
@@ -236,7 +227,7 @@ fn callers(access: Access) -> &'static str {
     }
 }
 
-/// Splits the fields of an operation into its parameters and the schema of its body.
+/// The object is the schema of the body.
 fn split(spec: &Spec, fields: Object, named: &[Named]) -> (Vec<Parameter>, Object) {
     let (mut parameters, mut body) = (Vec::new(), Object::new());
     let in_path: Vec<_> = spec.parameters().collect();
@@ -272,7 +263,6 @@ fn split(spec: &Spec, fields: Object, named: &[Named]) -> (Vec<Parameter>, Objec
     (of_path, body)
 }
 
-/// Returns the schema of a group of fields.
 fn resolved(reference: &RefOr<Schema>, named: &[Named]) -> Object {
     let is_named = |name: &str| {
         match reference {
@@ -289,7 +279,6 @@ fn resolved(reference: &RefOr<Schema>, named: &[Named]) -> Object {
     }
 }
 
-/// Returns whether a schema refers to the one of this name.
 fn refers_to(body: &Object, name: &str) -> bool {
     contains(body, &format!("#/components/schemas/{name}\""))
 }
@@ -311,7 +300,6 @@ fn is_nullable(schema: &RefOr<Schema>) -> bool {
     }
 }
 
-/// Returns a parameter with the schema of a field.
 fn parameter(name: String, place: ParameterIn, mut schema: RefOr<Schema>) -> Parameter {
     let is_optional = is_nullable(&schema);
     let mut description = None;
@@ -340,7 +328,6 @@ fn parameter(name: String, place: ParameterIn, mut schema: RefOr<Schema>) -> Par
         .build()
 }
 
-/// Returns the tokens with which callers have access.
 fn security(access: Access) -> Option<Vec<SecurityRequirement>> {
     let token = || SecurityRequirement::new("token", [] as [&str; 0]);
     match access {
@@ -350,7 +337,7 @@ fn security(access: Access) -> Option<Vec<SecurityRequirement>> {
     }
 }
 
-/// Returns the failures of an operation with a status of their own: the statuses and the names of the responses.
+/// The failures with a status of their own: the statuses and the names of the responses.
 fn failures(spec: &Spec, refusals: &[Error]) -> Vec<(&'static str, &'static str)> {
     let refuses = |code| refusals.iter().any(|refusal| refusal.problem().code == code);
     let mut failures = Vec::new();

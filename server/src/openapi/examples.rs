@@ -1,4 +1,4 @@
-//! Examples of successes, made of the examples of their fields.
+//! Examples of successes, composed of the examples of their fields.
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
@@ -7,10 +7,10 @@ use utoipa::openapi::example::ExampleBuilder;
 
 use super::{CONST, JSON};
 
-/// The name of the example of a success, which is before the codes of failures.
+/// Sorted before the codes of failures.
 const SUCCESS: &str = "Success";
 
-/// Adds the example of a success to the answers that have examples of failures, so that nobody takes these for the answer.
+/// For answers that have examples of failures, so that these are not taken for the answer.
 pub(super) fn write_successes(document: &mut OpenApi) {
     let components = serde_json::to_value(&document.components).expect("the document is JSON");
     for item in document.paths.paths.values_mut() {
@@ -26,7 +26,6 @@ pub(super) fn write_successes(document: &mut OpenApi) {
     }
 }
 
-/// Returns a value that matches a schema.
 fn example(schema: &Value, components: &Value) -> Value {
     let example = |schema| example(schema, components);
     let first = |name: &str| schema[name].get(0);

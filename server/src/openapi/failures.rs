@@ -18,10 +18,10 @@ use super::schema::objects;
 use super::{CONST, JSON};
 use crate::filter::reply::Refusal;
 
-/// `Retry-After` and its description.
+/// With the description.
 const RETRY: (&str, &str) = ("Retry-After", "The seconds after which another attempt can succeed.");
 
-/// The failures that every operation can have: their statuses and the names of the responses.
+/// The statuses of failures that every operation can have, and the names of the responses.
 pub(super) const COMMON: [(&str, &str); 7] = [
     ("400", "BadRequest"),
     ("405", "MethodNotAllowed"),
@@ -32,10 +32,9 @@ pub(super) const COMMON: [(&str, &str); 7] = [
     ("503", "Overloaded"),
 ];
 
-/// A response that operations share.
 struct Shared {
     name: &'static str,
-    /// An example, from which come its status and its `result`.
+    /// Determines the status and the `result`.
     example: Refusal,
     codes: &'static [Code],
     description: &'static str,
@@ -58,7 +57,6 @@ impl Shared {
     }
 }
 
-/// Returns the responses to requests that are refused.
 fn documented_refusals() -> [Shared; 11] {
     let invalid = Problem::invalid("title", "title is one line of 1 to 200 characters");
     [
@@ -140,7 +138,6 @@ fn documented_refusals() -> [Shared; 11] {
     ]
 }
 
-/// Returns the responses when the service fails or is busy.
 fn outages() -> [Shared; 5] {
     [
         Shared::new(
@@ -180,7 +177,6 @@ fn outages() -> [Shared; 5] {
     ]
 }
 
-/// Adds the shared responses and their schemas.
 pub(super) fn add_shared(components: &mut Components) {
     for Shared { name, example, codes, description, header } in
         documented_refusals().into_iter().chain(outages())
@@ -214,16 +210,15 @@ pub(super) fn add_shared(components: &mut Components) {
     }
 }
 
-/// The names of the responses to requests of which hyper does not read the head to its end.
+/// The responses to requests of which hyper does not read the head to its end.
 const URI_TOO_LONG: &str = "UriTooLong";
 const HEAD_TOO_LARGE: &str = "HeadTooLarge";
 
-/// Returns an answer as JSON.
 fn object(answer: &[u8]) -> Value {
     serde_json::from_slice(answer).expect("an answer is JSON")
 }
 
-/// Returns the schema of failures with these texts and codes, one of which is the example.
+/// The texts and codes include those of the example.
 fn failure(results: &[&str], codes: &[Code], description: &str, example: &Value) -> Object {
     let text = |texts: Vec<&str>, description: &str| {
         let mut text = ObjectBuilder::new().schema_type(Type::String).description(Some(description)).build();
@@ -253,7 +248,7 @@ fn failure(results: &[&str], codes: &[Code], description: &str, example: &Value)
         .build()
 }
 
-/// Makes `result` the constant `success` in the schemas of successes.
+/// `result` becomes the constant `success` in the schemas of successes.
 pub(super) fn narrow_successes(components: &mut Components) {
     let successes =
         components.schemas.iter_mut().filter(|(name, _)| *name == "Done" || name.starts_with("Success_"));

@@ -9,7 +9,7 @@ use tidings_core::operation::{Effect, Spec};
 /// The longest text in a header: a link repeats a name of the request, each byte of which may take three.
 const TEXT_MAX: usize = 3 * crate::connection::bounds::HEAD_MAX + 100;
 
-/// Adds the headers of the answer of an operation, and the answer to a client that has the content already.
+/// Also adds the answer to a client that has the content already.
 pub(super) fn write(operation: &mut Operation, spec: &Spec) {
     let responses = &mut operation.responses.responses;
     let Some(RefOr::T(done)) = responses.get_mut("200") else { return };
@@ -36,7 +36,6 @@ pub(super) fn write(operation: &mut Operation, spec: &Spec) {
     }
 }
 
-/// Returns a header that is a text.
 fn text(description: &str, example: &str) -> Header {
     let schema =
         ObjectBuilder::new().schema_type(Type::String).max_length(Some(TEXT_MAX)).examples([example]);

@@ -15,14 +15,13 @@ use utoipa::openapi::{OpenApi, RefOr, Schema};
 use super::schema::objects;
 use crate::config::Config;
 
-/// A limit that descriptions can name.
 enum Limit {
-    /// The range from the first to the second number.
+    /// From the first to the second number.
     Range(usize, usize),
     Text(String),
 }
 
-/// The limits by their names in descriptions.
+/// By their names in descriptions.
 pub(super) struct Limits(Vec<(&'static str, Limit)>);
 
 impl Limits {
@@ -59,7 +58,6 @@ impl Limits {
         ])
     }
 
-    /// Writes the limits into the document.
     pub(super) fn write(&self, document: &mut OpenApi) {
         for item in document.paths.paths.values_mut() {
             for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
@@ -94,7 +92,7 @@ impl Limits {
         }
     }
 
-    /// Replaces the names in a description with the limits, and returns its ranges in order.
+    /// Replaces the names with the limits, and returns the ranges in order.
     fn resolve(&self, description: Option<&mut String>) -> Vec<(usize, usize)> {
         let Some(description) = description else { return Vec::new() };
         let mut ranges = Vec::new();
@@ -122,7 +120,7 @@ fn description(schema: &mut Schema) -> Option<&mut String> {
     }
 }
 
-/// Bounds a schema by the first range and its elements by the other ranges.
+/// The first range bounds the schema, and the others its elements.
 fn bound(schema: &mut Schema, ranges: &[(usize, usize)]) {
     let [(min, max), others @ ..] = ranges else { return };
     match schema {
@@ -155,7 +153,7 @@ fn is_of(object: &Object, wanted: &Type) -> bool {
     }
 }
 
-/// Returns the address of the API, without a host.
+/// Without a host.
 pub(super) fn url(server: &Config) -> &str {
     let base_path = server.base_path.as_str();
     if base_path.is_empty() { "/" } else { base_path }
@@ -166,7 +164,7 @@ fn in_words(min: usize, max: usize) -> String {
     if min == 0 { format!("up to {max}") } else { format!("{min} to {max}") }
 }
 
-/// Returns a number with commas between groups of three digits.
+/// With commas between groups of three digits.
 fn grouped(n: usize) -> String {
     let digits = n.to_string();
     let groups: Vec<&str> =

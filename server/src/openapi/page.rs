@@ -1,5 +1,5 @@
-//! A page that lists the operations, and loads an explorer for reading the OpenAPI document and trying them when a person asks for
-//! it. It is part of the binary and loads nothing from other hosts.
+//! A page that lists the operations, and on request loads an explorer for reading the OpenAPI document and trying them. It is
+//! part of the binary and loads nothing from other hosts.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
@@ -17,17 +17,15 @@ use crate::filter::request::Call;
 use crate::filter::security::{PAGE_ISOLATION, PAGE_POLICY};
 use crate::route::Route;
 
-/// The paths of the page and of its files.
 pub(super) const PAGE: &str = "/docs/";
 pub(super) const PAGE_FILES: &str = "/docs/{file}";
 
-/// The component that shows the document.
+/// Shows the document.
 const COMPONENT: &str = "scalar.js";
 const INDEX: &str = "index.html";
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const SCRIPT: HeaderValue = HeaderValue::from_static("text/javascript; charset=utf-8");
 
-/// Returns the routes of the page of this document.
 pub(super) fn routes(document: Arc<Written>) -> [Route; 3] {
     let files = Arc::new(Files {
         document,
@@ -60,7 +58,7 @@ async fn file(call: Call, name: String, files: Arc<Files>) -> Answer {
     Ok(reply)
 }
 
-/// The files of the page, each of which is prepared when it is first asked for.
+/// Each is prepared when it is first requested.
 struct Files {
     document: Arc<Written>,
     index: OnceLock<Arc<Encoded>>,
@@ -69,7 +67,7 @@ struct Files {
 }
 
 impl Files {
-    /// Returns a file and its media type.
+    /// Also returns its media type.
     fn get(&self, name: &str) -> Result<(&Arc<Encoded>, HeaderValue)> {
         let text = |text: &'static str| Arc::new(Encoded::new(text));
         match name {
@@ -85,7 +83,7 @@ impl Files {
     }
 }
 
-/// Returns the page with the list of the operations, by tag.
+/// The list has the operations by tag.
 fn index(document: &Written) -> String {
     let document: Value = serde_json::from_slice(document.get().json()).expect("the document is JSON");
     let html = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");

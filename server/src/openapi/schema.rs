@@ -8,7 +8,6 @@ use utoipa::{PartialSchema, ToSchema};
 /// The keywords of a plain schema, with its name.
 type Plain = (String, Map<String, Value>);
 
-/// A named schema.
 pub(super) type Named = (String, RefOr<Schema>);
 
 /// The answer of a successful operation that has only its result.
@@ -19,7 +18,7 @@ pub(super) struct Done {
     result: String,
 }
 
-/// Returns the schema of a type with its name, and adds those to which it refers.
+/// Adds the schemas to which the type refers.
 pub(super) fn of<T: ToSchema>(named: &mut Vec<Named>) -> Named {
     let mut others = Vec::new();
     T::schemas(&mut others);
@@ -34,7 +33,7 @@ pub(super) fn of<T: ToSchema>(named: &mut Vec<Named>) -> Named {
     (T::name().into_owned(), own)
 }
 
-/// Returns whether a schema is inlined where others refer to it: a text, a number or a list, without a description.
+/// A plain schema is inlined where others refer to it: a text, a number or a list, without a description.
 fn is_plain(schema: &RefOr<Schema>) -> bool {
     match schema {
         RefOr::T(Schema::Object(object)) => object.properties.is_empty() && object.description.is_none(),
@@ -54,7 +53,7 @@ fn json(schema: &RefOr<Schema>) -> Map<String, Value> {
     }
 }
 
-/// Writes plain schemas where a schema refers to them. An integer without bounds is a count, another number a share of 1.
+/// An integer without bounds is a count, another number a share of 1.
 fn complete(schema: &mut RefOr<Schema>, plain: &[Plain]) {
     match schema {
         RefOr::T(Schema::Object(object)) if !object.properties.is_empty() => {
@@ -114,7 +113,6 @@ fn complete_keywords(schema: &mut Value, plain: &[Plain]) {
     }
 }
 
-/// Returns the objects that a schema consists of.
 pub(super) fn objects(schema: &mut RefOr<Schema>) -> Vec<&mut Object> {
     match schema {
         RefOr::T(Schema::Object(object)) => vec![object],

@@ -9,7 +9,6 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::{Entry, Format, Outline, Text, updated};
 
-/// Returns the document.
 pub(super) fn document(outline: &Outline, entries: &[Entry], next: Option<&str>) -> Vec<u8> {
     let mut xml = Writer::new(Vec::with_capacity(1_024 * (entries.len() + 1)));
     write(&mut xml, outline, entries, next).expect("writing to memory does not fail");
@@ -65,15 +64,13 @@ fn write_entry(xml: &mut Writer<Vec<u8>>, entry: &Entry) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes an element with plain text, which is the default type of texts.
+/// Plain text is the default type of texts.
 fn element(xml: &mut Writer<Vec<u8>>, name: &str, text: &str) -> io::Result<()> {
     xml.create_element(name).write_text_content(BytesText::new(&allowed(text)))?;
     Ok(())
 }
 
-/// Returns an address with escapes for the characters that no IRI contains. A post has its address as written.
-///
-/// Source: RFC 3987 section 2.2.
+/// Escapes the characters that no IRI contains. A post has its address as written. Source: RFC 3987 section 2.2.
 fn iri(url: &str) -> String {
     let authority = url.find("://").map_or(0, |at| at + 3);
     let path = url[authority..].find(['/', '?', '#', '\\']).map_or(url.len(), |at| authority + at);
@@ -90,9 +87,7 @@ fn iri(url: &str) -> String {
     iri
 }
 
-/// Replaces the characters that XML cannot contain, not even escaped.
-///
-/// Source: XML 1.0 section 2.2.
+/// Replaces the characters that XML cannot contain, not even escaped. Source: XML 1.0 section 2.2.
 fn allowed(text: &str) -> Cow<'_, str> {
     let is_forbidden = |c: char| matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
     if text.contains(is_forbidden) {

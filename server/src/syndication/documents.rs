@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lru::LruCache;
 use tidings_core::answer::Encoded;
 
-/// The maximum number of cached documents.
 const CACHED: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
 
-/// The cached documents by their addresses, each with the answer that it was made of.
+/// By their addresses.
 pub(crate) struct Documents(Mutex<LruCache<String, Document>>);
 
-/// The answer that a document was made of, and the document.
+/// The answer from which a document was made, and the document.
 type Document = (Arc<Encoded>, Arc<Encoded>);
 
 impl Documents {

@@ -84,7 +84,6 @@ pub(crate) struct Item<'a> {
     tags: &'a [Arc<str>],
 }
 
-/// Returns the document.
 pub(super) fn document(outline: &Outline, entries: &[Entry], next: Option<&str>) -> Vec<u8> {
     let document = Document {
         version: "https://jsonfeed.org/version/1.1",

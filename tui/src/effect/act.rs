@@ -19,27 +19,25 @@ use crate::problem::Problem;
 use crate::reach::Reach;
 use crate::sheet::{self, Sheet};
 
-/// The id of the notice, the draft, the post or the source that a change saved, what it has made for the second factor or for a
-/// new password, or what a fetch has brought; `None` for other changes.
+/// The id of the saved notice, draft, post or source, the secret or code for the second factor or a new password, or the result
+/// of a fetch; `None` for other changes.
 pub(crate) type Saved = Option<String>;
 
-/// The content of the editor of notices.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NoticeEdit {
-    /// The notice that is changed; `None` for a new one.
+    /// `None` for a new notice.
     pub(crate) target: Option<String>,
     /// The draft on the server that is published or saved.
     pub(crate) shared: Option<String>,
     pub(crate) fields: Draft,
-    /// Who sees the notice once it is saved.
+    /// Once the notice is saved.
     pub(crate) reach: Reach,
-    /// When saving began.
     pub(crate) at: Timestamp,
 }
 
-/// A change. A post, notice or source without a `target` is a new one. `ShareDraft` saves a draft on the server. `ReadFeedback`
-/// keeps in mind on this machine which feedback was read. `BeginOtp` makes a secret for the second factor of the member who has
-/// signed in; its enrolment code is empty if there is none.
+/// A post, notice or source without a `target` is a new one. `ShareDraft` saves a draft on the server. `ReadFeedback` records on
+/// this machine which feedback was read. `BeginOtp` creates a secret for the second factor of the member who has signed in; its
+/// enrolment code is empty if there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Act {
     SaveNotice(Box<NoticeEdit>),
@@ -68,10 +66,9 @@ pub(crate) enum Act {
     Export { path: PathBuf, sheet: Arc<Sheet>, replace: bool },
 }
 
-/// The result of a change, as screens see it.
 pub(crate) type Changed<'r> = Result<Option<&'r str>, &'r Problem>;
 
-/// A password, which no log and no message shows.
+/// No log and no message shows a password.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
@@ -88,7 +85,7 @@ impl fmt::Debug for Secret {
 }
 
 impl Act {
-    /// Returns a description of the change, which is shown while it runs.
+    /// Shown while the change runs.
     pub(crate) const fn doing(&self) -> &'static str {
         match self {
             Self::RemoveNotice { .. }
@@ -103,7 +100,7 @@ impl Act {
         }
     }
 
-    /// Returns the message for a successful change; `None` when the screen itself shows the result.
+    /// `None` when the screen itself shows the result.
     pub(crate) fn done(&self) -> Option<String> {
         Some(match self {
             Self::SaveNotice(edit) => {
@@ -151,7 +148,7 @@ impl Act {
         })
     }
 
-    /// Makes the change. A panic is returned as a problem.
+    /// A panic is returned as a problem.
     pub(crate) fn run(&self, sources: &Sources) -> Result<Saved, Problem> {
         let result = catch_unwind(AssertUnwindSafe(|| self.change(sources)));
         result.unwrap_or_else(|panic| Err(panicked(&*panic)))
@@ -254,7 +251,6 @@ impl Act {
     }
 }
 
-/// Fetches a source, and says what it has brought.
 fn fetch_source(service: &Service, id: &str, name: &str) -> Result<Saved, Problem> {
     let fetched = service.call(source::Fetch { source_obi: id.to_owned() })?;
     if let Some(error) = &fetched.error {
@@ -267,7 +263,6 @@ fn fetch_source(service: &Service, id: &str, name: &str) -> Result<Saved, Proble
     Ok(Some(format!("{}{unread} in “{name}”.", brought(&fetched))))
 }
 
-/// Adds a source, or changes one.
 fn save_source(service: &Service, target: Option<String>, fields: source::Add) -> Result<Saved, Problem> {
     let Some(id) = target else { return Ok(Some(service.call(fields)?.id.to_string())) };
     let source::Add { url, name, topic, tag, every } = fields;

@@ -18,15 +18,11 @@ use super::{
 };
 use crate::problem::Problem;
 
-/// The number of lines in a page of the log.
 const LOG_LINES: i64 = 200;
-/// The maximum number of log lines on the overview.
 const OVERVIEW_LINES: i64 = 60;
-/// The maximum number of posts listed from the popular feed or a search.
+/// From the popular feed or a search.
 const POSTS: i64 = 300;
-/// The number of records in a page of the audit trail.
 const RECORDS: i64 = 200;
-/// The maximum number of log lines shown for a member.
 const MEMBER_LINES: i64 = 300;
 
 impl Query {
@@ -61,7 +57,7 @@ impl Query {
         })
     }
 
-    /// Asks the service. A panic is returned as a problem.
+    /// A panic is returned as a problem.
     pub(crate) fn run(self, sources: &Sources) -> Result<Answer, Problem> {
         catch_unwind(AssertUnwindSafe(|| self.answer(sources))).unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
@@ -97,7 +93,7 @@ fn overview(service: &Service) -> Result<Overview, Error> {
 }
 
 fn board(service: &Service) -> Result<Notices, Error> {
-    // First, because these need the right that the notices are shown without.
+    // First, because the drafts need a right that the notices are shown without.
     let drafts = service.call(notice::ListDrafts {})?.drafts;
     Ok(Notices { list: notices(service)?, drafts })
 }
@@ -112,7 +108,7 @@ fn notices(service: &Service) -> Result<Vec<FullNotice>, Error> {
     Ok(service.call(notice::ListFull::default())?.notices().to_vec())
 }
 
-/// Returns the popular feed as guests see it.
+/// As guests see it.
 fn popular(service: &Service) -> Result<Vec<PostRow>, Error> {
     let page = Paging { limit: Some(POSTS), why: Some(1), ..Paging::default() };
     let feed = service.as_reader().call(ListPopular { page, format: None })?;
@@ -123,8 +119,7 @@ fn popular(service: &Service) -> Result<Vec<PostRow>, Error> {
     Ok((1..).zip(feed.fields().newsfeed).map(row).collect())
 }
 
-/// Returns the newest posts. A name that is not that of a topic or tag stands for the topic with the most posts among those
-/// that begin with it.
+/// A name that is not that of a topic or tag stands for the topic with the most posts among those that begin with it.
 fn newest(service: &Service, name: Option<&str>) -> Result<Vec<PostRow>, Error> {
     let service = service.as_reader();
     let list = |topic: Option<&str>| {

@@ -1,6 +1,5 @@
 //! The actions of keys.
 
-/// The action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Quit,

@@ -24,7 +24,6 @@ mod view;
 use days::Days;
 use view::View;
 
-/// The figures of the chosen days.
 #[derive(Debug, Default)]
 pub(crate) struct Analytics {
     pending: Pending,
@@ -41,16 +40,14 @@ pub(crate) struct Analytics {
     seen: Option<i64>,
 }
 
-/// The field that is being typed into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Typing {
     Filter,
     Days,
 }
 
-/// The lengths of ranges that the key `w` cycles through, in days.
+/// In days, for the key `w`.
 const WIDTHS: [i32; 4] = [1, 7, 30, 365];
-/// The number of lines above the table.
 const ABOVE: u16 = 2;
 
 impl Analytics {
@@ -101,7 +98,6 @@ impl Analytics {
         (self.view, self.cursor) = (view, Cursor::default());
     }
 
-    /// Returns the field that is being typed into.
     fn field(&mut self) -> Option<&mut Input> {
         self.typing.map(|typing| if typing == Typing::Filter { &mut self.filter } else { &mut self.go_to })
     }

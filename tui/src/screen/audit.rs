@@ -1,4 +1,4 @@
-//! The audit trail: what administrators, operators and API keys have done, latest first.
+//! The audit trail of administrators, operators and API keys, latest first.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::screen::{Ctx, Loaded, Out, reading};
 use crate::widget::table::{Cell, Column};
 use tidings_client::shown::number::number;
 
-/// A record, with its number as a text.
+/// With the number as a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     number: String,
@@ -23,7 +23,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Returns who acted: the id of an administrator, or what else it was.
+    /// The id of an administrator, or the kind of another actor.
     fn who(&self) -> String {
         let AuditRecord { actor_kind, actor, .. } = &self.record;
         match (actor_kind.as_str(), actor.as_str()) {
@@ -33,7 +33,7 @@ impl Row {
         }
     }
 
-    /// Returns what was acted on, as people know it: the text of a record with an id, otherwise the subject.
+    /// The text of a record with an id, otherwise the subject.
     fn what(&self) -> &str {
         let AuditRecord { subject, before, after, .. } = &self.record;
         let is_id = subject.len() == 24 && subject.bytes().all(|b| b.is_ascii_hexdigit());
@@ -45,7 +45,6 @@ impl Row {
     }
 }
 
-/// The audit trail.
 #[derive(Default)]
 pub(crate) struct Audit {
     base: Listing<Row, i64>,

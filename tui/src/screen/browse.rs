@@ -22,36 +22,31 @@ use crate::widget::table::{Cell, Column};
 
 mod blanket;
 
-/// The text that is shown when no row matches the filter.
 pub(crate) const NO_MATCH: &str = "Nothing matches the filter. Esc clears it.";
-/// The note on a key that would change a row that is not the saved one.
+/// Shown for a key that would change a row that is not the saved one.
 pub(crate) const SETTLING: &str = "One moment: the list is being loaded again.";
-/// The minimum time between two requests for a list that changes often.
+/// Between two requests for a list that changes often.
 const READ_EVERY_MS: i64 = 900;
 /// The same on a server, whose log has every request.
 const READ_REMOTE_EVERY_MS: i64 = 10_000;
 
-/// The state that every list screen has: its rows, and the requests for them.
 pub(crate) struct Listing<R, P = ()> {
-    /// All rows, including those that are not listed.
+    /// With the rows that are not listed.
     pub(crate) rows: Vec<R>,
     pub(crate) list: Browser,
     pub(crate) pending: Pending,
-    /// The place from which more rows can be loaded.
+    /// More rows can be loaded from here.
     pub(crate) next: Option<P>,
-    /// Whether the pending request asks for more rows.
     pub(crate) further: bool,
-    /// The request for the rest of the selected row.
+    /// For the rest of the selected row.
     pub(crate) detail: Pending,
-    /// Whether the rest of the selected row may have changed. The old data stays visible until the new data is loaded.
+    /// The rest of the selected row may have changed. The old data stays visible until the new data is loaded.
     pub(crate) stale: bool,
     /// The versions of the data that were requested last.
     pub(crate) seen: Option<[i64; 3]>,
-    /// When the rows were requested last.
     read_at: Timestamp,
-    /// The saved row, to be selected when the rows are loaded.
+    /// Selected when the rows are loaded.
     pub(crate) to_select: Option<String>,
-    /// The form that covers the list, while it is open.
     pub(crate) form: Option<Box<dyn Form>>,
     is_loaded: bool,
 }
@@ -76,24 +71,22 @@ impl<R, P> Default for Listing<R, P> {
 }
 
 impl<R, P> Listing<R, P> {
-    /// Returns the selected row.
     pub(crate) fn selected(&self) -> Option<&R> {
         self.list.selected().map(|place| &self.rows[self.list.listed[place]])
     }
 
-    /// Returns whether a list that changes often may be requested again: it failed, or enough time has passed.
+    /// A list that changes often may be requested again: it failed, or enough time has passed.
     pub(crate) fn is_time(&self, ctx: &Ctx) -> bool {
         let every = if ctx.is_remote { READ_REMOTE_EVERY_MS } else { READ_EVERY_MS };
         self.pending.problem().is_some() || ctx.now - self.read_at >= every
     }
 
-    /// Opens a form.
     pub(crate) fn open(&mut self, form: impl Form + 'static) {
         self.form = Some(Box::new(form));
     }
 }
 
-/// Declares the rows of a list screen and the place from which their list continues, which are in its field `base`.
+/// The type of rows, and of the place from which their list continues. The screen has a field `base`.
 macro_rules! listing {
     ($row:ty, $place:ty) => {
         type Row = $row;
@@ -110,113 +103,106 @@ macro_rules! listing {
 }
 pub(crate) use listing;
 
-/// Returns whether any of the texts contains another text, given in lower case.
+/// `text` is in lower case.
 pub(crate) fn any_holds(texts: &[&str], text: &str) -> bool {
     texts.iter().any(|one| one.to_lowercase().contains(text))
 }
 
-/// A screen that lists rows. The blanket implementation makes it a [`Screen`](super::Screen).
+/// The blanket implementation makes it a [`Screen`](super::Screen).
 pub(crate) trait Browse {
-    /// A row. `listing!` declares it, and `Place`, `base` and `base_mut`.
+    /// Declared by `listing!`, like `Place`, `base` and `base_mut`.
     type Row: Clone;
-    /// A place from which the list continues.
+    /// The list continues from here.
     type Place;
 
-    /// The screen's own keys, which take precedence over those of every list.
+    /// These keys take precedence over those of every list.
     const KEYS: &'static Table;
-    /// The columns of the table, if they are always the same.
+    /// For a table whose columns are always the same.
     const COLUMNS: &'static [Column] = &[];
     /// The name of an exported table, and those of its columns.
     const EXPORTED: (&'static str, &'static [&'static str]) = ("", &[]);
-    /// Whether the screen itself applies the filter, which otherwise is part of the query.
+    /// The screen itself applies the filter, which otherwise is part of the query.
     const FILTERS: bool = false;
-    /// Whether the line above an empty list tells that it is being loaded, and not the list.
+    /// The line above an empty list, not the list, says that it is being loaded.
     const LOADS_ABOVE: bool = false;
 
-    /// Returns the state that every list screen has.
     fn base(&self) -> &Listing<Self::Row, Self::Place>;
 
     fn base_mut(&mut self) -> &mut Listing<Self::Row, Self::Place>;
 
-    /// Returns the identifier of a row: the selection stays on the row with the same identifier.
+    /// The selection stays on the row with the same identifier.
     fn id(row: &Self::Row) -> &str;
 
-    /// Returns whether a row is listed, with the filter in lower case.
+    /// The filter is in lower case.
     fn keeps(&self, _: &Self::Row, _: &str) -> bool {
         true
     }
 
-    /// Returns the order of two rows; by default, that in which they are loaded.
+    /// By default, the order in which rows are loaded.
     fn order(&self, _: &Self::Row, _: &Self::Row) -> Ordering {
         Ordering::Equal
     }
 
-    /// Returns the query for the rows from a place on; `None` if the filter is wrong.
+    /// The rows begin at `place`. `None` if the filter is wrong.
     fn query(&mut self, place: Option<Self::Place>, ctx: &Ctx) -> Option<Query>;
 
-    /// Returns the versions of the data that the list shows.
     fn versions(changes: &Changes) -> [i64; 3];
 
-    /// Returns whether the list must be loaded again, given whether its data has changed.
+    /// `has_changed` is whether the data of the list has changed.
     fn is_due(&mut self, has_changed: bool, _: &Changes, _: &Ctx) -> bool {
         has_changed
     }
 
-    /// Returns the query for the rest of a row, and whether it is loaded; `None` if rows are loaded as a whole.
+    /// For the rest of a row. The second value is whether it is loaded. `None` if rows are loaded as a whole.
     fn detail(&self, _id: &str) -> Option<(Query, bool)> {
         None
     }
 
-    /// Handles the answer to a request for rows or for the rest of a row.
     fn loaded(&mut self, answer: Answer, ctx: &Ctx, out: &mut Out);
 
     /// Takes and handles other answers and failures; see [`super::Screen::answer`].
     fn settled(&mut self, _number: u64, _: &mut Loaded, _: &mut Out) {}
 
-    /// Returns the text of a row, in at most `columns` columns.
+    /// At most `columns` columns wide.
     fn text(&self, row: &Self::Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>>;
 
     fn columns(&self, _: &Ctx) -> &'static [Column] {
         Self::COLUMNS
     }
 
-    /// Returns the cells of a row, which may depend on the visible row above it.
+    /// The cells may depend on the visible row above.
     fn cells(&self, row: &Self::Row, above: Option<&Self::Row>, ctx: &Ctx) -> Vec<Cell>;
 
-    /// Returns the line above the list.
+    /// The line above the list.
     fn head(&self, ctx: &Ctx) -> String;
 
-    /// Returns the reason why the list could not be loaded, shown instead of the head.
+    /// Shown instead of the head.
     fn problem(&self) -> Option<&str> {
         self.base().pending.problem().map(|problem| problem.text.as_str())
     }
 
-    /// Returns the text that is shown instead of an empty list.
     fn empty(&self) -> Cow<'static, str>;
 
     fn exported(&self) -> (&'static str, Vec<&'static str>) {
         (Self::EXPORTED.0, Self::EXPORTED.1.to_vec())
     }
 
-    /// Returns the values of an exported row, as an array.
+    /// An array, for the export.
     fn values(&self, row: &Self::Row, ctx: &Ctx) -> Value;
 
-    /// Returns the name and the text that the copy key copies from a row.
+    /// The name and the text that the copy key copies.
     fn copied(row: &Self::Row) -> (&'static str, String);
 
-    /// Handles an action that only this screen has, with the selected row. Returns false for every other action.
+    /// Returns false for an action that is not only this screen's. `row` is the selected row.
     fn own_action(&mut self, action: Action, row: Option<Self::Row>, ctx: &Ctx, out: &mut Out) -> bool;
 
-    /// Handles that the selection may have moved.
     fn selection_changed(&mut self, _: &Ctx, _: &mut Out) {}
 
-    /// Handles the end of a change; see [`super::Screen::change_done`].
+    /// See [`super::Screen::change_done`].
     fn changed(&mut self, _: &Act, _: Changed, _: &Ctx, _: &mut Out) {}
 
-    /// Handles that the pending requests are cancelled.
     fn cancelled(&mut self) {}
 
-    /// Requests the rows from a place on.
     fn load(&mut self, place: Option<Self::Place>, ctx: &Ctx, out: &mut Out) {
         let further = place.is_some();
         if let Some(query) = self.query(place, ctx) {
@@ -226,13 +212,13 @@ pub(crate) trait Browse {
         }
     }
 
-    /// Requests all shown data, even if it has not changed.
+    /// Also requests data that has not changed.
     fn reload(&mut self, ctx: &Ctx, out: &mut Out) {
         self.base_mut().stale = true;
         self.load(None, ctx, out);
     }
 
-    /// Requests the rest of the selected row if it is visible and is missing or stale.
+    /// Only if it is visible and is missing or stale.
     fn load_detail(&mut self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.base().selected() else { return };
         let Some((query, is_loaded)) = self.detail(Self::id(row)) else { return };
@@ -244,7 +230,7 @@ pub(crate) trait Browse {
         }
     }
 
-    /// Replaces the rows, or adds them if more were requested. Selects what was saved, also if the filter hides it.
+    /// Replaces the rows, or adds them if more were requested. Selects the saved row, also if the filter hides it.
     fn add(&mut self, rows: Vec<Self::Row>, next: Option<Self::Place>) {
         let selected = self.selected_id();
         let base = self.base_mut();
@@ -263,7 +249,6 @@ pub(crate) trait Browse {
         }
     }
 
-    /// Lists the rows again that the filter matches.
     fn arrange(&mut self) {
         let selected = self.selected_id();
         self.arrange_at(selected.as_deref());
@@ -282,7 +267,7 @@ pub(crate) trait Browse {
         self.base().selected().map(|row| Self::id(row).to_owned())
     }
 
-    /// Selects the row with this identifier. Returns whether it is listed.
+    /// Returns whether the row is listed.
     fn select(&mut self, id: &str) -> bool {
         let Listing { rows, list, .. } = self.base_mut();
         let place = list.listed.iter().position(|i| Self::id(&rows[*i]) == id);
@@ -297,7 +282,7 @@ pub(crate) trait Browse {
         if Self::FILTERS { self.arrange() } else { self.load(None, ctx, out) }
     }
 
-    /// Returns the width of the list beside the text, within a given width.
+    /// Beside the text.
     fn list_width(width: u16) -> u16 {
         width * 9 / 20
     }
@@ -306,7 +291,6 @@ pub(crate) trait Browse {
         self.base().list.areas(area, Self::list_width)
     }
 
-    /// Returns the listed rows as a table to export.
     fn sheet(&self, ctx: &Ctx) -> Sheet {
         let ((name, head), base) = (self.exported(), self.base());
         let values = base.list.listed.iter().map(|i| self.values(&base.rows[*i], ctx));

@@ -16,18 +16,16 @@ use crate::screen::{Ctx, Destination, Out, reading};
 use crate::theme::Theme;
 use crate::widget::table::{Cell, Column};
 
-/// The feedback.
 #[derive(Default)]
 pub(crate) struct Feedback {
     base: Listing<Entry>,
     notices: Vec<FullNotice>,
-    /// The ids of the feedback that was read on this machine.
+    /// Read on this machine.
     read: HashSet<String>,
-    /// The item whose text is beside the list.
+    /// Its text is beside the list.
     beside: Option<String>,
-    /// Whether done items are also listed.
     all: bool,
-    /// The type that is listed; `None` for all types.
+    /// `None` for all types.
     kind: Option<String>,
 }
 
@@ -41,17 +39,15 @@ const COLUMNS: [Column; 6] = [
 ];
 
 impl Feedback {
-    /// Returns the number of open items.
     pub(crate) fn open_items(&self) -> usize {
         self.base.rows.iter().filter(|item| item.activation == FeedbackState::Open).count()
     }
 
-    /// Returns whether an item needs to be read: nobody has dealt with it, and it was not read on this machine.
+    /// The item is open, and was not read on this machine.
     fn is_unread(&self, item: &Entry) -> bool {
         item.activation == FeedbackState::Open && !self.read.contains(&item.id)
     }
 
-    /// Marks an unread item as read.
     fn mark_read(&mut self, id: &str, out: &mut Out) {
         let item = self.base.rows.iter().find(|item| item.id == id);
         if item.is_some_and(|item| self.is_unread(item)) {
@@ -60,7 +56,7 @@ impl Feedback {
         }
     }
 
-    /// Selects the next type; after the last type, selects all types.
+    /// All types follow the last type.
     fn next_kind(&mut self) {
         let mut kinds: Vec<&str> = self.base.rows.iter().map(|item| item.kind.as_str()).collect();
         kinds.sort_unstable();
@@ -121,7 +117,7 @@ impl Browse for Feedback {
         lines
     }
 
-    /// Marks an item as read when its text is opened, or is left after it was shown beside the list.
+    /// An item is read when its text is opened, or is left after it was shown beside the list.
     fn selection_changed(&mut self, ctx: &Ctx, out: &mut Out) {
         let selected = self.base.selected().map(|item| item.id.clone());
         let is_beside = self.areas(ctx.body()).text.width > 0;
@@ -213,7 +209,7 @@ impl Browse for Feedback {
     }
 }
 
-/// Returns the state of an item: a sign and a word.
+/// A sign and a word.
 fn state(item: &Entry) -> &'static str {
     if item.activation == FeedbackState::Open { "● open" } else { "✓ done" }
 }

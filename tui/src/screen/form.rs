@@ -13,50 +13,44 @@ mod page;
 
 pub(crate) use page::{Kind, Page, Request, Typed};
 
-/// The result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handled {
     Yes,
-    /// The frame handles it.
+    /// The frame handles the action.
     No,
-    /// The form closes.
     Closes,
 }
 
-/// Returns the names that are typed into a field, separated by commas.
+/// Separated by commas.
 pub(crate) fn names(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// A form that covers the list of a screen.
 pub(crate) trait Form {
-    /// Returns the tables of its keys.
     fn keys(&self) -> Vec<&'static Table>;
 
     fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> Handled;
 
-    /// Handles a typed key.
     fn key(&mut self, key: KeyEvent);
 
     fn paste(&mut self, text: &str);
 
-    /// Handles a click within `area`, the area of the form.
+    /// `area` is that of the form.
     fn click(&mut self, at: Position, area: Rect);
 
-    /// Handles the end of a change. Returns whether the form closes.
+    /// Returns whether the form closes.
     fn change_done(&mut self, act: &Act, result: Changed) -> bool;
 
-    /// Returns whether saving is taking noticeably long.
     fn is_slow(&self, _: Timestamp) -> bool {
         false
     }
 
-    /// Returns whether the form contains unsaved changes that its end must not lose.
+    /// The end of the form must not lose these changes.
     fn is_changed(&self) -> bool {
         false
     }
 
-    /// Returns the unsaved notice in the form as a draft, which is being saved from now on.
+    /// The draft of the unsaved notice is being saved from now on.
     fn draft(&mut self, _: &Ctx) -> Option<Box<NoticeEdit>> {
         None
     }

@@ -21,24 +21,21 @@ use tidings_client::shown::number::count;
 
 mod filter;
 
-/// The maximum number of lines in memory while older lines are loaded.
+/// In memory while older lines are loaded.
 const LINES_MAX: usize = 20_000;
 
-/// A line and its identifier.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     id: String,
     line: LogEntry,
 }
 
-/// The log.
 #[derive(Default)]
 pub(crate) struct Log {
     base: Listing<Row, LogPlace>,
-    /// The filter of the list.
     listed: Option<String>,
     looked_to: Option<Timestamp>,
-    /// Whether new lines are not loaded.
+    /// New lines are not loaded.
     is_paused: bool,
     /// The error in the typed filter.
     mistake: Option<&'static str>,
@@ -55,23 +52,21 @@ const COLUMNS: [Column; 6] = [
     Column::new("Result", 16).from(100),
 ];
 
-/// The columns of a narrow table, with the time but not the date.
+/// For a narrow table, with the time but not the date.
 const NARROW: [Column; 4] = [
     Column::new("Time", 8),
     Column::new("Member", 8),
     Column::new("Path", 0),
     Column::new("Code", 4).right(),
 ];
-/// The width from which all columns are shown.
+/// From this width on, all columns are shown.
 const ROOMY: u16 = 56;
 
 impl Log {
-    /// Starts typing the filter.
     pub(crate) const fn type_filter(&mut self) {
         self.base.list.type_filter();
     }
 
-    /// Sets the filter and loads the matching lines.
     pub(crate) fn look_for(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
         self.base.list.filter = Input::new(text);
         self.load(None, ctx, out);
@@ -101,7 +96,7 @@ impl Browse for Log {
                 Some(Query::Log { filter, place })
             }
             Err(mistake) => {
-                // What is being typed may still become right.
+                // Unfinished input may still become right.
                 self.mistake = Some(mistake).filter(|_| !self.base.list.typing);
                 None
             }

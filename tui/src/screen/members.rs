@@ -22,13 +22,12 @@ mod role;
 
 use detail::View;
 
-/// The members.
 #[derive(Default)]
 pub(crate) struct Members {
     base: Listing<MemberEntry, String>,
-    /// The members that are listed, besides the search; `None` for all.
+    /// Besides the search; `None` for all members.
     only: Option<MemberFilter>,
-    /// The search and the filter of the list; `None` before the first request.
+    /// The search and the filter; `None` before the first request.
     listed: Option<(String, Option<MemberFilter>)>,
     member: Option<Box<Member>>,
     view: View,
@@ -44,9 +43,9 @@ const COLUMNS: [Column; 5] = [
     Column::new("State", 13),
 ];
 
-/// The number of members loaded at a time.
+/// Members that are loaded at a time.
 const PAGE: usize = 200;
-/// The maximum number of members that are loaded again after a change; a longer list is loaded again on request only.
+/// Members that are loaded again after a change; a longer list is loaded again on request only.
 const PAGES: usize = 1_000;
 
 impl Members {
@@ -54,7 +53,7 @@ impl Members {
         self.listed.as_ref().is_some_and(|(search, _)| !search.is_empty())
     }
 
-    /// Shows a view of the selected member, and opens the member if necessary.
+    /// Opens the member if necessary.
     fn show(&mut self, view: View) {
         self.view = view;
         if !self.base.list.reading && self.base.selected().is_some() {
@@ -63,7 +62,6 @@ impl Members {
     }
 }
 
-/// Returns the question before a change of a member.
 fn question(action: Action, entry: MemberEntry) -> Question {
     let id = entry.user_id;
     let who = if entry.nickname == id { id.clone() } else { format!("{id} ({})", entry.nickname) };
@@ -114,7 +112,7 @@ fn question(action: Action, entry: MemberEntry) -> Question {
     Question::yes_or_no(text, detail, label, act)
 }
 
-/// Returns a member's special state: a sign and a word.
+/// A sign and a word.
 fn state(entry: &MemberEntry) -> &'static str {
     match (entry.admin, entry.blacklisted) {
         (_, 1) => "× blacklisted",
@@ -124,7 +122,6 @@ fn state(entry: &MemberEntry) -> &'static str {
     }
 }
 
-/// Returns the names of scopes.
 fn names(scopes: &[Scope]) -> String {
     scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ")
 }

@@ -12,16 +12,15 @@ use crate::screen::{Ctx, Destination, Loaded, Out, Screen};
 
 mod draw;
 
-/// Today's figures and the newest lines of the log.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
     pending: Pending,
     data: Option<Box<Data>>,
-    /// The state of the database at the previous reading, for the rate of its changes.
+    /// The previous reading, for the rate of changes.
     before: Option<Health>,
-    /// The versions and the minute, or the hour of a server, of the requested data.
+    /// The versions, and the minute, or the hour of a server, of the requested data.
     seen: Option<(Changes, i64)>,
-    /// The number of lines by which the log is scrolled.
+    /// In lines of the log.
     scroll: usize,
 }
 
@@ -29,7 +28,7 @@ const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 impl Overview {
-    /// Returns the transactions per second that changed shown data, between the last two readings.
+    /// Transactions per second that changed shown data, between the last two readings.
     fn pace(&self) -> i64 {
         let Some((now, before)) = self.data.as_ref().map(|data| data.health).zip(self.before) else {
             return 0;
@@ -49,7 +48,7 @@ impl Screen for Overview {
     }
 
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        // The comparison with yesterday changes every minute, but a look at a server is a line of its log.
+        // The comparison with yesterday changes every minute, but each request is a line in the log of a server.
         let span = if ctx.is_remote { HOUR_MS } else { MINUTE_MS };
         let seen = Some((*changes, ctx.now.as_millis() / span));
         if self.seen != seen && !self.pending.is_waiting() {
@@ -100,7 +99,7 @@ impl Screen for Overview {
     }
 }
 
-/// The areas of the overview; a part without room has an empty area.
+/// A part without room has an empty area.
 #[derive(Clone, Copy, Debug, Default)]
 struct Areas {
     figures: Rect,
@@ -146,7 +145,7 @@ impl Areas {
         Self { figures, hours, month, terms, devices, health, log }
     }
 
-    /// Returns the areas on a small terminal: the figures, as many hours as fit, and the log if there is room.
+    /// On a small terminal: the figures, as many hours as fit, and the log if there is room.
     fn narrow(area: Rect) -> Self {
         let figures = Rect { height: area.height.min(6), ..area };
         let rest = Rect { y: figures.bottom(), height: area.height - figures.height, ..area };

@@ -19,22 +19,21 @@ use tidings_client::shown::number::{count, number};
 
 mod editor;
 
-/// A list of posts. The filter chooses it if there is one: `#` and the name of a topic, or the words of a search.
+/// A filter chooses the list: `#` and the name of a topic, or the words of a search.
 #[derive(Default)]
 pub(crate) struct Posts {
     base: Listing<PostRow>,
-    /// Whether the newest posts are listed without a filter, and not the popular feed.
+    /// Without a filter, the newest posts are listed, and not the popular feed.
     newest: bool,
-    /// The listed feed and the filter.
+    /// The feed and the filter.
     listed: (bool, String),
     post: Option<PostText>,
-    /// The post that the form opens when its text is loaded.
+    /// The form opens when the text of this post is loaded.
     to_edit: Option<String>,
-    /// When a post was saved, until the feed, which follows within a second, is loaded again.
+    /// Until the feed, which follows within a second, is loaded again.
     saved_at: Option<Timestamp>,
 }
 
-/// The posts that the screen lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Listed<'l> {
     Popular,
@@ -62,8 +61,8 @@ impl<'l> Listed<'l> {
         }
     }
 
-    /// Returns the columns, and the names of an export and of its first column. Only the popular feed and a search have an order that
-    /// the dates do not tell.
+    /// Returns the columns, and the names of an export and of its first column. Only the popular feed and a search have an order
+    /// that differs from that of the dates.
     const fn names(self) -> (&'static [Column], &'static str, &'static str) {
         match self {
             Self::Popular => (&FEED, "popular", "rank"),
@@ -86,11 +85,10 @@ const FEED: [Column; 6] = [
 ];
 const NEWEST: [Column; 5] = [FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
 const FOUND: [Column; 6] = [Column::new("Fit", 4).right(), FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
-/// The time after which the feed shows a saved post.
+/// The feed shows a saved post after this time.
 const FEED_FOLLOWS_MS: i64 = 1_500;
 
 impl Posts {
-    /// Returns the chosen feed and the filter.
     fn chosen(&self) -> (bool, String) {
         (self.newest, self.base.list.filter.text().trim().to_owned())
     }
@@ -99,7 +97,7 @@ impl Posts {
         Listed::of(self.listed.0, &self.listed.1)
     }
 
-    /// Lists the other feed, without a filter.
+    /// Without a filter.
     fn next_feed(&mut self, ctx: &Ctx, out: &mut Out) {
         self.newest ^= self.base.list.filter.is_empty();
         self.base.list.filter = Input::default();

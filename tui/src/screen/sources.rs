@@ -20,7 +20,6 @@ use crate::widget::table::{Cell, Column};
 
 mod form;
 
-/// The sources.
 #[derive(Default)]
 pub(crate) struct Sources {
     base: Listing<Source>,
@@ -35,7 +34,7 @@ const COLUMNS: [Column; 6] = [
     Column::new("Last fetch", 14).from(90),
 ];
 
-/// Returns the state with its sign, and its style.
+/// With the sign of the state.
 fn marked(source: &Source, ctx: &Ctx) -> (String, Style) {
     let (sign, style) = match source.state {
         _ if is_failing(source) => ("✗", ctx.theme.bad()),
@@ -46,7 +45,7 @@ fn marked(source: &Source, ctx: &Ctx) -> (String, Style) {
     (format!("{sign} {}", state(source)), style)
 }
 
-/// Returns how the last fetch went; nothing before the first one.
+/// Empty before the first fetch.
 fn result(source: &Source) -> &str {
     match (&source.error, source.last_fetch) {
         (Some(error), _) => error,

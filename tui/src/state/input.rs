@@ -15,7 +15,7 @@ use crate::second_factor::SecondFactor;
 use crate::sheet::Sheet;
 use crate::widget::input::Input;
 
-/// The number of rows that one turn of the wheel scrolls.
+/// Rows per turn of the wheel.
 const WHEEL: usize = 3;
 
 impl State {
@@ -191,7 +191,7 @@ impl State {
         }
     }
 
-    /// Handles a turn of the wheel like presses of an arrow key.
+    /// Like presses of an arrow key.
     fn wheel(&mut self, code: KeyCode, out: &mut Out) {
         let key = KeyEvent::from(code);
         for _ in 0..WHEEL {
@@ -228,7 +228,7 @@ impl State {
     }
 }
 
-/// Returns whether a key that is no text reloads and redraws. Where something is typed or asked, it only redraws.
+/// A key that is no text reloads and redraws. While text is typed or a question is open, it only redraws.
 fn redraws(key: &KeyEvent) -> bool {
     let held = KeyModifiers::CONTROL | KeyModifiers::ALT;
     let is_text = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(held);

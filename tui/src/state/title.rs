@@ -4,24 +4,22 @@ use std::sync::Arc;
 
 use tidings_client::Link;
 
-/// The database or the server that the screens show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Title {
     /// The path or the URL of a database, or the host of a server.
     pub(crate) name: Arc<str>,
-    /// Who calls the operations of a server, if it is known.
+    /// The caller of the operations of a server, if it is known.
     pub(crate) caller: Option<Arc<str>>,
-    /// The connection to a server; `None` for a database.
+    /// `None` for a database.
     pub(crate) link: Option<Link>,
 }
 
 impl Title {
-    /// Returns the title of a database.
     pub(crate) fn database(name: &str) -> Self {
         Self { name: name.into(), caller: None, link: None }
     }
 
-    /// Returns the title of a server that was not asked yet.
+    /// The server was not asked yet.
     pub(crate) fn server(host: &str) -> Self {
         Self { name: host.into(), caller: None, link: Some(Link::Connecting) }
     }

@@ -10,33 +10,29 @@ use crate::keys::Action;
 use crate::text;
 use crate::theme::Theme;
 
-/// The width from which the list and the text are shown side by side.
+/// From this width on, the list and the text are side by side.
 const BESIDE: u16 = 100;
 
-/// Whether a browser handled an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handled {
     No,
     Yes,
-    /// The action changed the text of the filter, so the list must be updated.
+    /// The list must be updated.
     FilterChanged,
 }
 
-/// The listed rows, the selected one, and the filter.
 #[derive(Debug, Default)]
 pub(crate) struct Browser {
-    /// The indices of the listed rows, in the order of the list.
+    /// In the order of the list.
     pub(crate) listed: Vec<usize>,
     pub(crate) cursor: Cursor,
     pub(crate) filter: Input,
-    /// Whether the filter is being typed.
     pub(crate) typing: bool,
-    /// Whether the text of the selected row is open.
     pub(crate) reading: bool,
     pub(crate) scroll: usize,
 }
 
-/// The areas of a browser. A part that is not shown has an empty area.
+/// A part that is not shown has an empty area.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Areas {
     pub(crate) head: Rect,
@@ -45,14 +41,14 @@ pub(crate) struct Areas {
 }
 
 impl Areas {
-    /// Returns the number of visible rows.
+    /// Visible rows.
     fn rows(&self) -> u16 {
         self.list.height.saturating_sub(HEAD)
     }
 }
 
 impl Browser {
-    /// Lists these rows. The selected row is now at `place`; `None` if it is not listed.
+    /// The selected row is now at `place`; `None` if it is not listed.
     pub(crate) fn list(&mut self, listed: Vec<usize>, place: Option<usize>) {
         self.listed = listed;
         match place {
@@ -62,29 +58,26 @@ impl Browser {
         }
     }
 
-    /// Returns the place of the selected row in the list.
     pub(crate) fn selected(&self) -> Option<usize> {
         self.cursor.selected(self.listed.len())
     }
 
-    /// Returns whether the list is shown with its first row selected, or is empty.
+    /// Also true for an empty list.
     pub(crate) fn is_at_top(&self) -> bool {
         !self.reading && self.selected().is_none_or(|row| row == 0)
     }
 
-    /// Starts typing the filter.
     pub(crate) const fn type_filter(&mut self) {
         self.typing = true;
         self.reading = false;
     }
 
-    /// Opens the text of the selected row.
     pub(crate) const fn read(&mut self) {
         self.reading = true;
         self.scroll = 0;
     }
 
-    /// Returns the areas within `area`. `list_width` returns the width of the list beside the text.
+    /// `list_width` returns the width of the list beside the text.
     pub(crate) fn areas(&self, area: Rect, list_width: fn(u16) -> u16) -> Areas {
         let head = Rect { height: 1.min(area.height), ..area };
         let rest = Rect { y: area.y + head.height, height: area.height - head.height, ..area };
@@ -100,7 +93,7 @@ impl Browser {
         }
     }
 
-    /// Handles an action, where the text of the selected row has `lines` lines.
+    /// `lines` is the length of the text of the selected row.
     pub(crate) fn act(&mut self, action: Action, areas: Areas, lines: usize) -> Handled {
         let page = if self.reading { areas.text.height } else { areas.rows() };
         match action {
@@ -132,7 +125,7 @@ impl Browser {
         }
     }
 
-    /// Selects the clicked row, or opens it if it is already selected.
+    /// Opens the row if it is already selected.
     pub(crate) fn click(&mut self, at: Position, areas: Areas) {
         let (len, lines) = (self.listed.len(), usize::from(areas.rows()));
         if areas.list.contains(at) && at.y >= areas.list.y + HEAD {
@@ -152,7 +145,7 @@ impl Browser {
         }
     }
 
-    /// Draws the filter and the line above the list, or the reason why the list could not be loaded.
+    /// The filter and the line above the list, or the problem in their place.
     pub(crate) fn draw_head(
         &self,
         area: Rect,
@@ -166,7 +159,7 @@ impl Browser {
             (x, _) = buf.set_stringn(x, area.y, "/ ", area.width.into(), Theme::strong());
             let wide = (area.width / 2).min(area.right().saturating_sub(x));
             let typed = u16::try_from(text::width(self.filter.text())).unwrap_or(wide).saturating_add(1);
-            // A problem with what is typed needs the room more than the field.
+            // A problem with the input needs the room more than the field.
             let wide = if problem.is_some() { wide.min(typed) } else { wide };
             self.filter.draw(Rect { x, width: wide, ..area }, buf, self.typing);
             x = x.saturating_add(if self.typing { wide + 1 } else { typed.min(wide) + 1 }).min(area.right());

@@ -10,13 +10,13 @@ use tidings_client::shown::number::number;
 
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// Returns the distance between the starts of `n` bars that share `width` columns.
+/// The distance between the starts of `n` bars that share `width` columns.
 pub(crate) fn pitch(width: u16, n: u16) -> u16 {
     width.checked_div(n).unwrap_or(1).max(1)
 }
 
-/// Vertical bars. A bar of the value `most` has the full height. Each bar is `wide` columns wide. The first begins at
-/// `offset`, and each of the others begins `pitch` columns after the previous one.
+/// A bar of the value `most` has the full height. Each bar is `wide` columns wide. The first begins at `offset`, and each of the
+/// others begins `pitch` columns after the previous one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bars<'v> {
     pub(crate) values: &'v [i64],
@@ -24,7 +24,7 @@ pub(crate) struct Bars<'v> {
     pub(crate) pitch: u16,
     pub(crate) offset: u16,
     pub(crate) wide: u16,
-    /// The character that fills a bar; `None` for eighths of a line.
+    /// `None` for eighths of a line.
     pub(crate) fill: Option<&'static str>,
     pub(crate) style: Style,
 }
@@ -53,7 +53,7 @@ impl Bars<'_> {
     }
 }
 
-/// Draws a name, a number and a horizontal bar per row, as many rows as fit.
+/// Draws as many rows as fit.
 pub(crate) fn horizontal(area: Rect, buf: &mut Buffer, rows: &[(String, i64)], theme: Theme) {
     let most = rows.iter().map(|(_, n)| *n).max().unwrap_or_default().max(1);
     let names = rows.iter().map(|(name, _)| text::width(&text::line(name))).max().unwrap_or_default();
@@ -69,7 +69,7 @@ pub(crate) fn horizontal(area: Rect, buf: &mut Buffer, rows: &[(String, i64)], t
     }
 }
 
-/// Returns a horizontal bar, in halves of a column; a bar of the value `most` is `room` columns long.
+/// In halves of a column; a bar of the value `most` is `room` columns long.
 pub(crate) fn bar(n: i64, most: i64, room: usize) -> String {
     let halves = n.max(0).saturating_mul(i64::try_from(room * 2).unwrap_or(i64::MAX)) / most.max(1);
     let halves = usize::try_from(halves).unwrap_or_default();

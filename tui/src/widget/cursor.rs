@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::keys::Action;
 
-/// Returns by how many rows an action moves the selection, if a page has `page` lines; `None` if it does not move it.
+/// A page has `page` lines. `None` if the action does not move the selection.
 pub(crate) fn rows_moved(action: Action, page: u16) -> Option<isize> {
     let page = isize::try_from(page).unwrap_or(1).max(1);
     Some(match action {
@@ -18,7 +18,6 @@ pub(crate) fn rows_moved(action: Action, page: u16) -> Option<isize> {
     })
 }
 
-/// A position in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
     selected: usize,
@@ -27,23 +26,21 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// Returns the selected row of a list of `len` rows; `None` if it has none.
+    /// `None` if the list has no rows.
     pub(crate) fn selected(&self, len: usize) -> Option<usize> {
         len.checked_sub(1).map(|last| self.selected.min(last))
     }
 
-    /// Selects a row.
     pub(crate) const fn select(&mut self, row: usize) {
         self.selected = row;
     }
 
-    /// Moves the selection by `by` rows, but not beyond the ends.
+    /// Not beyond the ends.
     pub(crate) fn step(&mut self, by: isize, len: usize) {
         let from = self.selected(len).unwrap_or_default();
         self.selected = from.saturating_add_signed(by).min(len.saturating_sub(1));
     }
 
-    /// Returns the visible rows of a list of `len` rows in `lines` lines.
     pub(crate) fn view(&self, len: usize, lines: usize) -> Range<usize> {
         let selected = self.selected(len).unwrap_or_default();
         let lowest = (selected + 1).saturating_sub(lines);
@@ -52,7 +49,7 @@ impl Cursor {
         first..(first + lines).min(len)
     }
 
-    /// Stores the visible rows, so that the list does not scroll while the selection moves within them.
+    /// The list does not scroll while the selection moves within the stored rows.
     pub(crate) fn settle(&mut self, len: usize, lines: usize) {
         self.first = self.view(len, lines).start;
     }

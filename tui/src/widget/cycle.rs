@@ -1,16 +1,14 @@
-//! Stepping through the values of an enum.
+//! Cyclic steps through the values of an enum.
 
-/// An enum whose values can be stepped through cyclically.
 pub(crate) trait Cycle: Copy + PartialEq + 'static {
-    /// The values in order.
     const ALL: &'static [Self];
 
-    /// Returns the next value; the first value follows the last.
+    /// The first value follows the last.
     fn next(self) -> Self {
         step(self, 1)
     }
 
-    /// Returns the previous value; the last value precedes the first.
+    /// The last value precedes the first.
     fn previous(self) -> Self {
         step(self, Self::ALL.len() - 1)
     }

@@ -8,29 +8,26 @@ use super::input::Input;
 use crate::text::{cut, line};
 use crate::theme::Theme;
 
-/// The fields, one of which has the focus, unless something below them has it.
+/// One field has the focus, unless something below the fields has it.
 #[derive(Debug)]
 pub(crate) struct Fields {
     list: Vec<Field>,
     focus: usize,
-    /// The column of the texts.
     column: u16,
 }
 
-/// A field.
 #[derive(Debug)]
 pub(crate) struct Field {
     label: &'static str,
     pub(crate) input: Input,
-    /// The rule that its text breaks.
+    /// The rule that the text breaks.
     pub(crate) problem: Option<String>,
     /// The meaning of an empty field.
     hint: &'static str,
-    /// Whether the text is yes or no, which Space and the arrows change.
+    /// The text is yes or no, which Space and the arrows change.
     is_toggle: bool,
 }
 
-/// The texts of a field that is set or not.
 pub(crate) const YES: &str = "yes";
 const NO: &str = "no";
 
@@ -39,7 +36,6 @@ impl Field {
         Self { label, input, problem: None, hint, is_toggle: false }
     }
 
-    /// Returns a field that is set or not.
     pub(crate) fn toggle(label: &'static str, is_set: bool) -> Self {
         Self { is_toggle: true, ..Self::new(label, Input::new(if is_set { YES } else { NO }), "") }
     }
@@ -50,43 +46,38 @@ impl Fields {
         Self { list: fields, focus: 0, column: 12 }
     }
 
-    /// Sets the column of the texts.
     pub(crate) fn at_column(self, column: u16) -> Self {
         Self { column, ..self }
     }
 
-    /// Returns whether a field is set.
     pub(crate) fn is_set(&self, field: usize) -> bool {
         self.text(field) == YES
     }
 
-    /// Returns the text of a field.
     pub(crate) fn text(&self, field: usize) -> &str {
         self.list[field].input.text()
     }
 
-    /// Returns the number of the focused field; the number of fields if none is focused.
+    /// The number of fields if none is focused.
     pub(crate) const fn focus(&self) -> usize {
         self.focus
     }
 
-    /// Focuses a field, or none if there is no field with this number.
+    /// Focuses no field if there is none with this number.
     pub(crate) fn set_focus(&mut self, field: usize) {
         self.focus = field.min(self.list.len());
     }
 
-    /// Returns the number of fields.
     pub(crate) const fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Shows the problem of a field and focuses it.
     pub(crate) fn refuse(&mut self, field: usize, problem: impl Into<String>) {
         self.list[field].problem = Some(problem.into());
         self.focus = field;
     }
 
-    /// Handles a key that is typed into the focused field. Returns whether its text has changed.
+    /// Returns whether the text of the focused field has changed.
     pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
         let is_set = self.list.get(self.focus).is_some_and(|_| self.is_set(self.focus));
         match self.list.get_mut(self.focus) {
@@ -102,7 +93,7 @@ impl Fields {
         }
     }
 
-    /// Inserts a pasted text. Returns whether a text has changed.
+    /// Returns whether a text has changed.
     pub(crate) fn paste(&mut self, text: &str) -> bool {
         self.edit(|input| input.paste(text))
     }
@@ -112,19 +103,19 @@ impl Fields {
         let Some(field) = field else { return false };
         let changed = change(&mut field.input);
         if changed {
-            // The problem may be solved by what is typed.
+            // The input may solve the problem.
             field.problem = None;
         }
         changed
     }
 
-    /// Returns the number of lines that the fields and their problems need.
+    /// For the fields and their problems.
     pub(crate) fn lines(&self) -> u16 {
         let problems = self.list.iter().filter(|field| field.problem.is_some()).count();
         u16::try_from(self.list.len() + problems).unwrap_or(u16::MAX)
     }
 
-    /// Returns the line of each field within `area`; those that do not fit are left out, but never the focused field.
+    /// Fields that do not fit are left out, but never the focused field.
     fn places(&self, area: Rect) -> Vec<(usize, Rect)> {
         let end = |field: usize| {
             let above = self.list.get(..=field).unwrap_or_default();
@@ -140,7 +131,7 @@ impl Fields {
         places.collect()
     }
 
-    /// Focuses the clicked field. Returns whether there is one.
+    /// Returns whether there is a field.
     pub(crate) fn click(&mut self, at: Position, area: Rect) -> bool {
         let clicked = self.places(area).into_iter().find(|(_, place)| place.contains(at));
         if let Some((field, _)) = clicked {

@@ -10,16 +10,15 @@ use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use crate::keys::Chord;
 use crate::theme::Theme;
 
-/// The key that clears a field, as in a shell.
+/// As in a shell.
 pub(crate) const CLEAR: Chord = Chord(KeyCode::Char('u'), KeyModifiers::CONTROL);
 
-/// Removes the text of a field. Returns whether there was any.
+/// Returns whether there was any text.
 pub(crate) fn clear(area: &mut TextArea<'static>) -> bool {
     area.move_cursor(CursorMove::End);
     area.delete_line_by_head()
 }
 
-/// Returns a field of several lines.
 pub(crate) fn text_area(text: &str, wrap: WrapMode) -> TextArea<'static> {
     let lines = text.split('\n').map(|line| line.trim_end_matches('\r').to_owned());
     let mut area = TextArea::new(lines.collect());
@@ -29,13 +28,13 @@ pub(crate) fn text_area(text: &str, wrap: WrapMode) -> TextArea<'static> {
     area
 }
 
-/// Returns a pasted text without control characters other than line breaks and tabs.
+/// Removes control characters other than line breaks and tabs.
 pub(crate) fn pasted(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
-/// Moves the cursor of a field, which is drawn in `area`, to a clicked place.
+/// The field is drawn in `area`.
 pub(crate) fn jump(text: &mut TextArea<'static>, area: Rect, at: Position) {
     let top = text.scroll_offset();
     let row = usize::from(top.0 + (at.y - area.y));
@@ -45,7 +44,6 @@ pub(crate) fn jump(text: &mut TextArea<'static>, area: Rect, at: Position) {
     text.move_cursor(CursorMove::Jump(jump(place.0), jump(place.1)));
 }
 
-/// Draws a field of several lines, with a cursor if it has the focus.
 pub(crate) fn draw_text(text: &TextArea<'static>, area: Rect, buf: &mut Buffer, is_focused: bool) {
     if area.width == 0 || area.height == 0 {
         return;
@@ -57,7 +55,6 @@ pub(crate) fn draw_text(text: &TextArea<'static>, area: Rect, buf: &mut Buffer, 
     shown.render(area, buf);
 }
 
-/// A line of text with a cursor.
 #[derive(Clone, Debug)]
 pub(crate) struct Input(TextArea<'static>);
 
@@ -68,7 +65,7 @@ impl Default for Input {
 }
 
 impl Input {
-    /// Returns a field with this text and the cursor at its end.
+    /// The cursor is at the end of the text.
     pub(crate) fn new(text: &str) -> Self {
         let mut area = TextArea::new(vec![one_line(text)]);
         area.set_cursor_line_style(Style::new());
@@ -76,34 +73,31 @@ impl Input {
         Self(area)
     }
 
-    /// Returns an empty field that shows a dot for each character.
+    /// Shows a dot for each character.
     pub(crate) fn hidden() -> Self {
         let mut input = Self::default();
         input.0.set_mask_char('•');
         input
     }
 
-    /// Returns the text.
     pub(crate) fn text(&self) -> &str {
         self.0.lines().first().map_or("", String::as_str)
     }
 
-    /// Returns whether the text is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.text().is_empty()
     }
 
-    /// Handles a key: Ctrl-U clears the field, other keys edit it. Returns whether the text has changed.
+    /// Ctrl-U clears the field, other keys edit it. Returns whether the text has changed.
     pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
         if Chord::of(&key) == CLEAR { clear(&mut self.0) } else { self.0.input(key) }
     }
 
-    /// Inserts a text, with spaces for its control characters. Returns whether the text has changed.
+    /// Replaces control characters with spaces. Returns whether the text has changed.
     pub(crate) fn paste(&mut self, text: &str) -> bool {
         self.0.insert_str(one_line(text))
     }
 
-    /// Draws the field, with its cursor if it has the focus.
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, typing: bool) {
         if typing {
             self.0.render(area, buf);

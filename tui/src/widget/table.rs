@@ -8,36 +8,31 @@ use super::cursor::Cursor;
 use crate::text::fit;
 use crate::theme::Theme;
 
-/// A column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     title: &'static str,
-    /// Its width in terminal columns; 0 for the width that the other columns leave.
+    /// In terminal columns; 0 for the width that the other columns leave.
     pub(crate) width: u16,
-    /// Whether it is aligned to the right, as numbers are.
     right: bool,
-    /// The width of the table from which the column is shown.
+    /// The column is shown in tables of at least this width.
     pub(crate) from: u16,
 }
 
 impl Column {
-    /// Returns a column with this width in terminal columns.
+    /// The width is in terminal columns.
     pub(crate) const fn new(title: &'static str, width: u16) -> Self {
         Self { title, width, right: false, from: 0 }
     }
 
-    /// Aligns the column to the right.
     pub(crate) const fn right(self) -> Self {
         Self { right: true, ..self }
     }
 
-    /// Shows the column only in tables with at least this width.
     pub(crate) const fn from(self, from: u16) -> Self {
         Self { from, ..self }
     }
 }
 
-/// A cell: a text and its style.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     text: String,
@@ -60,11 +55,9 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// The number of lines of the head.
 pub(crate) const HEAD: u16 = 1;
 
-/// Draws a table of `len` rows, scrolled so that the selected row is visible. `row` returns the cells of a row, which may
-/// depend on the visible row above it.
+/// Scrolls so that the selected row is visible. `row` returns the cells of a row, which may depend on the visible row above it.
 pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,

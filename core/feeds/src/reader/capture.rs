@@ -7,7 +7,6 @@ use url::Url;
 use crate::entry::{ImageKind, LinkKind};
 use crate::xml::Tag;
 
-/// The text of an element that is being collected.
 pub(super) struct Capture {
     pub(super) field: Field,
     /// The number of open elements when it began, itself included.
@@ -19,7 +18,6 @@ pub(super) struct Capture {
     pub(super) name: String,
 }
 
-/// How the content of an element becomes a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Plain,
@@ -29,7 +27,6 @@ pub(super) enum Form {
     Xhtml,
 }
 
-/// What an element is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     Title(u8),
@@ -50,7 +47,7 @@ pub(super) enum Field {
 }
 
 impl Capture {
-    /// Returns whether a tag begins another element of the entry, so that the end of this one is missing.
+    /// The tag begins another element of the entry, so the end of this one is missing.
     pub(super) fn is_ended_by(&self, tag: &Tag, is_plain: bool) -> bool {
         let is_field = match &*tag.name {
             "item" | "entry" => true,
@@ -99,7 +96,6 @@ impl Capture {
     }
 }
 
-/// Writes a text as HTML.
 fn escape(text: &str, to: &mut String) {
     for c in text.chars() {
         match c {

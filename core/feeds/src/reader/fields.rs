@@ -1,4 +1,4 @@
-//! What the elements of entries and feeds are for.
+//! The purposes of the elements of entries and feeds.
 
 use super::Reader;
 use super::capture::{Field, Form};
@@ -7,7 +7,7 @@ use crate::namespace::Namespace::{Atom, Content, Dc, Itunes, Media, Other, Plain
 use crate::xml::Tag;
 
 impl Reader<'_, '_> {
-    /// Returns what the text of an element of an entry is for; an element that has no text is handled here.
+    /// Handles an element that has no text.
     pub(super) fn entry_field(&mut self, tag: &Tag) -> Option<Field> {
         let base = self.base();
         let (entry, _) = self.entry.as_mut()?;
@@ -84,7 +84,7 @@ impl Reader<'_, '_> {
         Some(field)
     }
 
-    /// Returns what the text of an element of the feed is for; an element that has no text is handled here.
+    /// Handles an element that has no text.
     pub(super) fn feed_field(&mut self, tag: &Tag) -> Option<Field> {
         if !matches!(tag.namespace, Plain | Atom | Dc) {
             return None;
@@ -109,7 +109,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Returns whether the text of an element is in Base64, as Atom has all that is neither text nor XML.
+    /// Atom has Base64 for all content that is neither text nor XML.
     pub(super) fn is_base64(&self, tag: &Tag, field: Field) -> bool {
         let media_type = tag.attribute("type").unwrap_or_default().to_ascii_lowercase();
         let is_other =
@@ -118,7 +118,6 @@ impl Reader<'_, '_> {
         is_binary && matches!(field, Field::Title(_) | Field::Text(_))
     }
 
-    /// Returns how the content of an element becomes a text.
     pub(super) fn form(&self, tag: &Tag, field: Field) -> Form {
         if !matches!(field, Field::Title(_) | Field::Text(_)) {
             return Form::Plain;
@@ -129,7 +128,7 @@ impl Reader<'_, '_> {
         let media_type = tag.attribute("type").unwrap_or_default().to_ascii_lowercase();
         let is_atom = tag.namespace == Atom || tag.namespace == Plain && self.is_atom;
         match &*media_type {
-            // Atom 0.3 says apart from the type how the text is written.
+            // In Atom 0.3, an attribute besides the type says how the text is written.
             "text/html" | "application/xhtml+xml" if tag.attribute("mode") == Some("escaped") => Form::Html,
             "text/html" if tag.attribute("mode") == Some("xml") => Form::Xhtml,
             "" if is_atom => Form::Plain,
@@ -140,7 +139,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Returns whether the content of an element belongs to something else than the entry or feed.
+/// The content belongs neither to the entry nor to the feed.
 pub(super) fn is_opaque(tag: &Tag) -> bool {
     let is_other = matches!(
         &*tag.name,

@@ -18,18 +18,18 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 
 const ZWNJ: char = '\u{200c}';
 const ZWJ: char = '\u{200d}';
-/// The variation selectors for the text form and the emoji form.
+/// For the text form and the emoji form.
 const EMOJI_FORM: [char; 2] = ['\u{fe0e}', '\u{fe0f}'];
 /// Turns the digit before it into a keycap emoji.
 const KEYCAP: char = '\u{20e3}';
-/// The Braille pattern without dots, which looks like a space.
+/// The Braille pattern without dots looks like a space.
 const BRAILLE_BLANK: char = '\u{2800}';
-/// The black flag, which a sequence of tags turns into the flag of a country's subdivision.
+/// A sequence of tags turns the black flag into the flag of a country's subdivision.
 const FLAG: char = '\u{1f3f4}';
-/// The subdivisions that have such a flag: England, Scotland, Wales.
+/// England, Scotland, Wales.
 const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 
-/// Returns whether every character of a text is allowed and at least one is visible.
+/// Every character is allowed and at least one is visible.
 pub(crate) fn is_shown(text: &str) -> bool {
     let chars: Vec<char> = text.chars().collect();
     chars.iter().any(|c| is_visible(*c))
@@ -37,7 +37,7 @@ pub(crate) fn is_shown(text: &str) -> bool {
         && (0..chars.len()).all(|at| is_allowed(&chars, at))
 }
 
-/// Returns the text without the characters that are not allowed; it may be empty.
+/// The result may be empty.
 pub(crate) fn only_shown(text: &str) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     loop {
@@ -64,7 +64,7 @@ fn is_letter(c: char) -> bool {
     GeneralCategoryGroup::Letter.contains(category(c))
 }
 
-/// Returns whether this sign removes the inherent vowel of an Indic consonant.
+/// A virama removes the inherent vowel of an Indic consonant.
 fn is_virama(c: char) -> bool {
     CodePointMapData::<CanonicalCombiningClass>::new().get(c) == CanonicalCombiningClass::Virama
 }
@@ -77,7 +77,7 @@ fn is_pictograph(c: char) -> bool {
     CodePointSetData::new::<ExtendedPictographic>().contains(c)
 }
 
-/// Returns whether a character on its own is invisible, or reorders other characters.
+/// The character on its own is invisible, or reorders other characters.
 fn is_hidden(c: char) -> bool {
     let by_category = match category(c) {
         // Prepended concatenation marks, which enclose a number, are visible.
@@ -90,13 +90,12 @@ fn is_hidden(c: char) -> bool {
     by_category || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
-/// Returns whether people can see the character.
 pub(super) fn is_visible(c: char) -> bool {
     // Most characters need no look-up.
     c.is_ascii_graphic() || !c.is_whitespace() && c != BRAILLE_BLANK && !is_mark(c) && !is_hidden(c)
 }
 
-/// Returns whether the character at this position is visible, or a legitimate part of a visible one.
+/// The character is visible, or a legitimate part of a visible one.
 fn is_allowed(chars: &[char], at: usize) -> bool {
     let c = chars[at];
     if c.is_ascii_graphic() || !is_hidden(c) {
@@ -124,7 +123,7 @@ fn is_allowed(chars: &[char], at: usize) -> bool {
     }
 }
 
-/// Returns whether the letters on both sides would be joined without the character at this position.
+/// The letters on both sides would be joined without the character.
 fn separates_joining(chars: &[char], at: usize) -> bool {
     let joining = |c: &char| CodePointMapData::<JoiningType>::new().get(*c);
     let is_seen = |joining: &JoiningType| *joining != JoiningType::Transparent;
@@ -134,8 +133,7 @@ fn separates_joining(chars: &[char], at: usize) -> bool {
         && matches!(after, Some(JoiningType::RightJoining | JoiningType::DualJoining))
 }
 
-/// Returns whether the character at this position is next to the virama of a letter, where it selects how a consonant
-/// is written.
+/// The character is next to the virama of a letter, where it selects how a consonant is written.
 fn is_indic(chars: &[char], at: usize) -> bool {
     let mut before = chars[..at].iter().rev().skip_while(|c| is_mark(**c) && !is_virama(**c));
     match before.next() {
@@ -146,7 +144,7 @@ fn is_indic(chars: &[char], at: usize) -> bool {
     }
 }
 
-/// Returns whether the character at this position joins two pictographs into one, such as a family.
+/// Joins two pictographs into one, such as a family.
 fn joins_pictographs(chars: &[char], at: usize) -> bool {
     let is_form =
         |c: &&char| EMOJI_FORM.contains(*c) || CodePointSetData::new::<EmojiModifier>().contains(**c);
@@ -154,7 +152,7 @@ fn joins_pictographs(chars: &[char], at: usize) -> bool {
     before.is_some_and(|c| is_pictograph(*c)) && chars.get(at + 1).is_some_and(|c| is_pictograph(*c))
 }
 
-/// Returns the character that a tag represents; a blank for the tag that ends a sequence.
+/// A blank stands for the tag that ends a sequence.
 fn tag(c: char) -> Option<char> {
     match u32::from(c) {
         0xe007f => Some(' '),
@@ -163,7 +161,6 @@ fn tag(c: char) -> Option<char> {
     }
 }
 
-/// Returns whether the tag at this position is part of one of [`FLAGS`].
 fn is_of_flag(chars: &[char], at: usize) -> bool {
     let before = chars[..at].iter().rev().take_while(|c| tag(**c).is_some()).count();
     let (flag, tags) = chars.split_at(at - before);

@@ -16,19 +16,17 @@ use x509_cert::{Certificate, TbsCertificate};
 
 use super::algorithms;
 
-/// Maximum number of certificates between that of the server and a trusted one.
+/// Between the certificate of the server and a trusted one.
 const INTERMEDIATES_MAX: usize = 8;
 
-/// The public key of a certificate.
 pub(super) struct Key<'a> {
-    /// Its encoding.
     pub(super) info: &'a [u8],
-    /// The encoding of its algorithm, without the outer tag.
+    /// Encoded, without the outer tag.
     pub(super) algorithm: &'a [u8],
     pub(super) bits: &'a [u8],
 }
 
-/// Returns the public key of a certificate of any version; `None` if the certificate is malformed before its key.
+/// Reads certificates of any version; `None` if the certificate is malformed before its key.
 pub(super) fn key_of<'a>(certificate: &'a CertificateDer<'_>) -> Option<Key<'a>> {
     let signed = fields(fields(certificate)?.first()?)?;
     // Version 1 has no field for the version.
@@ -41,10 +39,9 @@ pub(super) fn key_of<'a>(certificate: &'a CertificateDer<'_>) -> Option<Key<'a>>
     Some(Key { info, algorithm, bits })
 }
 
-/// The class and form of a tag of a field that is named by its number: context-specific, constructed.
+/// The class and form of a tag of a numbered field: context-specific, constructed.
 const CONTEXT: u8 = 0b101;
 
-/// Returns the encodings of the fields of a sequence.
 fn fields(sequence: &[u8]) -> Option<Vec<&[u8]>> {
     let sequence = AnyRef::from_der(sequence).ok().filter(|any| any.tag() == Tag::Sequence)?;
     let mut reader = SliceReader::new(sequence.value()).ok()?;
@@ -55,14 +52,12 @@ fn fields(sequence: &[u8]) -> Option<Vec<&[u8]>> {
     Some(fields)
 }
 
-/// A well-formed certificate.
 pub(super) struct Parsed<'a> {
     der: &'a CertificateDer<'a>,
     certificate: Certificate,
 }
 
 impl<'a> Parsed<'a> {
-    /// Returns the certificate, unless it is malformed.
     pub(super) fn of(der: &'a CertificateDer<'_>) -> Option<Self> {
         Some(Self { der, certificate: Certificate::from_der(der).ok()? })
     }
@@ -71,17 +66,15 @@ impl<'a> Parsed<'a> {
         &self.certificate.tbs_certificate
     }
 
-    /// Returns whether it has X.509 version 1, which knows no extensions.
+    /// X.509 version 1 knows no extensions.
     pub(super) fn is_first_version(&self) -> bool {
         self.signed().version == Version::V1 && self.signed().extensions.is_none()
     }
 
-    /// Returns whether it says that it may issue certificates.
     pub(super) fn is_authority(&self) -> bool {
         matches!(self.signed().get::<BasicConstraints>(), Ok(Some((_, BasicConstraints { ca: true, .. }))))
     }
 
-    /// Checks its period of validity.
     pub(super) fn check_time(&self, now: UnixTime) -> Result<(), CertificateError> {
         let validity = &self.signed().validity;
         if now.as_secs() < validity.not_before.to_unix_duration().as_secs() {
@@ -93,7 +86,7 @@ impl<'a> Parsed<'a> {
         }
     }
 
-    /// Returns whether its common name is this name, and no alternative name of the same kind replaces it.
+    /// No alternative name of the same kind replaces the common name.
     pub(super) fn has_common_name(&self, name: &ServerName<'_>) -> bool {
         let Ok(alternatives) = self.signed().get::<SubjectAltName>() else { return false };
         let is_replaced = alternatives.is_some_and(|(_, SubjectAltName(names))| {
@@ -105,14 +98,12 @@ impl<'a> Parsed<'a> {
         self.common_name().is_some_and(|common_name| !is_replaced && is_for(common_name, name))
     }
 
-    /// Returns the common name of its subject.
     pub(super) fn common_name(&self) -> Option<&str> {
         let mut attributes = self.signed().subject.0.iter().flat_map(|set| set.0.iter());
         let found = attributes.find(|attribute| attribute.oid == COMMON_NAME)?;
         std::str::from_utf8(found.value.value()).ok()
     }
 
-    /// Returns whether its key has signed `other`.
     fn has_signed(&self, other: &Self) -> bool {
         let signature = || {
             let key = key_of(self.der)?;
@@ -129,8 +120,8 @@ impl<'a> Parsed<'a> {
         issued && self.signed().subject == other.signed().issuer && signature().is_some()
     }
 
-    /// Returns whether it may issue certificates of servers, with `below` other authorities between it and the server. One with
-    /// constraints that this check does not know may not.
+    /// With `below` other authorities between this one and the server. An authority with constraints that this check does not
+    /// know may not issue.
     fn may_issue(&self, below: usize) -> bool {
         let signed = self.signed();
         let may_sign = match signed.get::<KeyUsage>() {
@@ -159,7 +150,6 @@ impl<'a> Parsed<'a> {
     }
 }
 
-/// Checks that a chain of valid certificates leads from that of a server to a trusted one.
 pub(super) fn check(
     server: &Parsed<'_>,
     intermediates: &[CertificateDer<'_>],
@@ -183,7 +173,7 @@ pub(super) fn check(
     Err(CertificateError::UnknownIssuer)
 }
 
-/// Returns whether a common name is for a name. `*` stands for the first part of a name.
+/// `*` stands for the first part of a name.
 fn is_for(common_name: &str, name: &ServerName<'_>) -> bool {
     match name {
         ServerName::IpAddress(address) => common_name.parse() == Ok(IpAddr::from(*address)),

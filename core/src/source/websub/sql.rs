@@ -8,7 +8,7 @@ use crate::record::id::SourceKey;
 use crate::source::seen::Seen;
 use crate::store::{Row, StoreError, Tx};
 
-/// Records the hub that a source names. A subscription is one at this hub for this address.
+/// A subscription is one at this hub for this address.
 pub(in crate::source) fn set_offer(
     tx: &mut dyn Tx,
     source: SourceKey,
@@ -25,7 +25,7 @@ pub(in crate::source) fn set_offer(
     tx.run(sql, &[source.into(), hub.into(), topic.into(), now.into()]).map(drop)
 }
 
-/// Returns the sources whose subscriptions are due, those that have waited longest first, each with its hub.
+/// The subscriptions that have waited longest come first, each with its hub.
 pub(in crate::source) fn due(
     tx: &mut dyn Tx,
     now: Timestamp,
@@ -36,7 +36,6 @@ pub(in crate::source) fn due(
     tx.rows(sql, &[now.into()])?.into_iter().map(due).collect()
 }
 
-/// Returns the time after `now` when the next hub is asked.
 pub(in crate::source) fn next_request(
     tx: &mut dyn Tx,
     now: Timestamp,
@@ -44,7 +43,7 @@ pub(in crate::source) fn next_request(
     tx.one("SELECT min(next_request) FROM source_hub WHERE next_request > $1", &[now.into()])?.take(0)
 }
 
-/// Begins to subscribe to a source, and returns what to ask for; `None` if it is not active or names no hub any more.
+/// `None` if the source is not active or names no hub any more.
 pub(in crate::source) fn begin(
     tx: &mut dyn Tx,
     source: SourceKey,
@@ -62,7 +61,7 @@ fn subscription(row: &mut Row) -> Result<Subscription, StoreError> {
     Ok(Subscription { offer, token: row.take(2)?, secret: Zeroizing::new(row.take(3)?) })
 }
 
-/// Returns the subscription with this token, and its source, if that is active.
+/// The source must be active.
 pub(in crate::source) fn find(
     tx: &mut dyn Tx,
     token: &str,
@@ -73,7 +72,7 @@ pub(in crate::source) fn find(
     found.map(|mut row| Ok((row.take(4)?, subscription(&mut row)?))).transpose()
 }
 
-/// Records that a hub has confirmed a subscription until a time, and that it is renewed at `renewal`.
+/// The subscription lasts until `until` and is renewed at `renewal`.
 pub(super) fn set_confirmed(
     tx: &mut dyn Tx,
     source: SourceKey,
@@ -84,7 +83,7 @@ pub(super) fn set_confirmed(
     tx.run(sql, &[source.into(), until.into(), renewal.into()]).map(drop)
 }
 
-/// Records that a hub has refused a subscription, which is asked for again at `next`. The source is fetched as without it.
+/// The subscription is requested again at `next`. The source is fetched as without it.
 pub(super) fn set_refused(
     tx: &mut dyn Tx,
     source: SourceKey,
@@ -97,13 +96,11 @@ pub(super) fn set_refused(
     tx.run(sql, &[source.into(), now.into()]).map(drop)
 }
 
-/// Returns the entries that a source is known to have.
 pub(in crate::source) fn seen(tx: &mut dyn Tx, source: SourceKey) -> Result<Seen, StoreError> {
     let seen: String = tx.one("SELECT seen FROM source WHERE key = $1", &[source.into()])?.take(0)?;
     Ok(Seen::unpack(&seen))
 }
 
-/// Records the entries that a source is known to have.
 pub(in crate::source) fn set_seen(tx: &mut dyn Tx, source: SourceKey, seen: &Seen) -> Result<(), StoreError> {
     let seen = seen.pack();
     tx.run("UPDATE source SET seen = $2 WHERE key = $1", &[source.into(), (&seen).into()]).map(drop)

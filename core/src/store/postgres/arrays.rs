@@ -1,16 +1,14 @@
 //! Statements that run once for many lists of arguments.
 //!
-//! A statement costs the server more than the few rows that a look-up reads or the row that it inserts. So a statement is changed
-//! into one that takes an array of each argument.
+//! A statement costs the server more than the few rows that it reads or the row that it inserts. So a statement is changed into
+//! one that takes an array of each argument.
 
 use tokio_postgres::types::Type;
 
-/// Returns the query that runs `sql` for each element of arrays, whose arguments have these types: the first column of its rows is
-/// the number of the element, from 1 on, and the others are those of `sql`. Returns `None` for a statement for which this would not
-/// be the same.
+/// The first column of the rows is the number of the element, from 1 on; the others are those of `sql`. Returns `None` for a
+/// statement for which this would not be the same.
 ///
-/// A query that depends on each element runs for one after the other. So one that locks rows locks them in the order of the
-/// elements.
+/// The query runs for one element after the other, so one that locks rows locks them in the order of the elements.
 pub(super) fn query_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
     let is_query = sql.trim_start().starts_with("SELECT");
     if !is_query {
@@ -20,8 +18,7 @@ pub(super) fn query_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
     Some(format!("SELECT given.n, q.* FROM {from}, LATERAL (SELECT * FROM ({each}) AS s LIMIT 1) AS q"))
 }
 
-/// Returns the statement that inserts a row for each element of arrays, in their order. Returns `None` for a statement other than
-/// one that always inserts one row.
+/// Inserts in the order of the elements. Returns `None` for a statement other than one that always inserts one row.
 pub(super) fn insert_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
     let Insert { into, values, then } = Insert::of(sql)?;
     if !then.is_empty() {
@@ -31,8 +28,8 @@ pub(super) fn insert_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
     Some(format!("{into} SELECT {each} FROM {from} ORDER BY given.n"))
 }
 
-/// Returns the statement that does for all elements of arrays what `sql` does for one. Elements change different rows, and their
-/// order matters only to the locks of an insertion. Returns `None` for a statement for which this would not be the same.
+/// Elements change different rows, and their order matters only to the locks of an insertion. Returns `None` for a statement for
+/// which this would not be the same.
 pub(super) fn change_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
     if let Some(Insert { into, values, then }) = Insert::of(sql) {
         let Elements { each, from } = Elements::of(values, types)?;
@@ -48,9 +45,9 @@ pub(super) fn change_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
     Some(format!("UPDATE {set}FROM {from} WHERE{condition}"))
 }
 
-/// Returns the statement that inserts the rows that are absent, in the order of the elements of arrays, for an insertion of one
-/// row that ends with `ON CONFLICT (…) DO NOTHING`. Its rows are the numbers of the elements, from 1 on, whose row it inserted. A
-/// condition of the insertion sees none of these rows. Returns `None` for another statement.
+/// Inserts the absent rows, in the order of the elements, for an insertion of one row that ends with `ON CONFLICT (…) DO
+/// NOTHING`. The rows are the numbers of the inserted elements, from 1 on. A condition of the insertion sees none of these rows.
+/// Returns `None` for another statement.
 pub(super) fn insert_absent_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
     let (insert, keys) = sql.trim().strip_suffix("DO NOTHING")?.rsplit_once("ON CONFLICT")?;
     let keys: Vec<&str> = in_parentheses(keys)?.split(',').map(str::trim).collect();
@@ -80,12 +77,10 @@ pub(super) fn insert_absent_over_arrays(sql: &str, types: &[Type]) -> Option<Str
     ))
 }
 
-/// An insertion of one row.
 struct Insert<'s> {
-    /// The part up to the values.
     into: &'s str,
     values: &'s str,
-    /// What happens when there is such a row, without arguments; or nothing.
+    /// The conflict clause without arguments, or nothing.
     then: &'s str,
 }
 
@@ -98,7 +93,6 @@ impl<'s> Insert<'s> {
     }
 }
 
-/// Returns what is in the parentheses, if the text is one pair of them.
 fn in_parentheses(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix('(')?.strip_suffix(')')?;
     let is_one = inner.bytes().try_fold(0_usize, |open, byte| match byte {
@@ -109,9 +103,8 @@ fn in_parentheses(text: &str) -> Option<&str> {
     (is_one == Some(0)).then_some(inner)
 }
 
-/// A part of a statement, changed to use the elements of arrays.
 struct Elements {
-    /// The part, with columns of `given` in place of the arguments.
+    /// With columns of `given` in place of the arguments.
     each: String,
     /// The table `given` with the elements and their number `n`.
     from: String,
@@ -140,8 +133,8 @@ impl Elements {
             arrays.push(format!("(SELECT ${number}::{}[])", kind.name()));
             names.push(name);
         }
-        // In a subquery, so that the server does not look at the arrays when it plans: it would plan each run anew, because it
-        // takes an array that it does not know for one of ten elements, and most are shorter.
+        // In a subquery, so that the server does not look at the arrays when it plans: it takes an unknown array for one of ten
+        // elements, and most are shorter, so it would plan each run again.
         arrays.reverse();
         names.reverse();
         let (arrays, names) = (arrays.join(", "), names.join(", "));

@@ -14,34 +14,29 @@ use super::session::Session;
 use super::wait;
 use super::write_connection::{ANSWER_MAX, PAUSE, WriteConnection};
 
-/// No attempt follows a failed one when its first write was sent this long ago, or when this long ago the first attempt of the
-/// outage began. Then the callers receive the error, after about 30 s: the last attempt takes a few seconds.
+/// No attempt follows a failed one when its first write was sent, or the first attempt of the outage began, this long ago. Then
+/// the callers receive the error, after about 30 s: the last attempt takes a few seconds.
 const RETRY_FOR: Duration = Duration::from_secs(25);
 /// An attempt that took this long shows that this process was suspended: the waits of an attempt end much earlier.
 const SUSPENDED_AFTER: Duration = Duration::from_secs(50);
-/// The difference by which a limit of waits is shortened at least: each time takes a statement.
+/// A limit of waits is shortened by at least this: each time takes a statement.
 const SHORTER: Duration = Duration::from_secs(1);
 
-/// The writing connection of a store, with the failures of its attempts.
 pub(in crate::store) struct PgCommitter {
     connection: WriteConnection,
-    /// The begin of the first attempt of the current group of writes.
     group: Option<Instant>,
-    /// The time when this process went on after it was suspended. Writes that were sent before are as good as sent then.
+    /// When this process went on after it was suspended. Writes that were sent before count as sent then.
     resumed: Option<Instant>,
     outage: Option<Outage>,
-    /// Whether the current group of writes was refused.
     has_refused: bool,
 }
 
-/// The failures since the last group of writes that succeeded.
 struct Outage {
     since: Instant,
     pause: Duration,
 }
 
 impl PgCommitter {
-    /// Leases a lane on the primary.
     pub(super) fn start(server: Arc<Server>, session: Session) -> Result<Self, StoreError> {
         let connection = WriteConnection::start(server, session)?;
         Ok(Self { connection, group: None, resumed: None, outage: None, has_refused: false })
@@ -98,7 +93,7 @@ impl Committer for PgCommitter {
 
     fn after_group(&mut self) {
         self.group = None;
-        // While an outage goes on, each group has one attempt.
+        // During an outage, each group has one attempt.
         if !std::mem::take(&mut self.has_refused) {
             self.outage = None;
         }
@@ -109,15 +104,12 @@ impl Committer for PgCommitter {
     }
 }
 
-/// A transaction of the writing thread.
 pub(in crate::store) struct PgWriteTx<'c> {
     connection: &'c mut WriteConnection,
     session: Session,
     revision: i64,
     isolation: Isolation,
-    /// The time for which each statement waits for a lock.
     wait: Duration,
-    /// The begin of a write that takes long, while one runs.
     long_since: Option<Instant>,
     effects: Effects,
 }

@@ -29,20 +29,17 @@ mod config;
 
 use config::{config, password_of};
 
-/// The first version of PostgreSQL that is supported.
 const VERSION_MIN: u32 = 15;
-/// The time after which the next host is tried too, while the hosts before it have not answered. A server that is
-/// suspended or cut off then delays a connection to another one only by this time. A connection to a primary waits as long
-/// for a host that has a later primary.
+/// The next host is tried too after this time, while the hosts before it have not answered. A suspended or unreachable server
+/// then delays a connection to another one only by this time. A connection to a primary waits as long for a host that has a later
+/// primary.
 const STAGGER: Duration = Duration::from_millis(200);
 
-/// The advice if there is no password.
 const PASSWORD_ADVICE: &str = "set PGPASSWORD, or add a line to the file that PGPASSFILE names";
 
 /// Receives the notices and warnings of a connection, each before the answer of the statement that caused it.
 pub(in crate::store) type OnNotice = Arc<dyn Fn(&DbError) + Send + Sync>;
 
-/// Connects to the servers that a URL names.
 #[derive(Clone)]
 pub(in crate::store) struct Connector {
     hosts: Arc<[(Host, Config)]>,
@@ -50,7 +47,6 @@ pub(in crate::store) struct Connector {
     names: Arc<Names>,
     any_server: bool,
     connect_timeout: Duration,
-    /// Why the password file is ignored.
     ignored_file: Option<Arc<str>>,
     /// The latest timeline of a primary. Each promotion of a standby begins a timeline.
     timeline: Arc<AtomicU32>,
@@ -59,52 +55,41 @@ pub(in crate::store) struct Connector {
 /// The function of PostgreSQL that reports a user who does not exist or may not sign in.
 const NO_USER: &str = "InitializeSessionUserId";
 
-/// Asks a primary for its timeline.
 const TIMELINE: &str =
     "SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_walfile_name(pg_current_wal_lsn()) END";
 
-/// A connection that has begun. Nothing moves its bytes yet.
+/// Nothing moves its bytes yet.
 pub(in crate::store) struct Connected {
     pub(super) client: Client,
     pub(super) driving: Driving,
-    /// The timeline of the primary; 0 for a connection that only reads.
+    /// 0 for a connection that only reads.
     timeline: u32,
 }
 
-/// The description of a connection in errors.
 struct Names {
     user: String,
     database: String,
 }
 
-/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum Purpose {
-    /// It needs the primary, unless the URL says `target_session_attrs=any`.
+    /// Needs the primary, unless the URL says `target_session_attrs=any`.
     Write,
-    /// It takes any server.
     Read,
 }
 
-/// Why a host gives no connection.
 enum Refusal {
     /// Trying again does not help.
     Final(ServerError),
-    /// The server has no free connection.
     Crowded(ServerError),
-    /// The server does not accept writes, for this reason.
     ReadOnly(&'static str),
     /// The server accepts writes, but a standby was promoted in its place.
     Outdated,
-    /// The host does not answer.
     Silent(String),
 }
 
 impl Connector {
-    /// Parses the URL, and reads the password file and the trusted authorities.
-    ///
-    /// # Errors
-    /// The fault of the URL.
+    /// Also reads the password file and the trusted authorities.
     pub(in crate::store) fn new(url: &PostgresUrl) -> Result<Self, StoreError> {
         Ok(Self::to(Target::parse(url, Environment::of_process())?)?)
     }
@@ -128,16 +113,13 @@ impl Connector {
         Ok(Self { hosts, tls, names, any_server, connect_timeout, ignored_file, timeline })
     }
 
-    /// Returns the latest timeline of a primary; 0 if none is known.
+    /// 0 if none is known.
     pub(in crate::store) fn timeline(&self) -> u32 {
         self.timeline.load(Ordering::Acquire)
     }
 
-    /// Connects to the first host that serves the purpose. If several hosts accept writes, the primary that was promoted
-    /// last counts. The socket belongs to the current runtime.
-    ///
-    /// # Errors
-    /// The most specific reason why no host gives a connection.
+    /// Connects to the first host that serves the purpose. If several hosts accept writes, the primary that was promoted last
+    /// counts. The socket belongs to the current runtime. The error is the most specific reason why no host gives a connection.
     pub(in crate::store) async fn connect(
         &self,
         purpose: Purpose,
@@ -180,13 +162,11 @@ impl Connector {
         }
     }
 
-    /// Requests that the server interrupts the running statement of a connection.
     pub(in crate::store) async fn cancel(&self, token: &CancelToken) {
         // Nothing depends on it: without an answer the statement runs to its end.
         let _ = tokio::time::timeout(self.connect_timeout, token.cancel_query(self.tls.clone())).await;
     }
 
-    /// Connects to a host.
     async fn attempt(
         &self,
         host: usize,
@@ -223,7 +203,6 @@ impl Connector {
         Ok(Connected { client, driving, timeline })
     }
 
-    /// Checks what the server reports about itself when a connection begins.
     fn check<'a>(
         &self,
         purpose: Purpose,
@@ -250,12 +229,11 @@ impl Connector {
         }
     }
 
-    /// Gives the error of an attempt its meaning.
     fn refusal(&self, host: &Host, config: &Config, error: &Error) -> Refusal {
         let Names { user, database } = &*self.names;
         let user = user.clone();
         let Some(answer) = error.as_db_error() else {
-            // The driver does not tell the kinds of these errors in another way.
+            // The driver has no kinds for these errors.
             return match &*error.to_string() {
                 "error performing TLS handshake" => {
                     Refusal::Final(ServerError::Tls { host: host.to_string(), cause: cause(error) })
@@ -293,7 +271,7 @@ impl Connector {
         })
     }
 
-    /// Returns the error of all hosts together: the most specific one.
+    /// The most specific error of all hosts.
     fn refused(&self, mut refusals: Vec<(usize, Refusal)>) -> ServerError {
         refusals.sort_by_key(|(host, _)| *host);
         let final_one = refusals.iter().find_map(|(_, refusal)| match refusal {
@@ -327,13 +305,13 @@ impl Connector {
     }
 }
 
-/// Returns whether an attempt to connect would have to wait.
+/// An attempt to connect would have to wait.
 fn is_full_queue(error: &Error) -> bool {
     let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
     cause.is_some_and(|cause| cause.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// Returns the timeline in the answer to [`TIMELINE`]: the first eight digits of the name of a file.
+/// The first eight digits of the name of a file.
 fn timeline_in(answer: &[SimpleQueryMessage]) -> Option<u32> {
     let name = answer.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => row.get(0),
@@ -359,8 +337,7 @@ async fn drive(
     }
 }
 
-/// Checks the version that a server reports, such as `15.18 (Debian 15.18-0+deb12u1)` or `16beta1`. `cockroach` is the
-/// version of a `CockroachDB` server.
+/// `version` is such as `15.18 (Debian 15.18-0+deb12u1)` or `16beta1`. `cockroach` is the version of a `CockroachDB` server.
 fn check_version(version: &str, cockroach: Option<&str>) -> Result<(), ServerError> {
     if let Some(found) = cockroach {
         return Err(ServerError::NotPostgres { found: found.to_owned() });
@@ -374,7 +351,6 @@ fn check_version(version: &str, cockroach: Option<&str>) -> Result<(), ServerErr
     }
 }
 
-/// Returns a name as SQL writes it.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

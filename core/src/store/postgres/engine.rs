@@ -20,11 +20,10 @@ use super::watch::ServerWatch;
 use super::write_connection::ANSWER_MAX;
 use crate::base::location::PostgresUrl;
 
-/// How reads wait for a connection: about as long as a client waits for an answer. The queue holds as many reads as a server
-/// answers in that time.
+/// Reads wait for a connection about as long as a client waits for an answer. The queue holds as many reads as a server answers
+/// in that time.
 const WAIT: WaitLimits = WaitLimits { time: Duration::from_secs(5), reads: 1_024 };
 
-/// An open database on a server, except for its writing connection.
 pub(in crate::store) struct PgEngine {
     pool: Pool<Session>,
     _watcher: Watcher,
@@ -32,11 +31,8 @@ pub(in crate::store) struct PgEngine {
 }
 
 impl PgEngine {
-    /// Opens a database: creates the schema if there is none, and updates an older one. At most `connections` reads run at the
-    /// same time, half of them long ones; further reads wait.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or refuses, or the schema belongs to another or a newer program.
+    /// Creates the schema if there is none, and updates an older one. At most `connections` reads run at the same time, half of
+    /// them long ones; further reads wait.
     pub(in crate::store) fn open(
         url: &PostgresUrl,
         connections: usize,
@@ -101,7 +97,7 @@ impl Engine for PgEngine {
         0
     }
 
-    /// What must leave no trace is in an unlogged table.
+    /// Data that must leave no trace is in an unlogged table.
     fn empty_wal(&self) -> Result<bool, StoreError> {
         Ok(true)
     }

@@ -8,7 +8,6 @@ use tokio_postgres::error::{DbError, Severity};
 
 use crate::store::error::{ServerError, StoreError};
 
-/// Converts the error of a statement.
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         match error.as_db_error() {
@@ -19,8 +18,6 @@ impl From<Error> for StoreError {
     }
 }
 
-/// Converts an error that the server has reported.
-///
 /// Source: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
 fn of_answer(answer: &DbError) -> StoreError {
     let message = || answer.message().to_owned();
@@ -42,13 +39,13 @@ fn of_answer(answer: &DbError) -> StoreError {
     }
 }
 
-/// Returns whether a code says that the server or the connection ends, or does not yet accept connections.
+/// The server or the connection ends, or does not yet accept connections.
 pub(super) fn is_end(code: &str) -> bool {
     code.starts_with("08") || code.starts_with("57P")
 }
 
-/// Returns the statement that probably grants a missing right. `NAME` stands for the user. The messages for schemas end with
-/// the name of the schema.
+/// Returns the statement that probably grants a missing right. `NAME` stands for the user. The messages for schemas end with the
+/// name of the schema.
 fn grant(message: &str) -> String {
     match message.rsplit_once(' ') {
         Some((before, schema)) if before.contains("schema") => {
@@ -59,14 +56,14 @@ fn grant(message: &str) -> String {
     }
 }
 
-/// Returns whether the connection failed, rather than a conversion on this side of it.
+/// The connection failed, rather than a conversion on this side of it.
 fn is_of_connection(error: &Error) -> bool {
     let failed = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
     // The driver reports a message that is too large to be sent as invalid input.
     error.is_closed() || failed.is_some_and(|failed| failed.kind() != io::ErrorKind::InvalidInput)
 }
 
-/// Returns the innermost cause of an error, which is the most specific one.
+/// The innermost cause is the most specific one.
 pub(super) fn cause(error: &Error) -> String {
     let mut cause: &dyn StdError = error;
     while let Some(deeper) = cause.source() {

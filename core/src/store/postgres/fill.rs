@@ -13,33 +13,28 @@ use super::session::Session;
 use crate::base::cancel::CancelFlag;
 use crate::base::location::PostgresUrl;
 
-/// The first half of the key of the lock that a program holds while it fills a database: "tdgc" as a number. The second
-/// half is the number of the schema.
+/// The first half of the key of the lock that a program holds while it fills a database: "tdgc" as a number. The second half is
+/// the number of the schema.
 const FILLING: i32 = 0x7464_6763;
 
-/// Maximum time to wait for the end of an earlier copy to the same database: the server notices only after a moment that
-/// a program was killed.
+/// A copy waits for the end of an earlier copy to the same database: the server notices only after a moment that a program was
+/// killed.
 const EARLIER_MAX: Duration = Duration::from_secs(10);
-/// The time between two attempts to get the lock.
 const TRY_EVERY: Duration = Duration::from_millis(100);
 
-/// A database on a server that is being filled.
 pub(crate) struct ServerTarget {
-    /// The connection that holds the lock, which tells others of the copy.
+    /// Holds the lock, which tells others of the copy.
     holder: Session,
     inspected: InspectedServer,
-    /// Whether an earlier copy to the database was interrupted.
+    /// An earlier copy to the database was interrupted.
     is_begun: bool,
     // Declared last: the connection runs on its thread.
     _server: Arc<Server>,
 }
 
 impl ServerTarget {
-    /// Opens the database of a URL, and creates the schema if there is none. Reads end when `stop` is requested.
-    ///
-    /// # Errors
-    /// When there is no primary; when the database has tables of another program or a newer schema; `Overloaded` when
-    /// another program fills it.
+    /// Creates the schema if there is none. Reads end when `stop` is requested. [`StoreError::Overloaded`] means that another
+    /// program fills the database.
     pub(crate) fn open(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
         let server = Server::new(Connector::new(url)?);
         let mut holder = server.first_connection()?;
@@ -56,45 +51,36 @@ impl ServerTarget {
         Ok(Self { holder, inspected, is_begun, _server: server })
     }
 
-    /// Returns whether an earlier copy to the database was interrupted, so that its rows do not count.
+    /// An earlier copy was interrupted, so the rows of the database do not count.
     pub(crate) fn is_begun(&self) -> bool {
         self.is_begun
     }
 
-    /// Declares the database incomplete.
-    ///
-    /// # Errors
-    /// When the server does not answer.
     pub(crate) fn begin(&mut self) -> Result<(), StoreError> {
         let sql = format!("CREATE TABLE IF NOT EXISTS {INCOMPLETE} (one bigint PRIMARY KEY)");
         self.holder.control(&sql).map(drop)
     }
 
-    /// Returns the database for statements.
     pub(crate) fn inspected(&self) -> &dyn Inspected {
         &self.inspected
     }
 
-    /// Declares the database complete, which any program may then use.
-    ///
-    /// # Errors
-    /// When the outcome is unknown, or nothing has changed.
+    /// Marks the database as complete: any program may then use it.
     pub(crate) fn finish(mut self) -> Result<(), StoreError> {
         self.inspected.close();
         self.holder.control(&format!("DROP TABLE {INCOMPLETE}")).map(drop)
     }
 }
 
-/// The lock of a database, which its connection keeps.
+/// The connection holds the lock of its database.
 #[derive(Clone, Copy)]
 pub(super) enum Lock {
-    /// Of the one program that fills it.
+    /// For the one program that fills the database.
     Fill,
-    /// Of a program that copies it.
+    /// For a program that copies it.
     Read,
 }
 
-/// Tries to lock the database of a connection.
 pub(super) fn has_locked(session: &mut Session, lock: Lock) -> Result<bool, StoreError> {
     let function = match lock {
         Lock::Fill => "pg_try_advisory_lock",

@@ -11,8 +11,8 @@
 use super::super::StoreError;
 use super::session::Session;
 
-/// Returns the limit and the ids of the running transactions of this database, of which the server tells 32 bits, and the number
-/// of sessions about which it does not tell this user.
+/// Returns the limit, the last 32 bits of the ids of this database's running transactions, and the number of sessions about which
+/// the server does not tell this user.
 ///
 /// The snapshot of the statement is taken before it reads the list, so an id below the limit was known when it was.
 const RUNNING: &str = "SELECT CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS text) AS bigint),
@@ -20,7 +20,6 @@ const RUNNING: &str = "SELECT CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) 
            count(*) FILTER (WHERE query = '<insufficient privilege>')
     FROM pg_stat_activity WHERE datname = current_database()";
 
-/// The transactions of this database that were running at some moment.
 #[derive(Debug)]
 pub(super) struct Running {
     /// The least id that may be missing.
@@ -30,8 +29,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Lists the transactions that are running now; `None` if the server does not tell of all. The session is in no
-    /// transaction.
+    /// `None` if the server does not tell of all transactions. The session is in no transaction.
     pub(super) fn list(session: &mut Session) -> Result<Option<Self>, StoreError> {
         let mut found = None;
         session.for_each(RUNNING, &[], &mut |row| {
@@ -43,8 +41,8 @@ impl Running {
     }
 }
 
-/// Returns the horizon of the snapshot of the transaction of `session`. `running` was listed before the transaction began; without
-/// it, every transaction that the snapshot does not see counts as one of this database.
+/// `running` was listed before the transaction of `session` began; without it, every transaction that the snapshot does not see
+/// counts as one of this database.
 pub(super) fn horizon(session: &mut Session, running: Option<&Running>) -> Result<i64, StoreError> {
     let sql = "SELECT CAST(pg_current_snapshot() AS text), base FROM revision_base";
     let mut found = None;
@@ -56,10 +54,9 @@ pub(super) fn horizon(session: &mut Session, running: Option<&Running>) -> Resul
     Ok(Snapshot::parse(&snapshot)?.seen_by(running).cast_signed() + base)
 }
 
-/// A snapshot of PostgreSQL: `xmin:xmax:xip_list`.
+/// The text form is `xmin:xmax:xip_list`.
 struct Snapshot {
     xmin: u64,
-    /// The ids of running transactions.
     running: Vec<u64>,
     /// No transaction with an id from this one on has ended.
     xmax: u64,
@@ -74,7 +71,7 @@ impl Snapshot {
         Ok(Self { xmin: number(xmin)?, xmax: number(xmax)?, running: numbers(running)? })
     }
 
-    /// Returns the id up to which the snapshot sees every transaction of this database that has committed.
+    /// The id up to which the snapshot sees every committed transaction of this database.
     fn seen_by(&self, own: Option<&Running>) -> u64 {
         let Some(own) = own else { return self.xmin - 1 };
         #[expect(clippy::cast_possible_truncation, reason = "the list has the last 32 bits")]
@@ -84,7 +81,6 @@ impl Snapshot {
     }
 }
 
-/// Parses numbers with commas between them.
 fn numbers<T: std::str::FromStr<Err = std::num::ParseIntError>>(text: &str) -> Result<Vec<T>, StoreError> {
     let texts = text.split(',').filter(|text| !text.is_empty());
     texts.map(|text| text.parse().map_err(StoreError::other)).collect()

@@ -16,27 +16,20 @@ use super::tx::ReadTx;
 use crate::base::cancel::CancelFlag;
 use crate::base::location::PostgresUrl;
 
-/// Connections for checking and repairing a whole database on a server.
 pub(crate) struct InspectedServer {
-    /// The connection that reads.
     session: RefCell<Session>,
     /// Those of the connection that reads, and of the one that writes if a copy fills the database.
     interrupts: Vec<Interrupts>,
     stop: CancelFlag,
     schema: Schema,
-    /// The connection that writes; `None` for a check.
+    /// `None` for a check.
     committer: RefCell<Option<PgCommitter>>,
     // Declared last: the connections run on its thread.
     _server: Arc<Server>,
 }
 
 impl InspectedServer {
-    /// Opens the existing database of a URL for checking or copying, without changing it: on a standby if there is no primary.
-    /// Statements end when `stop` is requested.
-    ///
-    /// # Errors
-    /// When no server can be reached or it refuses; when the database has no tables, or those of another program;
-    /// when it is incomplete.
+    /// Changes nothing; uses a standby if there is no primary. Statements end when `stop` is requested.
     pub(crate) fn open(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
         let server = Server::new(Connector::new(url)?);
         let session = match server.first_connection() {
@@ -48,10 +41,7 @@ impl InspectedServer {
         Self::with(server, session, stop)
     }
 
-    /// Does the same as [`InspectedServer::open`] for a database that is to be copied.
-    ///
-    /// # Errors
-    /// Also when its schema is newer or older than the program's.
+    /// Also refuses a newer or older schema.
     pub(crate) fn open_to_copy(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
         let inspected = Self::open(url, stop)?;
         match inspected.schema {
@@ -61,10 +51,7 @@ impl InspectedServer {
         }
     }
 
-    /// Opens the existing database of a URL for repair, and updates an older schema. Reads end when `stop` is requested.
-    ///
-    /// # Errors
-    /// The errors of [`InspectedServer::open`]; when there is no primary; when the schema is newer than the program's.
+    /// Updates an older schema. Reads end when `stop` is requested.
     pub(crate) fn open_for_repair(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
         let server = Server::new(Connector::new(url)?);
         let mut session = server.first_connection()?;
@@ -73,11 +60,7 @@ impl InspectedServer {
         Self::writing(server, session, stop)
     }
 
-    /// Opens the incomplete database of a URL, whose schema is up to date, for the program that fills it. Its writes end
-    /// too when `stop` is requested.
-    ///
-    /// # Errors
-    /// When there is no primary.
+    /// For the program that fills the database, whose schema is up to date. Writes end too when `stop` is requested.
     pub(crate) fn open_incomplete(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
         let server = Server::new(Connector::new(url)?);
         let session = server.connect()?;
@@ -107,21 +90,17 @@ impl InspectedServer {
         })
     }
 
-    /// Returns the version of the schema, and the newest version that this program supports.
+    /// The second is the newest version that this program supports.
     pub(crate) fn schema_versions(&self) -> (i64, i64) {
         (self.schema.found, self.schema.known)
     }
 
-    /// Returns whether a program fills the database. Later programs do not until this connection ends.
-    ///
-    /// # Errors
-    /// When the server does not answer.
+    /// Later programs do not fill the database until this connection ends.
     pub(crate) fn is_being_filled(&self) -> Result<bool, StoreError> {
         // A lock belongs to a database. Two connections to different databases can have the same lock.
         Ok(!has_locked(&mut self.session.borrow_mut(), Lock::Read)?)
     }
 
-    /// Frees the write lane.
     pub(crate) fn close(self) {
         if let Some(committer) = self.committer.take() {
             committer.close();
@@ -157,7 +136,7 @@ impl Inspected for InspectedServer {
     }
 }
 
-/// Runs `work` in a transaction. If it fails as a whole, nothing is committed.
+/// If the transaction fails as a whole, nothing is committed.
 fn try_to_write(
     committer: &mut PgCommitter,
     work: &mut dyn FnMut(&mut dyn Tx) -> bool,

@@ -1,9 +1,9 @@
 //! Write lanes: the leases of writing connections, and the record of what each last committed.
 //!
-//! The first statement that changes a row in each writing transaction numbers the transaction in its lane. This has two
-//! purposes. When the answer to a COMMIT is lost, the number in the lane tells whether the transaction was committed. And a
-//! transaction of an earlier connection cannot be committed any more once a later connection has taken the lane with a new
-//! owner: it either holds the lock of the row, and the taking waits for its end, or it finds that the owner has changed.
+//! The first statement that changes a row in each writing transaction numbers the transaction in its lane. When the answer to a
+//! COMMIT is lost, the number tells whether the transaction was committed. And a transaction of an earlier connection cannot be
+//! committed any more once a later connection has taken the lane with a new owner: either it holds the lock of the row, and the
+//! later connection waits for its end, or it finds that the owner has changed.
 
 use std::time::{Duration, Instant};
 
@@ -12,33 +12,31 @@ use super::super::value::Arg;
 use super::session::Session;
 use crate::base::random::random;
 
-/// The time after its last transaction for which a lane is reserved for its server. In milliseconds.
+/// A lane stays reserved for its server this long after its last transaction, in milliseconds.
 ///
-/// It is much longer than a server tries to find out whether a transaction was committed, because the next owner writes
-/// over the record.
+/// This is much longer than a server tries to find out whether a transaction was committed, because the next owner writes over
+/// the record.
 const LEASE: i64 = 60 * 60 * 1000;
 
-/// The time of the server in milliseconds.
+/// In milliseconds.
 const NOW: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 /// The shortest and the longest time that an attempt waits for a lock, and then for its COMMIT.
 pub(super) const WAIT: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 
-/// A leased lane.
 pub(super) struct Lane {
     pub(super) number: i64,
     /// A random text that names this server.
     server: String,
-    /// The number of the connection of this server that owns the lane.
+    /// The connection of this server that owns the lane.
     connection: u64,
-    /// The number of the last transaction that is known to be committed.
+    /// The last transaction that is known to be committed.
     pub(super) last: i64,
 }
 
 impl Lane {
-    /// Takes a lane that no server has reserved, or adds one.
-    ///
-    /// The lease need not be durable: a transaction whose lane has no owner any more fails.
+    /// Takes a lane that no server has reserved, or adds one. The lease need not be durable: a transaction whose lane has no
+    /// owner any more fails.
     pub(super) fn lease(session: &mut Session) -> Result<Self, StoreError> {
         session.control("BEGIN")?;
         let lane = Self::leased(session)?;
@@ -65,12 +63,9 @@ impl Lane {
         Ok(Self { number, server, connection, last: 0 })
     }
 
-    /// Takes the lane over from an earlier connection of this server, after the end of its last transaction. Returns false
-    /// if another server has taken the lane. Waits for that end, and for its own commit, until about
-    /// that time.
-    ///
-    /// # Errors
-    /// Also when the server does not confirm that all earlier commits are as durable as it promises.
+    /// Takes the lane over from an earlier connection of this server, after the end of its last transaction. Returns false if
+    /// another server has taken the lane. Waits for that end, and for its own commit, until about that time. Also fails when the
+    /// server does not confirm that all earlier commits are as durable as it promises.
     pub(super) fn take_over(&mut self, session: &mut Session, until: Instant) -> Result<bool, StoreError> {
         self.connection += 1;
         session.control(&format!("BEGIN; {}", limit_of_locks(wait_until(until))))?;
@@ -87,8 +82,7 @@ impl Lane {
         Ok(last.inspect(|last| self.last = *last).is_some())
     }
 
-    /// Numbers the transaction that has begun on `session`. Returns its revision, or `None` if another server has taken
-    /// the lane.
+    /// Numbers the transaction that has begun on `session`. Returns its revision, or `None` if another server has taken the lane.
     pub(super) fn number(&self, session: &mut Session) -> Result<Option<i64>, StoreError> {
         let sql = format!(
             "UPDATE lane SET last = $1, until = {NOW} + {LEASE},
@@ -99,12 +93,10 @@ impl Lane {
         one(session, &sql, &[self.next().into(), self.number.into(), (&owner).into()])
     }
 
-    /// Returns the number of the next transaction.
     pub(super) fn next(&self) -> i64 {
         self.last + 1
     }
 
-    /// Frees the lane.
     pub(super) fn free(self, session: &mut Session) -> Result<(), StoreError> {
         let sql = "UPDATE lane SET until = 0 WHERE lane = $1 AND owner = $2";
         session.run(sql, &[self.number.into(), (&self.owner()).into()]).map(drop)
@@ -115,12 +107,10 @@ impl Lane {
     }
 }
 
-/// Returns how long the next wait may take if all of them are to end at that time.
 pub(super) fn wait_until(until: Instant) -> Duration {
     until.saturating_duration_since(Instant::now()).clamp(WAIT[0], WAIT[1])
 }
 
-/// Returns the statement that limits how long the statements of a transaction wait for a lock.
 pub(super) fn limit_of_locks(wait: Duration) -> String {
     format!("SET LOCAL lock_timeout = {};", wait.as_millis())
 }
@@ -129,7 +119,6 @@ fn owner(server: &str, connection: u64) -> String {
     format!("{server} {connection}")
 }
 
-/// Adds a lane and returns its number; `None` if another server adds the same one at the same time.
 fn add(session: &mut Session, owner: &str) -> Result<Option<i64>, StoreError> {
     let sql = format!(
         "INSERT INTO lane (lane, owner, until, last)
@@ -139,7 +128,6 @@ fn add(session: &mut Session, owner: &str) -> Result<Option<i64>, StoreError> {
     one(session, &sql, &[owner.into()])
 }
 
-/// Runs a statement that returns at most one integer.
 fn one(session: &mut Session, sql: &str, args: &[Arg<'_>]) -> Result<Option<i64>, StoreError> {
     let mut found = None;
     session.for_each(sql, args, &mut |row| {

@@ -4,12 +4,11 @@ use super::super::value::FromValue;
 use super::super::{ServerError, StoreError, missing};
 use super::session::Session;
 
-/// A step of the schema.
 #[derive(Clone, Copy)]
 struct Step {
     sql: &'static str,
-    /// The oldest version of the program's schema with which a program may still use the database after this step, also one
-    /// that is running. It is greater than that of the step before only if such programs would read or write wrong data.
+    /// The oldest version of the program's schema with which a program, also a running one, may still use the database after this
+    /// step. It is greater than that of the step before only if such programs would read or write wrong data.
     readable_by: i64,
 }
 
@@ -23,53 +22,42 @@ impl Step {
 const STEPS: [Step; 2] =
     [Step::new(include_str!("0034_schema.sql"), 26), Step::new(include_str!("0035_corrections.sql"), 35)];
 
-/// The version of the schema before the steps.
 const BASE: usize = 34;
 
-/// The schema version of this program.
 pub(super) const VERSION: i64 = version_after(&STEPS);
 
-/// Returns the version of the schema after these steps.
 #[expect(clippy::cast_possible_wrap, reason = "a handful of steps")]
 const fn version_after(steps: &[Step]) -> i64 {
     (BASE + steps.len() - 1) as i64
 }
 
-/// The key of the lock that a program holds while it updates the schema: "tdngsche" as a number.
+/// A program holds this lock while it updates the schema: "tdngsche" as a number.
 const LOCK: i64 = 0x7464_6e67_7363_6865;
 
-/// The table of a database that a copy has not finished. Its existence is all that it says.
+/// A copy to a database with this table has not finished. The table is empty.
 pub(super) const INCOMPLETE: &str = "incomplete_copy";
 
-/// Whether the table `c` belongs to an extension.
 const OF_EXTENSION: &str = "EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
     AND d.objid = c.oid AND d.deptype = 'e')";
 
 /// Creates the schema if there is none, and updates an older one.
-///
-/// # Errors
-/// When the database has tables of another program, or a schema that this program does not understand; when it is
-/// incomplete.
 pub(super) fn migrate(session: &mut Session) -> Result<(), StoreError> {
     refuse_incomplete(session)?;
     migrate_incomplete(session)
 }
 
-/// Does the same as [`migrate`] for a database that may be incomplete.
 pub(super) fn migrate_incomplete(session: &mut Session) -> Result<(), StoreError> {
     apply(session, &STEPS)?;
     raise_base(session)
 }
 
-/// Refuses a schema of a newer program that this one may not use any more.
 pub(super) fn refuse_newer(session: &mut Session) -> Result<(), StoreError> {
     version(session).map(drop)
 }
 
-/// Applies the steps that are missing.
 fn apply(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
     if version(session)? < version_after(steps) {
-        // Two servers that start at the same time: the second one waits, and finds the new schema.
+        // Of two servers that start at the same time, the second one waits, and finds the new schema.
         session.control(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"))?;
         let updated = update(session, steps).and_then(|()| session.commit());
         if updated.is_err() {
@@ -80,8 +68,8 @@ fn apply(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Raises the base of the revisions if the database has greater ones than its next transaction would get. This is so after
-/// a dump was restored on another server, which has given out fewer transaction ids.
+/// Raises the base of the revisions if the database has greater ones than its next transaction would get: a dump was restored on
+/// another server, which has given out fewer transaction ids.
 fn raise_base(session: &mut Session) -> Result<(), StoreError> {
     let is_behind = "(SELECT coalesce(max(revision), 0) FROM lane)
                      >= base + CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS text) AS bigint)";
@@ -97,7 +85,6 @@ fn raise_base(session: &mut Session) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Applies the missing steps in the transaction of the session.
 fn update(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
     let found = version(session)?;
     if found == 0 && has_tables(session)? {
@@ -118,10 +105,7 @@ fn update(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns whether the schema in which new tables are created has any, apart from those of extensions.
-///
-/// # Errors
-/// [`ServerError::NoSchema`] if new tables cannot be created in any schema.
+/// Ignores the tables of extensions. Fails if new tables cannot be created in any schema.
 fn has_tables(session: &mut Session) -> Result<bool, StoreError> {
     let schema = "SELECT CAST(current_schema() AS text)
                   WHERE left(current_schema(), 3) <> 'pg_' AND current_schema() <> 'information_schema'";
@@ -137,7 +121,6 @@ fn has_tables(session: &mut Session) -> Result<bool, StoreError> {
     Ok(first::<i64>(session, &sql)?.unwrap_or_default() > 0)
 }
 
-/// Returns the error for a schema with tables of another program.
 fn foreign(session: &mut Session) -> StoreError {
     match first(session, "SELECT CAST(current_schema() AS text)") {
         Ok(schema) => ServerError::Foreign { schema: schema.unwrap_or_default() }.into(),
@@ -145,7 +128,6 @@ fn foreign(session: &mut Session) -> StoreError {
     }
 }
 
-/// Returns whether a copy to the database was begun and not finished.
 pub(super) fn is_incomplete(session: &mut Session) -> Result<bool, StoreError> {
     Ok(first(session, &format!("SELECT to_regclass('{INCOMPLETE}') IS NOT NULL"))? == Some(true))
 }
@@ -158,16 +140,11 @@ fn refuse_incomplete(session: &mut Session) -> Result<(), StoreError> {
     Err(ServerError::Incomplete { database }.into())
 }
 
-/// Returns the schema of the database.
-///
-/// # Errors
-/// When there is none, or the database is incomplete.
 pub(super) fn existing(session: &mut Session) -> Result<Schema, StoreError> {
     refuse_incomplete(session)?;
     existing_or_incomplete(session)
 }
 
-/// Does the same as [`existing`] for a database that may be incomplete.
 pub(super) fn existing_or_incomplete(session: &mut Session) -> Result<Schema, StoreError> {
     if let Some(schema) = Schema::find(session)? {
         return Ok(schema);
@@ -179,10 +156,7 @@ pub(super) fn existing_or_incomplete(session: &mut Session) -> Result<Schema, St
     Err(ServerError::NoTables { database }.into())
 }
 
-/// Returns the version of the schema, 0 if there is none.
-///
-/// # Errors
-/// [`StoreError::Newer`] if a newer program has changed the schema in a way that this one does not understand.
+/// 0 if there is no schema.
 fn version(session: &mut Session) -> Result<i64, StoreError> {
     match Schema::find(session)? {
         None => Ok(0),
@@ -191,17 +165,14 @@ fn version(session: &mut Session) -> Result<i64, StoreError> {
     }
 }
 
-/// The schema of a database.
 #[derive(Clone, Copy)]
 pub(super) struct Schema {
-    /// Its version.
     pub(super) found: i64,
     /// The newest version that this program understands: a newer one than its own, if that one permits it.
     pub(super) known: i64,
 }
 
 impl Schema {
-    /// Returns the schema of the database, if there is one.
     pub(super) fn find(session: &mut Session) -> Result<Option<Self>, StoreError> {
         let exists: Option<bool> = first(session, "SELECT to_regclass('schema_version') IS NOT NULL")?;
         if exists != Some(true) {
@@ -214,7 +185,6 @@ impl Schema {
     }
 }
 
-/// Runs a statement and returns the first column of its first row.
 pub(super) fn first<T: FromValue>(session: &mut Session, sql: &str) -> Result<Option<T>, StoreError> {
     let mut found = None;
     session.for_each(sql, &[], &mut |row| {

@@ -1,8 +1,8 @@
 //! Partitions of tables whose rows expire.
 //!
-//! Adding and dropping partitions needs a lock that conflicts with every statement on the table. So the new tables are
-//! made before the lock is requested, the request is given up after a moment, because statements that come later wait
-//! behind it, and the transaction does not wait for a standby.
+//! Adding and dropping partitions needs a lock that conflicts with every statement on the table, and later statements wait behind
+//! the request. So the new tables are made before the request, the request is given up after a moment, and the transaction does
+//! not wait for a standby.
 
 use std::fmt::Write as _;
 
@@ -11,26 +11,22 @@ use super::super::expiry::{Expiry, Leftover};
 use super::super::value::FromValue;
 use super::session::Session;
 
-/// The settings of the transaction. A partition that a promoted standby lacks is added or dropped again.
+/// A partition that a promoted standby lacks is added or dropped again.
 const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '20ms'; SET LOCAL synchronous_commit = local";
 
-/// The key of the lock that a server holds while it changes partitions: "tdngpart" as a number.
+/// A server holds this lock while it changes partitions: "tdngpart" as a number.
 const LOCK: i64 = 0x7464_6e67_7061_7274;
 
-/// A partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Partition {
     name: String,
-    /// Its lowest key; `None` for the first partition …
+    /// The lowest key; `None` for the first partition …
     from: Option<i64>,
-    /// … and the key above its keys; `None` for the last one.
+    /// … and the key above the greatest; `None` for the last one.
     until: Option<i64>,
 }
 
-/// Drops the partitions of which all rows have expired, and adds those for the next time.
-///
-/// # Errors
-/// [`StoreError::Conflict`] if other transactions use the table; nothing has changed then, or only the drop is done.
+/// [`StoreError::Conflict`] means that other transactions use the table: nothing has changed, or only the drop is done.
 pub(super) fn arrange(session: &mut Session, expiry: &Expiry) -> Result<Leftover, StoreError> {
     in_transaction(session, |session| drop_expired(session, expiry))?;
     in_transaction(session, |session| add(session, expiry))?;
@@ -38,8 +34,7 @@ pub(super) fn arrange(session: &mut Session, expiry: &Expiry) -> Result<Leftover
     Ok(leftover(&partitions, expiry))
 }
 
-/// Runs the statements that `prepare` returns, if any, at the end of a transaction. They are sent together with the COMMIT,
-/// so that the locks that they take are held for as short as possible.
+/// Sends the statements that `prepare` returns together with the COMMIT, so that their locks are held for as short as possible.
 fn in_transaction(
     session: &mut Session,
     prepare: impl FnOnce(&mut Session) -> Result<Option<String>, StoreError>,
@@ -63,7 +58,7 @@ fn in_transaction(
     done
 }
 
-/// Replaces the expired partitions by a new first one, so that older rows still have a partition.
+/// The new first partition takes rows that are older still.
 fn drop_expired(session: &mut Session, expiry: &Expiry) -> Result<Option<String>, StoreError> {
     let table = expiry.table;
     let partitions = partitions(session, table)?;
@@ -77,7 +72,7 @@ fn drop_expired(session: &mut Session, expiry: &Expiry) -> Result<Option<String>
     }
     let names: Vec<&str> = expired.iter().map(|partition| &*partition.name).collect();
     let names = names.join(", ");
-    // Two in turn: the table of the same bound may still be the first one.
+    // Two names in turn: the table of the same bound may still be the first one.
     let free = [format!("{table}_until_{until}"), format!("{table}_before_{until}")];
     let replacement = free.iter().find(|name| expired.iter().all(|partition| partition.name != **name));
     let replacement = replacement.expect("the expired partitions include one first partition");
@@ -124,12 +119,12 @@ fn add(session: &mut Session, expiry: &Expiry) -> Result<Option<String>, StoreEr
     Ok(Some(statements))
 }
 
-/// Returns the bounds of new partitions: the upper bound of the last one, which begins at `from` and has rows up to the key
-/// `greatest`, and those after it. The last new partition begins a whole span after now.
+/// The upper bound of the last partition, which begins at `from` and has rows up to the key `greatest`, and the bounds after it.
+/// The last new partition begins a whole span after now.
 fn later_bounds(from: i64, greatest: Option<i64>, expiry: &Expiry) -> Vec<i64> {
     let Expiry { now, span, unit, .. } = *expiry;
     let soon = now.saturating_add(span);
-    // After a time in which nothing was added, one partition has all of it.
+    // After a time in which none was added, one partition has all keys of that time.
     let today = now.div_euclid(unit) * unit;
     let after_rows = greatest.map_or(i64::MIN, |key| (key.div_euclid(unit) + 1).saturating_mul(unit));
     let first = from.saturating_add(span).max(today).max(after_rows);
@@ -137,7 +132,6 @@ fn later_bounds(from: i64, greatest: Option<i64>, expiry: &Expiry) -> Vec<i64> {
     std::iter::successors(Some(first), next).collect()
 }
 
-/// Returns what to do with the expired rows of partitions that have other rows too.
 fn leftover(partitions: &[Partition], expiry: &Expiry) -> Leftover {
     let partly = partitions.iter().find(|partition| partition.until.is_none_or(|end| end > expiry.expired));
     match partly {
@@ -148,15 +142,14 @@ fn leftover(partitions: &[Partition], expiry: &Expiry) -> Leftover {
     }
 }
 
-/// Returns the statements that lock a table and some of its partitions. After the table is locked, only maintenance such as
-/// a vacuum still uses a partition, which nobody waits for.
+/// After the table is locked, only maintenance such as a vacuum still uses a partition, which nobody waits for.
 fn lock(table: &str, partitions: &str) -> String {
     format!(
         "LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE; LOCK TABLE {partitions} IN ACCESS EXCLUSIVE MODE NOWAIT"
     )
 }
 
-/// Returns the partitions of a table in the order of their keys.
+/// In the order of their keys.
 fn partitions(session: &mut Session, table: &str) -> Result<Vec<Partition>, StoreError> {
     let sql = format!(
         "SELECT CAST(c.relname AS text), pg_get_expr(c.relpartbound, c.oid)
@@ -175,7 +168,7 @@ fn partitions(session: &mut Session, table: &str) -> Result<Vec<Partition>, Stor
     Ok(found)
 }
 
-/// Parses bounds such as `FOR VALUES FROM (MINVALUE) TO ('7')`.
+/// Bounds have the form `FOR VALUES FROM (MINVALUE) TO ('7')`.
 fn parse(bounds: &str) -> Option<(Option<i64>, Option<i64>)> {
     let (from, until) = bounds.strip_prefix("FOR VALUES FROM (")?.strip_suffix(')')?.split_once(") TO (")?;
     let bound = |text: &str, infinite| {
@@ -184,7 +177,6 @@ fn parse(bounds: &str) -> Option<(Option<i64>, Option<i64>)> {
     Some((bound(from, "MINVALUE")?, bound(until, "MAXVALUE")?))
 }
 
-/// Runs a statement and returns the first column of its first row, unless it is null.
 fn first<T: FromValue>(session: &mut Session, sql: &str) -> Result<Option<T>, StoreError> {
     let mut found = None;
     session.for_each(sql, &[], &mut |row| {

@@ -7,10 +7,8 @@ use std::path::Path;
 
 use super::url::{Host, SOCKET_DIRECTORIES};
 
-/// Returns the password of `user` for a database of a host; `None` if the file does not exist or has none.
-///
-/// # Errors
-/// Why the file is ignored: other users may access it, or it cannot be read.
+/// `None` if the file does not exist or has no such password. The error says why the file is ignored: other users may access it,
+/// or it cannot be read.
 pub(super) fn password(
     path: &Path,
     host: &Host,
@@ -30,7 +28,6 @@ pub(super) fn password(
     Ok(find(crate::base::text_file::without_mark(&text), host, database, user))
 }
 
-/// Returns whether this is a file that only its owner may access.
 fn is_private(about: &Metadata) -> bool {
     #[cfg(unix)]
     let others = std::os::unix::fs::MetadataExt::mode(about) & 0o077;
@@ -39,7 +36,7 @@ fn is_private(about: &Metadata) -> bool {
     about.is_file() && others == 0
 }
 
-/// Returns the password in the first line that matches. A line has the form `host:port:database:user:password`.
+/// A line has the form `host:port:database:user:password`.
 fn find(text: &str, host: &Host, database: &str, user: &str) -> Option<String> {
     // A socket in its usual directory is `localhost`.
     let name = if SOCKET_DIRECTORIES.contains(&&*host.name) { "localhost" } else { &host.name };
@@ -59,14 +56,13 @@ fn find(text: &str, host: &Host, database: &str, user: &str) -> Option<String> {
     })
 }
 
-/// A field of a line.
 struct Field<'a> {
     raw: &'a str,
-    /// The text without the backslashes of escapes.
+    /// Without the backslashes of escapes.
     text: String,
 }
 
-/// Splits the first field off; the rest is `None` if no colon follows it. A backslash escapes the next character.
+/// The rest is `None` if no colon follows the field. A backslash escapes the next character.
 fn field(line: &str) -> (Field<'_>, Option<&str>) {
     let mut text = String::new();
     let mut characters = line.char_indices();

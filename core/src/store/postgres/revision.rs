@@ -1,17 +1,16 @@
-//! Revisions, which grow also when a standby takes the place of the primary.
+//! Revisions grow also when a standby takes the place of the primary.
 
 use super::super::StoreError;
 use super::session::Session;
 
-/// What is added to the base of the revisions: more than the transactions that a standby can lack, because transaction ids
-/// have 32 bits.
+/// More than the transactions that a standby can lack, because transaction ids have 32 bits.
 const STEP: i64 = 1 << 32;
 
 /// Makes the revisions of a primary greater than all earlier ones. Runs on each new connection that writes, before its first
 /// transaction.
 ///
-/// A standby that was promoted may lack the last transactions of its primary, and uses their ids again. Caches of the
-/// servers may have seen these transactions, and would take new changes for known ones.
+/// A standby that was promoted may lack the last transactions of its primary, and uses their ids again. Caches of the servers may
+/// have seen these transactions, and would take new changes for known ones.
 pub(super) fn continue_revisions(session: &mut Session, timeline: u32) -> Result<(), StoreError> {
     let timeline = i64::from(timeline);
     let mut is_new = false;

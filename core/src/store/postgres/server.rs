@@ -16,50 +16,40 @@ use super::time::PrimaryTime;
 use super::wait::{ANSWER_MAX, Driver, Lifetime};
 use crate::base::cancel::CancelFlag;
 
-/// Maximum time for a connection to any of the hosts.
 const CONNECT_MAX: Duration = Duration::from_secs(15);
 
-/// Maximum time for the settings of a new connection.
 const SETUP_MAX: Duration = Duration::from_secs(5);
-/// The number of times that two connections are compared to recognise a pooler.
+/// Two connections are compared this often to recognise a pooler.
 const POOLER_PROBES: usize = 3;
-/// The time between two looks for a requested stop.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What each connection sets first. It limits the time for which a server that was suspended, or whose network failed,
-/// keeps the locks of its transaction, and the time that a transaction waits for them. Compiling a statement that takes
-/// milliseconds can take seconds.
+/// Limits the time for which a suspended server, or one whose network failed, keeps the locks of its transaction, and the time
+/// that a transaction waits for them. Compiling a statement that takes milliseconds can take seconds.
 const SETTINGS: &str = "SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '10s';
     SET default_transaction_isolation = 'read committed'; SET client_min_messages = 'warning';
     SET jit = off; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 5";
 
-/// The database server, shared by the connections of a store.
 pub(super) struct Server {
     connector: Connector,
     state: Mutex<State>,
-    /// Number of failed commits.
     failures: AtomicU64,
-    /// The generation of new connections: grows when all connections count as lost.
+    /// Grows when all connections count as lost.
     generation: watch::Sender<u64>,
-    /// The size of the database in bytes when it was last measured.
+    /// In bytes, when it was last measured.
     bytes: AtomicU64,
     time: PrimaryTime,
 }
 
-/// The thread that interrupts the statements of a connection. Dropping it ends it.
+/// Interrupts the statements of a connection until it is dropped.
 pub(super) struct Interrupts(#[expect(dead_code, reason = "the thread ends with it")] mpsc::Sender<()>);
 
 #[derive(Default)]
 struct State {
-    /// Why the last look found no primary.
     unreachable: Option<StoreError>,
-    /// Why the last commit failed.
     failing: Option<StoreError>,
-    /// The timeline of the latest connection: grows when a standby is promoted. 0 before the first one.
+    /// Grows when a standby is promoted; 0 before the first connection.
     timeline: u32,
-    /// The number of write lanes that are held.
     lanes: u64,
-    /// The standbys that follow the primary.
     followers: Vec<Follower>,
 }
 
@@ -75,16 +65,12 @@ impl Server {
         })
     }
 
-    /// Connects to the primary.
     pub(super) fn connect(&self) -> Result<Session, StoreError> {
         self.connect_for(Purpose::Write)
     }
 
-    /// Connects to the primary, and makes sure that no pooler gives the connection of the server to others: then neither the
-    /// settings of a connection nor its locks would be its own.
-    ///
-    /// # Errors
-    /// Those of [`Server::connect`]; [`ServerError::SharedConnections`].
+    /// Makes sure that no pooler gives the connection of the server to others: then neither the settings of a connection nor its
+    /// locks would be its own.
     pub(super) fn first_connection(&self) -> Result<Session, StoreError> {
         let (mut session, mut other) = (self.connect()?, self.connect()?);
         for _ in 0..POOLER_PROBES {
@@ -96,7 +82,6 @@ impl Server {
         Ok(session)
     }
 
-    /// Connects to a server that serves the purpose.
     pub(super) fn connect_for(&self, purpose: Purpose) -> Result<Session, StoreError> {
         let (driver, (on_notice, warned)) = (Driver::start()?, warnings());
         let connected = driver.wait(CONNECT_MAX, self.connector.connect(purpose, &on_notice));
@@ -106,13 +91,12 @@ impl Server {
         set_up(Session::new(connected, driver, Lifetime::begin(self.generation.subscribe()), warned))
     }
 
-    /// Returns the timeline of the latest connection.
     pub(super) fn timeline(&self) -> u32 {
         self.state().timeline
     }
 
-    /// Gives up all connections if a standby was promoted since the latest one: an earlier primary that comes back would
-    /// answer with old data.
+    /// Gives up all connections if a standby was promoted since the latest one: an earlier primary that comes back would answer
+    /// with old data.
     fn follow(&self, timeline: u32) {
         let before = {
             let mut state = self.state();
@@ -125,21 +109,18 @@ impl Server {
         }
     }
 
-    /// Gives up all connections. Statements that wait for an answer fail.
+    /// Statements that wait for an answer fail.
     pub(super) fn abandon(&self) {
         self.generation.send_modify(|generation| *generation += 1);
     }
 
-    /// Does the same as [`Server::connect`], but fails at once while the watching thread finds no primary.
+    /// Fails at once while the watching thread finds no primary.
     pub(super) fn connect_if_reachable(&self) -> Result<Session, StoreError> {
         let unreachable = self.state().unreachable.clone();
         unreachable.map_or_else(|| self.connect(), Err)
     }
 
     /// Interrupts the statements of `session` from the time when `stop` is requested.
-    ///
-    /// # Errors
-    /// When the machine has no more threads or files.
     pub(super) fn interrupts(&self, session: &Session, stop: &CancelFlag) -> Result<Interrupts, StoreError> {
         let (connector, stop, token) = (self.connector.clone(), stop.clone(), session.cancel_token());
         let (driver, (sender, ended)) = (Driver::start()?, mpsc::channel());
@@ -155,7 +136,6 @@ impl Server {
         Ok(Interrupts(sender))
     }
 
-    /// Records whether the primary can be reached.
     pub(super) fn looked(&self, result: Result<(), &StoreError>) {
         let mut state = self.state();
         match (result, &state.unreachable) {
@@ -166,7 +146,6 @@ impl Server {
         state.unreachable = result.err().cloned();
     }
 
-    /// Records the outcome of a commit.
     pub(super) fn committed(&self, result: Result<(), &StoreError>) {
         let mut state = self.state();
         match (result, &state.failing) {
@@ -186,7 +165,6 @@ impl Server {
             result.err().filter(|error| error.is_unavailable() || matches!(error, StoreError::Full)).cloned();
     }
 
-    /// Records that a statement of a write has failed because the disk is full.
     pub(super) fn found_full(&self) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         if self.state().failing.replace(StoreError::Full).is_none() {
@@ -194,58 +172,50 @@ impl Server {
         }
     }
 
-    /// Records that a trial write has succeeded.
     pub(super) fn recovered(&self) {
         if self.state().failing.take().is_some() {
             tracing::warn!("writes succeed again");
         }
     }
 
-    /// Returns why the last write failed; then a trial write tells whether the next one would.
+    /// A trial write tells whether the next write would fail too.
     pub(super) fn failing(&self) -> Option<StoreError> {
         self.state().failing.clone()
     }
 
-    /// Implements [`Store::writable`](crate::store::Store::writable).
     pub(super) fn writable(&self) -> Result<(), StoreError> {
         let state = self.state();
         let failed = state.unreachable.as_ref().or(state.failing.as_ref());
         failed.map_or_else(|| self.time.check(), |error| Err(error.clone()))
     }
 
-    /// Returns the time of the primary.
     pub(super) fn time(&self) -> &PrimaryTime {
         &self.time
     }
 
-    /// Returns the number of failed commits.
     pub(super) fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// Records the size of the database in bytes.
     pub(super) fn measured(&self, bytes: u64) {
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// Records the number of write lanes that are held, and the standbys that follow the primary.
     pub(super) fn counted(&self, lanes: u64, followers: Vec<Follower>) {
         let mut state = self.state();
         state.lanes = lanes;
         state.followers = followers;
     }
 
-    /// Returns the number of write lanes that were held when they were last counted.
     pub(super) fn lanes(&self) -> u64 {
         self.state().lanes
     }
 
-    /// Returns the standbys that followed the primary when they were last counted.
     pub(super) fn followers(&self) -> Vec<Follower> {
         self.state().followers.clone()
     }
 
-    /// Returns the size of the database in bytes when it was last measured; 0 before.
+    /// 0 before the first measurement.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -255,7 +225,7 @@ impl Server {
     }
 }
 
-/// Returns what records the warnings of a connection, and the flag that it sets.
+/// The flag is set by each warning of the connection.
 fn warnings() -> (OnNotice, Arc<AtomicBool>) {
     let warned = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&warned);
@@ -268,7 +238,6 @@ fn warnings() -> (OnNotice, Arc<AtomicBool>) {
     (on_notice, warned)
 }
 
-/// Applies the settings of a new connection.
 fn set_up(mut session: Session) -> Result<Session, StoreError> {
     session.limit(SETUP_MAX);
     session.control(SETTINGS)?;

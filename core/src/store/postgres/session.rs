@@ -1,7 +1,7 @@
 //! A connection: its statements, and whether it can still be used.
 //!
-//! Most of the time of a short statement is the way to the server and back. So statements are also sent without waiting for
-//! the answers, which arrive in the order of the statements: [`Session::send`] and [`Session::run_many`].
+//! Most of the time of a short statement is the round trip. So [`Session::send`] and [`Session::run_many`] do not wait for the
+//! answers, which arrive in the order of the statements.
 
 use std::num::NonZeroUsize;
 use std::pin::{Pin, pin};
@@ -25,44 +25,39 @@ mod each;
 
 use each::{OverArrays, none_over_arrays};
 
-/// Maximum number of prepared statements of a connection. The program has fewer.
+/// The program has fewer statements.
 const STATEMENTS: NonZeroUsize = NonZeroUsize::new(512).expect("512 is not 0");
 
-/// Maximum time that the answer to a COMMIT takes, which may have to wait for a standby. Then the connection counts as lost.
+/// The commit may have to wait for a standby. After this time, the connection counts as lost.
 const COMMIT_MAX: Duration = Duration::from_secs(10);
 
-/// Maximum number of statements that are sent before their answers are read. Their arguments and answers are in memory.
+/// Statements that are sent before their answers are read: their arguments and answers are in memory.
 const AHEAD: usize = 256;
 
-/// The number of statements that are sent together. Each message wakes the server.
+/// Statements that are sent in one message, because each message wakes the server.
 const TOGETHER: usize = 16;
 
-/// The future answer to a statement that was sent.
 type Answer = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
-/// A connection of which one thread at a time runs statements.
 pub(super) struct Session {
     client: Arc<Client>,
-    /// The answers that nobody has waited for.
     unanswered: Vec<Answer>,
     statements: LruCache<String, Statement>,
     over_arrays: OverArrays,
-    /// Whether the server has sent a warning since the flag was last cleared.
+    /// The server has sent a warning since the flag was last cleared.
     warned: Arc<AtomicBool>,
-    /// Why the connection can no longer be used.
     lost: Option<StoreError>,
-    /// The error of the statement that has failed since the last rollback: the server refuses further ones.
+    /// The error since the last rollback: the server refuses further statements.
     failed: Option<StoreError>,
-    /// Whether a statement has failed because the disk is full.
     found_full: bool,
-    /// The number of rows that statements have changed, and of statements that have failed.
+    /// Counts changed rows and failed statements.
     changes: u64,
     // Declared last: it sends the end of the connection after the client was dropped.
     waiter: Waiter,
 }
 
 impl Session {
-    /// Takes a connection of this driver, which may be used for its lifetime. `warned` is set when the server sends a warning.
+    /// `warned` is set when the server sends a warning.
     pub(super) fn new(
         connected: Connected,
         driver: Driver,
@@ -87,13 +82,11 @@ impl Session {
         }
     }
 
-    /// Limits the time that the answer to a statement, or a row of its result, takes to arrive. Then the connection counts
-    /// as lost.
+    /// For the answer to a statement, or a row of its result. Then the connection counts as lost.
     pub(super) fn limit(&mut self, limit: Duration) {
         self.waiter.limit(limit);
     }
 
-    /// Lets statements run for as long as they take.
     pub(super) fn allow_long_statements(&mut self) -> Result<(), StoreError> {
         self.limit(Duration::MAX);
         self.control("SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0")?;
@@ -104,18 +97,16 @@ impl Session {
         Ok(())
     }
 
-    /// Returns what interrupts the running statement of the connection.
     pub(super) fn cancel_token(&self) -> CancelToken {
         self.client.cancel_token()
     }
 
-    /// Returns whether the connection can be used: the server may have ended it while it was idle.
+    /// The server may have ended the connection while it was idle.
     pub(super) fn is_usable(&mut self) -> bool {
         self.waiter.look();
         self.lost().is_none()
     }
 
-    /// Returns why the connection can no longer be used.
     pub(super) fn lost(&self) -> Option<StoreError> {
         match &self.lost {
             None if self.client.is_closed() => Some(StoreError::Disconnected(CLOSED.into())),
@@ -124,42 +115,40 @@ impl Session {
         }
     }
 
-    /// Returns whether the connection was lost because an answer took too long.
     pub(super) fn is_silent(&self) -> bool {
         matches!(&self.lost, Some(StoreError::Disconnected(cause)) if cause == SILENT)
     }
 
-    /// Checks that a statement can be sent. One on a connection without answers would wait as long as the one before it.
+    /// A statement on a connection without answers would wait as long as the one before it.
     fn check(&self) -> Result<(), StoreError> {
         self.lost().map_or(Ok(()), Err)
     }
 
-    /// Returns whether the next statement of a transaction can succeed, as far as the answers tell that have been read.
+    /// Says only what the answers tell that have been read.
     pub(super) fn is_sound(&self) -> bool {
         self.failed.is_none() && self.lost().is_none()
     }
 
-    /// Returns the error of the statement that has failed since the last rollback, if it may succeed in a later transaction.
+    /// Only an error after which a later transaction may succeed.
     pub(super) fn conflict(&self) -> Option<StoreError> {
         self.failed.clone().filter(StoreError::is_temporary)
     }
 
-    /// Returns whether a statement has failed since the last call because the disk is full.
     pub(super) fn take_full(&mut self) -> bool {
         std::mem::take(&mut self.found_full)
     }
 
-    /// Returns a number that grows when a statement changes something or fails, and may grow with any other.
+    /// Grows when a statement changes something or fails, and may grow with any other.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Runs a statement without arguments and results, such as `BEGIN`.
+    /// For a statement without arguments and results, such as `BEGIN`.
     pub(super) fn control(&mut self, sql: &str) -> Result<u64, StoreError> {
         self.control_within(self.waiter.max(), sql)
     }
 
-    /// Returns the number of the process of the server that runs the statements.
+    /// The process of the server that runs the statements.
     pub(super) fn backend(&mut self) -> Result<String, StoreError> {
         let client = Arc::clone(&self.client);
         let messages = self.receive(self.waiter.max(), client.simple_query("SELECT pg_backend_pid()"))?;
@@ -188,17 +177,14 @@ impl Session {
         Ok(rows.sum())
     }
 
-    /// Commits. Returns false if the server has warned that the changes may be on the primary only.
+    /// Returns false if the server has warned that the changes may be on the primary only. Any warning counts: a commit has no
+    /// other, and its text depends on the language of the server.
     ///
-    /// Any warning counts: a commit has no other, and its text depends on the language of the server.
-    ///
-    /// # Errors
-    /// The transaction has ended without changes, unless the connection is lost.
+    /// An error means that the transaction has ended without changes, unless the connection is lost.
     pub(super) fn commit(&mut self) -> Result<bool, StoreError> {
         self.commit_within(COMMIT_MAX)
     }
 
-    /// Does the same as [`Session::commit`] with another time limit.
     pub(super) fn commit_within(&mut self, limit: Duration) -> Result<bool, StoreError> {
         if self.failed.is_some() {
             // The server would answer a COMMIT with a rollback, which is no error.
@@ -211,7 +197,7 @@ impl Session {
         committed.map(|_| !self.warned.load(Ordering::Acquire))
     }
 
-    /// Sends a rollback without waiting for its answer: later statements of this connection come after it.
+    /// Does not wait for the answer: later statements of this connection come after the rollback.
     pub(super) fn roll_back(&mut self) {
         self.failed = None;
         self.unanswered.clear();
@@ -220,7 +206,6 @@ impl Session {
         self.waiter.look();
     }
 
-    /// Runs a statement and calls `each` with each row.
     pub(super) fn for_each(
         &mut self,
         sql: &str,
@@ -250,7 +235,6 @@ impl Session {
         Ok(())
     }
 
-    /// Runs a statement and returns the number of rows that it changed.
     pub(super) fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
         count_statement();
         let changed = if args.is_empty() {
@@ -265,7 +249,7 @@ impl Session {
         Ok(changed)
     }
 
-    /// Sends a statement without waiting for its answer. Its error is that of the next statement whose answer is read.
+    /// The error of the statement is that of the next statement whose answer is read.
     pub(super) fn send(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<(), StoreError> {
         if !args.is_empty() {
             return self.run_many(Need::Nothing, sql, args.len(), args).map(drop);
@@ -276,7 +260,7 @@ impl Session {
         self.send_ahead(Box::pin(async move { client.batch_execute(&sql).await }), false)
     }
 
-    /// Sends the statement of a future whose first poll sends one.
+    /// The first poll of `answer` sends a statement.
     fn send_ahead(&mut self, mut answer: Answer, is_query: bool) -> Result<(), StoreError> {
         if self.unanswered.len() >= AHEAD {
             self.settle()?;
@@ -295,17 +279,14 @@ impl Session {
         Ok(())
     }
 
-    /// Returns whether the answers of all statements that were sent have been read.
     pub(super) fn is_settled(&self) -> bool {
         self.unanswered.is_empty()
     }
 
-    /// Waits for the answers of all statements that were sent.
     pub(super) fn settle(&mut self) -> Result<(), StoreError> {
         if self.unanswered.is_empty() { Ok(()) } else { self.receive(self.waiter.max(), async { Ok(()) }) }
     }
 
-    /// Returns the statement of a text, which takes this number of arguments.
     fn prepared(&mut self, sql: &str, given: usize) -> Result<Statement, StoreError> {
         self.check()?;
         let statement = if let Some(statement) = self.statements.get(sql) {
@@ -326,8 +307,8 @@ impl Session {
         Ok(statement)
     }
 
-    /// Waits for the answers of all statements that were sent, and for that of `own`, whose first poll sends one. The error
-    /// is the first of them: after it, the server refuses the other statements.
+    /// Also waits for `own`, whose first poll sends a statement. The error is the first of all: after it, the server refuses the
+    /// other statements.
     fn receive<T: Send>(
         &mut self,
         limit: Duration,
@@ -348,7 +329,6 @@ impl Session {
         self.answered(answered)
     }
 
-    /// Records the outcome of a request to the server.
     fn answered<T>(&mut self, answered: Option<Result<T, Error>>) -> Result<T, StoreError> {
         let error = match answered {
             Some(Ok(value)) => return Ok(value),
@@ -372,14 +352,10 @@ impl Session {
     }
 }
 
-/// The text of the error of a closed connection.
 const CLOSED: &str = "the server has closed it";
-/// The text of the error of a server that does not answer.
 const SILENT: &str = "the server does not answer";
-/// The text of the error of a connection to a server that counts as lost.
 const ABANDONED: &str = "the server counts as lost";
 
-/// Returns whether a statement only reads.
 fn is_query(sql: &str) -> bool {
     let word = sql.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     word.eq_ignore_ascii_case("SELECT")

@@ -8,21 +8,20 @@ use super::super::{ServerError, StoreError};
 use super::session::Session;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 
-/// The most by which the clocks of a server and of the primary may differ, in milliseconds. What differs by more is not
-/// synchronised, and a look at the wrong moment would move the days.
+/// The most by which the clocks of a server and of the primary may differ, in milliseconds. A greater difference means that they
+/// are not synchronised, and one measurement at the wrong moment would move the days.
 const APART_MAX: i64 = 5 * SECOND_MS;
-/// The number of measurements of which the best counts: those of about three seconds.
+/// The best of this many measurements counts: those of about three seconds.
 const SAMPLES: usize = 16;
 
-/// The difference between the clocks of this machine and of the primary.
 #[derive(Default)]
 pub(super) struct PrimaryTime {
-    /// The milliseconds by which the primary is ahead.
+    /// In milliseconds; positive if the primary is ahead.
     ahead: Arc<AtomicI64>,
     samples: Mutex<VecDeque<Sample>>,
 }
 
-/// A measurement. The primary read its clock at some time within the round trip, so a short one is more exact.
+/// The primary read its clock at some time within the round trip, so a short one is more exact.
 #[derive(Clone, Copy)]
 struct Sample {
     round_trip: i64,
@@ -30,12 +29,10 @@ struct Sample {
 }
 
 impl PrimaryTime {
-    /// Returns the milliseconds by which the clock of the primary is ahead, as they are measured from time to time.
     pub(super) fn ahead(&self) -> &Arc<AtomicI64> {
         &self.ahead
     }
 
-    /// Measures the difference.
     pub(super) fn look(&self, session: &mut Session) -> Result<(), StoreError> {
         let clock = Clock::system();
         let (sent, mut primary) = (clock.now(), Timestamp::default());
@@ -70,7 +67,6 @@ impl PrimaryTime {
         }
     }
 
-    /// Checks that the clocks are synchronised.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         let ahead = self.ahead.load(Ordering::Relaxed);
         if ahead.abs() > APART_MAX {

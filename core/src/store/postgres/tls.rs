@@ -9,10 +9,7 @@ use super::url::{Roots, Tls};
 use crate::base::tls::{AnyCertificate, Authorities, client_config};
 use crate::store::error::ServerError;
 
-/// Returns what makes TLS connections with this mode.
-///
-/// # Errors
-/// When the file with the trusted authorities cannot be read or has no certificate.
+/// Fails when the file with the trusted authorities cannot be read or has no certificate.
 pub(super) fn connector(tls: &Tls) -> Result<MakeRustlsConnect, ServerError> {
     let verifier: Arc<dyn ServerCertVerifier> = match tls {
         Tls::Off | Tls::Preferred | Tls::Required => Arc::new(AnyCertificate),
@@ -22,7 +19,6 @@ pub(super) fn connector(tls: &Tls) -> Result<MakeRustlsConnect, ServerError> {
     Ok(MakeRustlsConnect::new(client_config(verifier)))
 }
 
-/// Returns the trusted authorities.
 fn authorities(roots: &Roots) -> Result<Authorities, ServerError> {
     let Roots::File(file) = roots else { return Ok(Authorities::public()) };
     Authorities::in_file(file).map_err(|error| ServerError::Tls {

@@ -9,7 +9,6 @@ use super::super::{Dialect, Pipelined, StoreError, Tx};
 use super::horizon::{Running, horizon};
 use super::session::Session;
 
-/// Borrows a connection that is not known to be lost.
 pub(super) fn lease<'p>(
     pool: &'p Pool<Session>,
     connect: &dyn Fn() -> Result<Session, StoreError>,
@@ -23,21 +22,17 @@ pub(super) fn lease<'p>(
     }
 }
 
-/// A transaction that reads one snapshot.
 pub(super) struct ReadTx<'c> {
     session: &'c mut Session,
-    /// The statement that begins it, until it is sent: together with the first other statement, which takes the snapshot.
+    /// Sent together with the first other statement, which takes the snapshot.
     begin: Option<String>,
-    /// Connects again if the connection turns out to be lost before there is an answer.
+    /// For a connection that turns out to be lost before there is an answer.
     connect: Option<&'c dyn Fn() -> Result<Session, StoreError>>,
-    /// The horizon of the snapshot, once read.
     horizon: Option<i64>,
-    /// The end of a limited read.
     until: Option<Instant>,
 }
 
 impl<'c> ReadTx<'c> {
-    /// Begins a transaction whose statements end after `limit`.
     pub(super) fn begin(session: &'c mut Session, limit: Option<Duration>) -> Self {
         const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         let begin = limit.map_or_else(
@@ -48,19 +43,17 @@ impl<'c> ReadTx<'c> {
         Self { session, begin: Some(begin), connect: None, horizon: None, until }
     }
 
-    /// Makes the first statement run on a new connection if this one turns out to be lost, as one may be that was idle.
+    /// The first statement runs on a new connection if this one turns out to be lost: it may have been idle.
     pub(super) fn or_connect(self, connect: &'c dyn Fn() -> Result<Session, StoreError>) -> Self {
         Self { connect: Some(connect), ..self }
     }
 
-    /// Ends the transaction.
     pub(super) fn end(self) {
         if self.begin.is_none() || !self.session.is_sound() {
             self.session.roll_back();
         }
     }
 
-    /// Runs a statement, and the one that begins the transaction before the first, unless the time of a limited read is over.
     fn statement<T>(
         &mut self,
         mut run: impl FnMut(&mut Session) -> Result<T, StoreError>,
@@ -84,12 +77,11 @@ impl<'c> ReadTx<'c> {
         result.map_err(|error| self.meaning_of(error))
     }
 
-    /// Returns whether the time of a limited read is over.
     fn is_late(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Converts the error of a statement: past the time limit an interruption means overload.
+    /// Past the time limit, an interruption means overload.
     fn meaning_of(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Interrupted if self.until.is_some() => StoreError::Overloaded,

@@ -13,45 +13,40 @@ use tokio_postgres::config::ChannelBinding;
 use crate::base::location::PostgresUrl;
 use crate::store::error::ServerError;
 
-/// The port of a server, unless the URL names another one.
 const PORT: u16 = 5432;
-/// The directories in which servers create their sockets by default: on Debian, and as PostgreSQL is released.
+/// The default directories of sockets: on Debian, and as PostgreSQL is released.
 pub(super) const SOCKET_DIRECTORIES: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
 
-/// The parameters of a connection.
 pub(super) struct Target {
     pub(super) hosts: Vec<Host>,
     pub(super) user: String,
-    /// The password in the URL or in `PGPASSWORD`.
+    /// From the URL or `PGPASSWORD`.
     pub(super) password: Option<String>,
-    /// The file with passwords, if it is known.
     pub(super) password_file: Option<PathBuf>,
     pub(super) database: String,
     pub(super) tls: Tls,
-    /// Whether a connection for writing also accepts a server that does not accept writes.
+    /// A connection for writing also accepts a server that does not accept writes.
     pub(super) any_server: bool,
-    /// Maximum time to connect to a host, including the name look-up, TLS and signing in.
+    /// For each host, including the name look-up, TLS and signing in.
     pub(super) connect_timeout: Duration,
     pub(super) tcp_user_timeout: Duration,
-    /// TCP keepalives, unless they are off.
+    /// `None` if they are off.
     pub(super) keepalives: Option<Keepalives>,
     pub(super) application_name: String,
     pub(super) options: Option<String>,
     pub(super) channel_binding: ChannelBinding,
 }
 
-/// A host of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Host {
     /// The name, the address, or the directory of a unix socket.
     pub(super) name: String,
-    /// The address, if the name is not to be looked up.
+    /// Set if the name is not to be looked up.
     pub(super) address: Option<IpAddr>,
     pub(super) port: u16,
 }
 
 impl Host {
-    /// Returns whether the connection uses a unix socket.
     pub(super) fn is_socket(&self) -> bool {
         self.name.starts_with('/')
     }
@@ -67,7 +62,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// TCP keepalives, which detect a server that no longer answers.
+/// Keepalives detect a server that no longer answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Keepalives {
     pub(super) idle: Duration,
@@ -75,30 +70,27 @@ pub(super) struct Keepalives {
     pub(super) count: u32,
 }
 
-/// The use of TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Tls {
     Off,
     /// TLS if the server supports it, without checking its certificate.
     Preferred,
-    /// TLS without checking the server's certificate.
+    /// Does not check the server's certificate.
     Required,
-    /// TLS with a certificate of a trusted authority, for any name.
+    /// A certificate of a trusted authority, for any name.
     Authority(Roots),
-    /// TLS with a certificate of a trusted authority for the host.
+    /// A certificate of a trusted authority, for the host.
     Full(Roots),
 }
 
-/// The trusted authorities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Roots {
-    /// Those that web browsers trust.
+    /// The authorities that web browsers trust.
     Public,
     /// Those in a PEM file, and no others.
     File(PathBuf),
 }
 
-/// The parameters that the environment adds to a URL.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Environment {
     /// `PGUSER`, or the user of the operating system.
@@ -109,7 +101,6 @@ pub(super) struct Environment {
 }
 
 impl Environment {
-    /// Returns the environment of the process.
     pub(super) fn of_process() -> Self {
         let text = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
         let home = || Some(std::env::home_dir()?.join(".pgpass"));
@@ -122,10 +113,7 @@ impl Environment {
 }
 
 impl Target {
-    /// Parses a URL.
-    ///
-    /// # Errors
-    /// The wrong part of a malformed URL. The text never contains a password.
+    /// The text of the error never contains a password.
     pub(super) fn parse(url: &PostgresUrl, environment: Environment) -> Result<Self, ServerError> {
         parse(url, environment).map_err(|fault| ServerError::Url { fault })
     }
@@ -164,7 +152,7 @@ fn parse(url: &PostgresUrl, environment: Environment) -> Result<Target, String> 
     given.finish(environment)
 }
 
-/// Splits a host of the authority part. The host may be an IPv6 address in brackets.
+/// The host may be an IPv6 address in brackets.
 fn host_and_port(text: &str) -> Result<(&str, Option<u16>), String> {
     let (name, rest) = match text.strip_prefix('[') {
         Some(rest) => rest.split_once(']').ok_or("a host has no closing bracket")?,
@@ -177,17 +165,17 @@ fn host_and_port(text: &str) -> Result<(&str, Option<u16>), String> {
     }
 }
 
-/// Parses a port; an empty one is the default.
+/// An empty port is the default.
 fn port(text: &str) -> Result<Option<u16>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    // The text may be a password, if the user has left the host out.
+    // The text may be a password, if the host is missing.
     let port = text.parse().ok().filter(|port| *port > 0);
     port.map(Some).ok_or_else(|| "a port is not a number from 1 to 65535".into())
 }
 
-/// Decodes a part; `None` if it is empty.
+/// `None` for an empty part.
 fn decoded(text: &str, what: &str) -> Result<Option<String>, String> {
     let is_hex = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_hexdigit);
     if text.match_indices('%').any(|(at, _)| !is_hex(at + 1) || !is_hex(at + 2)) {
@@ -200,7 +188,6 @@ fn decoded(text: &str, what: &str) -> Result<Option<String>, String> {
     Ok(Some(text.into_owned()).filter(|text| !text.is_empty()))
 }
 
-/// The parts of a URL so far.
 #[derive(Default)]
 struct Given {
     hosts: Vec<String>,
@@ -222,12 +209,10 @@ struct Given {
     application_name: Option<String>,
     options: Option<String>,
     channel_binding: Option<ChannelBinding>,
-    /// Whether a parameter contained the password.
     has_password: bool,
 }
 
 impl Given {
-    /// Adds a parameter.
     fn take(&mut self, parameter: &str) -> Result<(), String> {
         let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         // The rest of a password with an unescaped `&` looks like a parameter.
@@ -327,7 +312,7 @@ impl Given {
         Ok(match self.ssl_mode.as_deref() {
             Some("disable") => Tls::Off,
             None | Some("prefer") => Tls::Preferred,
-            // As in libpq: whoever names authorities wants them to be checked.
+            // As in libpq: naming authorities means that they are checked.
             Some("require") if self.ssl_root.is_some() => Tls::Authority(roots),
             Some("require") => Tls::Required,
             Some("verify-ca") => Tls::Authority(roots),
@@ -366,7 +351,7 @@ impl Given {
     }
 }
 
-/// Returns the host of a URL that names none: the directory of the server's socket, as in libpq.
+/// The directory of the server's socket, as in libpq.
 fn default_host() -> String {
     if cfg!(unix) {
         let existing = SOCKET_DIRECTORIES.iter().find(|directory| Path::new(directory).is_dir());

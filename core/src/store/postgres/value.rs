@@ -66,10 +66,10 @@ impl<'r> FromSql<'r> for Value {
     }
 }
 
-/// Converts a `numeric`, the type of sums of integers: an integer if it has no fraction.
+/// A `numeric` is the type of sums of integers; the result is an integer if there is no fraction.
 ///
-/// The format is four 16-bit numbers (the number of digits, the weight of the first digit, the sign, and the decimal places
-/// that are shown) and the digits, which are to the base 10,000. Source: `numeric_send` in PostgreSQL's `numeric.c`.
+/// The format is four 16-bit numbers (the number of digits, the weight of the first digit, the sign, and the decimal places that
+/// are shown) and the digits, which are to the base 10,000. Source: `numeric_send` in PostgreSQL's `numeric.c`.
 fn numeric(raw: &[u8]) -> Result<Value, Failed> {
     const NEGATIVE: i16 = 0x4000;
     let mut numbers = raw.chunks_exact(2).map(|pair| i16::from_be_bytes([pair[0], pair[1]]));

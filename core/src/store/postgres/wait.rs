@@ -1,7 +1,8 @@
 //! Waiting for the answers of connections on threads that block.
 //!
-//! Each connection has a runtime of its own, which runs on the thread that waits. A thread for the sockets of all connections would
-//! have to be woken for each statement, and would wake the waiting thread for each answer. That takes as long as many a statement.
+//! Each connection has a runtime of its own, which runs on the thread that waits. A thread for the sockets of all connections
+//! would have to be woken for each statement, and would wake the waiting thread for each answer, which takes as long as many a
+//! statement.
 
 use std::future::poll_fn;
 use std::panic;
@@ -17,20 +18,16 @@ use tokio::task::{block_in_place, yield_now};
 
 use super::super::StoreError;
 
-/// The runtime of a connection.
 pub(super) struct Driver(Option<Runtime>);
 
 impl Driver {
-    /// Starts a runtime.
-    ///
-    /// # Errors
-    /// When the process has no more files: the connection can be tried again.
+    /// Fails when the process has no more files: the connection can be tried again.
     pub(super) fn start() -> Result<Self, StoreError> {
         let runtime = Builder::new_current_thread().enable_all().build();
         Ok(Self(Some(runtime.map_err(|error| StoreError::Disconnected(error.to_string()))?)))
     }
 
-    /// Blocks the thread until `future` is ready; returns `None` after `limit`.
+    /// Returns `None` after `limit`.
     pub(super) fn wait<T: Send>(&self, limit: Duration, future: impl Future<Output = T> + Send) -> Option<T> {
         let runtime = self.0.as_ref().expect("only `drop` takes the runtime");
         let run = || runtime.block_on(async { tokio::time::timeout(limit, future).await.ok() });
@@ -53,22 +50,20 @@ impl Drop for Driver {
     }
 }
 
-/// Maximum time that the answer to a statement, or a row of its result, takes to arrive on a connection without a shorter
-/// limit. It is long because a statement may be: a server that answers nothing is noticed by the watching thread.
+/// Limits the time until an answer, or a row of a result, on a connection without a shorter limit. It is long because a statement
+/// may be: the watching thread notices a server that answers nothing.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(300);
 
-/// The future of a connection, which moves its bytes. It is ready when the connection has ended.
+/// Moves the bytes of a connection. It is ready when the connection has ended.
 pub(super) type Driving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The time in which a connection may be used: until its server counts as lost.
+/// A connection may be used until its server counts as lost.
 pub(super) struct Lifetime {
-    /// The generation of new connections.
     current: watch::Receiver<u64>,
     generation: u64,
 }
 
 impl Lifetime {
-    /// Returns the lifetime of a connection that begins now.
     pub(super) fn begin(current: watch::Receiver<u64>) -> Self {
         let generation = *current.borrow();
         Self { current, generation }
@@ -78,7 +73,7 @@ impl Lifetime {
         *self.current.borrow() > self.generation
     }
 
-    /// Returns the value of `future`, or `None` if the lifetime ends before.
+    /// Returns `None` if the lifetime ends before the future.
     pub(super) async fn limit<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
         let generation = self.generation;
         let over = self.current.wait_for(|current| *current > generation);
@@ -89,9 +84,9 @@ impl Lifetime {
     }
 }
 
-/// Waits for the answers of a connection, and moves its bytes meanwhile.
+/// Moves the bytes of a connection while it waits.
 pub(super) struct Waiter {
-    /// The connection, until it has ended.
+    /// `None` once it has ended.
     connection: Option<Driving>,
     max: Duration,
     lifetime: Lifetime,
@@ -100,7 +95,7 @@ pub(super) struct Waiter {
 }
 
 impl Waiter {
-    /// Takes a connection, which has begun in the runtime of this driver.
+    /// The connection has begun in the runtime of this driver.
     pub(super) fn new(connection: Driving, driver: Driver, lifetime: Lifetime) -> Self {
         Self { connection: Some(connection), max: ANSWER_MAX, lifetime, driver }
     }
@@ -113,17 +108,15 @@ impl Waiter {
         self.max
     }
 
-    /// Returns whether the connection belongs to a server that counts as lost.
     pub(super) fn is_abandoned(&self) -> bool {
         self.lifetime.is_over()
     }
 
-    /// Blocks the thread until `future` is ready; returns `None` when it takes too long.
+    /// Returns `None` when the future takes too long.
     pub(super) fn wait<T: Send>(&mut self, future: impl Future<Output = T> + Send) -> Option<T> {
         self.wait_within(self.max, future)
     }
 
-    /// Does the same as [`Waiter::wait`] with another time limit.
     pub(super) fn wait_within<T: Send>(
         &mut self,
         limit: Duration,
@@ -145,7 +138,7 @@ impl Waiter {
         answered.flatten()
     }
 
-    /// Sends what is to be sent, and receives what has arrived, without waiting.
+    /// Sends and receives without waiting.
     pub(super) fn look(&mut self) {
         let Self { connection, driver, .. } = self;
         let looked = async {
@@ -168,7 +161,6 @@ impl Drop for Waiter {
     }
 }
 
-/// Moves the bytes of a connection that have arrived or are to be sent.
 fn advance(connection: &mut Option<Driving>, context: &mut Context<'_>) {
     // It is put back only after the poll, so that one that panics is not polled again.
     if let Some(mut driving) = connection.take()

@@ -10,29 +10,26 @@ use super::server::Server;
 use super::session::Session;
 use super::tx::ReadTx;
 
-/// The number of looks between two deletions of outdated versions: one minute.
+/// Looks between two deletions of outdated versions: one minute.
 const PRUNE_EVERY: u32 = 300;
 
-/// Maximum time for the answer to a look, which takes milliseconds. A server that takes longer counts as lost: it may be
-/// suspended, and its other connections would wait for their answers for minutes.
+/// For the answer to a look, which takes milliseconds. A slower server counts as lost: it may be suspended, and its other
+/// connections would wait for their answers for minutes.
 const LOOK_MAX: Duration = Duration::from_secs(5);
-/// The number of looks between two measurements of the database's size: one minute.
+/// Looks between two measurements of the database's size: one minute.
 const MEASURE_EVERY: u32 = 300;
 
-/// The number of looks between two counts of lanes and standbys, for the metrics: one second.
+/// Looks between two counts of lanes and standbys, for the metrics: one second.
 const COUNT_EVERY: u32 = 5;
 
-/// Looks for changes on a connection of its own.
 pub(super) struct ServerWatch {
     server: Arc<Server>,
-    /// The connection, unless it was lost.
+    /// `None` if it was lost.
     session: Option<Session>,
-    /// The number of looks.
     looks: u32,
 }
 
 impl ServerWatch {
-    /// Publishes the current versions, and measures the database.
     pub(super) fn new(server: Arc<Server>, versions: &Versions) -> Result<Self, StoreError> {
         let mut watch = Self { session: None, server, looks: 0 };
         watch.look_for_commits(versions)?;
@@ -42,7 +39,6 @@ impl ServerWatch {
         Ok(watch)
     }
 
-    /// Publishes the commits of other servers.
     fn look_for_commits(&mut self, versions: &Versions) -> Result<(), StoreError> {
         let mut idle = self.session.take().filter(|session| session.lost().is_none());
         loop {
@@ -67,7 +63,6 @@ impl ServerWatch {
         }
     }
 
-    /// Deletes outdated versions, measures the database, and tries to write while writes fail.
     fn maintain(&mut self) -> Result<(), StoreError> {
         let Some(mut session) = self.session.take() else { return Ok(()) };
         if self.looks.is_multiple_of(PRUNE_EVERY) {
@@ -104,7 +99,6 @@ impl Watch for ServerWatch {
     }
 }
 
-/// Publishes the commits of other servers.
 fn look(session: &mut Session, versions: &Versions) -> Result<(), StoreError> {
     let mut tx = ReadTx::begin(session, None);
     // Behind a proxy, the connection may be one to a standby.
@@ -117,7 +111,6 @@ fn look(session: &mut Session, versions: &Versions) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the size of the database in bytes.
 fn size(session: &mut Session) -> Result<u64, StoreError> {
     let mut bytes = 0_i64;
     session.for_each("SELECT pg_database_size(current_database())", &[], &mut |row| {
@@ -127,7 +120,6 @@ fn size(session: &mut Session) -> Result<u64, StoreError> {
     Ok(bytes.unsigned_abs())
 }
 
-/// Returns the number of write lanes that servers hold.
 fn lanes(session: &mut Session) -> Result<u64, StoreError> {
     let mut lanes = 0_i64;
     let sql = "SELECT count(*) FROM lane WHERE until > extract(epoch FROM clock_timestamp()) * 1000";
@@ -138,7 +130,6 @@ fn lanes(session: &mut Session) -> Result<u64, StoreError> {
     Ok(lanes.unsigned_abs())
 }
 
-/// Returns the standbys that follow the primary.
 fn followers(session: &mut Session) -> Result<Vec<Follower>, StoreError> {
     // Without a recent commit there is no lag.
     let sql = "SELECT coalesce(application_name, ''), coalesce(sync_state, ''),
@@ -153,8 +144,8 @@ fn followers(session: &mut Session) -> Result<Vec<Follower>, StoreError> {
     Ok(followers)
 }
 
-/// Deletes the versions of topics that later ones have replaced. Other servers do the same at the same time: the rows that they
-/// have locked are left to them, because they may delete them in another order.
+/// Other servers do the same at the same time. Rows that they have locked are left to them, because they may delete them in
+/// another order.
 fn prune(session: &mut Session) -> Result<(), StoreError> {
     let sql = "DELETE FROM touched WHERE ctid = ANY (ARRAY (
                    SELECT t.ctid FROM touched t
@@ -163,15 +154,14 @@ fn prune(session: &mut Session) -> Result<(), StoreError> {
     session.run(sql, &[]).map(drop)
 }
 
-/// Writes a table of about 200 kB and rolls it back, to find out whether there is room. A small change needs none, because it
-/// fits into a page that exists.
+/// Writes a table of about 200 kB and rolls it back. A small change needs no room, because it fits into a page that exists.
 fn try_for_room(session: &mut Session) -> Result<(), StoreError> {
     let tried = session
         .control("BEGIN; CREATE UNLOGGED TABLE trial_of_room AS SELECT generate_series(1, 5000) AS number");
     session.control("ROLLBACK")?;
     match tried {
         Err(error @ (StoreError::Full | StoreError::Disconnected(_))) => Err(error),
-        // A right may be missing. Then the next write tells.
+        // A right may be missing, which the next write reports.
         Ok(_) | Err(_) => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! The writing connection: it numbers each transaction, and finds out the outcome of a COMMIT without an answer.
+//! The writing connection: it numbers each transaction, and finds out the outcome of a COMMIT whose answer was lost.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,41 +11,37 @@ use super::revision::continue_revisions;
 use super::server::Server;
 use super::session::Session;
 
-/// The outcome of a COMMIT counts as unknown this long after the first write of its group was sent. Clients send a write again
-/// that was refused earlier than 25 s after they sent it, and the last one of a group was sent up to [`JOIN_FOR`] later.
+/// The outcome of a COMMIT counts as unknown this long after the first write of its group was sent. Clients repeat a write that
+/// was refused earlier than 25 s after they sent it, and the last one of a group was sent up to [`JOIN_FOR`] later.
 const UNKNOWN_AFTER: Duration = Duration::from_secs(26).saturating_add(JOIN_FOR);
 /// The first and the longest pause between two attempts.
 pub(super) const PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 
-/// Maximum time that the answer to a statement of a short write takes: it takes milliseconds, and waits for locks for 10 s at
-/// most.
+/// For the answer to a statement of a short write: it takes milliseconds, and waits for locks for 10 s at most.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(if cfg!(test) { 12 } else { 20 });
 
-/// The key of the lock that a transaction holds: alone, or together with others. It is "tidings" as a number.
+/// A transaction holds this lock, alone or together with others. It is "tidings" as a number.
 const ALONE: i64 = 0x0074_6964_696e_6773;
 
-/// The writing connection of a database on a server.
 pub(super) struct WriteConnection {
     pub(super) server: Arc<Server>,
-    /// The connection, unless it was lost.
+    /// `None` if it was lost.
     session: Option<Session>,
-    /// The lane, unless another server has taken it.
+    /// `None` if another server has taken it.
     lane: Option<Lane>,
-    /// The begin of the current attempt.
     pub(super) attempt: Instant,
     /// The time since which the first write of the current transaction waits.
     pub(super) since: Instant,
 }
 
 impl WriteConnection {
-    /// Leases a lane on the primary.
     pub(super) fn start(server: Arc<Server>, mut session: Session) -> Result<Self, StoreError> {
         continue_revisions(&mut session, server.timeline())?;
         let (lane, now) = (Some(Lane::lease(&mut session)?), Instant::now());
         Ok(Self { server, session: Some(session), lane, attempt: now, since: now })
     }
 
-    /// Returns the connection, which has a lane.
+    /// The returned connection has a lane.
     fn connected(&mut self) -> Result<Session, StoreError> {
         let kept = self.session.take().and_then(|mut session| session.is_usable().then_some(session));
         let is_kept = kept.is_some();
@@ -64,8 +60,7 @@ impl WriteConnection {
         Ok(session)
     }
 
-    /// Begins a transaction with the lock of its isolation. Returns its connection, its revision, and how long each of its
-    /// statements waits for a lock.
+    /// Takes the lock of the isolation. Returns the connection, the revision, and how long each statement waits for a lock.
     pub(super) fn begin(
         &mut self,
         isolation: Isolation,
@@ -87,8 +82,8 @@ impl WriteConnection {
         Err(StoreError::Conflict("another server has taken the write lane".into()))
     }
 
-    /// Sends the begin of a transaction, and returns its revision; `None` if the lane has another owner. Waits
-    /// for locks for `wait` each.
+    /// Sends the begin of a transaction, and returns its revision; `None` if the lane has another owner. Waits for locks for
+    /// `wait` each.
     fn begin_with(
         &self,
         isolation: Isolation,
@@ -107,28 +102,26 @@ impl WriteConnection {
         lane.number(session)
     }
 
-    /// Returns how long the current attempt may wait for a lock, or for its COMMIT.
+    /// How long the current attempt may wait for a lock, or for its COMMIT.
     pub(super) fn wait(&self) -> Duration {
         wait_until(self.until())
     }
 
-    /// Returns the time when the writes of the current transaction have waited for too long.
+    /// The time when the writes of the current transaction have waited for too long.
     fn until(&self) -> Instant {
         self.since + UNKNOWN_AFTER
     }
 
-    /// Takes this time of the current attempt for work instead of waiting.
+    /// This time of the current attempt was work, not waiting.
     pub(super) fn has_worked(&mut self, time: Duration) {
         self.since += time;
         self.attempt += time;
     }
 
-    /// Returns the number of the lane.
     pub(super) fn lane_number(&self) -> i64 {
         self.lane.as_ref().map_or(0, |lane| lane.number)
     }
 
-    /// Keeps the connection for the next transaction.
     pub(super) fn reuse(&mut self, mut session: Session) {
         // The writes that failed are rolled back, and the others are committed: their success says nothing of the disk.
         if session.take_full() {
@@ -137,10 +130,7 @@ impl WriteConnection {
         self.session = Some(session);
     }
 
-    /// Commits the transaction of `session`.
-    ///
-    /// # Errors
-    /// A temporary error if nothing is committed; [`StoreError::OutcomeUnknown`] if the outcome cannot be found out.
+    /// A temporary error means that nothing is committed; [`StoreError::OutcomeUnknown`] that the outcome cannot be found out.
     pub(super) fn commit(&mut self, mut session: Session) -> Result<(), StoreError> {
         let next = self.lane.as_ref().map_or(0, Lane::next);
         match session.commit_within(self.wait()) {
@@ -199,7 +189,7 @@ impl WriteConnection {
         }
     }
 
-    /// Frees the lane, which would stay reserved for an hour otherwise.
+    /// The lane would otherwise stay reserved for an hour.
     pub(super) fn close(mut self) {
         if let (Some(mut session), Some(lane)) = (self.session.take(), self.lane.take())
             && let Err(error) = lane.free(&mut session)
@@ -216,5 +206,4 @@ fn connect(server: &Server) -> Result<Session, StoreError> {
     Ok(session)
 }
 
-/// The text of the error of a transaction that was not committed.
 const LOST: &str = "the changes are not stored";

@@ -3,10 +3,10 @@
 //! A checkpoint syncs the database file, which takes long on a busy disk. So a thread copies most of the log beside the
 //! writer, which then copies the little that it has written meanwhile.
 //!
-//! The log begins again only at a moment without a read that uses it, and overlapping reads leave none. But a read that begins
-//! while all of the log is in the file does not use the log. So it is enough that nothing is written until the reads end that
-//! began earlier. No read waits: from [`PAGES_MAX`] on, the writer pauses for a few milliseconds, and when the log has become
-//! longer still, for as long as the reads of this process take.
+//! The log begins again only when no read uses it, and overlapping reads leave no such moment. But a read that begins while all
+//! of the log is in the file does not use the log. So it is enough to write nothing until the earlier reads end. No read waits:
+//! from [`PAGES_MAX`] on, the writer pauses for a few milliseconds, and when the log has become longer still, for as long as the
+//! reads of this process take.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,19 +20,18 @@ use super::open::wait_for_locks;
 use super::running::Reads;
 use super::{Health, StoreError, abandon, open};
 
-/// The pages of the write-ahead log after which it is copied: 16 MiB, so that a page that changes often is copied once for
-/// many changes.
+/// The log is copied after this many pages, 16 MiB, so that a page that changes often is copied once for many changes.
 const PAGES: u64 = 4_096;
-/// The further pages after which an incomplete copy is tried again, because a reader was in its way.
+/// An incomplete copy, because a reader was in its way, is tried again after this many further pages.
 const RETRY_PAGES: u64 = 1_024;
-/// The pages from which the writer waits for the thread, because the disk is slower than the writes, and pauses to make the log
-/// begin again: 64 MiB.
+/// From this length on, 64 MiB, the disk is slower than the writes: the writer waits for the thread, and pauses to make the log
+/// begin again.
 const PAGES_MAX: u64 = 4 * PAGES;
-/// The pages from which it pauses for longer, if reads of this process are the reason why the log cannot begin again: 96 MiB.
+/// From this length on, 96 MiB, it pauses for longer, if reads of this process are the reason why the log cannot begin again.
 const PAGES_LONG: u64 = 6 * PAGES;
 /// The length of a pause, in attempts of one millisecond.
 const PAUSE_TRIES: i32 = 20;
-/// Maximum length of a long pause. Most reads that take long have a limit of two seconds.
+/// Most reads that take long have a limit of two seconds.
 const LONG_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// After a pause that was in vain because of another process, the writer goes on for at least this many times its length: it
 /// loses at most a twentieth of its time to a reader that stays.
@@ -43,28 +42,27 @@ pub(super) struct Checkpoints {
     state: Arc<State>,
     health: Arc<Health>,
     reads: Arc<Reads>,
-    /// The pages at which the log is copied next.
+    /// The log is copied next at this many pages.
     next: u64,
-    /// The time before which the writer does not pause again.
     next_pause: Instant,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
 struct State {
-    /// The pages in the log after the last commit of the writer.
+    /// After the last commit of the writer.
     pages: AtomicU64,
-    /// Whether the thread has been asked to copy the log, and has not finished.
+    /// The thread has been asked to copy the log, and has not finished.
     is_copying: AtomicBool,
-    /// Whether the thread has copied the log and the writer has not copied the rest yet.
+    /// The thread has copied the log, and the writer has not copied the rest yet.
     has_copied: AtomicBool,
-    /// Whether no reader was in the way of that copy.
+    /// No reader was in the way of that copy.
     is_complete: AtomicBool,
     is_stopped: AtomicBool,
 }
 
 impl Checkpoints {
-    /// Starts the thread, and counts the pages that `writer` writes. `reads` has the reads of this process.
+    /// Also counts the pages that `writer` writes. `reads` has the reads of this process.
     pub(super) fn start(
         path: &Path,
         writer: &mut Connection,
@@ -99,9 +97,8 @@ impl Checkpoints {
         Ok(Self { state, health, reads, next: PAGES, next_pause: Instant::now(), thread })
     }
 
-    /// Continues after a commit: starts a copy, or ends one. Takes long only if the log has become very long.
-    ///
-    /// Copies nothing if the files were replaced, because the log does not belong to the new file.
+    /// Starts a copy after a commit, or ends one. Takes long only if the log has become very long. Copies nothing if the files
+    /// were replaced, because the log does not belong to the new file.
     pub(in crate::store) fn committed(&mut self, writer: &mut Connection) {
         let pages = self.state.pages.load(Ordering::Relaxed);
         if pages < PAGES {
@@ -164,7 +161,6 @@ impl Checkpoints {
         self.next_pause = Instant::now() + began.elapsed() * writing;
     }
 
-    /// Returns a function that returns whether the thread copies the log.
     #[cfg(test)]
     pub(in crate::store) fn copying(&self) -> impl Fn() -> bool + 'static + use<> {
         let state = Arc::clone(&self.state);
@@ -188,24 +184,22 @@ impl Drop for Checkpoints {
     }
 }
 
-/// Copies as much of the log as readers allow, without waiting for them or for the writer. Returns whether it copied all
-/// of it.
+/// Does not wait for readers or the writer. Returns whether it copied all of the log.
 fn copy_log(connection: &Connection) -> bool {
     checkpoint_with(connection, "PASSIVE") == Attempt::Restarted
 }
 
-/// The result of an attempt to restart the log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     /// The next commit writes to the start of the log.
     Restarted,
     /// All of the log is in the database file.
     Copied,
-    /// A reader prevents a part of the copy, or an error has.
+    /// A reader, or an error, prevents a part of the copy.
     Blocked,
 }
 
-/// Copies the log and makes it begin again, for which it waits for up to 20 ms. No other process writes in this time.
+/// Waits for up to 20 ms, in which no other process writes.
 fn restart_log(writer: &mut Connection) -> Attempt {
     let wait = |connection: &mut Connection| {
         connection.busy_handler(Some(|tries| {

@@ -1,7 +1,7 @@
 //! Copies of a database, made with SQLite's online backup.
 //!
-//! A copy is one snapshot: the source is read in a single transaction from the first page to the last, so concurrent
-//! writes do not restart the copy, and with a write-ahead log readers do not block writers.
+//! A copy is one snapshot: the source is read in a single transaction, so concurrent writes do not restart the copy, and with a
+//! write-ahead log readers do not block writers.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -16,24 +16,20 @@ use crate::base::cancel::CancelFlag;
 use crate::base::files;
 use crate::base::step::Step;
 
-/// Pages in the first step of a copy: 1 MiB. The size of later steps is adjusted to [`STEP_TIME`], within [`STEPS`].
+/// The pages of the first step: 1 MiB. The size of later steps is adjusted to [`STEP_TIME`], within [`STEPS`].
 const STEP: i32 = 256;
 const STEPS: RangeInclusive<i32> = 16..=4_096;
 /// Target duration of a step, and maximum pause after it, which leaves the disk to other processes.
 const STEP_TIME: Duration = Duration::from_millis(10);
 
-/// A snapshot of a database, for reading.
 pub(crate) struct Source {
     connection: Connection,
-    /// Page size in bytes.
+    /// In bytes.
     page: u64,
 }
 
 impl Source {
-    /// Opens the existing tidings database at `path` without changing it.
-    ///
-    /// # Errors
-    /// When it cannot be read or is not a tidings database.
+    /// Does not change the database.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         super::refuse_no_file(path)?;
         let connection = open_unchanged(path)?;
@@ -45,17 +41,16 @@ impl Source {
         Ok(source)
     }
 
-    /// Returns the version of the schema.
     pub(crate) fn schema_version(&self) -> Result<i64, StoreError> {
         self.pragma("user_version")
     }
 
-    /// Returns the size in bytes.
+    /// In bytes.
     pub(crate) fn bytes(&self) -> Result<u64, StoreError> {
         Ok(self.pragma("page_count")?.unsigned_abs() * self.page)
     }
 
-    /// Returns the number of rows of all tables together.
+    /// Of all tables together.
     pub(crate) fn rows(&self) -> Result<u64, StoreError> {
         rows(&self.connection)
     }
@@ -64,10 +59,7 @@ impl Source {
         Ok(self.connection.pragma_query_value(None, name, |row| row.get(0))?)
     }
 
-    /// Copies the database to the empty file at `to`, in steps with pauses, so that other processes can use the disk too.
-    ///
-    /// # Errors
-    /// When the disk is full or fails, or `stop` is requested.
+    /// Copies to the empty file at `to`, in steps with pauses, so that other processes can use the disk too.
     pub(crate) fn copy(
         &self,
         to: &Path,
@@ -104,10 +96,7 @@ impl Source {
 pub(crate) struct Copied(Connection);
 
 impl Copied {
-    /// Opens the copy at `path` without a write-ahead log, so that it stays a single file.
-    ///
-    /// # Errors
-    /// When it cannot be read or written.
+    /// Opens the copy without a write-ahead log, so that it stays a single file.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.pragma_update(None, "journal_mode", "DELETE")?;
@@ -115,18 +104,11 @@ impl Copied {
         Ok(Self(connection))
     }
 
-    /// Updates an older schema.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(crate) fn migrate(&mut self) -> Result<(), StoreError> {
         migrate(&mut self.0, || true).map(drop)
     }
 
-    /// Writes the rows of the copy to the empty file at `to`, without unused pages and parts of pages.
-    ///
-    /// # Errors
-    /// When the disk is full or fails, or `stop` is requested.
+    /// Writes the rows to the empty file at `to`, without unused pages and parts of pages.
     pub(crate) fn compact(&mut self, to: &Path, stop: &CancelFlag) -> Result<(), StoreError> {
         super::inspect::stops(&mut self.0, stop)?;
         let to = to.to_str().ok_or_else(|| StoreError::other("the path is not UTF-8"))?;
@@ -135,9 +117,6 @@ impl Copied {
     }
 
     /// Checks the integrity of the copy and returns the number of rows of all tables together.
-    ///
-    /// # Errors
-    /// When SQLite finds a fault, or `stop` is requested.
     pub(crate) fn check(&mut self, stop: &CancelFlag) -> Result<u64, StoreError> {
         super::inspect::stops(&mut self.0, stop)?;
         let faults = super::inspect::integrity(&self.0)?;
@@ -147,10 +126,6 @@ impl Copied {
         rows(&self.0)
     }
 
-    /// Runs `work` on the copy in a transaction.
-    ///
-    /// # Errors
-    /// The error of `work`, or the store's own.
     pub(crate) fn write<E: From<StoreError>>(
         &self,
         work: impl FnMut(&mut dyn Tx) -> Result<(), E>,
@@ -158,19 +133,14 @@ impl Copied {
         super::write(&self.0, work)
     }
 
-    /// Prepares the copy for use by a service: switches to a write-ahead log.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// Switches to a write-ahead log, for use by a service.
     pub(crate) fn ready(self) -> Result<(), StoreError> {
         Ok(self.0.pragma_update(None, "journal_mode", "WAL")?)
     }
 }
 
-/// Copies the write-ahead log of the database at `path` into the file, so that the file contains the whole database.
-///
-/// # Errors
-/// `Overloaded` when any process, including this one, has the database open; other errors when it is damaged or missing.
+/// Copies the write-ahead log into the file, so that the file contains the whole database. [`StoreError::Overloaded`] means that
+/// a process, maybe this one, has the database open.
 pub(crate) fn settle(path: &Path) -> Result<(), StoreError> {
     let before = files::identity(path);
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;

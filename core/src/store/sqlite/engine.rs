@@ -12,7 +12,6 @@ use crate::store::engine::{Committer, Engine};
 use crate::store::watch::{Versions, Watcher};
 use crate::store::{Isolation, StoreError, Tx};
 
-/// An open SQLite database, except for its writing connection.
 pub(in crate::store) struct SqliteEngine {
     readers: Readers,
     _watcher: Watcher,
@@ -20,7 +19,6 @@ pub(in crate::store) struct SqliteEngine {
     health: Arc<Health>,
 }
 
-/// The writing connection of an SQLite database.
 pub(in crate::store) struct SqliteCommitter {
     connection: Connection,
     checkpoints: Checkpoints,
@@ -28,10 +26,7 @@ pub(in crate::store) struct SqliteCommitter {
 }
 
 impl SqliteEngine {
-    /// Opens the database at `path`. Creates it if it does not exist, and updates an older schema.
-    ///
-    /// # Errors
-    /// The errors of [`Store::open`](crate::store::Store::open).
+    /// Creates the database if it does not exist, and updates an older schema.
     pub(in crate::store) fn open(
         path: &Path,
         versions: &Arc<Versions>,
@@ -49,7 +44,6 @@ impl SqliteEngine {
         Ok((Self { readers, _watcher: watcher, health }, committer))
     }
 
-    /// Returns the state of the files and commits.
     #[cfg(test)]
     pub(in crate::store) fn health(&self) -> Arc<Health> {
         Arc::clone(&self.health)
@@ -94,7 +88,6 @@ impl Engine for SqliteEngine {
 }
 
 impl SqliteCommitter {
-    /// Returns a function that returns whether the write-ahead log is being copied.
     #[cfg(test)]
     pub(in crate::store) fn copying(&self) -> impl Fn() -> bool + 'static + use<> {
         self.checkpoints.copying()

@@ -15,19 +15,15 @@ use super::{Connection, is_head_of_ours, revision_of_file};
 use crate::base::files::{self, beside};
 use crate::store::StoreError;
 
-/// A device number and the inode of a file.
+/// A device number and an inode.
 type Identity = (u64, u64);
 
-/// Size of the header of a database file in bytes.
-///
-/// Source: *Database File Format*, section 1.3, <https://sqlite.org/fileformat2.html>.
+/// In bytes. Source: *Database File Format*, section 1.3, <https://sqlite.org/fileformat2.html>.
 #[cfg(unix)]
 const HEADER: usize = 100;
 
-/// The open file of a database, for reading its header.
-///
-/// Closing any descriptor of a file releases the locks that SQLite holds on it in this process. So all stores of a file
-/// share one `DatabaseFile`, which is opened before their connections and closed after them.
+/// Closing any descriptor of a file releases the locks that SQLite holds on it in this process. So all stores of a file share one
+/// `DatabaseFile`, which is opened before their connections and closed after them.
 pub(in crate::store) struct DatabaseFile {
     file: File,
     identity: Option<Identity>,
@@ -36,7 +32,7 @@ pub(in crate::store) struct DatabaseFile {
 static OPEN_FILES: Mutex<Vec<Weak<DatabaseFile>>> = Mutex::new(Vec::new());
 
 impl DatabaseFile {
-    /// Returns the file at `path`. Shares it with other stores of this process that have it open; otherwise opens it.
+    /// Shares the file with other stores of this process that have it open.
     pub(in crate::store) fn open(path: &Path) -> io::Result<Arc<Self>> {
         let mut all = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|file| file.strong_count() > 0);
@@ -59,26 +55,22 @@ impl DatabaseFile {
     }
 }
 
-/// The identities of the opened files, for comparison with the files that are at their paths now.
 pub(in crate::store) struct FileGuard {
     path: PathBuf,
     database: Arc<DatabaseFile>,
-    /// The paths and identities of the write-ahead log and its index.
+    /// The write-ahead log and its index.
     beside: [(PathBuf, Option<Identity>); 2],
     /// The greatest change counter that was read from the header.
     counter: AtomicU32,
     /// The file's modification time at the last check of its revision, and the greatest revision so far.
     written: Mutex<(Option<SystemTime>, i64)>,
-    /// Whether the revision in the file has decreased.
+    /// The revision in the file has decreased.
     is_older: AtomicBool,
 }
 
-/// A way in which a file changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum Fault {
-    /// There is no file at the path.
     Removed,
-    /// A different file is at the path.
     Replaced,
     /// Another program has overwritten or truncated the file.
     Overwritten,
@@ -95,7 +87,7 @@ impl Fault {
 }
 
 impl FileGuard {
-    /// Returns a guard for the files of a connection that has already read from the database.
+    /// The connection has already read from the database.
     pub(in crate::store) fn new(path: &Path, database: Arc<DatabaseFile>, connection: &Connection) -> Self {
         // SQLite resolves symbolic links and puts its other files next to the result.
         let file = connection.path().map_or_else(|| path.to_owned(), PathBuf::from);
@@ -114,13 +106,12 @@ impl FileGuard {
         }
     }
 
-    /// Returns the path with which the database was opened.
     pub(in crate::store) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Checks that the revision in the file has not decreased, if the file was written since the last check. This
-    /// detects that the file was overwritten with an older copy that has an equal header. Opens a connection.
+    /// Checks that the revision in the file has not decreased, if the file was written since the last check: it may have been
+    /// overwritten with an older copy that has an equal header. Opens a connection.
     pub(in crate::store) fn check_revision(&self) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = self.database.file.metadata().and_then(|about| about.modified()).ok();
@@ -137,10 +128,7 @@ impl FileGuard {
         }
     }
 
-    /// Checks that every file is still the one that was opened.
-    ///
-    /// # Errors
-    /// [`StoreError::Replaced`] with the first file that is not.
+    /// The error names the first file that is not the one that was opened.
     pub(in crate::store) fn check(&self) -> Result<(), StoreError> {
         // The first read may have seen a header that a checkpoint was writing, so this reads it again.
         let header = self.check_header().or_else(|_| self.check_header());
@@ -152,8 +140,8 @@ impl FileGuard {
         Ok(())
     }
 
-    /// Returns whether copying the write-ahead log into the database, or removing it, could change a foreign file.
-    /// Returns false if the log was only removed, because copying it then saves its content.
+    /// Copying the write-ahead log into the database, or removing it, could change a foreign file. Returns false if the log was
+    /// only removed, because copying it then saves its content.
     pub(in crate::store) fn must_abandon(&self) -> bool {
         let header = self.check_header().or_else(|_| self.check_header());
         compare(&self.path, self.database.identity).and(header).is_err()
@@ -204,7 +192,6 @@ impl FileGuard {
     }
 }
 
-/// Checks that the file at `path` has this identity.
 fn compare(path: &Path, identity: Option<Identity>) -> Result<(), Fault> {
     // On systems where files have no identity, an open file cannot be replaced.
     if identity.is_none() {

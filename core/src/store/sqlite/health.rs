@@ -7,21 +7,18 @@ use super::guard::FileGuard;
 use crate::base::files;
 use crate::store::StoreError;
 
-/// The state of the database's files and the outcome of its commits.
 pub(in crate::store) struct Health {
     guard: FileGuard,
-    /// Whether `state.replaced` is set: a copy that is cheap to read.
+    /// Set when `state.replaced` is: a copy that is cheap to read.
     replaced: AtomicBool,
     state: Mutex<State>,
-    /// Number of failed commits.
     failures: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
-    /// The error if the files are no longer the ones that were opened.
+    /// The files are no longer the ones that were opened.
     replaced: Option<StoreError>,
-    /// The error of the last commit if it failed.
     failing: Option<StoreError>,
 }
 
@@ -30,10 +27,6 @@ impl Health {
         Self { guard, replaced: AtomicBool::new(false), state: Mutex::default(), failures: AtomicU64::new(0) }
     }
 
-    /// Returns the result of the last check of the files.
-    ///
-    /// # Errors
-    /// [`StoreError::Replaced`].
     pub(in crate::store) fn last_check(&self) -> Result<(), StoreError> {
         if !self.replaced.load(Ordering::Acquire) {
             return Ok(());
@@ -41,11 +34,7 @@ impl Health {
         self.state().replaced.clone().map_or(Ok(()), Err)
     }
 
-    /// Checks the files and stores the result. When all files are in place again, writes are admitted again. No write
-    /// was acknowledged in between.
-    ///
-    /// # Errors
-    /// [`StoreError::Replaced`].
+    /// When all files are in place again, writes are admitted again. No write was acknowledged in between.
     pub(in crate::store) fn check(&self) -> Result<(), StoreError> {
         let checked = self.guard.check();
         let was = self.replaced.load(Ordering::Acquire);
@@ -68,19 +57,18 @@ impl Health {
         checked
     }
 
-    /// Checks the files, and the revision in the database if it was written since the last check.
+    /// Also checks the revision in the database if it was written since the last check.
     pub(in crate::store) fn check_closely(&self) {
         self.guard.check_revision();
         // `check` stores the result and logs changes.
         let _ = self.check();
     }
 
-    /// Returns whether closing must not copy the write-ahead log into the file, because one of them was replaced.
+    /// Closing must not copy the write-ahead log into the file, because one of the files was replaced.
     pub(in crate::store) fn must_abandon(&self) -> bool {
         self.guard.must_abandon()
     }
 
-    /// Records the outcome of a commit.
     pub(in crate::store) fn committed(&self, result: Result<(), &StoreError>) {
         match result {
             Ok(()) => self.succeeded(),
@@ -112,23 +100,18 @@ impl Health {
         state.failing = Some(error);
     }
 
-    /// Returns whether to try a commit: the last commit failed, and the next one might succeed.
+    /// The last commit failed, and the next one might succeed.
     pub(in crate::store) fn needs_probe(&self) -> bool {
         let state = self.state();
         let without_room = matches!(state.failing, Some(StoreError::Full)) && self.is_full();
         state.replaced.is_none() && state.failing.is_some() && !without_room
     }
 
-    /// Checks whether writes are expected to succeed.
-    ///
-    /// # Errors
-    /// The reason why they would fail.
     pub(in crate::store) fn writable(&self) -> Result<(), StoreError> {
         let state = self.state();
         state.replaced.as_ref().or(state.failing.as_ref()).map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Returns the number of failed commits.
     pub(in crate::store) fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }

@@ -12,25 +12,21 @@ use crate::base::cancel::CancelFlag;
 use crate::store::engine::WriteTx as _;
 use crate::store::inspect::Inspected;
 
-/// Maximum number of reported faults; a damaged file has thousands.
+/// A damaged file has thousands of faults.
 const FAULTS: usize = 5;
 
 /// Steps of SQLite's virtual machine between two checks for a requested stop: a few milliseconds.
 const LOOK_EVERY: i32 = 100_000;
 
-/// A connection for checking and repairing a whole database.
 pub(crate) struct InspectedFile(
     Connection,
-    /// The open file, which must be closed after the connection, because closing it releases the connection's locks.
+    /// Closed after the connection, because closing it releases the connection's locks.
     #[expect(dead_code, reason = "held only to be closed after the connection")]
     Option<Arc<DatabaseFile>>,
 );
 
 impl InspectedFile {
-    /// Opens the existing database at `path` for checking, without changing it. Statements end when `stop` is requested.
-    ///
-    /// # Errors
-    /// When it cannot be read or belongs to another program.
+    /// Does not change the database. Statements end when `stop` is requested.
     pub(crate) fn open(path: &Path, stop: &CancelFlag) -> Result<Self, StoreError> {
         super::refuse_emptied(path)?;
         let connection = open_unchanged(path).map_err(|error| match error.sqlite_error_code() {
@@ -41,10 +37,7 @@ impl InspectedFile {
         Self::unchanged(connection, stop)
     }
 
-    /// Opens the existing database at `path` to copy it, without changing it. Statements end when `stop` is requested.
-    ///
-    /// # Errors
-    /// When it cannot be read, is not a tidings database, or has a newer or older schema than the program's.
+    /// Does not change the database; refuses a newer or older schema. Statements end when `stop` is requested.
     pub(crate) fn open_to_copy(path: &Path, stop: &CancelFlag) -> Result<Self, StoreError> {
         super::refuse_emptied(path)?;
         let inspected = Self::unchanged(open_unchanged(path)?, stop)?;
@@ -79,35 +72,27 @@ impl InspectedFile {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Returns the version of the schema.
     pub(crate) fn schema_version(&self) -> Result<i64, StoreError> {
         self.number("user_version")
     }
 
-    /// Returns the size in bytes.
+    /// In bytes.
     pub(crate) fn bytes(&self) -> Result<u64, StoreError> {
         Ok(self.number("page_count")?.unsigned_abs() * self.number("page_size")?.unsigned_abs())
     }
 
-    /// Returns the journal mode: `wal` in a database that this program has opened.
+    /// `wal` in a database that this program has opened.
     pub(crate) fn journal_mode(&self) -> Result<String, StoreError> {
         Ok(self.0.pragma_query_value(None, "journal_mode", |row| row.get(0))?)
     }
 
-    /// Opens the database at `path` for repair, and updates an older schema.
-    ///
-    /// # Errors
-    /// The errors of [`Store::open`](crate::store::Store::open).
+    /// Updates an older schema.
     pub(crate) fn open_for_repair(path: &Path) -> Result<Self, StoreError> {
         let (connection, file) = super::open_and_migrate(path)?;
         Ok(Self(connection, Some(file)))
     }
 
-    /// Creates a database in the empty file at `path`, which the caller fills, syncs and renames. Statements end when `stop` is
-    /// requested.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// The caller fills, syncs and renames the empty file at `path`. Statements end when `stop` is requested.
     pub(crate) fn create(path: &Path, stop: &CancelFlag) -> Result<Self, StoreError> {
         let (mut connection, file) = super::open_and_migrate(path)?;
         stops(&mut connection, stop)?;
@@ -139,18 +124,17 @@ impl Inspected for InspectedFile {
     }
 }
 
-/// Returns the version of the linked SQLite as text and as a number such as 3,051,003.
+/// The number is such as 3,051,003.
 pub(crate) fn version() -> (&'static str, i32) {
     (rusqlite::version(), rusqlite::version_number())
 }
 
-/// Makes statements on a connection fail with `Interrupted` when `stop` is requested.
+/// Statements fail with [`StoreError::Interrupted`] when `stop` is requested.
 pub(super) fn stops(connection: &mut Connection, stop: &CancelFlag) -> Result<(), StoreError> {
     let stop = stop.clone();
     Ok(connection.progress_handler(LOOK_EVERY, Some(move || stop.is_set()))?)
 }
 
-/// Returns the first faults of a database.
 pub(super) fn integrity(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut statement = connection.prepare(&format!("PRAGMA integrity_check({FAULTS})"))?;
     let faults = statement.query_map([], |row| row.get::<_, String>(0))?;

@@ -16,28 +16,25 @@ use super::{APPLICATION_ID, StoreError};
 use crate::base::files::{self, beside, key_file, private, word_model};
 use crate::store::missing;
 
-/// The schema of version [`BASE`], and the steps after it, which are applied once each and in order. Until the first release, a change is
-/// a further step; the release folds the steps into the schema. A released step is never edited.
+/// The schema of version [`BASE`], and the steps after it, which are applied once each and in order. Until the first release, a
+/// change is a further step; the release folds the steps into the schema. A released step is never edited.
 const STEPS: [&str; 2] = [include_str!("0031_schema.sql"), include_str!("0032_corrections.sql")];
 
-/// The version of the schema before the steps.
 const BASE: usize = 31;
 
 /// The schema version of this program.
 #[expect(clippy::cast_possible_wrap, reason = "a handful of steps")]
 pub const SCHEMA_VERSION: i64 = (BASE + STEPS.len() - 1) as i64;
 
-/// Maximum time that a transaction waits for a transaction of another process, in attempts of one millisecond.
-///
-/// SQLite's own wait sleeps up to 100 ms between attempts, so for seconds it can miss the short pauses of a busy writer.
+/// Transactions wait for one of another process, in attempts of one millisecond. SQLite's own wait sleeps up to 100 ms between
+/// attempts, so for seconds it can miss the short pauses of a busy writer.
 const BUSY_TRIES: i32 = 20_000;
 
-/// Page cache sizes of the writer, which changes the same pages repeatedly, and of each reader.
+/// The writer changes the same pages repeatedly.
 const WRITER_CACHE_KIB: i64 = 32 << 10;
 const READER_CACHE_KIB: i64 = 4 << 10;
 
-/// Opens a connection with the settings that all connections share. Fails if the file is missing, because it was then
-/// removed.
+/// Fails if the file is missing, because it was then removed.
 pub(in crate::store) fn open(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
     let mut connection = Connection::open_with_flags(path, flags)?;
@@ -54,7 +51,6 @@ pub(in crate::store) fn open(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Makes a connection wait while another process keeps the database locked.
 pub(super) fn wait_for_locks(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_handler(Some(|tries| {
         std::thread::sleep(Duration::from_millis(1));
@@ -62,7 +58,6 @@ pub(super) fn wait_for_locks(connection: &mut Connection) -> rusqlite::Result<()
     }))
 }
 
-/// Opens a read-only connection.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     let connection = open(path)?;
     connection.pragma_update(None, "query_only", true)?;
@@ -72,8 +67,8 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
 
 /// Opens the first connection of a store: creates the file, readable only by its owner, and updates the schema.
 ///
-/// A restore may replace the file while this function waits for a lock; the function then starts again with the new
-/// file. After it returns, no restore can replace the file, because the connection holds a lock until it is closed.
+/// A restore may replace the file while this function waits for a lock; the function then starts again with the new file. After
+/// it returns, no restore can replace the file, because the connection holds a lock until it is closed.
 ///
 /// Also returns the open file, which must be closed after all connections.
 pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc<DatabaseFile>), StoreError> {
@@ -99,8 +94,8 @@ pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc
     })
 }
 
-/// Tries to open the database at a path until its file was not replaced meanwhile: nothing that is found out about a file
-/// together with the log of another one counts, not even an error. `open` receives whether the file is still the same.
+/// Opens the database at a path until its file was not replaced meanwhile: no result for a file with the log of another one
+/// counts, not even an error. `open` receives a function that checks that the file is still the same.
 fn while_replaced<T, E>(
     path: &Path,
     mut open: impl FnMut(&dyn Fn() -> bool) -> Result<Option<T>, E>,
@@ -116,14 +111,14 @@ fn while_replaced<T, E>(
     }
 }
 
-/// Sets whether closing the last connection leaves the write-ahead log unchanged. SQLite finds the log by its name, so
-/// after a replacement it would remove the log of the new file.
+/// With `leave`, closing the last connection leaves the write-ahead log unchanged. SQLite finds the log by its name, so after a
+/// replacement it would remove the log of the new file.
 pub(super) fn leave_log(connection: &Connection, leave: bool) -> Result<(), StoreError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave)?;
     Ok(())
 }
 
-/// Updates the schema. Returns false, without changes, if the file was replaced before the transaction began.
+/// Returns false, without changes, if the file was replaced before the transaction began.
 pub(super) fn migrate(
     connection: &mut Connection,
     is_current: impl Fn() -> bool,
@@ -154,7 +149,7 @@ pub(super) fn migrate(
     Ok(true)
 }
 
-/// Refuses names that SQLite takes for others than those of files, and pipes and devices, which would block or lose the data.
+/// Refuses names that SQLite does not take for those of files, and pipes and devices, which would block or lose the data.
 pub(super) fn refuse_no_file(path: &Path) -> Result<(), StoreError> {
     let name = path.to_string_lossy();
     let is_special = ["", "-", ":memory:"].contains(&&*name) || name.starts_with("file:");
@@ -167,8 +162,8 @@ pub(super) fn refuse_no_file(path: &Path) -> Result<(), StoreError> {
     Err(StoreError::NotAFile { path: path.to_owned(), what })
 }
 
-/// Refuses what [`refuse_no_file`] does, and an empty file that was a database, because it would silently become a new
-/// database. Refuses a missing file whose write-ahead log exists, because SQLite would remove the log.
+/// Like [`refuse_no_file`]. Also refuses an empty file that was a database, because it would silently become a new database, and
+/// a missing file whose write-ahead log exists, because SQLite would remove the log.
 pub(super) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
     refuse_no_file(path)?;
     let has = |file: &Path| fs::metadata(file).is_ok_and(|about| about.len() > 0);
@@ -184,10 +179,10 @@ pub(super) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
     if emptied { Err(StoreError::Emptied { database: path.clone(), beside }) } else { Ok(()) }
 }
 
-/// Creates the file, accessible only to its owner; SQLite gives the files next to it the same mode.
+/// SQLite gives the files next to the database the same mode.
 ///
-/// Does not open an existing file, because closing it would release the locks of this process's other connections. Only
-/// checks that it is writable.
+/// Does not open an existing file, because closing it would release the locks of this process's other connections. Only checks
+/// that it is writable.
 fn make_private(path: &Path) -> Result<(), StoreError> {
     let made = match files::writable(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -205,7 +200,7 @@ fn make_private(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// Opens a database for reading without changing it, and begins a transaction.
+/// Also begins a transaction.
 pub(super) fn open_unchanged(path: &Path) -> rusqlite::Result<Connection> {
     let begin = |mut connection: Connection| -> rusqlite::Result<Connection> {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -246,7 +241,6 @@ pub(super) fn open_immutable(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(immutable(path), flags)
 }
 
-/// Returns the URI with which SQLite opens a file as immutable.
 fn immutable(path: &Path) -> String {
     const SPECIAL: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#').add(b'"');
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

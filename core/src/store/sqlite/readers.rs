@@ -14,15 +14,14 @@ use crate::store::engine::WriteTx as _;
 use crate::store::pool::{Lease, Pool, WaitLimits};
 use crate::store::{StoreError, Tx};
 
-/// Maximum time that emptying the write-ahead log blocks writers while it waits for readers.
+/// Emptying the write-ahead log blocks writers this long while it waits for readers.
 const EMPTY_WAL_WAIT: Duration = Duration::from_millis(50);
 
-/// Maximum number of concurrent reads; further reads wait for a connection. Half of them may be long.
+/// Further reads wait for a connection. Half of them may be long.
 pub(in crate::store) const READERS: usize = 8;
 /// Steps of SQLite's virtual machine between two checks of a long read's time limit: a small fraction of a millisecond.
 const STEPS: i32 = 1_000;
 
-/// The connections for reading.
 pub(in crate::store) struct Readers {
     path: PathBuf,
     health: Arc<Health>,
@@ -44,12 +43,10 @@ impl Readers {
         Ok(())
     }
 
-    /// Implements [`crate::store::Store::can_read_now`].
     pub(in crate::store) fn has_idle(&self) -> bool {
         self.pool.has_idle()
     }
 
-    /// Implements a read with a limit: see [`crate::store::Store::read_within`].
     pub(in crate::store) fn read_within(
         &self,
         limit: Duration,
@@ -69,18 +66,15 @@ impl Readers {
         result
     }
 
-    /// Returns the size of the database file in bytes.
     pub(in crate::store) fn database_bytes(&self) -> u64 {
         std::fs::metadata(&self.path).map_or(0, |file| file.len())
     }
 
-    /// Returns the size of the write-ahead log in bytes.
     pub(in crate::store) fn wal_bytes(&self) -> u64 {
         let file = files::resolved(&self.path).unwrap_or_else(|_| self.path.clone());
         std::fs::metadata(beside(&file, "-wal")).map_or(0, |file| file.len())
     }
 
-    /// Implements [`crate::store::Store::empty_wal`] on a separate connection.
     pub(in crate::store) fn empty_wal(&self) -> Result<bool, StoreError> {
         // This does most of the work and does not block writers.
         let connection = self.copied_wal()?;
@@ -88,7 +82,6 @@ impl Readers {
         checkpoint(&connection)
     }
 
-    /// Implements [`crate::store::Store::copy_wal`] on a separate connection.
     pub(in crate::store) fn copy_wal(&self) -> Result<(), StoreError> {
         self.copied_wal().map(drop)
     }
@@ -104,7 +97,7 @@ impl Readers {
         self.pool.lease(|| self.health.last_check().is_ok(), || self.open(open_to_read))
     }
 
-    /// Opens another connection, and checks that it has opened the same file as the others.
+    /// Checks that the connection has opened the same file as the others.
     fn open(
         &self,
         open: impl FnOnce(&Path) -> Result<Connection, StoreError>,

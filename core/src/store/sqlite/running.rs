@@ -4,20 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The running reads, in the order in which they began.
+/// In the order in which they began.
 #[derive(Default)]
 pub(super) struct Reads(Mutex<Begun>);
 
 #[derive(Default)]
 struct Begun {
-    /// The number of all reads so far.
     number: u64,
-    /// The time at which each of the running reads began, by its number.
+    /// When each running read began, by its number.
     running: BTreeMap<u64, Instant>,
 }
 
 impl Reads {
-    /// Adds a read, which ends when the returned value is dropped.
+    /// The read ends when the returned value is dropped.
     pub(super) fn begin(&self) -> Running<'_> {
         let mut begun = self.lock();
         begun.number += 1;
@@ -26,7 +25,6 @@ impl Reads {
         Running { reads: self, number }
     }
 
-    /// Returns whether a read is running that began before this time.
     pub(super) fn any_before(&self, time: Instant) -> bool {
         self.lock().running.first_key_value().is_some_and(|(_, begun)| *begun < time)
     }
@@ -36,7 +34,6 @@ impl Reads {
     }
 }
 
-/// A running read.
 pub(super) struct Running<'r> {
     reads: &'r Reads,
     number: u64,

@@ -9,17 +9,15 @@ use crate::store::gauges::count_statement;
 use crate::store::value::{ARGS_MAX, Arg, Row, Value};
 use crate::store::{Dialect, StoreError, Topic, Tx};
 
-/// The names of the arguments of a statement.
 const NAMES: [&str; ARGS_MAX] = [
     "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$16",
     "$17", "$18", "$19", "$20", "$21", "$22", "$23", "$24", "$25", "$26", "$27", "$28", "$29", "$30", "$31",
     "$32",
 ];
 
-/// An open transaction on one connection.
 pub(in crate::store) struct SqliteTx<'c> {
     connection: &'c Connection,
-    /// Whether an interrupted statement means that the time limit of a read is over.
+    /// An interrupted statement means that the time limit of a read is over.
     is_limited: bool,
     revision: i64,
     /// The revision of the last commit in this snapshot, once read.
@@ -28,15 +26,13 @@ pub(in crate::store) struct SqliteTx<'c> {
 }
 
 impl<'c> SqliteTx<'c> {
-    /// Begins a transaction that reads.
     pub(in crate::store) fn begin(connection: &'c Connection) -> Result<Self, StoreError> {
         let mut tx = Self::new(connection);
         tx.run("BEGIN", &[])?;
         Ok(tx)
     }
 
-    /// Begins a transaction that reads, on a connection that interrupts statements after a time limit: they fail with
-    /// [`StoreError::Overloaded`].
+    /// For a connection that interrupts statements after a time limit: they fail with [`StoreError::Overloaded`].
     pub(in crate::store) fn begin_limited(connection: &'c Connection) -> Result<Self, StoreError> {
         Ok(Self { is_limited: true, ..Self::begin(connection)? })
     }
@@ -45,7 +41,6 @@ impl<'c> SqliteTx<'c> {
         Self { connection, is_limited: false, revision: 0, horizon: None, effects: Effects::default() }
     }
 
-    /// Begins a transaction that writes, and takes the next revision for it.
     pub(in crate::store) fn begin_write(connection: &'c Connection) -> Result<Self, StoreError> {
         let mut tx = Self::new(connection);
         tx.run("BEGIN IMMEDIATE", &[])?;
@@ -59,7 +54,7 @@ impl<'c> SqliteTx<'c> {
         Ok(tx)
     }
 
-    /// Converts the error of a statement: past the time limit an interruption means overload.
+    /// Past the time limit, an interruption means overload.
     fn meaning_of(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Interrupted if self.is_limited => StoreError::Overloaded,
@@ -67,14 +62,13 @@ impl<'c> SqliteTx<'c> {
         }
     }
 
-    /// Writes the [`Effects`], and commits.
     fn finish(&mut self) -> Result<Vec<Topic>, StoreError> {
         let touched = std::mem::take(&mut self.effects).write(self)?;
         self.run("COMMIT", &[])?;
         Ok(touched)
     }
 
-    /// Returns whether the transaction is open: when the disk is full, SQLite rolls it back.
+    /// When the disk is full, SQLite rolls the transaction back.
     fn is_open(&self) -> bool {
         !self.connection.is_autocommit()
     }
@@ -175,9 +169,6 @@ fn run(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<u64, Stor
 }
 
 /// Binds arguments by name, never by position: SQLite numbers `$2` by where it first occurs in the statement.
-///
-/// # Errors
-/// When the statement does not take exactly these arguments, or more than [`NAMES`] has.
 fn bind(statement: &mut rusqlite::CachedStatement<'_>, args: &[Arg<'_>]) -> Result<(), StoreError> {
     let (given, taken, most) = (args.len(), statement.parameter_count(), NAMES.len());
     if given != taken || given > most {
@@ -192,8 +183,7 @@ fn bind(statement: &mut rusqlite::CachedStatement<'_>, args: &[Arg<'_>]) -> Resu
     Ok(())
 }
 
-/// Returns the index of an argument. It usually is the argument's position: looking there takes half the time of a
-/// look-up by name.
+/// The index usually is the argument's position: looking there takes half the time of a look-up by name.
 fn index_of(
     statement: &rusqlite::CachedStatement<'_>,
     position: usize,

@@ -10,18 +10,15 @@ use crate::store::StoreError;
 use crate::store::engine::WriteTx as _;
 use crate::store::watch::{TRY_EVERY, Versions, Watch, publish};
 
-/// Looks for changes on a connection of its own.
 pub(super) struct FileWatch {
     connection: Connection,
     health: Arc<Health>,
     /// The [`data_version`] of the last look.
     seen: i64,
-    /// The number of intervals since the last trial write.
     intervals: u32,
 }
 
 impl FileWatch {
-    /// Publishes the current versions.
     pub(super) fn new(
         connection: Connection,
         versions: &Versions,

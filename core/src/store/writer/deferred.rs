@@ -5,13 +5,12 @@ use std::time::Instant;
 use super::DEFER_TIME;
 use crate::store::{Deferred, Isolation};
 
-/// The deferred writes that gather data until they join a commit.
 #[derive(Default)]
 pub(super) struct DeferredWrites {
     writes: Vec<Box<dyn Deferred>>,
-    /// The time when they join a commit; `None` if there are none.
+    /// When they join a commit; `None` if there are none.
     due: Option<Instant>,
-    /// Whether some of them were due and could not join a commit.
+    /// Some of them were due and could not join a commit.
     were_passed_over: bool,
 }
 
@@ -21,13 +20,12 @@ impl DeferredWrites {
         self.writes.push(write);
     }
 
-    /// Adds writes that have already waited: all of them join the next commit.
+    /// For writes that have already waited: all of them join the next commit.
     pub(super) fn push_due(&mut self, writes: impl IntoIterator<Item = Box<dyn Deferred>>) {
         writes.into_iter().for_each(|write| self.push(write));
         self.flush();
     }
 
-    /// Makes them join the next commit.
     pub(super) fn flush(&mut self) {
         if !self.is_empty() {
             self.due = Some(Instant::now());
@@ -46,12 +44,10 @@ impl DeferredWrites {
         self.writes.is_empty()
     }
 
-    /// Returns the isolation of the first one.
     pub(super) fn first_isolation(&self) -> Option<Isolation> {
         self.writes.first().map(|write| write.isolation())
     }
 
-    /// Returns whether some of them were due and could not join a commit.
     pub(super) fn were_passed_over(&self) -> bool {
         self.were_passed_over
     }
@@ -66,12 +62,12 @@ impl DeferredWrites {
         std::mem::take(&mut self.writes)
     }
 
-    /// Leaves the due writes to another transaction that follows at once.
+    /// The due writes join another transaction, which follows at once.
     pub(super) fn pass_over_due(&mut self) {
         self.were_passed_over |= self.are_due();
     }
 
-    /// Leaves a due write, which the transaction does not admit, to another one that follows at once.
+    /// The transaction does not admit this due write, so it joins another one, which follows at once.
     pub(super) fn pass_over(&mut self, write: Box<dyn Deferred>) {
         self.push_due([write]);
         self.were_passed_over = true;

@@ -1,7 +1,7 @@
 //! Gathered writes: small writes of one kind, which wait together and run together.
 //!
-//! One run reads and writes the rows of all of them with few statements, so that they share the way to a server and back, and
-//! a row that many of them change is written once.
+//! One run reads and writes the rows of all of them with few statements, so that they share round trips to a server, and a row
+//! that many of them change is written once.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -14,18 +14,16 @@ use super::work::Work;
 use super::{JOIN_FOR, Message, QUEUE, Writer};
 use crate::store::{Isolation, StoreError, Tx};
 
-/// Maximum number of writes of a run. It takes a few milliseconds, in which others wait.
+/// Writes of a run, which takes a few milliseconds, in which others wait.
 const BATCH: usize = 128;
-/// The time in which the writes of a run are sent. Others that were sent earlier or later may share its transaction.
+/// The writes of a run were sent within this time. Others that were sent earlier or later may share its transaction.
 const GATHER_FOR: Duration = JOIN_FOR.checked_div(2).expect("2 is not 0");
 
-/// Runs writes: returns the result of each, or the error because of which none has an effect.
+/// Returns the result of each write, or the error because of which none has an effect.
 type Runner<I, T, E> = dyn Fn(&mut dyn Tx, &mut [I]) -> Result<Vec<Result<T, E>>, StoreError> + Send + Sync;
 
-/// The channel to a caller.
 type Sender<T, E> = oneshot::Sender<Result<T, E>>;
 
-/// Writes of one kind that wait for the writer.
 pub(crate) struct Gathered<I, T, E>(Arc<Shared<I, T, E>>);
 
 struct Shared<I, T, E> {
@@ -34,28 +32,23 @@ struct Shared<I, T, E> {
     run: Box<Runner<I, T, E>>,
 }
 
-/// The writes of which the writer has not taken any.
 struct Waiting<I, T, E> {
-    /// The writes of each run. The writer has received a message for each.
+    /// The writer has received a message for each run.
     runs: VecDeque<Run<I, T, E>>,
     count: usize,
 }
 
-/// The writes of a run.
 struct Run<I, T, E> {
-    /// The time when the first one was sent.
     since: Instant,
     writes: Vec<I>,
     callers: Vec<Sender<T, E>>,
 }
 
 impl<I, T, E> Waiting<I, T, E> {
-    /// Returns whether a write that is sent now runs together with the last one.
     fn joins(&self, now: Instant) -> bool {
         self.runs.back().is_some_and(|last| last.writes.len() < BATCH && now < last.since + GATHER_FOR)
     }
 
-    /// Adds a write, to a run of its own unless it [joins](Self::joins) the last one.
     fn push(&mut self, now: Instant, write: I, caller: Sender<T, E>) {
         if !self.joins(now) {
             self.runs.push_back(Run { since: now, writes: Vec::new(), callers: Vec::new() });
@@ -66,7 +59,6 @@ impl<I, T, E> Waiting<I, T, E> {
         self.count += 1;
     }
 
-    /// Takes the writes of the first run.
     fn take(&mut self) -> Option<Run<I, T, E>> {
         let run = self.runs.pop_front()?;
         self.count -= run.writes.len();
@@ -91,7 +83,6 @@ impl<I, T, E> Shared<I, T, E> {
 }
 
 impl Writer {
-    /// Queues a write that runs together with others of its kind.
     pub(in crate::store) fn gather<I, T, E>(&self, gathered: &Gathered<I, T, E>, write: I) -> Pending<T, E>
     where
         I: Send + 'static,
@@ -127,15 +118,13 @@ impl Writer {
     }
 }
 
-/// Writes that run together.
 struct Batch<I, T, E> {
     shared: Arc<Shared<I, T, E>>,
     gauges: Arc<Gauges>,
     sent: Instant,
-    /// The writes, which the first run takes.
+    /// The first run takes them.
     writes: Vec<I>,
     callers: Vec<Sender<T, E>>,
-    /// The results of the last run.
     results: Option<Result<Vec<Result<T, E>>, StoreError>>,
 }
 

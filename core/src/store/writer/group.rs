@@ -1,4 +1,4 @@
-//! One commit of the writer: the queued writes and the deferred writes, in one transaction.
+//! One commit of the writer, with queued and deferred writes.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -13,19 +13,19 @@ use crate::store::engine::Committer;
 use crate::store::watch::Versions;
 use crate::store::{Isolation, StoreError, TimeSlice};
 
-/// Limits on the number and the duration of the writes of one commit. The first write waits at most this long. Tests say
-/// which writes share a commit, on any machine.
+/// Limits of the writes of one commit. The first write waits at most this long. Tests say which writes share a commit, on any
+/// machine.
 pub(super) const GROUP_SIZE: usize = 1_024;
 const GROUP_TIME: Duration = Duration::from_millis(if cfg!(test) { 2_000 } else { 20 });
-/// The part of that time that is reserved for deferred writes, even if a single write has used all of the time.
+/// Reserved for deferred writes, even if a single write has used all of the time.
 const DEFERRED_TIME: Duration = Duration::from_millis(5);
 
-/// Commits `first`, the writes after it in the queue and the deferred writes that are due, and sends the callers their
-/// results. If the transaction fails as a whole and the engine advises it, all of them run again in another one. Works that
-/// must not run in the same transaction run in several.
+/// Commits `first`, the writes after it in the queue and the deferred writes that are due, and sends the callers their results.
+/// If the transaction fails as a whole and the engine advises it, all of them run again in another one. Work that must not share
+/// a transaction runs in several.
 ///
-/// Afterwards `deferred` contains the deferred writes that are not due or have more data. Returns the number of writes that were
-/// committed, without deferred ones.
+/// Afterwards `deferred` contains the deferred writes that are not due or have more data. Returns the number of committed writes,
+/// without deferred ones.
 pub(super) fn commit_group<C: Committer>(
     committer: &mut C,
     versions: &Versions,
@@ -46,7 +46,7 @@ pub(super) fn commit_group<C: Committer>(
             }
             Err(error) => {
                 committer.ended(Err(&error));
-                // The callers of the writes whose outcome is unknown know it. The other writes are not stored.
+                // The callers whose writes have an unknown outcome know it. The other writes are not stored.
                 let error = match error {
                     StoreError::OutcomeUnknown(cause) => StoreError::Disconnected(cause),
                     error => error,
@@ -60,15 +60,12 @@ pub(super) fn commit_group<C: Committer>(
     }
 }
 
-/// The end of a transaction.
 struct Ended {
-    /// The rollback of the writes that run in the next one: their own if they run again because one of them failed.
+    /// How the writes of the next transaction roll back: singly if they run again because one of them failed.
     next: Rollback,
-    /// The number of writes that were committed.
     writes: usize,
 }
 
-/// Returns the isolation with which a transaction begins whose first work is the first of these.
 fn first_isolation<C: Committer>(writes: &VecDeque<Box<dyn Work>>, deferred: &DeferredWrites) -> Isolation {
     let write = writes.front().filter(|_| !deferred.were_passed_over()).map(|work| work.isolation());
     match write.or_else(|| deferred.first_isolation()) {
@@ -77,9 +74,9 @@ fn first_isolation<C: Committer>(writes: &VecDeque<Box<dyn Work>>, deferred: &De
     }
 }
 
-/// Runs `writes`, the writes in the queue and the deferred writes that are due in one transaction, as far as their isolation
-/// admits it. The first that it does not admit stays in `writes`. If it fails as a whole in a way in which it may succeed later,
-/// `writes` and `deferred` contain all of them, and nothing is committed. If its outcome is unknown, they contain the others.
+/// Runs `writes`, the queue and the due deferred writes in one transaction, as far as their isolation admits it: the first that
+/// it does not admit stays in `writes`. If the transaction fails as a whole but may succeed later, `writes` and `deferred`
+/// contain all of them, and nothing is committed. If its outcome is unknown, they contain the others.
 fn try_group<C: Committer>(
     committer: &mut C,
     versions: &Versions,
@@ -89,7 +86,7 @@ fn try_group<C: Committer>(
     rollback: Rollback,
 ) -> Result<Ended, StoreError> {
     let mut isolation = first_isolation::<C>(writes, deferred);
-    // Those that were passed over must not wait for yet another transaction.
+    // Passed-over writes must not wait for yet another transaction.
     let is_of_deferred = deferred.were_passed_over();
     let since = writes.front().filter(|_| !is_of_deferred).map(|work| work.sent());
     let mut group = Group::new(committer.begin(isolation, since)?, inbox.is_replaying, rollback);
@@ -161,7 +158,7 @@ fn try_group<C: Committer>(
     }
     let unknown =
         outcome.as_ref().err().filter(|error| matches!(error, StoreError::OutcomeUnknown(_))).cloned();
-    // Nothing is committed, and perhaps because of one of the statements whose answers the commit has read.
+    // Nothing is committed, perhaps because of a statement whose answer the commit has read.
     if is_unsettled && outcome.is_err() && unknown.is_none() {
         run_again(done, writes);
         return Ok(Ended { next: Rollback::Single, writes: 0 });
@@ -193,7 +190,7 @@ fn try_group<C: Committer>(
     Ok(Ended { next: if is_of_deferred { rollback } else { Rollback::Group }, writes: count })
 }
 
-/// Answers writes that cannot be committed: `writes`, the deferred writes and, if the engine says so, the queue.
+/// Answers `writes`, the deferred writes and, if the engine says so, the queue.
 fn refuse_all<C: Committer>(
     error: &StoreError,
     writes: VecDeque<Box<dyn Work>>,
@@ -218,12 +215,10 @@ fn refuse_all<C: Committer>(
     }
 }
 
-/// Returns whether a write that was sent then may share the transaction of one that was sent at the time `first`.
 fn joins(first: Instant, sent: Instant) -> bool {
     sent <= first + JOIN_FOR
 }
 
-/// Returns the time for the queued writes of a group.
 fn time_of_writes(deferred: &DeferredWrites) -> Duration {
     if deferred.are_due() { GROUP_TIME.saturating_sub(DEFERRED_TIME) } else { GROUP_TIME }
 }

@@ -6,10 +6,9 @@ use super::Inbox;
 
 /// The longest pause: a fraction of the time of a group.
 const PAUSE_MAX: Duration = Duration::from_millis(1);
-/// The time between two looks at the queue.
 const STEP: Duration = Duration::from_micros(100);
 
-/// The pause before a group where several servers write.
+/// Used where several servers write.
 ///
 /// A group costs the database about as much as 100 likes, and until its commit others wait for the rows that it has locked. A
 /// server that has the database for itself answers all callers of a group at once, and while they send their next writes, nothing
@@ -17,7 +16,7 @@ const STEP: Duration = Duration::from_micros(100);
 /// two processors, the pause gives a tenth more writes in a second.
 #[derive(Default)]
 pub(super) struct Pause {
-    /// The number of writes that the last group answered, and that waited at its end: about as many callers are writing.
+    /// The writes that the last group answered, and those that waited at its end: about as many callers are writing.
     callers: usize,
 }
 
@@ -30,12 +29,11 @@ impl Pause {
         }
     }
 
-    /// Returns whether so many writes are those of nine tenths of the callers.
+    /// Nine tenths of the callers.
     fn are_most(&self, writes: usize) -> bool {
         writes * 10 >= self.callers * 9
     }
 
-    /// Records a group that has answered so many writes.
     pub(super) fn ended(&mut self, writes: usize, inbox: &Inbox) {
         self.callers = writes + inbox.waiting();
     }

@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::work::Work;
 use crate::store::{Arg, Deferred, Dialect, Row, StoreError, TimeSlice, Tx};
 
-/// A transaction that refuses every statement.
 struct RefusingTx<'e>(&'e StoreError);
 
 impl Tx for RefusingTx<'_> {
@@ -40,7 +39,7 @@ pub(super) fn refuse(mut work: Box<dyn Work>, error: &StoreError) {
     }
 }
 
-/// Does the same as [`refuse`] for a deferred write, and drops it.
+/// Also drops the write.
 pub(super) fn refuse_deferred(mut write: Box<dyn Deferred>, error: &StoreError) {
     let refused = write.write(&mut RefusingTx(error), TimeSlice::unlimited());
     let _ = write.done(refused.and_then(|()| Err(error.clone())));

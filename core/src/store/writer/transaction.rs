@@ -10,10 +10,10 @@ use crate::store::effects::Mark;
 use crate::store::engine::WriteTx;
 use crate::store::{Deferred, StoreError, TimeSlice, Topic};
 
-/// The time that a deferred write waits for a lock. It can be repeated later, and must not delay the writes of callers.
+/// A deferred write can be repeated later, and must not delay the writes of callers.
 const BRIEF_WAIT: Duration = Duration::from_secs(2);
 
-/// The short writes of a transaction that are rolled back when one of them fails.
+/// Which short writes are rolled back when one of them fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rollback {
     /// All of them so far, which then run again.
@@ -22,39 +22,32 @@ pub(super) enum Rollback {
     Single,
 }
 
-/// Queues writes that have run before those that the transaction did not admit.
 pub(super) fn run_again(done: Vec<Box<dyn Work>>, writes: &mut VecDeque<Box<dyn Work>>) {
     let later = std::mem::replace(writes, done.into());
     writes.extend(later);
 }
 
-/// The transaction of a group: a failed write does not affect the others. Short writes share their rollback; each long write and
-/// each deferred write has a savepoint of its own.
+/// A failed write does not affect the others. Short writes share their rollback; each long write and each deferred write has a
+/// savepoint of its own.
 pub(super) struct Group<T> {
     tx: T,
-    /// The writes that ran, without those that panicked.
+    /// Without those that panicked.
     done: Vec<Box<dyn Work>>,
     /// The state before the latest writes, if they share their rollback.
     shared: Option<Shared>,
-    /// The rollback of short writes.
     rollback: Rollback,
-    /// Whether all writes must run again, each with its own rollback.
+    /// All writes must run again, each with its own rollback.
     must_run_again: bool,
-    /// Whether there is anything to commit.
     has_changes: bool,
     /// The error because of which the whole transaction cannot be committed.
     broken: Option<StoreError>,
-    /// Whether every write runs twice.
     is_replaying: bool,
 }
 
-/// The state of a group before short writes that share their rollback.
 struct Shared {
-    /// The number of writes before.
     writes: usize,
-    /// The effects before.
     mark: Mark,
-    /// Whether there is a savepoint. Without one, nothing comes before them in the transaction.
+    /// Without a savepoint, nothing comes before these writes in the transaction.
     has_savepoint: bool,
 }
 
@@ -64,44 +57,37 @@ impl<T: WriteTx> Group<T> {
         Self { tx, done, shared, rollback, must_run_again: false, has_changes: false, broken, is_replaying }
     }
 
-    /// Returns whether more writes may join the transaction.
     pub(super) fn takes_more(&self) -> bool {
         self.broken.is_none() && !self.must_run_again
     }
 
-    /// Returns whether all writes must run again, each with its own rollback.
     pub(super) fn must_run_again(&self) -> bool {
         self.must_run_again
     }
 
-    /// Returns whether only the answer to the commit will tell that a statement of the writes has failed.
+    /// Only the answer to the commit will tell whether a statement of the writes has failed.
     pub(super) fn is_unsettled(&self) -> bool {
         self.shared.is_some()
     }
 
-    /// Returns whether there is anything to commit.
     pub(super) fn has_changes(&self) -> bool {
         self.has_changes
     }
 
-    /// Returns the revision of the transaction.
     pub(super) fn revision(&self) -> i64 {
         self.tx.revision()
     }
 
-    /// Takes the writes that ran, without those that panicked.
     pub(super) fn take_done(&mut self) -> Vec<Box<dyn Work>> {
         std::mem::take(&mut self.done)
     }
 
-    /// Rolls back, so that all writes run again.
     pub(super) fn start_over(self, writes: &mut VecDeque<Box<dyn Work>>) -> Rollback {
         run_again(self.done, writes);
         self.tx.rollback();
         Rollback::Single
     }
 
-    /// Returns the number of writes that ran.
     pub(super) fn len(&self) -> usize {
         self.done.len()
     }
@@ -127,7 +113,6 @@ impl<T: WriteTx> Group<T> {
         }
     }
 
-    /// Runs a write in a savepoint of its own.
     fn run_in_savepoint(&mut self, mut work: Box<dyn Work>) {
         if let Err(error) = self.begin_savepoint() {
             self.refuse(work, &error);
@@ -145,11 +130,10 @@ impl<T: WriteTx> Group<T> {
         }
     }
 
-    /// Runs a short write together with the short writes before it. If it fails and has changed something, all of them run
-    /// again, each in a savepoint of its own.
+    /// If the write fails and has changed something, all short writes before it run again, each in a savepoint of its own.
     fn run_shared(&mut self, mut work: Box<dyn Work>) {
         if self.shared.is_none() {
-            // The first ones need none: without them nothing is left of the transaction.
+            // The first writes need no savepoint: without them nothing is left of the transaction.
             let has_savepoint = self.has_changes || !self.done.is_empty();
             let begun = if has_savepoint { self.begin_savepoint() } else { self.check() };
             if let Err(error) = begun {
@@ -173,8 +157,8 @@ impl<T: WriteTx> Group<T> {
         }
     }
 
-    /// Rolls back the writes that share their rollback, and runs each of them again in a savepoint of its own: without a savepoint
-    /// in another transaction.
+    /// Rolls back the writes that share their rollback. Each runs again in a savepoint of its own: in this transaction if there
+    /// is a savepoint before them, otherwise in another one.
     fn run_again(&mut self) {
         let Some(shared) = self.shared.take() else { return };
         if !shared.has_savepoint {
@@ -190,7 +174,7 @@ impl<T: WriteTx> Group<T> {
         }
     }
 
-    /// Ends the sharing of the short writes: what follows does not affect them.
+    /// The short writes so far are safe from a failure of later writes.
     pub(super) fn release_shared(&mut self) {
         if self.shared.is_some() {
             if self.tx.settle().is_err() {
@@ -202,15 +186,14 @@ impl<T: WriteTx> Group<T> {
         }
     }
 
-    /// Does the same as [`Group::release_shared`] when only the commit follows: unless there is a savepoint, its answer also tells
-    /// whether a statement has failed.
+    /// Only the commit follows: unless there is a savepoint, its answer also tells whether a statement has failed.
     pub(super) fn release_last(&mut self) {
         if self.tx.is_settled() || self.shared.as_ref().is_some_and(|shared| shared.has_savepoint) {
             self.release_shared();
         }
     }
 
-    /// Answers a write that cannot run in this transaction, unless it runs again in another one.
+    /// A temporary error keeps the write: it runs again in another transaction.
     fn refuse(&mut self, work: Box<dyn Work>, error: &StoreError) {
         if error.is_temporary() {
             self.done.push(work);
@@ -219,7 +202,7 @@ impl<T: WriteTx> Group<T> {
         }
     }
 
-    /// Runs a deferred write; returns it with its result, unless it was refused or panicked.
+    /// Returns `None` if the write was refused or panicked.
     pub(super) fn run_deferred(
         &mut self,
         mut write: Box<dyn Deferred>,
@@ -242,7 +225,7 @@ impl<T: WriteTx> Group<T> {
         Some((write, result.and(settled)))
     }
 
-    /// Runs a write and rolls it back if every write runs twice.
+    /// Rolls the run back.
     fn rehearse<R>(&mut self, work: impl FnOnce(&mut T) -> R) -> Result<(), StoreError> {
         if !self.is_replaying {
             return Ok(());
@@ -250,14 +233,12 @@ impl<T: WriteTx> Group<T> {
         self.tx.rehearse(work).inspect_err(|error| self.broken = Some(error.clone()))
     }
 
-    /// Limits the time for which the next write waits for locks.
     fn limit_waits(&mut self, max: Duration) {
         if let Err(error) = self.tx.limit_waits(max) {
             self.broken.get_or_insert(error);
         }
     }
 
-    /// Checks that the transaction can go on.
     fn check(&self) -> Result<(), StoreError> {
         self.broken.clone().map_or(Ok(()), Err)
     }
@@ -267,9 +248,9 @@ impl<T: WriteTx> Group<T> {
         self.tx.send("SAVEPOINT work", &[]).inspect_err(|error| self.broken = Some(error.clone()))
     }
 
-    /// Runs `work` in the open savepoint and releases it; rolls it back if `work` returns false, or if one of the statements
-    /// that it has [sent](Tx::send) fails. The second value is the error of that statement, or the temporary one because of
-    /// which `work` returned false. Returns `None` if `work` panicked.
+    /// Runs `work` in the open savepoint and releases it; rolls it back if `work` returns false, or if one of the statements that
+    /// it has [sent](Tx::send) fails. The second value is the error of that statement, or the temporary one because of which
+    /// `work` returned false. Returns `None` if `work` panicked.
     fn run<R>(&mut self, work: impl FnOnce(&mut T) -> (bool, R)) -> Option<(R, Result<(), StoreError>)> {
         let mark = self.tx.effects().mark();
         let finished = catch_unwind(AssertUnwindSafe(|| work(&mut self.tx)));
@@ -289,7 +270,7 @@ impl<T: WriteTx> Group<T> {
         Some((finished.ok()?.1, settled))
     }
 
-    /// Waits for the statements that were sent, and checks that none has failed, also if the write did not care.
+    /// Also fails if the write has ignored the failure of a statement.
     fn settle(&mut self) -> Result<(), StoreError> {
         self.tx.settle()?;
         if self.tx.is_sound() {
@@ -298,7 +279,6 @@ impl<T: WriteTx> Group<T> {
         Err(self.tx.conflict().unwrap_or_else(|| StoreError::other("a statement of the write has failed")))
     }
 
-    /// Releases the open savepoint, after its changes were rolled back if that was necessary.
     fn release(&mut self, undone: Result<(), StoreError>) {
         if let Err(error) = undone.and_then(|()| self.tx.send("RELEASE work", &[])) {
             self.broken = Some(error);
@@ -307,7 +287,6 @@ impl<T: WriteTx> Group<T> {
         }
     }
 
-    /// Commits the successful writes, and returns the changed topics.
     pub(super) fn end(self) -> Result<Vec<Topic>, StoreError> {
         let Self { tx, has_changes, broken, .. } = self;
         match broken {

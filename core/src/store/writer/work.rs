@@ -5,22 +5,19 @@ use std::time::Instant;
 use super::super::pending::Pending;
 use crate::store::{Isolation, StoreError, Tx};
 
-/// A queued write, with the channel to its caller.
 pub(super) trait Work: Send {
-    /// Runs the write in a transaction, and keeps its result instead of that of an earlier run, whose changes were
-    /// rolled back. Returns whether it succeeded; otherwise its changes must be rolled back.
+    /// Runs the write, and replaces the result of an earlier run, whose changes were rolled back. The changes of this run must be
+    /// rolled back if it returns false.
     fn run(&mut self, tx: &mut dyn Tx) -> bool;
 
-    /// Returns the time when the first of its callers sent it.
+    /// The time when the first of its callers sent it.
     fn sent(&self) -> Instant;
 
-    /// Returns whether other writes may run at the same time.
     fn isolation(&self) -> Isolation;
 
-    /// Returns whether the write takes long, so that the failure of another write must not make it run again.
+    /// The failure of another write must not make a long write run again.
     fn is_long(&self) -> bool;
 
-    /// Returns the number of writes that ran together.
     fn writes(&self) -> usize {
         1
     }
@@ -29,7 +26,6 @@ pub(super) trait Work: Send {
     fn answer(self: Box<Self>, commit: Result<(), StoreError>);
 }
 
-/// A write and its result.
 struct Queued<F, T, E> {
     sent: Instant,
     isolation: Isolation,
@@ -70,7 +66,6 @@ where
     }
 }
 
-/// Returns a write for the queue, and its future result.
 pub(super) fn queued<T, E>(
     isolation: Isolation,
     write: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,

@@ -22,11 +22,11 @@ use crate::store::{StoreError, Tx};
 const NO_MEMBER: &str = "there is no member with this id: import members first";
 const NO_POST: &str = "there is no post with this url: import posts first";
 
-/// The number of new acts of a member in a batch from which on it prunes the member's lists. Fewer acts prune them as
-/// often as acts in this service do.
+/// From this number of new acts of a member on, a batch prunes the member's lists. Fewer acts prune them as often as acts in this
+/// service do.
 const PRUNED_FROM: usize = 32;
 
-/// Writes a batch. It reads each member and each post of the batch once, and writes each post and each count once.
+/// Reads each member and each post of the batch once, and writes each post and each count once.
 pub(super) struct Writer<'a> {
     acts: &'a ActImport,
     admin: &'a Admin<'a>,
@@ -40,10 +40,9 @@ struct Post {
     changed: bool,
 }
 
-/// A line with its local day.
 type DayLine<'l> = (i64, &'l Line);
 
-/// The imported acts of a member by their times and numbers.
+/// The imported acts of a member, by their times and numbers.
 type Known = BTreeSet<(Timestamp, i64)>;
 
 impl<'a> Writer<'a> {
@@ -51,7 +50,7 @@ impl<'a> Writer<'a> {
         Self { acts, admin, posts: HashMap::new(), counts: OwnMap::default(), written: Written::default() }
     }
 
-    /// Writes a batch that is sorted by member and day.
+    /// The batch is sorted by member and day.
     pub(super) fn write(mut self, tx: &mut dyn Tx, batch: &[Line], time: &BatchTime) -> Result<Written> {
         self.acts.calendar.check_zone(tx)?;
         let day = |line: &Line| self.acts.calendar.local_hour(line.at).day;
@@ -70,7 +69,6 @@ impl<'a> Writer<'a> {
         self.finish(tx)
     }
 
-    /// Writes the changed posts and the counts.
     fn finish(self, tx: &mut dyn Tx) -> Result<Written> {
         let now = self.acts.clock.now();
         let changed = self.posts.into_values().flatten().filter(|post| post.changed);
@@ -84,7 +82,7 @@ impl<'a> Writer<'a> {
         Ok(self.written)
     }
 
-    /// Writes the acts of a member day by day, until the time is over. Returns whether it is.
+    /// Writes day by day until the time is over. Returns whether it is.
     fn write_days(
         &mut self,
         tx: &mut dyn Tx,
@@ -106,7 +104,7 @@ impl<'a> Writer<'a> {
         Ok(is_over)
     }
 
-    /// Writes the acts of a member on a day. Returns the number of new acts.
+    /// Returns how many acts are new.
     fn write_day(&mut self, tx: &mut dyn Tx, member: &Member<'_>, lines: &[DayLine<'_>]) -> Result<usize> {
         let (day, local_time) = (lines[0].0, self.acts.calendar.local_time());
         let (from, until) = (local_time.day_start(day), local_time.day_start(day + 1));
@@ -136,8 +134,7 @@ impl<'a> Writer<'a> {
         Ok(new.len())
     }
 
-    /// Returns the number that distinguishes an act from others of its member at the same time; `None` if its post does
-    /// not exist.
+    /// The number distinguishes an act from others of its member at the same time; `None` if its post does not exist.
     fn act_number(&mut self, tx: &mut dyn Tx, act: &Act) -> Result<Option<i64>, StoreError> {
         Ok(match act {
             Act::View(url) => self.post(tx, url)?.map(|post| post.stats.post.as_i64() * 2),
@@ -155,12 +152,11 @@ impl<'a> Writer<'a> {
         Ok(self.posts.get_mut(url).and_then(Option::as_mut))
     }
 
-    /// Adds to the count of events in the hour of a time.
     fn count(&mut self, counter: Counter, at: Timestamp, n: i64) {
         *self.counts.entry((counter, self.acts.calendar.local_hour(at))).or_default() += n;
     }
 
-    /// Applies a new act. Returns false if it has no effect because it is a like of a post that was liked earlier.
+    /// Returns false if the act has no effect, because it is a like of a post that was liked earlier.
     fn apply(
         &mut self,
         tx: &mut dyn Tx,
@@ -210,7 +206,7 @@ impl<'a> Writer<'a> {
         Ok(true)
     }
 
-    /// Applies a like. Of two likes of a post, the earlier one counts.
+    /// Of two likes of a post, the earlier one counts.
     fn like(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, url: &str) -> Result<bool> {
         let weight = self.acts.like_weight;
         let Some(post) = self.post(tx, url)? else { return Ok(false) };
@@ -235,11 +231,10 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Returns a hash below 0 of a search or of the name of a newsfeed. The database holds these hashes, so the function
-/// must not change.
+/// Returns a hash below 0. The database holds these hashes, so the function must not change.
 ///
-/// The hash needs no secret key, because it only distinguishes acts of one member at one time: a collision skips one of
-/// two acts that their own member chose.
+/// The hash needs no secret key, because it only distinguishes acts of one member at one time: a collision skips one of two acts
+/// that their own member chose.
 #[expect(clippy::disallowed_methods, reason = "the hash is stored and must be the same in every process")]
 fn hash(kind: &[u8], text: &str) -> i64 {
     let mut hasher = SipHasher24::new();
@@ -252,7 +247,7 @@ fn hash(kind: &[u8], text: &str) -> i64 {
 mod sql {
     use super::{Known, Member, StoreError, Timestamp, Tx};
 
-    /// Returns the imported acts of a member from `from` to before `until`.
+    /// From `from` to before `until`.
     pub(super) fn acts(
         tx: &mut dyn Tx,
         member: &Member<'_>,
@@ -264,7 +259,7 @@ mod sql {
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     }
 
-    /// Inserts an act. Returns false if it exists already.
+    /// Returns false if the act exists already.
     pub(super) fn insert(
         tx: &mut dyn Tx,
         member: &Member<'_>,

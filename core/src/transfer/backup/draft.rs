@@ -11,15 +11,15 @@ use crate::base::files::{self, directory};
 use crate::store::copy::{Copied, Source};
 use crate::transfer::copy;
 
-/// A complete, checked copy under a temporary name. Dropping it removes the file.
+/// A checked copy under a temporary name. Dropping it removes the file.
 pub(super) struct Draft {
     pub(super) path: TempPath,
     rows: u64,
-    /// Locks the file, which shows other processes that its writer is still running.
+    /// The lock shows other processes that the writer is still running.
     _lock: File,
 }
 
-/// Copies `source`, the database at `from`, to a temporary file next to `to`, and checks the copy.
+/// `source` is the database at `from`.
 pub(super) fn draft(
     to: &Path,
     source: Source,
@@ -62,8 +62,7 @@ pub(super) fn draft(
     Err(BackupError::Damaged { path: to.to_owned(), fault })
 }
 
-/// Removes incomplete copies of ended processes from a directory, for all destinations: backups often have the date in
-/// their names, so a later backup has a different name.
+/// For all destinations: backups often have the date in their names, so a later backup has a different name.
 pub(super) fn remove_strays(directory: &Path) {
     atomic_file::remove_strays(directory, |entry| {
         entry.file_type().is_ok_and(|kind| kind.is_file()) && is_ours(&entry.path())
@@ -71,7 +70,7 @@ pub(super) fn remove_strays(directory: &Path) {
 }
 
 impl Draft {
-    /// Wraps a verified copy of a database on a server.
+    /// The copy is verified.
     pub(super) fn copied(draft: copy::Draft) -> Result<Self> {
         let copy::Draft { path, lock, .. } = draft;
         let rows = Source::open(&path).and_then(|source| source.rows());
@@ -79,7 +78,6 @@ impl Draft {
         Ok(Self { path, rows, _lock: lock })
     }
 
-    /// Syncs the file to disk and returns its size.
     pub(super) fn finished(&self) -> Result<Report> {
         let failed = BackupError::file(&self.path);
         // Opened for writing, because some systems cannot sync a file that is opened for reading.
@@ -88,7 +86,6 @@ impl Draft {
         Ok(Report { rows: self.rows, bytes: file.metadata().map_err(&failed)?.len() })
     }
 
-    /// Renames the file to `to`.
     pub(super) fn becomes(self, to: &Path) -> Result<()> {
         self.path.persist(to).map_err(|e| BackupError::file(to)(e.error))?;
         files::sync_directory(directory(to)).map_err(BackupError::file(to))

@@ -1,7 +1,7 @@
-//! What was revoked after a backup was made stays revoked when the backup is restored.
+//! Revokes again, after a restore, what was revoked since the backup.
 //!
-//! The database that a restore replaces tells what was revoked since. If it continues the backup, what it lacks was revoked.
-//! Otherwise, as after an earlier restore, only what its audit trail says counts: it may lack what was added later.
+//! The database that a restore replaces shows what was revoked since. If it continues the backup, rights that it lacks were
+//! revoked. Otherwise, as after an earlier restore, only its audit trail counts: rights may be missing that were added later.
 
 use serde::Serialize;
 
@@ -35,10 +35,7 @@ impl RevokedAgain {
     }
 }
 
-/// Revokes in a restored database, in `tx`, what was revoked in the `old` one.
-///
-/// # Errors
-/// When a database cannot be read or written.
+/// Revokes in the restored database of `tx` what was revoked in the `old` one.
 pub(super) fn revoke_again(
     tx: &mut dyn Tx,
     old: &InspectedFile,
@@ -110,7 +107,7 @@ mod sql {
     use super::{Action, Scope, Scopes, StoreError, Timestamp, Tx, trail};
     use crate::record::id::MemberKey;
 
-    /// Returns whether the database has this record of the audit trail, or has had it.
+    /// The database has this record of the audit trail, or has had it.
     pub(super) fn has_record(tx: &mut dyn Tx, (seq, hash): &(i64, String)) -> Result<bool, StoreError> {
         let trail::Chain { removed, head } = trail::sql::chain(tx)?;
         if *seq <= removed.0 {
@@ -120,7 +117,7 @@ mod sql {
         Ok(tx.row(sql, &[(*seq).into(), hash.into()])?.is_some())
     }
 
-    /// Returns the ids, names and dates of API keys or webhooks.
+    /// The table is that of API keys or of webhooks.
     pub(super) fn named(
         tx: &mut dyn Tx,
         table: &str,
@@ -133,7 +130,7 @@ mod sql {
         Ok(tx.row(&format!("SELECT 1 FROM {table} WHERE id = $1"), &[id.into()])?.is_some())
     }
 
-    /// Removes an API key, or a webhook and its deliveries.
+    /// A webhook is removed with its deliveries.
     pub(super) fn remove(tx: &mut dyn Tx, table: &str, id: &str) -> Result<(), StoreError> {
         if table == "webhook" {
             tx.run("DELETE FROM webhook_delivery WHERE webhook = $1", &[id.into()])?;
@@ -141,7 +138,6 @@ mod sql {
         tx.run(&format!("DELETE FROM {table} WHERE id = $1"), &[id.into()]).map(drop)
     }
 
-    /// Returns whether the audit trail tells of an action on a record since a time.
     pub(super) fn tells(
         tx: &mut dyn Tx,
         action: Action,
@@ -152,7 +148,7 @@ mod sql {
         Ok(tx.row(sql, &[action.name().into(), subject.into(), since.into()])?.is_some())
     }
 
-    /// Returns the administrators: their keys, ids and salts.
+    /// Returns their keys, ids and salts.
     pub(super) fn administrators(
         tx: &mut dyn Tx,
     ) -> Result<Vec<(MemberKey, String, Option<String>)>, StoreError> {
@@ -162,10 +158,9 @@ mod sql {
         rows.map(|mut row| Ok((row.take(0)?, row.take(1)?, row.take(2)?))).collect()
     }
 
-    /// A member with a role: the key, the id, the salt and the scopes.
+    /// The key, the id, the salt and the scopes.
     type RoleHolder = (MemberKey, String, Option<String>, Scopes);
 
-    /// Returns the members with a role.
     pub(super) fn roles(tx: &mut dyn Tx) -> Result<Vec<RoleHolder>, StoreError> {
         let sql = "SELECT m.key, m.id, i.salt, m.scopes FROM member m
                    LEFT JOIN audit_identity i ON i.member = m.key WHERE m.scopes IS NOT NULL ORDER BY m.folded";
@@ -182,7 +177,7 @@ mod sql {
         Ok(tx.row(sql, &[folded.into()])?.is_some())
     }
 
-    /// Returns whether the audit trail tells that this member lost the right, or was removed.
+    /// The audit trail tells that this member lost the right, or was removed.
     pub(super) fn tells_of_member(tx: &mut dyn Tx, proof: Option<&str>) -> Result<bool, StoreError> {
         let Some(proof) = proof else { return Ok(false) };
         let sql = "SELECT 1 FROM audit WHERE subject_proof = $1 AND action IN ($2, $3) LIMIT 1";
@@ -191,7 +186,7 @@ mod sql {
         Ok(tx.row(sql, &[proof.into(), revoke, remove])?.is_some())
     }
 
-    /// Returns the scopes that this member's role has lost, as the audit trail tells: all if the member was removed.
+    /// Returns the scopes that this member's role has lost: all if the member was removed.
     pub(super) fn lost(tx: &mut dyn Tx, proof: Option<&str>) -> Result<Vec<Scope>, StoreError> {
         let Some(proof) = proof else { return Ok(Vec::new()) };
         let sql = "SELECT action, old_value, new_value FROM audit
@@ -210,14 +205,13 @@ mod sql {
         Ok(lost)
     }
 
-    /// Returns the blacklisted members, by their folded ids, and since when they are.
+    /// By their folded ids, with the time of the blacklisting.
     pub(super) fn blacklisted(tx: &mut dyn Tx) -> Result<Vec<(String, Timestamp)>, StoreError> {
         let sql = "SELECT folded, blacklisted FROM member WHERE blacklisted IS NOT NULL ORDER BY folded";
         let rows = tx.rows(sql, &[])?.into_iter();
         rows.map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     }
 
-    /// Returns the key and the id of a member who is not blacklisted.
     pub(super) fn not_blacklisted(
         tx: &mut dyn Tx,
         folded: &str,

@@ -14,10 +14,10 @@ use crate::store::copy::{Copied, settle};
 use crate::store::inspect::InspectedFile;
 use crate::store::{SCHEMA_VERSION, StoreError};
 
-/// Replaces the database with a draft, and returns the new path of the old database, and what it had revoked since the draft.
+/// Returns the new path of the old database, and what it had revoked since the draft.
 ///
-/// At every point, even after a crash, there is a complete database at the path, old or new, and never together with
-/// the key or the log of the other.
+/// At every point, even after a crash, there is a complete database at the path, old or new, and never together with the key or
+/// the log of the other.
 pub(super) fn replace(
     operator: Operator,
     database: &Path,
@@ -29,7 +29,7 @@ pub(super) fn replace(
     copy.migrate().map_err(&failed)?;
     // Needed if the key comes from the settings: a restore cannot change it, and revoked tokens would be valid again.
     let mut revoked = None;
-    // An old database that cannot be read, perhaps the reason of the restore, tells nothing.
+    // An old database that cannot be read, perhaps the reason for the restore, shows no revocations.
     let old = InspectedFile::open(database, &CancelFlag::default()).ok();
     let old = old.filter(|old| old.schema_version().is_ok_and(|version| version == SCHEMA_VERSION));
     if let Some(old) = old {

@@ -12,9 +12,8 @@ use crate::record::error::Result;
 use crate::store::inspect::InspectedFile;
 use crate::store::{SCHEMA_VERSION, StoreError};
 
-/// Checks the file at `path` and its environment.
 pub(super) fn check(run: &mut Run<'_>, path: &Path) -> Result<()> {
-    // A file that cannot be read is no damaged one, which a restore would replace.
+    // An unreadable file is not a damaged one, which a restore would replace.
     let cannot_read = |cause: io::Error| StoreError::Other(Arc::new(cause));
     let about = std::fs::metadata(path).map_err(cannot_read)?;
     if about.is_dir() {
@@ -24,7 +23,7 @@ pub(super) fn check(run: &mut Run<'_>, path: &Path) -> Result<()> {
     if about.is_file() {
         File::open(path).map_err(cannot_read)?;
     }
-    // Of a file that SQLite cannot read, the size is still known.
+    // The size is known also of a file that SQLite cannot read.
     let mut bytes = Some(about.len());
     run.begin(INTEGRITY);
     match InspectedFile::open(path, run.stop) {
@@ -57,7 +56,6 @@ fn damaged(fault: &str) -> Check {
     Check::failed(INTEGRITY, fault, Remedy::Restore)
 }
 
-/// Checks the content of the database.
 fn check_content(run: &mut Run<'_>, database: &InspectedFile) -> Result<()> {
     run.add(match database.integrity() {
         Err(StoreError::Interrupted) => return Err(StoreError::Interrupted.into()),

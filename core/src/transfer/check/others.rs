@@ -8,7 +8,6 @@ use crate::mail;
 const MAIL: &str = "mail";
 const ISSUER: &str = "single_sign_on";
 
-/// Asks each system that the settings name.
 pub(super) fn check(run: &mut Run<'_>, config: &Config) {
     if config.mail.is_on() {
         run.begin(MAIL);

@@ -13,12 +13,11 @@ use crate::store::inspect;
 ///
 /// Source: <https://sqlite.org/wal.html#walresetbug>.
 const SQLITE_MIN: i32 = 3_051_003;
-/// Maximum size of the write-ahead log, in bytes. A larger one has not been copied into the database for a long time.
+/// In bytes. A larger write-ahead log has not been copied into the database for a long time.
 const LOG_MAX: u64 = 256 << 20;
 /// Bytes that should be free in addition to a tenth of the size of the database, for the log and as a reserve.
 const FREE_MIN: u64 = 128 << 20;
 
-/// Checks the environment of a database of `bytes` bytes.
 pub(super) fn look(database: &Path, key: Option<&Path>, bytes: Option<u64>) -> Vec<Check> {
     let mut checks = vec![sqlite(), file_system(database), log(database)];
     #[cfg(unix)]
@@ -64,8 +63,7 @@ fn log(database: &Path) -> Check {
     Check::new("wal", false, what)
 }
 
-/// Checks that only the owner may write these files and those of the key, and only the owner and the group may read them.
-/// `what` names the files.
+/// Only the owner may write the files, and only the owner and the group may read them. `what` names the files.
 #[cfg(unix)]
 pub(super) fn permissions(files: &[&Path], key: &Path, what: &str) -> Check {
     use std::os::unix::fs::PermissionsExt as _;
@@ -99,7 +97,7 @@ fn free_space(database: &Path, bytes: Option<u64>) -> Option<Check> {
     ))
 }
 
-/// Formats a number of bytes for people, in the largest unit in which it is at least 1.
+/// In the largest unit in which the number is at least 1.
 pub(super) fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit);

@@ -10,10 +10,9 @@ use crate::store::{FromValue, Row, StoreError, Tx};
 
 mod replication;
 
-/// A check of the server: its name, and what it reads.
+/// The name of a check, and its function.
 type Look = (&'static str, fn(&mut dyn Tx) -> Result<Check, StoreError>);
 
-/// The checks of the server.
 const LOOKS: [Look; 7] = [
     ("server", version),
     ("writable", writable),
@@ -24,7 +23,6 @@ const LOOKS: [Look; 7] = [
     ("size", database_size),
 ];
 
-/// Checks the database of a URL and its server.
 pub(super) fn check(run: &mut Run<'_>, location: &Location) -> Result<()> {
     let Location::Postgres(url) = location else { return Ok(()) };
     run.begin(INTEGRITY);
@@ -51,10 +49,9 @@ pub(super) fn check(run: &mut Run<'_>, location: &Location) -> Result<()> {
     Ok(())
 }
 
-/// The schema of the tables.
 const NAMESPACE: &str = "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('schema_version'))";
 
-/// Checks what the server itself knows of faults.
+/// Checks the faults that the server itself knows of.
 fn integrity(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     let sql = format!(
         "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
@@ -103,7 +100,6 @@ fn version(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     Ok(Check::new("server", true, format!("PostgreSQL {version}")))
 }
 
-/// Checks that the server accepts writes.
 fn writable(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     // The setting of the session itself is on in a transaction that only reads.
     let sql = "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only')";
@@ -119,7 +115,7 @@ fn writable(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     })
 }
 
-/// Checks that texts are UTF-8 and compare by their bytes.
+/// Texts must be UTF-8 and compare by their bytes.
 fn collation(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     let name = "collation";
     // A table in which no column compares by bytes belongs to another program.
@@ -148,7 +144,7 @@ fn collation(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     Ok(Check::new(name, true, what))
 }
 
-/// Checks that a crash of the server loses no acknowledged change.
+/// A crash of the server must lose no acknowledged change.
 fn durability(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     let name = "durability";
     let sql = "SELECT current_setting('fsync'), current_setting('synchronous_commit')";
@@ -173,7 +169,6 @@ fn durability(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     Ok(Check::new(name, true, detail))
 }
 
-/// Checks the write lanes.
 fn lanes(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     /// A lane is reserved for an hour. In milliseconds.
     const LEASE_MAX: i64 = 2 * 60 * 60 * 1000;
@@ -197,12 +192,11 @@ fn database_size(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     Ok(Check::new("size", true, size(bytes.unsigned_abs())))
 }
 
-/// Runs a statement and returns its first column.
 fn texts(tx: &mut dyn Tx, sql: &str) -> Result<Vec<String>, StoreError> {
     tx.rows(sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()
 }
 
-/// Runs a statement that returns one row, and returns two columns of it.
+/// The statement returns one row.
 fn pair<A: FromValue, B: FromValue>(tx: &mut dyn Tx, sql: &str) -> Result<(A, B), StoreError> {
     let both = |mut row: Row| Ok((row.take(0)?, row.take(1)?));
     both(tx.one(sql, &[])?)

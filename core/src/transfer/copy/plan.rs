@@ -1,15 +1,13 @@
 //! The plan of a copy: how each table is copied.
 
-/// The way in which a table is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Treatment {
-    /// Its rows are copied. A new database has none.
+    /// The rows are copied. A new database has none.
     Rows,
-    /// Its rows are copied, in place of those that a new database has.
+    /// The rows replace those that a new database has.
     Settings,
-    /// It is empty in the copy.
     Empty,
-    /// The engine of the copy fills it.
+    /// The engine of the copy fills the table.
     Own,
 }
 
@@ -72,8 +70,8 @@ const TABLES: [(&str, Treatment); 73] = [
     ("day_count", Treatment::Rows),
     ("total_count", Treatment::Settings),
     ("visitor", Treatment::Rows),
-    // A key that must be destroyed at the end of its day may not stay in a copy. Guests of the day of the copy who come
-    // back count a second time.
+    // A key that must be destroyed at the end of its day may not stay in a copy. Guests who come back on the day of the copy
+    // count a second time.
     ("day_key", Treatment::Empty),
     ("request", Treatment::Rows),
     // The key of the hashes of accounts and clients whose sign-ins failed.
@@ -107,17 +105,16 @@ const TABLES: [(&str, Treatment); 73] = [
     ("incomplete_copy", Treatment::Own),
 ];
 
-/// Returns the tables whose rows are copied.
 pub(super) fn copied() -> impl Iterator<Item = &'static str> {
     with(|treatment| matches!(treatment, Treatment::Rows | Treatment::Settings))
 }
 
-/// Returns the tables from which rows are deleted first. Not every engine has all of them.
+/// Rows are deleted first from these tables. Not every engine has all of them.
 pub(super) fn emptied() -> impl Iterator<Item = &'static str> {
     with(|treatment| treatment != Treatment::Own)
 }
 
-/// Returns the tables that must have no rows before.
+/// These tables must have no rows before.
 #[cfg(feature = "postgres")]
 pub(super) fn unused() -> impl Iterator<Item = &'static str> {
     with(|treatment| treatment == Treatment::Rows)
@@ -127,7 +124,6 @@ fn with(is_wanted: fn(Treatment) -> bool) -> impl Iterator<Item = &'static str> 
     TABLES.into_iter().filter(move |(_, treatment)| is_wanted(*treatment)).map(|(name, _)| name)
 }
 
-/// Returns the names of all tables.
 #[cfg(test)]
 pub(super) fn names() -> Vec<&'static str> {
     TABLES.map(|(name, _)| name).to_vec()

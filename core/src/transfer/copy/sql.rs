@@ -6,8 +6,7 @@ use crate::store::{Dialect, StoreError, Tx};
 /// A table, and the greatest key that it ever gave to a row.
 pub(super) type LastKey = (String, i64);
 
-/// Returns what a query reads the rows of a table from. On a server, a counter has a row for each writer, of which a copy has
-/// the sum.
+/// Returns the `FROM` item of a query. On a server, a counter has a row for each writer, of which a copy has the sum.
 pub(super) fn rows_of(dialect: Dialect, table: &str) -> String {
     match dialect {
         Dialect::Sqlite => table.to_owned(),
@@ -23,7 +22,7 @@ pub(super) fn rows_of(dialect: Dialect, table: &str) -> String {
     }
 }
 
-/// Returns the columns of a table that both engines have, as SQL writes them; none if there is no table.
+/// Returns columns that both engines have, as SQL writes them; none if there is no table.
 pub(super) fn columns(tx: &mut dyn Tx, table: &str) -> Result<Vec<String>, StoreError> {
     let sql = match tx.dialect() {
         Dialect::Sqlite => "SELECT '\"' || name || '\"' FROM pragma_table_info($1) ORDER BY cid",
@@ -36,7 +35,6 @@ pub(super) fn columns(tx: &mut dyn Tx, table: &str) -> Result<Vec<String>, Store
     tx.rows(sql, &[table.into()])?.into_iter().map(|mut row| row.take(0)).collect()
 }
 
-/// Returns the statement that inserts a row.
 pub(super) fn insert(table: &str, columns: &[String]) -> String {
     let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
     format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), places.join(", "))
@@ -47,7 +45,7 @@ pub(super) fn count(tx: &mut dyn Tx, table: &str) -> Result<u64, StoreError> {
     tx.one(&sql, &[])?.take::<i64>(0).map(i64::unsigned_abs)
 }
 
-/// Tells the planner of a server how many rows there are: without it, it expects few.
+/// Without statistics, the planner of a server expects few rows.
 #[cfg(feature = "postgres")]
 pub(super) fn analyze(tx: &mut dyn Tx, table: &str) -> Result<(), StoreError> {
     match tx.dialect() {
@@ -56,7 +54,7 @@ pub(super) fn analyze(tx: &mut dyn Tx, table: &str) -> Result<(), StoreError> {
     }
 }
 
-/// Deletes all rows that a new database or an interrupted copy has.
+/// A new database or an interrupted copy has rows.
 pub(super) fn empty(tx: &mut dyn Tx) -> Result<(), StoreError> {
     let mut tables = Vec::new();
     for table in plan::emptied() {
@@ -73,7 +71,6 @@ pub(super) fn empty(tx: &mut dyn Tx) -> Result<(), StoreError> {
     }
 }
 
-/// Returns the first table with a row of those that must have none.
 #[cfg(feature = "postgres")]
 pub(super) fn first_with_rows(tx: &mut dyn Tx) -> Result<Option<&'static str>, StoreError> {
     for table in plan::unused() {
@@ -84,7 +81,7 @@ pub(super) fn first_with_rows(tx: &mut dyn Tx) -> Result<Option<&'static str>, S
     Ok(None)
 }
 
-/// Returns the greatest revision of a commit that the transaction sees.
+/// Of the commits that the transaction sees.
 pub(super) fn revision(tx: &mut dyn Tx) -> Result<i64, StoreError> {
     let sql = match tx.dialect() {
         Dialect::Sqlite => "SELECT n FROM revision",
@@ -97,7 +94,7 @@ pub(super) fn revision(tx: &mut dyn Tx) -> Result<i64, StoreError> {
     tx.one(sql, &[])?.take(0)
 }
 
-/// Returns the greatest keys that were ever given in the tables that never give a key twice.
+/// Returns the greatest keys ever given, of the tables that never give a key twice.
 pub(super) fn last_keys(tx: &mut dyn Tx) -> Result<Vec<LastKey>, StoreError> {
     match tx.dialect() {
         Dialect::Sqlite => {
@@ -120,8 +117,8 @@ pub(super) fn last_keys(tx: &mut dyn Tx) -> Result<Vec<LastKey>, StoreError> {
     }
 }
 
-/// Makes later transactions have greater revisions than `revision`, and later rows greater keys than those of their table and
-/// than its last key.
+/// Later transactions get greater revisions than `revision`, and later rows greater keys than those of their table and than its
+/// last key.
 pub(super) fn continue_after(
     tx: &mut dyn Tx,
     revision: i64,

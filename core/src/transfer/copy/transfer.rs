@@ -7,12 +7,11 @@ use crate::store::inspect::Inspected;
 use crate::store::{Arg, Dialect, Need, StoreError, Topic, Tx, Value};
 use crate::transfer::check;
 
-/// The rows of a page, which is inserted in one transaction.
+/// A page is inserted in one transaction.
 const PAGE_ROWS: usize = 1_000;
-/// The bytes of texts from which on a page is inserted.
+/// A page with this many bytes of texts is inserted.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// A copy while it runs.
 pub(super) struct Transfer<'t> {
     pub(super) from: &'t Location,
     pub(super) to: &'t Location,
@@ -21,17 +20,15 @@ pub(super) struct Transfer<'t> {
     pub(super) last: Option<Last<'t>>,
 }
 
-/// The numbers of copied rows.
 #[derive(Default)]
 struct Copied {
     /// The rows of each table, in the order of the plan.
     rows: Vec<u64>,
-    /// The number of texts that had U+0000, which a server cannot store.
+    /// Texts that had U+0000, which a server cannot store.
     replaced: u64,
 }
 
 impl Transfer<'_> {
-    /// Fills and verifies the target.
     pub(super) fn run(&mut self, source: Box<dyn Inspected + '_>, target: &dyn Inspected) -> Result<Report> {
         let (of_source, of_target) = (CopyError::store(self.from), CopyError::store(self.to));
         let mut copied = None;
@@ -56,7 +53,6 @@ impl Transfer<'_> {
         Ok(Report { rows: copied.rows.iter().sum(), replaced: copied.replaced, failed })
     }
 
-    /// Copies the rows that a transaction of the source sees.
     fn copy_rows(&mut self, source: &mut dyn Tx, target: &dyn Inspected) -> Result<Copied> {
         let (of_source, of_target) = (CopyError::store(self.from), CopyError::store(self.to));
         let revision = sql::revision(source).map_err(&of_source)?;
@@ -80,7 +76,7 @@ impl Transfer<'_> {
         Ok(copied)
     }
 
-    /// Copies a table. `step` counts rows and returns the progress.
+    /// `step` counts rows and returns the progress.
     fn copy_table(
         &mut self,
         source: &mut dyn Tx,
@@ -126,7 +122,6 @@ impl Transfer<'_> {
         if page.is_empty() { Ok(()) } else { write(&mut page) }
     }
 
-    /// Makes the search index.
     fn index(&mut self, target: &dyn Inspected) -> Result<()> {
         let of = posts::number(target).map_err(|error| self.failed(error))?;
         let (progress, stop) = (&mut *self.progress, self.stop);
@@ -137,7 +132,6 @@ impl Transfer<'_> {
         indexed.map_err(|error| self.failed(error))
     }
 
-    /// Compares the numbers of rows in the copy with those of the source.
     fn verify(&mut self, target: &dyn Inspected, expected: &[u64]) -> Result<()> {
         let (mut done, of) = (0, expected.iter().sum());
         (self.progress)(Step::Verifying { done, of });
@@ -166,7 +160,6 @@ impl Transfer<'_> {
         Ok(checks.map_err(|error| self.failed(error))?.into_iter().filter(|check| !check.ok).collect())
     }
 
-    /// Converts an error of an operation on the target.
     fn failed(&self, error: Error) -> CopyError {
         CopyError::store(self.to)(match error {
             _ if self.stop.is_set() => StoreError::Interrupted,
@@ -177,7 +170,6 @@ impl Transfer<'_> {
     }
 }
 
-/// Returns the error of a table that cannot be copied to `to`.
 fn of_table(to: &Location, table: &str, cause: StoreError) -> CopyError {
     match cause {
         StoreError::Full | StoreError::Disconnected(_) | StoreError::Interrupted => {
@@ -187,7 +179,7 @@ fn of_table(to: &Location, table: &str, cause: StoreError) -> CopyError {
     }
 }
 
-/// Makes every cache load everything: a program may have a cache of an earlier database at the same place.
+/// Lets every cache load everything: a program may have a cache of an earlier database at the same place.
 fn first_revision(tx: &mut dyn Tx) -> Result<(), StoreError> {
     for topic in Topic::ALL {
         tx.touch(topic);

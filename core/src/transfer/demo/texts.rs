@@ -22,7 +22,7 @@ pub(super) struct Texts {
     pub(super) majors: Vec<String>,
 }
 
-/// A subject of posts. In titles and sentences, `{}` stands for one of the nouns.
+/// In titles and sentences, `{}` stands for one of the nouns.
 #[derive(Deserialize)]
 pub(super) struct Subject {
     pub(super) topic: String,

@@ -19,70 +19,60 @@ use crate::search::Search;
 use crate::transfer::act::{Act, Line};
 use crate::{newsfeed, notice, post, search};
 
-/// The relative traffic of each hour of a day.
 const HOURS: [f32; 24] = [
     2.0, 1.0, 0.5, 0.3, 0.3, 0.5, 1.5, 4.0, 7.0, 8.0, 7.5, 7.0, 9.0, 8.0, 7.0, 7.0, 6.5, 6.0, 6.0, 7.0, 8.0,
     8.0, 6.0, 4.0,
 ];
-/// The relative traffic of each day of the week, from Monday.
+/// The relative traffic of each day, from Monday.
 const WEEK: [f32; 7] = [1.0, 1.05, 1.0, 0.95, 0.8, 0.5, 0.55];
-/// The paths that crawlers request.
 const CRAWLED: [Spec; 3] = [newsfeed::ListPopular::SPEC, post::ListCategories::SPEC, notice::List::SPEC];
 /// The devices that apps report, and how frequent each is.
 const DEVICES: [(&str, Counter, f32); 3] =
     [("mobile", Counter::Mobile, 3.0), ("pc", Counter::Pc, 2.0), ("tablet", Counter::Tablet, 1.0)];
-/// The number of guests per member on a busy day.
+/// Per member on a busy day.
 const GUESTS: f32 = 0.3;
-/// The number of requests of crawlers per day.
+/// Per day.
 const CRAWLERS: usize = 14;
 /// If no search falls into the last day, a guest searches this long before the end.
 const LATELY_MS: i64 = 10 * 60 * SECOND_MS;
-/// The time after which a post has half as many readers.
+/// After this time a post has half as many readers.
 const FRESH_MS: i64 = 5 * DAY_MS;
-/// The number of posts of the same age among which a reader chooses.
+/// A reader chooses among this many posts of the same age.
 const NEAR: usize = 6;
 
-/// Generates the traffic day by day.
 pub(super) struct Traffic<'t> {
     tidings: &'t Tidings,
     world: World,
     /// The places of the posts by subject, and of all posts, oldest first.
     lists: Vec<Vec<usize>>,
-    /// What happens on the current day.
     script: Script,
-    /// Whether any search is within the 24 hours of real-time terms.
+    /// A search is within the 24 hours of real-time terms.
     is_searched_lately: bool,
-    /// Whether the keen member, whom new users try, has liked a post.
+    /// New users try the keen member, who should have liked a post.
     has_keen_liked: bool,
 }
 
-/// The events of a day.
 #[derive(Default)]
 pub(super) struct Script {
     pub(super) requests: Vec<PastRequest>,
-    /// The acts of members.
     pub(super) acts: Vec<Line>,
-    /// The acts of guests with their times.
     pub(super) guests: Vec<(Timestamp, Guest)>,
     pub(super) devices: Vec<(Timestamp, Counter)>,
 }
 
-/// An act of a guest.
 pub(super) enum Guest {
-    /// A view of the post with this address.
+    /// Of the post with this address.
     Views(String),
-    /// A search; `lately` is whether it is within the 24 hours of real-time terms.
+    /// `lately` is whether the search is within the 24 hours of real-time terms.
     Searches { search: Search, visitor: VisitorNumber, lately: bool },
 }
 
-/// A visit in progress.
 struct Visit {
     who: Requester,
     /// The place of the member; `None` for a guest.
     person: Option<usize>,
     taste: [usize; 2],
     at: Timestamp,
-    /// The visit ends before this time.
     until: Timestamp,
 }
 
@@ -97,15 +87,10 @@ impl<'t> Traffic<'t> {
         Self { tidings, world, lists, script, is_searched_lately: false, has_keen_liked: false }
     }
 
-    /// Returns the numbers of the days.
     pub(super) fn days(&self) -> std::ops::RangeInclusive<i64> {
         self.world.first_day..=self.world.today
     }
 
-    /// Generates the events of a day.
-    ///
-    /// # Errors
-    /// Fails if the store fails.
     pub(super) fn day(&mut self, day: i64) -> Result<Script> {
         let local_time = self.tidings.analysis().calendar.local_time();
         let (begins, ends) = (local_time.day_start(day), local_time.day_start(day + 1));
@@ -152,14 +137,13 @@ impl<'t> Traffic<'t> {
         chance(&mut self.world.random, probability)
     }
 
-    /// Returns the visit of a new guest.
     fn guest(&mut self, at: Timestamp, until: Timestamp) -> Visit {
         let random = &mut self.world.random;
         let who = Requester::Guest(between(random, 1, i64::MAX));
         Visit { who, person: None, taste: taste(random), at, until }
     }
 
-    /// Returns a random time of a day; busy hours are more likely.
+    /// Busy hours are more likely.
     fn moment(&mut self, begins: Timestamp, ends: Timestamp) -> Timestamp {
         let random = &mut self.world.random;
         let hour = i64::try_from(pick(random, HOURS.into_iter())).unwrap_or_default();
@@ -167,7 +151,7 @@ impl<'t> Traffic<'t> {
         begins + hour * length + between(random, 0, length)
     }
 
-    /// Returns a post that attracts a reader with this taste; `None` if there is none yet at the time `at`.
+    /// The taste attracts the reader to the post; `None` if there is none yet at the time `at`.
     fn post(&mut self, taste: [usize; 2], at: Timestamp) -> Option<usize> {
         let World { posts, random, .. } = &mut self.world;
         let of_taste = [taste[0], taste[1], TEXTS.subjects.len()];
@@ -183,7 +167,7 @@ impl<'t> Traffic<'t> {
         near.get(chosen).copied()
     }
 
-    /// Generates a visit: a feed, sometimes a search and a topic, and some posts.
+    /// A feed, sometimes a search and a topic, and some posts.
     fn visit(&mut self, mut visit: Visit) -> Result<()> {
         let is_member = visit.person.is_some();
         if is_member && self.chance(0.08) {
@@ -219,7 +203,7 @@ impl<'t> Traffic<'t> {
         Ok(())
     }
 
-    /// Advances the time of the visit. Returns false when the visit is over.
+    /// Returns false when the visit is over.
     fn wait(&mut self, visit: &mut Visit) -> bool {
         visit.at += between(&mut self.world.random, 4 * SECOND_MS, 150 * SECOND_MS);
         visit.at < visit.until
@@ -246,7 +230,7 @@ impl<'t> Traffic<'t> {
         Ok(())
     }
 
-    /// Reads a post. A member likes some, mostly those to the member's taste.
+    /// A member likes some posts, mostly those to the member's taste.
     fn read(&mut self, visit: &Visit) {
         let Some(post) = self.post(visit.taste, visit.at) else { return };
         let post = &self.world.posts[post];
@@ -268,7 +252,7 @@ impl<'t> Traffic<'t> {
         }
     }
 
-    /// Adds a request of an operation, with a value for the only field that its path may have.
+    /// `value` is that of the only field that the path may have.
     fn ask(&mut self, who: Requester, at: Timestamp, operation: &Spec, value: &str) {
         let value = utf8_percent_encode(value, NON_ALPHANUMERIC).to_string();
         let path = |path: String, name| path.replace(&format!("{{{name}}}"), &value);
@@ -281,7 +265,6 @@ impl<'t> Traffic<'t> {
         });
     }
 
-    /// Adds an act of a member.
     fn act(&mut self, visit: &Visit, at: Timestamp, act: Act) {
         let person = visit.person.map(|person| &self.world.people[person]);
         let line = person.map(|person| Line { number: 0, member: person.id.clone(), at, act });

@@ -12,38 +12,33 @@ use crate::analysis::local_time::{LocalTime, date_text};
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::record::id::{MemberKey, ObjectId};
 
-/// How often another title is tried before one that is taken gets a number.
+/// A title that is taken is replaced this often before it gets a number.
 const TITLE_TRIES: u32 = 100;
 
-/// All members and posts.
 pub(super) struct World {
     pub(super) people: Vec<Person>,
-    /// The posts, oldest first.
+    /// Oldest first.
     pub(super) posts: Vec<Post>,
     pub(super) random: Random,
-    /// The numbers of the first and the last day of traffic.
     pub(super) first_day: i64,
     pub(super) today: i64,
     pub(super) begins: Timestamp,
     pub(super) now: Timestamp,
 }
 
-/// A member.
 pub(super) struct Person {
     /// A student number: the year of entrance, and a number.
     pub(super) id: String,
-    /// The key in the store; `None` until the member is inserted.
+    /// `None` until the member is inserted.
     pub(super) key: Option<MemberKey>,
     pub(super) joined: Timestamp,
     /// The probability of a visit on a day, 0 to 1.
     pub(super) keenness: f32,
     /// The first and the second favourite subject: places in the texts.
     pub(super) taste: [usize; 2],
-    /// The line of an import.
     pub(super) line: String,
 }
 
-/// A post.
 pub(super) struct Post {
     pub(super) id: ObjectId,
     pub(super) url: String,
@@ -51,12 +46,11 @@ pub(super) struct Post {
     pub(super) date: Timestamp,
     /// The attraction to readers relative to other posts.
     pub(super) appeal: f32,
-    /// The line of an import.
     pub(super) line: String,
 }
 
 impl World {
-    /// Generates the members and posts of a seed at the time `now`. All members have the same password, with this hash.
+    /// `hash` is that of the one password of all members.
     pub(super) fn new(size: Size, now: Timestamp, local_time: &LocalTime, hash: &str) -> Self {
         let mut random = Random::new(size.seed);
         let days = i64::from(size.days);
@@ -104,7 +98,7 @@ impl Person {
 }
 
 impl Post {
-    /// Generates a post. Its title is none of `titles`, to which it is added.
+    /// The title is none of `titles`, to which it is added.
     fn new(random: &mut Random, n: i64, date: Timestamp, seed: u64, titles: &mut HashSet<String>) -> Self {
         let at = random.below(TEXTS.subjects.len());
         let subject = &TEXTS.subjects[at];
@@ -144,15 +138,15 @@ impl Post {
     }
 }
 
-/// Returns an id of the time `date`, different for each number of a kind.
+/// Different for each number of a kind.
 pub(super) fn id(date: Timestamp, n: i64, kind: u64) -> ObjectId {
     let seconds = date.as_millis().div_euclid(1_000).clamp(0, 0xffff_ffff);
     let id = format!("{seconds:08x}{:08x}{:08x}", kind & 0xffff_ffff, n & 0xffff_ffff);
     ObjectId::parse(&id).expect("it is 24 hex digits")
 }
 
-/// The nouns of a post: one, and its neighbours in the list of the subject. Words whose posts differed in nothing would all be
-/// equally similar.
+/// One noun, and its neighbours in the list of the subject: if the posts of words differed in nothing, all words would be equally
+/// similar.
 struct Nouns {
     all: &'static [String],
     centre: usize,
@@ -164,7 +158,6 @@ impl Nouns {
         Self { all: &subject.nouns, centre: random.below(subject.nouns.len()), last: None }
     }
 
-    /// Returns the next noun, which is not the one before.
     fn next(&mut self, random: &mut Random) -> &'static str {
         let at = loop {
             // The sum of two numbers is mostly the middle one.
@@ -177,7 +170,7 @@ impl Nouns {
         &self.all[at]
     }
 
-    /// Fills each gap of a template with a noun, and capitalises the first letter. Before a vowel, `a` becomes `an`.
+    /// Also capitalises the first letter. Before a vowel, `a` becomes `an`.
     fn fill(&mut self, random: &mut Random, template: &str) -> String {
         let mut parts = template.split("{}");
         let mut text = parts.next().unwrap_or_default().to_owned();
@@ -195,17 +188,15 @@ impl Nouns {
     }
 }
 
-/// Returns two favourite subjects.
 pub(super) fn taste(random: &mut Random) -> [usize; 2] {
     [(); 2].map(|()| random.below(TEXTS.subjects.len()))
 }
 
-/// Returns one of some values.
 pub(super) fn one_of<'v, T>(random: &mut Random, values: &'v [T]) -> &'v T {
     &values[random.below(values.len())]
 }
 
-/// Returns a place in some weights. A greater weight is more likely.
+/// A greater weight is more likely.
 pub(super) fn pick(random: &mut Random, weights: impl Iterator<Item = f32> + Clone) -> usize {
     let mut left = share(random) * weights.clone().sum::<f32>();
     let found = weights.into_iter().position(|weight| {
@@ -215,17 +206,16 @@ pub(super) fn pick(random: &mut Random, weights: impl Iterator<Item = f32> + Clo
     found.unwrap_or_default()
 }
 
-/// Returns a number from 0 to 1.
+/// From 0 to 1.
 fn share(random: &mut Random) -> f32 {
     f32::midpoint(random.uniform(), 1.0)
 }
 
-/// Returns true with this probability.
 pub(super) fn chance(random: &mut Random, probability: f32) -> bool {
     share(random) < probability
 }
 
-/// Returns a number from `from` to below `until`.
+/// From `from` to below `until`.
 pub(super) fn between(random: &mut Random, from: i64, until: i64) -> i64 {
     let width = usize::try_from(until - from).unwrap_or_default().max(1);
     from + i64::try_from(random.below(width)).unwrap_or_default()

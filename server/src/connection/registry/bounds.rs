@@ -2,15 +2,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The limits of the number of connections.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) total: usize,
-    /// The limit of one IPv4 address or IPv6 /64.
+    /// Per IPv4 address or IPv6 /64.
     pub(super) address: usize,
-    /// The limit of one IPv4 /24 or IPv6 /48.
+    /// Per IPv4 /24 or IPv6 /48.
     pub(super) network: usize,
-    /// The number of connections of all clients from which each new connection closes idle ones.
+    /// From this number of connections of all clients on, each new connection closes idle ones.
     pub(super) relaxed: usize,
 }
 
@@ -23,7 +22,6 @@ impl Bounds {
     }
 }
 
-/// The address and the network that a client's connection counts towards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Groups {
     pub(super) address: IpAddr,

@@ -14,14 +14,13 @@ use x509_cert::der::Decode as _;
 
 use super::{TlsFiles, invalid};
 
-/// A certificate chain with its key.
 pub(super) struct Pair {
     pub(super) key: CertifiedKey,
-    /// When the certificate expires, in milliseconds UTC.
+    /// In milliseconds UTC.
     pub(super) expires_at: i64,
 }
 
-/// The state of a file, which changes when the file is written or replaced.
+/// Changes when the file is written or replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     modified: Option<SystemTime>,
@@ -30,14 +29,13 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// Returns the state of the file, past symbolic links; `None` if there is none.
+    /// Follows symbolic links; `None` if there is no file.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let about = fs::metadata(path).ok()?;
         Some(Self { modified: about.modified().ok(), bytes: about.len(), identity: identity(&about) })
     }
 }
 
-/// Returns the device and the number of a file.
 #[cfg(unix)]
 fn identity(about: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt as _;
@@ -50,10 +48,7 @@ fn identity(_: &Metadata) -> (u64, u64) {
     (0, 0)
 }
 
-/// Loads a certificate chain and its key, and checks that they belong together. Warns if other users can read the key.
-///
-/// # Errors
-/// A file cannot be read or is not what it should be, with the file.
+/// Checks that the chain and the key belong together. Warns if other users can read the key.
 pub(super) fn load(files: &TlsFiles) -> Result<Pair, Invalid> {
     let (cert, key) = (files.cert.display(), files.key.display());
     let wrong_cert = |rule| invalid("tls-cert", format!("{cert} {rule}"));
@@ -76,7 +71,6 @@ pub(super) fn load(files: &TlsFiles) -> Result<Pair, Invalid> {
     Ok(Pair { key: pair, expires_at })
 }
 
-/// Reads all certificates of a file.
 fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let text = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
@@ -87,16 +81,15 @@ fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// Returns what is wrong with the form of a file.
 fn unreadable(error: &pem::Error) -> String {
     match error {
-        // Its own text shows the name as a list of numbers.
+        // The text of this error shows the name as a list of numbers.
         pem::Error::MissingSectionEnd { .. } => "ends before the end of a PEM section".to_owned(),
         error => format!("is not a PEM file: {error}"),
     }
 }
 
-/// Returns when a certificate expires, in milliseconds UTC.
+/// In milliseconds UTC.
 fn expires_at(certificate: &CertificateDer<'_>) -> Result<i64, String> {
     let certificate = x509_cert::Certificate::from_der(certificate)
         .map_err(|error| format!("has a certificate that is not valid: {error}"))?;
@@ -104,7 +97,7 @@ fn expires_at(certificate: &CertificateDer<'_>) -> Result<i64, String> {
     Ok(i64::try_from(end.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Reads the first key of a file: PKCS#8, SEC1 or PKCS#1.
+/// The first key of a file: PKCS#8, SEC1 or PKCS#1.
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let text = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {

@@ -15,11 +15,9 @@ use super::{H2, Tls};
 use crate::connection::state::Connection;
 use crate::connection::timeouts::TimeoutStream;
 
-/// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 22;
-/// The maximum number of bytes that are read of a request in plain HTTP before it is answered.
+/// Bytes that are read of a request in plain HTTP before it is answered.
 const PLAIN_MAX: usize = 16 * 1024;
-/// The answer to plain HTTP on a port with TLS.
 const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
     Content-Type: text/plain; charset=utf-8\r\n\
     Content-Length: 42\r\n\
@@ -29,18 +27,16 @@ const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
 
 type Tcp = TimeoutStream<TcpStream>;
 
-/// The socket of a connection. The timeouts are below TLS, so the handshake has the timeout of the first request's head.
+/// The timeouts are below TLS, so the handshake has the timeout of the first request's head.
 pub(crate) enum Socket {
     Plain(Tcp),
-    /// The handshake, which runs as long as the connection wants to read.
+    /// Runs as long as the connection wants to read.
     Handshake(Pin<Box<dyn Future<Output = io::Result<TlsStream<Tcp>>> + Send>>),
     Tls(Box<TlsStream<Tcp>>),
-    /// The handshake has failed.
     Closed,
 }
 
 impl Socket {
-    /// Returns the socket of a connection that was just accepted.
     pub(crate) fn new(tcp: Tcp, tls: Option<&Arc<Tls>>, connection: &Arc<Connection>) -> Self {
         match tls {
             None => Self::Plain(tcp),
@@ -48,7 +44,6 @@ impl Socket {
         }
     }
 
-    /// Completes the handshake if there is one, and returns the stream to use.
     fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Open<'_>>> {
         if let Self::Handshake(handshake) = self {
             *self = match ready!(handshake.as_mut().poll(cx)) {
@@ -67,7 +62,6 @@ impl Socket {
     }
 }
 
-/// A stream that can be read and written.
 enum Open<'a> {
     Plain(&'a mut Tcp),
     Tls(&'a mut TlsStream<Tcp>),
@@ -127,7 +121,6 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// Answers the handshake of a client.
 async fn handshake(tls: Arc<Tls>, mut tcp: Tcp, connection: Arc<Connection>) -> io::Result<TlsStream<Tcp>> {
     let first = tcp.peek().await?;
     if first != HANDSHAKE {
@@ -143,17 +136,17 @@ async fn handshake(tls: Arc<Tls>, mut tcp: Tcp, connection: Arc<Connection>) -> 
 async fn answer(tls: &Tls, tcp: Tcp) -> io::Result<TlsStream<Tcp>> {
     let hello = LazyConfigAcceptor::new(Acceptor::default(), tcp).await?;
     let accept = {
-        // A slow client holds no permit: this part computes the signature and waits for nobody.
+        // A slow client holds no permit: this part computes the signature and does not wait.
         let _permit = tls.signatures.acquire().await.map_err(io::Error::other)?;
         hello.into_stream(Arc::clone(&tls.active.load().config))
     };
     accept.await
 }
 
-/// Tells a client that speaks plain HTTP to use TLS, and returns the error that closes the connection.
+/// Returns the error that closes the connection.
 async fn refuse(mut tcp: Tcp, first: u8) -> io::Error {
     if first.is_ascii_uppercase() {
-        // Bytes that are not read would make the system reset the connection, and the client would not get the answer.
+        // If bytes stayed unread, the system would reset the connection, and the client would not get the answer.
         let _ = tcp.read(&mut vec![0; PLAIN_MAX]).await;
         let _ = tcp.write_all(PLAIN).await;
         let _ = tcp.shutdown().await;

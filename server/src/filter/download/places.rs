@@ -1,4 +1,4 @@
-//! The places of downloads, each caller's and each address's part of them.
+//! The places of downloads, of which each caller and each address has a part.
 
 use std::sync::Arc;
 
@@ -7,33 +7,32 @@ use tidings_core::account::{Account, Client};
 
 use crate::filter::shares::{Part, Share, Shares};
 
-/// The maximum number of downloads at the same time: of members who download their own data, and of administrators and API
-/// keys, whose places members cannot take. More are answered with `overloaded`.
+/// Concurrent downloads: of members who download their own data, and of administrators and API keys, whose places members cannot
+/// take. More get `overloaded`.
 const OF_MEMBERS: usize = 16;
 const OF_ADMINS: usize = 16;
-/// The maximum number of downloads at the same time of one member of their own data, of the members at one address or IPv6 /64,
-/// and of one administrator or API key.
+/// Concurrent downloads of one member of their own data, of the members at one address or IPv6 /64, and of one administrator or
+/// API key.
 pub(super) const OF_MEMBER: usize = 2;
 const OF_CLIENT: usize = 8;
 pub(super) const OF_ADMIN: usize = 4;
 
-/// The places of downloads.
 pub(crate) struct Downloads {
     members: Arc<Shares<Account>>,
     clients: Arc<Shares<Client>>,
     pub(super) admins: Arc<Shares<Account>>,
 }
 
-/// The place of a download, returned when it is dropped.
+/// Returned when it is dropped.
 pub(crate) struct Place {
     _account: Option<Share<Account>>,
     _client: Option<Share<Client>>,
 }
 
-/// Whose data a download has, which decides from which places it takes one.
+/// Decides from which places a download takes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
-    /// The data of the member who downloads it.
+    /// The member downloads their own data.
     Member,
     /// Data for administrators and API keys.
     Admin,
@@ -48,10 +47,8 @@ impl Downloads {
         }
     }
 
-    /// Takes a place for a caller whose right has been checked.
-    ///
-    /// # Errors
-    /// `overloaded` if there is none; `too many requests` if the caller, or their address, has its part.
+    /// The right of the caller has been checked. `overloaded` if no place is free; `too many requests` if the caller, or their
+    /// address, has its part.
     pub(super) fn take(&self, account: Option<Account>, client: Client, of: Of) -> Result<Place> {
         let take = |shares: &Arc<Shares<Account>>| account.map(|account| shares.take(account, 1)).transpose();
         Ok(match of {

@@ -6,10 +6,10 @@ use serde::de;
 use tidings_core::Error;
 use tidings_core::error::{Code, Problem};
 
-/// Why the fields of a request cannot be read. The message of a parser is dropped: it may quote a password.
+/// The message of a parser is dropped: it may quote a password.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// They are neither a JSON object nor a form.
+    /// Neither a JSON object nor a form.
     Malformed,
     /// A parameter of the query is not UTF-8.
     Query,
@@ -17,9 +17,7 @@ pub(super) enum Fault {
     Path,
     /// This segment of the path is not a whole number.
     Number(&'static str),
-    /// This field is required and missing.
     Missing(&'static str),
-    /// This field has another type.
     Type(&'static str),
 }
 
@@ -42,7 +40,6 @@ impl de::Error for Fault {
 }
 
 impl Fault {
-    /// Returns the fault of a query.
     pub(super) fn of_query(self) -> Self {
         if self == Self::Malformed { Self::Query } else { self }
     }

@@ -15,29 +15,20 @@ use super::fault::Fault;
 use super::json::Object;
 use super::{Field, Form, Format, json};
 
-/// The fields of a request.
 pub(crate) struct Given {
     pub(crate) spec: Spec,
-    /// The segments of the path that the template names, percent-decoded.
+    /// The segments that the template names, percent-decoded.
     pub(crate) segments: Vec<Vec<u8>>,
     pub(crate) query: String,
-    /// The body; `None` for an operation without one.
+    /// `None` for an operation without a body.
     pub(crate) body: Option<(Format, Bytes)>,
 }
 
 impl Given {
-    /// Reads the fields of an operation.
-    ///
-    /// # Errors
-    /// `bad request` when a field is missing or has the wrong type.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
         Ok(T::deserialize(Whole(self))?)
     }
 
-    /// Returns a body alone.
-    ///
-    /// # Errors
-    /// `unsupported media type`.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn of_body(
         content_type: Option<&http::HeaderValue>,
@@ -47,14 +38,12 @@ impl Given {
         Ok(Self { body: Some((format, Bytes::copy_from_slice(body))), ..Self::of_query("") })
     }
 
-    /// Returns a query alone.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn of_query(query: &str) -> Self {
         let spec = Spec::get("", "/", tidings_core::operation::Access::Open);
         Self { spec, segments: Vec::new(), query: query.to_owned(), body: None }
     }
 
-    /// Returns the segment that is this field.
     fn segment(&self, name: &str) -> Option<&[u8]> {
         let index = self.spec.parameters().position(|parameter| parameter == name)?;
         self.segments.get(index).map(Vec::as_slice)
@@ -118,14 +107,12 @@ impl<'de> Deserializer<'de> for Whole<'de> {
     }
 }
 
-/// The value of a field.
 enum Value<'a> {
     Segment(&'static str, &'a [u8]),
     Text(Field<'a>),
     Json(json::Field<'a>),
-    /// The fields of the query.
     Query(&'a Given),
-    /// Further fields, where those without a place of their own are.
+    /// Contains the further fields, which have no place of their own.
     Rest(&'a Given),
 }
 
@@ -137,7 +124,7 @@ impl<'a> IntoDeserializer<'a, Fault> for Value<'a> {
     }
 }
 
-/// Returns a segment as text. One that is the name of an object, a member or a list is unknown if it is not UTF-8: U+FFFD is in none.
+/// A name of an object, a member or a list that is not UTF-8 is unknown: no name contains U+FFFD.
 fn text<'a>(name: &str, segment: &'a [u8]) -> Result<Cow<'a, str>, Fault> {
     let text = String::from_utf8_lossy(segment);
     let is_id = name.ends_with("_obi") || ["user_id", "type_num"].contains(&name);

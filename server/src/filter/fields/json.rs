@@ -12,7 +12,6 @@ use serde_json::value::RawValue;
 
 use super::fault::Fault;
 
-/// A JSON object.
 pub(super) struct Object<'a>(pub(super) &'a [u8]);
 
 impl<'a> Object<'a> {
@@ -29,7 +28,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// A field, with the bytes of its value, which is not null.
+/// The bytes of a value, which is not null.
 pub(super) struct Field<'a> {
     name: &'static str,
     value: &'a RawValue,
@@ -60,7 +59,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
     }
 }
 
-/// Collects the values of these keys from an object. The last value of a repeated key counts.
+/// The last value of a repeated key counts.
 struct Values<'n>(&'n [&'static str]);
 
 impl<'de> Visitor<'de> for Values<'_> {
@@ -108,8 +107,8 @@ impl Visitor<'_> for Key<'_> {
     }
 }
 
-/// A value that is checked and discarded. Unlike serde's `IgnoredAny`, it has the same checks of depth, number range
-/// and UTF-8 as a value that is stored.
+/// A value that is checked and discarded. Unlike serde's `IgnoredAny`, it has the same checks of depth, number range and UTF-8 as
+/// a value that is stored.
 struct Skipped;
 
 impl<'de> Deserialize<'de> for Skipped {

@@ -13,18 +13,16 @@ use super::queue::{FairQueue, Pushed, Ticket};
 /// A job that counts itself as ended and then sends its own result.
 type Job = Box<dyn FnOnce(&Shared) + Send>;
 
-/// The kinds of work that take turns on the threads of a pool. Within each kind, networks and then clients take
-/// turns.
+/// Kinds take turns on the threads of a pool. Within each kind, networks and then clients take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The only kind of work in a lane.
     Any,
     SignIn,
     SignUp,
     ChangePw,
 }
 
-/// A pool of threads. They end after the last handle is dropped and the queue is empty.
+/// The threads end after the last handle is dropped and the queue is empty.
 pub(crate) struct FairPool {
     shared: Arc<Shared>,
 }
@@ -34,7 +32,7 @@ struct Shared {
     /// Notified when a job is queued and when the pool closes.
     changed: Condvar,
     threads: usize,
-    /// The maximum number of waiting jobs, in addition to the running ones.
+    /// Maximum number of waiting jobs, in addition to the running ones.
     queue: usize,
 }
 
@@ -45,7 +43,7 @@ struct State {
 }
 
 impl FairPool {
-    /// Starts `threads` threads, each of which calls `begin` first, with a queue of `queue` jobs.
+    /// Each thread calls `begin` first. The queue has room for `queue` jobs.
     pub(super) fn new(threads: usize, queue: usize, begin: fn()) -> Self {
         let state = State { waiting: FairQueue::new(queue), running: 0, is_closed: false };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), threads, queue });
@@ -59,16 +57,12 @@ impl FairPool {
         Self { shared }
     }
 
-    /// Returns the number of waiting jobs.
     pub(super) fn depth(&self) -> usize {
         self.shared.lock().waiting.len()
     }
 
-    /// Runs `work` when its turn comes. If the caller stops waiting, work that has not begun is removed from the
-    /// queue, and work that has begun is completed.
-    ///
-    /// # Errors
-    /// The errors of `work`; `overloaded` when the queue is full and all waiting jobs come before this one.
+    /// Runs `work` when its turn comes. If the caller stops waiting, work that has not begun is removed from the queue, and work
+    /// that has begun is completed. `overloaded` means that the queue is full and all waiting jobs come before this one.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         kind: Kind,
@@ -91,7 +85,6 @@ impl FairPool {
         answer.unwrap_or(Err(Error::Overloaded))
     }
 
-    /// Returns the numbers of waiting and of running jobs.
     #[cfg(test)]
     pub(super) fn load(&self) -> (usize, usize) {
         let state = self.shared.lock();

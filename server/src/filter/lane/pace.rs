@@ -3,25 +3,23 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The average duration up to which reads are quick.
+/// Reads are quick up to this average duration.
 const QUICK: Duration = Duration::from_micros(200);
-/// The number of reads that the average covers approximately: a read has this share of it, and older ones less.
+/// A read has this share of the average, and older ones less: it covers approximately this number of reads.
 const READS: u64 = 64;
 
 /// The average duration of the latest reads, as an exponential moving average in nanoseconds.
 ///
-/// A read from memory takes some microseconds, and one that waits for the disk takes much longer. Several of the latter
-/// in succession, or one very long one, make the average exceed [`QUICK`] until enough quick reads have followed.
+/// A read from memory takes some microseconds, and one that waits for the disk takes much longer. Several of the latter in
+/// succession, or one very long one, make the average exceed [`QUICK`] until enough quick reads have followed.
 #[derive(Debug, Default)]
 pub(crate) struct Pace(AtomicU64);
 
 impl Pace {
-    /// Returns whether the latest reads were quick on average.
     pub(crate) fn is_quick(&self) -> bool {
         Duration::from_nanos(self.0.load(Ordering::Relaxed)) <= QUICK
     }
 
-    /// Runs a read and adds its duration to the average.
     pub(crate) fn measure<T>(&self, read: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let result = read();

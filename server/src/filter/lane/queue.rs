@@ -1,12 +1,11 @@
 //! A bounded queue that serves operations, networks and clients in turn.
 //!
-//! [`FairQueue`] holds work that waits for a thread. Each turn goes to the next operation, within it to the next
-//! network, and within that to the next client, whose oldest entry is served. So an operation, a network or a client
-//! with a thousand entries is served no faster than one with a single entry, and delays the other by one turn only.
+//! [`FairQueue`] holds work that waits for a thread. Each turn goes to the next operation, within it to the next network, and
+//! within that to the next client, whose oldest entry is served. So one with a thousand entries is served no faster than one with
+//! a single entry, and delays the other by one turn only.
 //!
-//! A network is the first 24 bits of an IPv4 address and the first 48 bits of an IPv6 address, the longest prefixes
-//! that are routed on the internet: a customer can rarely choose addresses in several networks. A client is an IPv4
-//! address or the first 64 bits of an IPv6 address ([`Client`]).
+//! A network is the first 24 bits of an IPv4 address or the first 48 bits of an IPv6 address, the longest prefixes that are
+//! routed on the internet: a customer can rarely choose addresses in several networks.
 
 use std::collections::VecDeque;
 
@@ -16,29 +15,24 @@ use tidings_core::account::Client;
 #[cfg(test)]
 mod tests;
 
-/// Returns the network of a client.
 fn network_of(client: Client) -> IpNet {
     let address = client.address();
     IpNet::new_assert(address, if address.is_ipv4() { 24 } else { 48 }).trunc()
 }
 
-/// A bounded queue whose operations (`O`), networks and clients take turns.
-///
-/// Its methods take at most linear time in the number of entries and never block.
+/// Operations (`O`), networks and clients take turns. The methods take at most linear time in the number of entries and never
+/// block.
 #[derive(Debug)]
 pub(super) struct FairQueue<O, T> {
     operations: Ring<O, Ring<IpNet, Clients<T>>>,
-    /// The maximum number of entries. If it is lowered, entries in the queue stay.
+    /// If it is lowered, entries in the queue stay.
     pub(super) capacity: usize,
     len: usize,
-    /// The number of the next entry.
     next: u64,
 }
 
-/// The outcome of adding an entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pushed<O, T> {
-    /// The entry is in the queue.
     Waiting(Ticket<O>),
     /// The entry is in the queue and has displaced the returned one.
     Displaced(Ticket<O>, T),
@@ -46,7 +40,6 @@ pub(super) enum Pushed<O, T> {
     Refused(T),
 }
 
-/// Identifies an entry in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticket<O> {
     operation: O,
@@ -60,14 +53,13 @@ struct Entry<T> {
     item: T,
 }
 
-/// The clients of a network, each with its entries, the oldest first.
+/// Each client has its entries, the oldest first.
 type Clients<T> = Ring<Client, VecDeque<Entry<T>>>;
 
-/// Lines that take turns, each with its key; the next to be served is first. No line is empty.
+/// Lines take turns, each with its key; the next to be served is first. No line is empty.
 #[derive(Debug)]
 struct Ring<K, Q>(VecDeque<(K, Q)>);
 
-/// Entries in the order in which they are served.
 trait Line: Default {
     type Item;
 
@@ -126,7 +118,7 @@ impl<K: Copy + Eq, Q: Line> Ring<K, Q> {
         self.0.iter().position(|(other, _)| *other == key)
     }
 
-    /// Returns the line of a key. A new line is served last.
+    /// A new line is served last.
     fn line(&mut self, key: K) -> &mut Q {
         let place = self.place(key).unwrap_or_else(|| {
             self.0.push_back((key, Q::default()));
@@ -147,22 +139,18 @@ impl<K: Copy + Eq, Q: Line> Ring<K, Q> {
 }
 
 impl<O: Copy + Eq, T> FairQueue<O, T> {
-    /// Returns an empty queue for at most `capacity` entries.
     pub(super) fn new(capacity: usize) -> Self {
         Self { operations: Ring::default(), capacity, len: 0, next: 0 }
     }
 
-    /// Returns the number of entries.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Adds an entry.
-    ///
-    /// If the queue is full, it displaces an entry: it selects the network that has the most entries of one operation,
-    /// in it the client with the most entries, and displaces the newest entry of that client. Of several networks with
-    /// equally many entries, it selects one of the operation with the most entries. The new entry is refused only if it
-    /// would itself be displaced, because its client, network and operation fill the queue.
+    /// If the queue is full, the new entry displaces another: the newest entry of the client with the most entries, in the
+    /// network that has the most entries of one operation. Of several networks with equally many entries, it selects one of the
+    /// operation with the most entries. The new entry is refused only if it would itself be displaced, because its client,
+    /// network and operation fill the queue.
     pub(super) fn push(&mut self, operation: O, client: Client, item: T) -> Pushed<O, T> {
         if self.capacity == 0 {
             return Pushed::Refused(item);
@@ -183,14 +171,13 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
         }
     }
 
-    /// Removes and returns the entry whose turn it is.
     pub(super) fn pop(&mut self) -> Option<T> {
         let item = self.operations.pop()?;
         self.len -= 1;
         Some(item)
     }
 
-    /// Removes and returns an entry; returns `None` if it has already left the queue.
+    /// Returns `None` if the entry has already left the queue.
     pub(super) fn remove(&mut self, ticket: &Ticket<O>) -> Option<T> {
         let Ticket { operation, client, number } = *ticket;
         let network = network_of(client);
@@ -206,7 +193,7 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
         Some(entry.item)
     }
 
-    /// Removes and returns the entry that the entry of `ticket` displaces.
+    /// Returns the entry that the entry of `ticket` displaces.
     fn displace(&mut self, ticket: &Ticket<O>) -> Option<Entry<T>> {
         let (mut most, mut gives_way) = ((0, 0, false), None);
         for (operation, (name, networks)) in self.operations.0.iter().enumerate() {

@@ -8,21 +8,16 @@ use tidings_core::{Error, Outcome, answer};
 use super::{JSON, Response, response};
 use crate::filter::security;
 
-/// `Retry-After` of `overloaded`, in seconds.
+/// In seconds.
 const RETRY_SOON_S: u64 = 1;
 
-/// The reason to refuse a request.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// The operation failed.
     Operation(Error),
-    /// It is not known whether the operation has changed something.
     OutcomeUnknown(Problem),
-    /// No operation has the path.
     UnknownPath,
-    /// The path has no operation with this method. Contains the methods that it has.
+    /// Contains the methods that the path has.
     MethodNotAllowed(HeaderValue),
-    /// The body exceeds the limit.
     PayloadTooLarge,
     /// The operation does not read bodies of this content type.
     UnsupportedMediaType,
@@ -49,7 +44,6 @@ impl From<Outcome> for Refusal {
 }
 
 impl Refusal {
-    /// Returns the `result` text of the response.
     pub(crate) const fn result(&self) -> &'static str {
         match self {
             Self::Operation(error) => error.result(),
@@ -61,7 +55,6 @@ impl Refusal {
         }
     }
 
-    /// Returns the body of the response.
     pub(crate) fn body(&self) -> Vec<u8> {
         let problem = match self {
             Self::Operation(error) => return answer::failure(error),
@@ -85,7 +78,6 @@ impl Refusal {
         answer::refused(self.result(), &problem)
     }
 
-    /// Returns the status of the response.
     pub(crate) const fn status(&self) -> StatusCode {
         match self {
             Self::Operation(error) => status(error),
@@ -98,8 +90,7 @@ impl Refusal {
     }
 }
 
-/// Returns the HTTP status of a failed operation. A documented outcome is 200: existing clients read `result` in
-/// their success handler and ignore the status.
+/// A documented outcome is 200: existing clients read `result` in their success handler and ignore the status.
 const fn status(error: &Error) -> StatusCode {
     match error {
         Error::Documented(..) => StatusCode::OK,
@@ -119,7 +110,7 @@ const fn status(error: &Error) -> StatusCode {
     }
 }
 
-/// Returns the response to a refused request. `path` is the operation's path, for the log.
+/// `path` is the operation's path, for the log.
 pub(super) fn refuse(refusal: &Refusal, path: &str) -> Response {
     let status = refusal.status();
     if status == StatusCode::INTERNAL_SERVER_ERROR

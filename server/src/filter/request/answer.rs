@@ -21,24 +21,20 @@ use crate::filter::reply::{Answer, JSON, Refusal, Reply};
 /// The largest response, in bytes, that is compressed on an async thread.
 const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 
-/// The work of an operation with its fields.
 pub(crate) type Work = Box<dyn FnOnce(&Tidings, &Caller) -> Result<Made> + Send>;
 
-/// The answer of an operation.
 pub(crate) enum Made {
-    /// An answer to this caller.
     Own(Vec<u8>),
-    /// An answer that is sent several times.
     Shared(Arc<Encoded>),
 }
 
 impl Context {
-    /// Returns the condition of the request, for a response that another thread makes.
+    /// For a response of another thread.
     fn condition(&self) -> Condition {
         Condition::of(&self.head.headers, self.is_tagged)
     }
 
-    /// Compares the tag of the content with those that the client has, if the response has one.
+    /// Only if the response has a tag.
     fn check<T: AsRef<[u8]>>(&self, tag: impl FnOnce() -> T) -> Checked {
         if self.is_tagged {
             caching::check(&self.head.headers, tag().as_ref())
@@ -47,17 +43,14 @@ impl Context {
         }
     }
 
-    /// Returns the content codings that the client accepts.
     fn accepted(&self) -> Accepted {
         Accepted::of(&self.head.headers)
     }
 
-    /// Returns a response that the core has in memory, and that several callers share.
     pub(crate) fn encoded(&self, cached: &Arc<Encoded>) -> impl Future<Output = Answer> + Send {
         self.shared(cached, JSON, Level::Answer)
     }
 
-    /// Returns a document of another type than JSON, which several callers share.
     fn document(
         &self,
         cached: &Arc<Encoded>,
@@ -66,13 +59,12 @@ impl Context {
         self.shared(cached, media_type, Level::Answer)
     }
 
-    /// Returns a file, which never changes.
     fn file(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> impl Future<Output = Answer> + Send {
         self.shared(cached, media_type, Level::File)
     }
 
-    /// Returns a shared response. A large response without a cached compressed form is compressed in a lane; if that
-    /// lane is full, the response is sent uncompressed.
+    /// A large response without a cached compressed form is compressed in a lane; if that lane is full, the response is sent
+    /// uncompressed.
     async fn shared(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
         match self.check(|| cached.tag()) {
             Checked::Unchanged(tag) => Ok(Reply::not_modified(tag)),
@@ -100,12 +92,10 @@ impl Context {
 }
 
 impl Call {
-    /// Returns a response that the core has in memory, and that several callers share.
     pub(crate) fn encoded(&self, cached: &Arc<Encoded>) -> impl Future<Output = Answer> + Send {
         self.0.context.encoded(cached)
     }
 
-    /// Returns a file, which never changes.
     pub(crate) fn file(
         &self,
         cached: &Arc<Encoded>,
@@ -114,7 +104,6 @@ impl Call {
         self.0.context.file(cached, media_type)
     }
 
-    /// Returns a document of another type than JSON, which several callers share.
     pub(crate) fn document(
         &self,
         cached: &Arc<Encoded>,
@@ -146,7 +135,6 @@ impl Call {
         self.make_in(kind, measured).await
     }
 
-    /// Runs an operation in the lane of its kind of work, and returns its answer.
     async fn make_in(self, kind: operation::Work, work: Work) -> Answer {
         let (app, condition) = (self.app().clone(), self.0.context.condition());
         let is_personal = self.0.context.is_personal;
@@ -178,7 +166,7 @@ impl Call {
         self.run_in(|lanes| lanes.of(kind), answer).await
     }
 
-    /// Runs an operation in a lane whose answer several callers share.
+    /// For an answer that several callers share.
     pub(crate) fn shared_in(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane + Send,
@@ -187,7 +175,6 @@ impl Call {
         self.document_in(lane, JSON, work)
     }
 
-    /// Does the same as [`Call::shared_in`] for a document of this type.
     pub(crate) fn document_in(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane + Send,
@@ -208,7 +195,6 @@ impl Call {
         self.run_in(lane, answer)
     }
 
-    /// Runs an operation that only reads a little, and returns its result.
     pub(crate) fn read<T: Serialize>(
         self,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
@@ -216,13 +202,13 @@ impl Call {
         self.answer_in(|lanes| &lanes.read, work)
     }
 
-    /// Returns the result of a read that runs together with others.
+    /// The read runs together with others.
     pub(crate) async fn read_together<T>(self, read: Pending<Ready<T>>) -> Answer {
         let read = read.await?;
         self.encoded(read.encoded()).await
     }
 
-    /// Answers with an object, which is compressed on another thread if it is large.
+    /// A large object is compressed on another thread.
     async fn compressed(&self, json: Bytes) -> Answer {
         let tag = match self.0.context.check(|| forms::tag(&json)) {
             Checked::Unchanged(tag) => return Ok(Reply::not_modified(tag)),
@@ -247,7 +233,6 @@ impl Call {
         }
     }
 
-    /// Runs an operation in a lane, and returns its result.
     pub(crate) fn answer_in<T: Serialize>(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane + Send,
@@ -264,7 +249,6 @@ impl Call {
         self.run_in(lane, answer)
     }
 
-    /// Runs an operation in a lane, and returns its result unchanged.
     pub(crate) async fn run_in<T: Send + 'static>(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane + Send,
@@ -277,7 +261,7 @@ impl Call {
         Ok(lane(&app.lanes).run_for(client, move || work(&tidings, &caller, accepted)).await?)
     }
 
-    /// Runs a sign-in with its client, and logs a failure if the settings ask for it.
+    /// Logs a failure if the settings ask for it.
     pub(crate) async fn sign_in<T: Serialize>(
         self,
         kind: operation::Work,
@@ -298,7 +282,6 @@ impl Call {
     }
 }
 
-/// Returns whether an error means that the caller failed to authenticate.
 fn is_auth_failure(error: &Error) -> bool {
     use Outcome::{IncorrectCode, IncorrectOtp, IncorrectPw, NoMember, NotSchool, PwIncorrect};
     let wrong = [NoMember, IncorrectPw, IncorrectOtp, IncorrectCode, NotSchool, PwIncorrect];

@@ -4,12 +4,11 @@ use jiff::ToSpan as _;
 use jiff::civil::Date;
 use tidings_core::analysis::PERIOD_MAX;
 
-/// Examples of valid input.
 pub(super) const HINT: &str = "2026-11-20, 2026-11-01..2026-11-20, 30d";
 const NO_DAYS: &str = "Days look like 2026-11-20, 2026-11-01..2026-11-20 or 30d.";
 const TOO_MANY: &str = "A range has at most 366 days and starts with its first day.";
 
-/// A range of days; both ends are included.
+/// Both ends are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Days {
     pub(super) first: Date,
@@ -21,12 +20,11 @@ impl Days {
         Self { first: day, last: day }
     }
 
-    /// Returns the number of days.
     pub(super) fn len(self) -> i32 {
         self.first.until(self.last).map_or(1, |span| span.get_days() + 1)
     }
 
-    /// Moves the range by `by` times its length.
+    /// By `by` times the length of the range.
     pub(super) fn moved(self, by: i32) -> Self {
         let span = (self.len() * by).days();
         match (self.first.checked_add(span), self.last.checked_add(span)) {
@@ -35,10 +33,7 @@ impl Days {
         }
     }
 
-    /// Parses typed days: one day, two days separated by two dots, or the number of days up to today.
-    ///
-    /// # Errors
-    /// A message for people that says what is wrong.
+    /// Accepts one day, two days separated by two dots, or the number of days up to today.
     pub(super) fn parse(text: &str, today: Date) -> Result<Self, &'static str> {
         let text = text.trim();
         let date = |text: &str| text.trim().parse::<Date>().map_err(|_| NO_DAYS);

@@ -16,12 +16,11 @@ use crate::widget::table::{self, Cell};
 use crate::widget::{put, put_wrapped};
 use tidings_client::shown::number::{count, number};
 
-/// The width from which other views are beside the table.
+/// From this width on, other views are beside the table.
 const BESIDE: u16 = 110;
-/// The maximum number of columns for the days.
 pub(super) const DAYS_WIDE: u16 = 30;
 
-/// Returns the areas of the names of the views, to the right of the days.
+/// The names are to the right of the days.
 pub(super) fn views(area: Rect, days: Option<Days>) -> Vec<(Rect, View)> {
     let left = u16::try_from(width(&days.map(named).unwrap_or_default())).unwrap_or_default() + 2;
     let mut x = area.x.saturating_add(left);
@@ -77,7 +76,7 @@ impl Analytics {
         table::draw(below, buf, &columns, rows.len(), &self.cursor, row);
     }
 
-    /// Draws two other views beside the table, if there is room. Returns the area of the table.
+    /// If there is room. Returns the area of the table.
     fn draw_beside(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) -> Rect {
         let Some(figures) = self.figures.as_ref().filter(|_| area.width >= BESIDE) else { return area };
         let [table, side] =

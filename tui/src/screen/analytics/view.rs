@@ -8,7 +8,6 @@ use crate::sheet::Sheet;
 use crate::widget::cycle::Cycle;
 use crate::widget::table::Column;
 
-/// A view of the figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum View {
     #[default]
@@ -19,7 +18,6 @@ pub(super) enum View {
     Devices,
 }
 
-/// The columns of the figures of days.
 const DAYS: [(&str, u16, u16); 6] = [
     ("Visitors", 8, 0),
     ("Visits", 8, 0),
@@ -29,7 +27,7 @@ const DAYS: [(&str, u16, u16); 6] = [
     ("Requests", 10, 72),
 ];
 
-/// A row: its name and its figures. The bar shows the first figure.
+/// The bar shows the first figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) name: String,
@@ -41,14 +39,14 @@ impl Row {
         Self { name: name.into(), figures: figures.into() }
     }
 
-    /// Returns the values of the row, separated by tabs.
+    /// Separated by tabs.
     pub(super) fn text(&self) -> String {
         let figures = self.figures.iter().map(|n| format!("\t{n}"));
         self.name.clone() + &figures.collect::<String>()
     }
 }
 
-/// Returns by how many visitors a burst is above the usual level, and 0 for other terms.
+/// How many visitors a burst is above the usual level; 0 for other terms.
 #[expect(clippy::cast_possible_truncation, reason = "at most the number of visitors")]
 fn above_usual(bursts: &[SearchBurst], term: &str) -> i64 {
     let burst = bursts.iter().find(|burst| burst.term == term);
@@ -70,7 +68,7 @@ impl View {
         }
     }
 
-    /// Returns the names of the columns, for export.
+    /// For export.
     const fn names(self) -> &'static [&'static str] {
         match self {
             Self::Hours => &["hour", "visitors"],
@@ -81,9 +79,9 @@ impl View {
         }
     }
 
-    /// Returns the columns: the name, the figures and the bar.
+    /// The name, the figures and the bar.
     pub(super) fn columns(self) -> Vec<Column> {
-        // The title and the width of the name, and the title, the width and the least width of the table of each figure.
+        // The name has a title and a width; each figure also the least width of the table.
         let (name, figures): (_, &[(&'static str, u16, u16)]) = match self {
             Self::Hours => (("Hour", 6), &[("Visitors", 9, 0)]),
             Self::Days => (("Day", 10), &DAYS),
@@ -129,7 +127,6 @@ impl View {
         }
     }
 
-    /// Returns the text that is shown instead of an empty table.
     pub(super) const fn empty(self) -> &'static str {
         match self {
             Self::Students => "There were no visits.",

@@ -1,4 +1,4 @@
-//! Makes every list screen a [`Screen`].
+//! The implementation of [`Screen`] for every list screen.
 
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
@@ -152,7 +152,7 @@ impl<B: Browse> Screen for B {
         list.draw_head(areas.head, buf, &head, problem, ctx.theme);
         if list.listed.is_empty() {
             let empty = match (is_loading, B::LOADS_ABOVE) {
-                // What could not be loaded may be there.
+                // Rows that could not be loaded may exist.
                 _ if !is_loaded || problem.is_some() => return,
                 (true, true) => return,
                 (true, false) => "Loading …".into(),

@@ -16,70 +16,63 @@ use crate::widget::fields::Fields;
 use crate::widget::input::{draw_text, jump, pasted, text_area};
 use crate::widget::{put, put_wrapped};
 
-/// The height from which the fields and the text are visible together.
+/// From this height on, the fields and the text are visible together.
 const TALL: u16 = 15;
 
-/// What is particular to a form.
+/// The specifics of a form.
 pub(crate) trait Kind {
     /// The names of the fields in an answer that refuses one.
     const NAMES: &'static [&'static str] = &[];
-    /// Whether what the form is for is asked before it is done.
+    /// A question comes before the change.
     const ASKS: bool = false;
 
     fn title(&self) -> String;
 
-    /// Returns what the form is about, with the number of the focused field.
+    /// `focus` is the number of the focused field.
     fn hint(&self, _focus: usize, _: &Ctx) -> String {
         String::new()
     }
 
-    /// Returns whether the form saves, although nothing was changed.
+    /// The form saves, although nothing was changed.
     fn is_new(&self) -> bool;
 
-    /// Returns what is to be done.
-    ///
-    /// # Errors
-    /// The number of the field that is wrong, and why.
+    /// The error is the number of the field that is wrong, and why.
     fn request(&self, typed: &Typed<'_>, ctx: &Ctx) -> Result<Request, (usize, &'static str)>;
 
-    /// Returns whether a change is one of this form.
     fn is_own(&self, act: &Act) -> bool;
 
-    /// Returns the question before what was typed is lost; `None` if it is not worth one.
+    /// Asked before typed text is lost; `None` if it is not worth a question.
     fn leaving(&self, _: &Typed<'_>) -> Option<Question> {
         None
     }
 }
 
-/// What a form asks for.
 pub(crate) enum Request {
     Act(Act),
     Ask(Question),
 }
 
-/// The texts of the fields, and below them that of the form.
+/// The texts of the fields, then the text of the form.
 pub(crate) struct Typed<'p> {
     pub(crate) texts: Vec<String>,
     before: &'p [String],
 }
 
 impl Typed<'_> {
-    /// Returns a text if it was changed.
+    /// `None` if the text was not changed.
     pub(crate) fn changed(&self, field: usize) -> Option<&str> {
         Some(self.texts[field].as_str()).filter(|text| *text != self.before[field])
     }
 }
 
-/// A form.
 pub(crate) struct Page<K> {
     kind: K,
     /// The texts before the change.
     before: Vec<String>,
     fields: Fields,
     text: Option<TextArea<'static>>,
-    /// The problem of the text, or of no field.
+    /// Of the text, or of no field.
     problem: Option<String>,
-    /// When saving began.
     saving: Option<Timestamp>,
 }
 
@@ -103,12 +96,11 @@ impl<K: Kind> Page<K> {
         Typed { texts: fields.chain(text).collect(), before: &self.before }
     }
 
-    /// Returns whether the text has the focus.
     fn in_text(&self) -> bool {
         self.text.is_some() && self.fields.focus() == self.fields.len()
     }
 
-    /// Focuses the field that is so many fields further; the first follows the last.
+    /// The first field follows the last.
     fn step(&mut self, by: usize) {
         self.fields.set_focus((self.fields.focus() + by) % self.before.len());
     }

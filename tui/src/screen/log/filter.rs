@@ -9,15 +9,10 @@ use tidings_core::clock::Timestamp;
 
 use crate::screen::Ctx;
 
-/// Examples of valid input.
 pub(super) const HINT: &str = "ann  /path  2h  7d  2026-11-20  14:30  14:00-15:30  =incorrect_pw";
 const TWICE: &str = "One member, one path, one result and one time, separated by spaces.";
 const NO_TIME: &str = "A time looks like 30m, 2h, 7d, 2026-11-20, 14:30 or 14:00-15:30.";
 
-/// Parses a typed filter.
-///
-/// # Errors
-/// A message for people that says what is wrong.
 pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
     let mut filter = LogFilter::default();
     for word in text.split_whitespace() {
@@ -39,7 +34,7 @@ pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
     Ok(filter)
 }
 
-/// Returns a typed filter with the result after that of the filter: the first if it has none, and none after the last.
+/// Replaces the result by the one after it: the first if the filter has none, and none after the last.
 pub(super) fn with_next_result(text: &str, results: &BTreeSet<String>) -> String {
     let words = text.split_whitespace().filter(|word| !word.starts_with('='));
     let now = text.split_whitespace().find_map(|word| word.strip_prefix('='));
@@ -93,7 +88,7 @@ fn timestamp(at: &Zoned) -> Timestamp {
     Timestamp::from_millis(at.timestamp().as_millisecond())
 }
 
-/// Parses `30m`, `2h` or `7d`.
+/// `30m`, `2h` or `7d`.
 fn ago(word: &str) -> Option<Span> {
     let (digits, unit) = word.split_at_checked(word.len().checked_sub(1)?)?;
     let n: i64 = digits.parse().ok().filter(|n| (1..=100_000).contains(n))?;

@@ -14,7 +14,6 @@ use crate::theme::Theme;
 use crate::widget::cycle::Cycle;
 use tidings_client::shown::number::number;
 
-/// A view of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum View {
     #[default]
@@ -37,7 +36,6 @@ impl View {
     }
 }
 
-/// Returns the lines of a member in a view.
 pub(super) fn text(
     entry: &MemberEntry,
     member: Option<&Member>,
@@ -76,7 +74,6 @@ pub(super) fn text(
     lines
 }
 
-/// Returns lines of labels and values.
 fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(String, String)> {
     let lists = &member.lists;
     let when = |at| fit(&ctx.stamp(at), 17, false);

@@ -9,13 +9,11 @@ use crate::screen::{Ctx, Question};
 use crate::widget::fields::{Field, Fields};
 use crate::widget::input::Input;
 
-/// A member whose password is set.
 pub(super) struct PasswordForm {
     id: String,
     admin: bool,
 }
 
-/// The numbers of the fields.
 const NEW: usize = 0;
 const AGAIN: usize = 1;
 
@@ -33,7 +31,6 @@ impl Kind for PasswordForm {
         format!("A new password for {}", self.id)
     }
 
-    /// Returns the rule of a password.
     fn hint(&self, _: usize, ctx: &Ctx) -> String {
         let Bounds { min, max } = ctx.password.unwrap_or(Config::default().password_length);
         let unknown = if ctx.password.is_some() { "" } else { ", unless the server has another rule" };

@@ -8,9 +8,7 @@ use crate::screen::Ctx;
 use crate::screen::form::{Kind, Page, Request, Typed};
 use crate::widget::fields::{Field, Fields, YES};
 
-/// The scopes of a member, each set or not.
 pub(super) struct RoleForm {
-    /// The member.
     id: String,
     admin: bool,
 }
@@ -26,7 +24,7 @@ impl Kind for RoleForm {
         format!("The role of {}", self.id)
     }
 
-    /// Returns what the focused scope allows, and what the form does.
+    /// The effects of the focused scope and of the form.
     fn hint(&self, focus: usize, _: &Ctx) -> String {
         let help = Scope::ALL.get(focus).map_or("", |scope| scope.help());
         let admin =

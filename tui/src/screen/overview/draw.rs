@@ -39,7 +39,7 @@ impl Overview {
     }
 }
 
-/// Draws a heading and returns the area below it.
+/// Returns the area below the heading.
 fn heading(text: &str, area: Rect, buf: &mut Buffer) -> Rect {
     if area.height == 0 || area.width == 0 {
         return Rect::default();
@@ -52,7 +52,7 @@ const fn visits(sums: &Sums) -> i64 {
     sums.guest_visit + sums.member_visit
 }
 
-/// Returns the difference between two figures as a text with a sign, and its style.
+/// With a sign.
 fn change(now: i64, before: i64, ctx: &Ctx) -> (String, Style) {
     match now - before {
         0 => ("=".to_owned(), Theme::faint()),
@@ -235,7 +235,7 @@ fn log(lines: &[LogEntry], scroll: usize, area: Rect, buf: &mut Buffer, ctx: &Ct
     }
 }
 
-/// Draws a line of the log: time, member, method, path and status.
+/// Time, member, method, path and status.
 fn draw_line(time: &str, line: &LogEntry, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let who = if area.width >= 60 { 14 } else { 8 };
     let text =

@@ -10,7 +10,7 @@ use crate::screen::{Ctx, Question, leaving};
 use crate::widget::fields::{Field, Fields};
 use crate::widget::input::Input;
 
-/// The labels of the fields and what an empty one means.
+/// With the meaning of an empty field.
 const FIELDS: [(&str, &str); 7] = [
     ("Title", ""),
     ("Address", ""),
@@ -23,13 +23,11 @@ const FIELDS: [(&str, &str); 7] = [
 /// The number of the text, after the fields.
 const TEXT: usize = FIELDS.len();
 
-/// A post in the form.
 pub(super) struct PostEditor {
-    /// The post that is changed; `None` for a new post.
+    /// `None` for a new post.
     target: Option<String>,
 }
 
-/// Opens a post, or a new one.
 pub(super) fn of(post: Option<&PostText>, ctx: &Ctx) -> Page<PostEditor> {
     let texts: [String; FIELDS.len()] = post.map_or_else(Default::default, |post| {
         [
@@ -63,7 +61,7 @@ impl Kind for PostEditor {
         self.target.is_none()
     }
 
-    /// Asks for the changed fields, or for all fields of a new post.
+    /// Only the changed fields, or all fields of a new post.
     fn request(&self, typed: &Typed<'_>, ctx: &Ctx) -> Result<Request, (usize, &'static str)> {
         let changed = |field: usize| {
             let all = self.is_new().then_some(typed.texts[field].as_str());

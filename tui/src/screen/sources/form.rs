@@ -8,7 +8,7 @@ use crate::screen::form::{Kind, Page, Request, Typed, names};
 use crate::widget::fields::{Field, Fields};
 use crate::widget::input::Input;
 
-/// The labels of the fields and what an empty one means.
+/// With the meaning of an empty field.
 const FIELDS: [(&str, &str); 5] = [
     ("Address", ""),
     ("Name", "the title of the feed"),
@@ -20,13 +20,11 @@ const FIELDS: [(&str, &str); 5] = [
 const ADDRESS: usize = 0;
 const EVERY: usize = FIELDS.len() - 1;
 
-/// A source in the form.
 pub(super) struct SourceForm {
-    /// The source that is changed; `None` for a new one.
+    /// `None` for a new source.
     target: Option<String>,
 }
 
-/// Opens a source, or a new one.
 pub(super) fn of(source: Option<Source>) -> Page<SourceForm> {
     let target = source.as_ref().map(|source| source.id.clone());
     let texts: [String; FIELDS.len()] = source.map_or_else(Default::default, |source| {

@@ -6,7 +6,7 @@ use tokio_postgres::config::SslMode;
 use super::super::password_file;
 use super::super::url::{Host, Target, Tls};
 
-/// Returns the password for a host, from the URL, the environment or the password file.
+/// From the URL, the environment or the password file.
 pub(super) fn password_of(target: &Target, host: &Host) -> Result<Option<String>, String> {
     match (&target.password, &target.password_file) {
         (None, Some(path)) => password_file::password(path, host, &target.database, &target.user),
@@ -14,7 +14,6 @@ pub(super) fn password_of(target: &Target, host: &Host) -> Result<Option<String>
     }
 }
 
-/// Returns the driver's parameters for a host.
 pub(super) fn config(target: &Target, host: &Host, password: Option<String>) -> Config {
     let mut config = Config::new();
     config.host(&host.name).port(host.port).user(&target.user).dbname(&target.database);

@@ -16,19 +16,18 @@ use crate::store::each::{Need, RunResult};
 use crate::store::gauges::count_statement;
 use crate::store::value::{Arg, Row, Value};
 
-/// The statements over arrays in place of others, by [`Need`]; `None` where there is none.
+/// By [`Need`]; `None` where there is no statement over arrays.
 pub(super) type OverArrays = [LruCache<String, Option<Statement>>; 3];
 
-/// Returns no statements.
 pub(super) fn none_over_arrays() -> OverArrays {
     std::array::from_fn(|_| LruCache::new(STATEMENTS))
 }
 
-/// Returns the answer to a statement that was sent, once the session is settled.
+/// The answer is there once the session is settled.
 type Sent<T> = Box<dyn FnOnce() -> Result<T, StoreError>>;
 
 impl Session {
-    /// Sends a statement that runs once for each list of `width` arguments without waiting for the answers.
+    /// Runs a statement once for each list of `width` arguments, without waiting for the answers.
     pub(in crate::store::postgres) fn run_many(
         &mut self,
         need: Need,
@@ -50,7 +49,6 @@ impl Session {
         Ok(Box::new(|| sent.into_iter().map(|sent| sent()).collect()))
     }
 
-    /// Returns the statement over arrays in place of one that takes `width` arguments, if there is one.
     fn over_arrays(&mut self, need: Need, sql: &str, width: usize) -> Result<Option<Statement>, StoreError> {
         self.check()?;
         if let Some(known) = self.over_arrays[need as usize].get(sql) {
@@ -68,7 +66,7 @@ impl Session {
         Ok(over_arrays)
     }
 
-    /// Sends what `run` returns, whose first poll sends a statement, without waiting for its answer.
+    /// The first poll of the future of `run` sends a statement.
     fn ask<T: Send + 'static, F: Future<Output = Result<T, Error>> + Send + 'static>(
         &mut self,
         args: &[Arg<'_>],
@@ -89,7 +87,6 @@ impl Session {
     }
 }
 
-/// Runs a statement.
 async fn run(client: Arc<Client>, statement: Statement, args: Vec<Value>) -> Result<RunResult, Error> {
     let mut rows = pin!(client.query_raw(&statement, args.iter().map(Arg::from)).await?);
     let mut first = None;
@@ -102,7 +99,7 @@ async fn run(client: Arc<Client>, statement: Statement, args: Vec<Value>) -> Res
     Ok(RunResult { row: first, changed: rows.rows_affected().unwrap_or(0) })
 }
 
-/// Runs a statement over arrays: it returns rows with the numbers of their elements, or changes a row for each element.
+/// The rows have the numbers of their elements; a change changes a row for each element.
 async fn run_at_once(
     client: Arc<Client>,
     statement: Statement,
@@ -124,7 +121,6 @@ async fn run_at_once(
     Ok(results)
 }
 
-/// Returns the values of a row from this column on.
 fn values_from(column: usize, row: &tokio_postgres::Row) -> Result<Row, Error> {
     (column..row.len()).map(|column| row.try_get(column)).collect::<Result<_, _>>().map(Row)
 }

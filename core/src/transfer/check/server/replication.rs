@@ -5,7 +5,6 @@ use crate::transfer::check::Check;
 
 const NAME: &str = "replication";
 
-/// The server's view of its standbys.
 #[derive(Debug, Default)]
 struct Replication {
     /// The setting `synchronous_standby_names`.
@@ -15,17 +14,15 @@ struct Replication {
     standbys: Vec<Standby>,
 }
 
-/// A connected standby.
 #[derive(Debug)]
 struct Standby {
     name: String,
-    /// Whether commits wait for it, or for some of a group to which it belongs; `None` if the user may not see it.
+    /// Commits wait for it, or for some of a group to which it belongs; `None` if the user may not see it.
     is_waited_for: Option<bool>,
     /// The milliseconds until it had replayed a recent commit; 0 if the user may not see it.
     lag_ms: i64,
 }
 
-/// Checks the standbys.
 pub(super) fn look(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     let is_standby: bool = tx.one("SELECT pg_is_in_recovery()", &[])?.take(0)?;
     if is_standby {
@@ -33,7 +30,7 @@ pub(super) fn look(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     }
     let sql = "SELECT current_setting('synchronous_standby_names'), current_setting('synchronous_commit')";
     let (names, commit) = super::pair(tx, sql)?;
-    // A backup is such a connection too, and its state says so.
+    // A backup is such a connection too, and has a state of its own.
     let sql = "SELECT coalesce(application_name, ''), sync_state,
                       CAST(coalesce(extract(epoch FROM replay_lag), 0) * 1000 AS bigint)
                FROM pg_stat_replication WHERE state IS NULL OR state IN ('streaming', 'catchup') ORDER BY 1";
@@ -93,7 +90,6 @@ impl Replication {
         Check::new(NAME, false, what)
     }
 
-    /// Returns the names of some of the standbys.
     fn listed(&self, which: impl Fn(&Standby) -> bool) -> String {
         let shown = |standby: &Standby| {
             let name = if standby.name.is_empty() { "a hidden one" } else { &standby.name };
