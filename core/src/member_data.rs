@@ -58,7 +58,9 @@ use crate::record::schema::{ActKind, Date, Hour, Switch};
 use crate::record::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};
 
-/// Get everything that is stored about the member
+/// Download the member's data
+///
+/// The object contains everything that is stored about the member.
 ///
 /// The response is a download of any length, sent as it is read: lists may change meanwhile. At most 16 downloads of
 /// members run at the same time, two of one member, each for at most ten minutes; the client reads at least 64 KiB in 20
@@ -72,7 +74,9 @@ impl Stream for GetMine {
     const SPEC: Spec = Spec::get("account", "/get_my_data", Access::Members).file();
 }
 
-/// Get everything that is stored about a member
+/// Download a member's data
+///
+/// The object contains everything that is stored about the member.
 ///
 /// The response is a download as that of `/get_my_data`, and recorded in the audit trail. Only administrators read it: no API
 /// key and no role allows it.

@@ -177,7 +177,9 @@ impl Operation for List {
     }
 }
 
-/// Remove the passkeys and the single sign-on of a member, and sign the member out everywhere
+/// Remove a member's other sign-ins
+///
+/// Removes the passkeys and the single sign-on of the member, and signs the member out everywhere.
 ///
 /// For an account of which somebody else may have got hold: a new password alone leaves these. The member signs in with the password,
 /// and adds them again. Only administrators do this: no API key and no role allows it.
@@ -208,7 +210,9 @@ impl Operation for ResetSignIns {
     }
 }
 
-/// Set a member's password and sign the member out everywhere
+/// Set a member's password
+///
+/// Signs the member out everywhere.
 ///
 /// `result` is `success`, or `wrong user info` when the password is not valid. Only administrators set passwords: no API key
 /// and no role allows it.

@@ -183,7 +183,9 @@ impl ForClient for RenewRecoveryCodes {
     }
 }
 
-/// Disable the second factor of a member who has lost it
+/// Disable a member's second factor
+///
+/// For members who have lost it.
 ///
 /// Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -47,7 +47,9 @@ pub struct ResetCode {
     pub expires: Timestamp,
 }
 
-/// Issue a code with which a member who has forgotten their password chooses a new one
+/// Issue a password reset code
+///
+/// A member who has forgotten their password chooses a new one with it.
 ///
 /// The code works once and for an hour, and replaces an earlier one of an administrator. It ends when the password changes or the
 /// member is signed out everywhere. Administrators cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
@@ -80,7 +82,9 @@ impl Operation for IssueReset {
     }
 }
 
-/// Ask for a mail with a code, with which a member who has forgotten their password chooses a new one
+/// Request a password reset
+///
+/// Mails a code with which the member chooses a new password.
 ///
 /// The mail goes to the confirmed address of the member, if there is one. The answer is the same, after the same time, whether or not
 /// there is such a member. The code works once and for 20 minutes; of the codes of several mails, the latest three work. After several
@@ -142,7 +146,9 @@ pub(crate) fn letter(
     Ok(Some(Letter { to, text: Text::Reset, id, code: Some(code), link }))
 }
 
-/// Choose a new password with a code of a mail or of an administrator, and sign out everywhere
+/// Reset a forgotten password
+///
+/// Takes a code of a mail or of an administrator, and signs the member out everywhere.
 ///
 /// The member signs in with it afterwards, and with their second factor if they have enabled one.
 /// `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `wrong user info` when the new

@@ -161,7 +161,9 @@ impl PeriodReport {
     }
 }
 
-/// Get the report of a period of at most 366 days
+/// Get a period's report
+///
+/// A period has at most 366 days.
 ///
 /// Figures by day, visitors by weekday and hour, devices, and the topics and posts that were published in the period. Search
 /// terms are those of the last 24 hours, and are missing if the period ends before today. Nothing in a report is about a

@@ -32,7 +32,7 @@ pub(super) use types::{read_students, sort};
 
 const DATE_RULE: Problem = Problem::new(Code::InvalidValue, "there is no such date");
 
-/// Get the totals of all days
+/// Get the overall totals
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetSummary {}
 
@@ -49,7 +49,9 @@ impl Operation for GetSummary {
     }
 }
 
-/// Get the figures of each day from a number of days ago until today, oldest first
+/// Get recent daily figures
+///
+/// Returns the figures of each day from a number of days ago until today, oldest first.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetDaysAgo {
     /// The number of days, {days-ago}
@@ -85,7 +87,7 @@ impl Operation for GetDaysAgo {
     }
 }
 
-/// Get the figures of one day
+/// Get one day's figures
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetDay {
     /// The year
@@ -118,7 +120,7 @@ impl Operation for GetDay {
     }
 }
 
-/// Get the number of counted devices of each type
+/// Get the device counts
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetDevices {}
 
@@ -168,7 +170,9 @@ impl Operation for GetRealtime {
     }
 }
 
-/// Get the terms searched more than usual
+/// List bursts of searches
+///
+/// A burst is a term that visitors search more than usual.
 ///
 /// At most ten terms that visitors searched in the current clock hour (UTC) and the two before far more than in the
 /// other hours of the last 24, compared with all other terms. A burst has at least three visitors, twice the usual

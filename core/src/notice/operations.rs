@@ -60,7 +60,9 @@ impl Operation for List {
     }
 }
 
-/// List the notices of the general page or of a topic, with all fields
+/// List notices of a page
+///
+/// Returns the notices of the general page or of a topic, with all fields.
 ///
 /// The notices that the caller sees now, pinned ones first, then the newest first. Administrators see every notice, without a
 /// `topic` also those of all topics. With `html=1` each notice has its text as HTML: a safe subset of Markdown, without
@@ -109,7 +111,9 @@ impl Operation for ListFull {
     }
 }
 
-/// Get a notice and count a view
+/// Get a notice
+///
+/// Counts a view.
 ///
 /// With `html=1` the notice has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -204,7 +208,9 @@ impl Operation for Insert {
     }
 }
 
-/// Change the given fields of a notice
+/// Change a notice
+///
+/// Fields that are not given stay as they are.
 ///
 /// `result` is `success`; or `Not admin`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

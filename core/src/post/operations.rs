@@ -21,7 +21,7 @@ use crate::{Caller, Tidings};
 const GROUP: &str = "post";
 const ADMINS: Access = Access::Admins(Scope::Posts);
 
-/// Get a post with its whole text
+/// Get a post
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Get {
     /// The `_id` of the post
@@ -42,7 +42,9 @@ impl Operation for Get {
     }
 }
 
-/// List the categories that have posts, largest first
+/// List categories
+///
+/// Returns the categories that have posts, largest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListCategories {}
 
@@ -55,7 +57,9 @@ impl Operation for ListCategories {
     }
 }
 
-/// Count a view and record it in a member's list
+/// View a post
+///
+/// Counts a view and records it in a member's list.
 ///
 /// For the popularity of the post, each viewer counts once an hour, and the guests of one network together at most 30
 /// times.
@@ -103,12 +107,16 @@ acts! {
     Like, "/post_like/{post_obi}", super::like;
     /// Remove a like; idempotent
     Unlike, "/post_unlike/{post_obi}", super::unlike;
-    /// Hide a post from the member's recommended feed; idempotent
+    /// Hide a post
+    ///
+    /// Leaves it out of the member's recommended feed. Idempotent.
     ///
     /// Other feeds and searches still show it. The newest 300 hidden posts of a member stay hidden. Resetting the
     /// measurement of interest shows them again.
     Hide, "/post_hide/{post_obi}", super::hide;
-    /// Show a hidden post in the recommended feed again; idempotent
+    /// Unhide a post
+    ///
+    /// Shows a hidden post in the recommended feed again. Idempotent.
     Unhide, "/post_unhide/{post_obi}", super::unhide;
 }
 
@@ -149,7 +157,9 @@ impl Operation for Insert {
     }
 }
 
-/// Change the given fields of a post
+/// Change a post
+///
+/// Fields that are not given stay as they are.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = PostFields)]
 pub struct Update {

@@ -192,7 +192,7 @@ impl Method {
 pub enum Access {
     /// Everyone; a token changes nothing.
     Open,
-    /// Everyone. A token that fails is as none.
+    /// Everyone. An invalid token is ignored.
     Anyone,
     /// Members.
     Members,

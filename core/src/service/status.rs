@@ -40,7 +40,9 @@ pub struct Status {
     pub changes: Changes,
 }
 
-/// Get the state of the service: the figures of today, and of the program and its database
+/// Get the service status
+///
+/// Returns the figures of today, and of the program and its database.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Get {}
 

@@ -33,7 +33,9 @@ const WITH_POSTS_RULE: Problem = Problem::invalid("with_posts", "with_posts is 0
 /// The time until the thread of the service fetches a new source: whoever adds it usually fetches it at once.
 const FIRST_FETCH_MS: i64 = 5_000;
 
-/// List the sources: the feeds that the service reads by itself
+/// List sources
+///
+/// Sources are the feeds that the server fetches.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -52,7 +54,7 @@ impl Operation for List {
     }
 }
 
-/// Return a source
+/// Get a source
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Get {
     /// The id of the source, or its address
@@ -108,7 +110,9 @@ impl Given<'_> {
     }
 }
 
-/// Add a source: a feed that the service reads by itself from now on
+/// Add a source
+///
+/// From then on, the server fetches this feed.
 ///
 /// The running service fetches it within seconds; `fetch_source` does so at once and says what has arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -245,7 +249,9 @@ fn found(tx: &mut dyn Tx, admin: &Admin<'_>, source: &str) -> Result<(SourceKey,
     Ok((key, sql::settings(tx, key)?.url))
 }
 
-/// Remove a source; its posts stay
+/// Remove a source
+///
+/// Its posts stay unless `with_posts` is 1.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The id of the source, or its address
@@ -291,7 +297,9 @@ impl Remove {
     }
 }
 
-/// Pause a source: it is not fetched until it is resumed
+/// Pause a source
+///
+/// It is not fetched until it is resumed.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Pause {
     /// The id of the source, or its address
@@ -311,7 +319,9 @@ impl Operation for Pause {
     }
 }
 
-/// Fetch a source again that was paused or has ended; its failures are forgotten
+/// Resume a source
+///
+/// Fetches a source again that was paused or has ended; its failures are forgotten.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Resume {
     /// The id of the source, or its address
@@ -349,7 +359,9 @@ fn change(
     })
 }
 
-/// Fetch a source now, and return what has arrived
+/// Fetch a source now
+///
+/// Returns what has arrived.
 ///
 /// A fetch that fails is an answer with an `error`, and the service tries again later.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -27,7 +27,9 @@ use crate::store::{Arg, StoreError, Topic, Tx};
 #[cfg(test)]
 mod tests;
 
-/// Import members of another system with their password hashes
+/// Import members
+///
+/// Members of another system keep their passwords by their hashes.
 ///
 /// The body, up to {import}, has one JSON object on each line, or is one array of such objects. It can also be CSV, after a line
 /// with the names of the fields. Existing members are skipped

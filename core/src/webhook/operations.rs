@@ -24,7 +24,9 @@ use crate::{Caller, Tidings};
 const GROUP: &str = "admin";
 const ADMINS: Access = Access::Admins(Scope::Webhooks);
 
-/// List the webhooks, without their secrets
+/// List webhooks
+///
+/// The list does not contain the secrets.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -41,7 +43,9 @@ impl Operation for List {
     }
 }
 
-/// Add a webhook: another system that is told about what happens from now on
+/// Add a webhook
+///
+/// The server sends it the events that happen from then on.
 ///
 /// The secret, with which the receiver verifies signatures, is not shown again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -99,7 +103,9 @@ impl Operation for Add {
     }
 }
 
-/// Remove a webhook and what it has not been told yet
+/// Delete a webhook
+///
+/// Deletes its pending deliveries, too.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The id of the webhook, or its name
@@ -124,7 +130,9 @@ impl Operation for Remove {
     }
 }
 
-/// Give a webhook a new secret; the one before also signs for 24 hours
+/// Rotate a webhook's secret
+///
+/// The previous secret also signs for 24 hours.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Rotate {
     /// The id of the webhook, or its name
@@ -152,7 +160,9 @@ impl Operation for Rotate {
     }
 }
 
-/// Queue a delivery of the event `ping` to a webhook
+/// Test a webhook
+///
+/// Queues a delivery of the event `ping`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Test {
     /// The id of the webhook, or its name
@@ -183,7 +193,9 @@ impl Operation for Test {
     }
 }
 
-/// List the deliveries of webhooks that wait or were given up, latest first
+/// List webhook deliveries
+///
+/// The list contains pending and failed deliveries, latest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListDeliveries {}
 
@@ -200,7 +212,7 @@ impl Operation for ListDeliveries {
     }
 }
 
-/// Send a delivery of a webhook again that waits or was given up
+/// Retry a webhook delivery
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Retry {
     /// The id of the delivery

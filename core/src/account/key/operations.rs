@@ -17,7 +17,9 @@ use crate::{Caller, Tidings};
 
 const GROUP: &str = "admin";
 
-/// List the API keys, without their secrets
+/// List API keys
+///
+/// The list does not contain the secrets.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -34,7 +36,9 @@ impl Operation for List {
     }
 }
 
-/// Make an API key, which a program sends in place of a token
+/// Add an API key
+///
+/// A program sends it in place of a token.
 ///
 /// The key is not shown again. Only administrators make keys: no API key and no role allows it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -87,7 +91,9 @@ impl Operation for Add {
     }
 }
 
-/// Revoke an API key: its next request fails
+/// Revoke an API key
+///
+/// Its next request fails.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Revoke {
     /// The id of the key, or its name

@@ -15,7 +15,7 @@ use crate::record::operation::{Access, Operation, Rate, Spec, Work};
 
 const GROUP: &str = "account";
 
-/// See whether the member has enabled the second factor
+/// Get two-factor status
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetOtp {}
 
@@ -33,7 +33,9 @@ impl Operation for GetOtp {
     }
 }
 
-/// Make a secret for the member's authenticator, such as an app on their phone
+/// Begin two-factor enrolment
+///
+/// Returns a secret for the member's authenticator, such as an app on their phone.
 ///
 /// The second factor is enabled by `enable_otp`. `result` is `success`; or `incorrect pw`. Only where administrators need a second
 /// factor, it is `otp required` without an enrolment code and `incorrect otp` with a wrong one.
@@ -66,7 +68,9 @@ const fn confirmed(path: &'static str) -> Spec {
     Spec::post(GROUP, path, Access::Members).works(Work::Password).limited(Rate::General)
 }
 
-/// Enable the second factor: from then on, a sign-in needs a code of the authenticator
+/// Enable the second factor
+///
+/// From then on, a sign-in needs a code of the authenticator.
 ///
 /// The member's other sessions end. `result` is `success`; or `incorrect otp`. The recovery codes are not shown again.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -118,7 +122,7 @@ impl Operation for DisableOtp {
     }
 }
 
-/// Replace the recovery codes of the member
+/// Replace the recovery codes
 ///
 /// The member's other sessions end. `result` is `success`; or `incorrect pw`, `incorrect otp`. The recovery codes are not shown again.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
