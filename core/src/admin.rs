@@ -59,9 +59,7 @@ pub fn sign_up(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<()> 
 
 /// Grant administrator rights
 ///
-/// Idempotent.
-///
-/// Only administrators do this: no API key and no role allows it.
+/// Idempotent. Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Grant {
     /// The id of the member
@@ -95,9 +93,7 @@ fn grant_to(tx: &mut dyn Tx, admin: &Admin<'_>, member: MemberKey, now: Timestam
 
 /// Revoke administrator rights
 ///
-/// Idempotent.
-///
-/// Only administrators do this: no API key and no role allows it.
+/// Idempotent. Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Revoke {
     /// The id of the member
@@ -146,9 +142,7 @@ pub struct Administrator {
     pub date: Timestamp,
 }
 
-/// List administrators
-///
-/// They are ordered by the date of the grant.
+/// List administrators by grant date
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -201,9 +195,7 @@ impl Operation for GetBlacklist {
 
 /// Blacklist a member
 ///
-/// The member cannot sign in, and all their tokens are revoked.
-///
-/// `result` is `success`, or `Not found` for an unknown member.
+/// The member cannot sign in, and all their tokens are revoked. `result` is `success`, or `Not found` for an unknown member.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PushBlacklist {
     /// The id of the member
@@ -236,8 +228,6 @@ impl Operation for PushBlacklist {
 }
 
 /// Remove from the blacklist
-///
-/// The member can sign in again.
 ///
 /// `result` is `success`, or `Not found` for an unknown member.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -132,9 +132,7 @@ impl From<Read> for AuditRecord {
     }
 }
 
-/// List audit records
-///
-/// The list begins with the latest record.
+/// List audit records, latest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {
     /// Records before the one with this number.
@@ -227,8 +225,6 @@ pub(crate) fn of_member(
 }
 
 /// Export the audit trail
-///
-/// The export begins with the earliest record.
 ///
 /// The response is a download of any length with one JSON object on each line: what a record of `/get_audit` has, and in
 /// `stored` the fields that its hash covers. At most 16 downloads run at the same time, four of one caller, each for at most

@@ -267,9 +267,7 @@ impl NewNickname {
     }
 }
 
-/// Set automatic sign-in
-///
-/// Stores whether the app signs the member in automatically.
+/// Set the app's automatic sign-in
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct UpdateAutoLogin {
     /// 0 off, 1 on
@@ -333,8 +331,6 @@ fn reset(tx: &mut dyn Tx, member: &Member<'_>, now: Timestamp) -> Result<()> {
 }
 
 /// Remove the member's own account
-///
-/// Removes its lists and interests, too.
 ///
 /// `result` is `success`; or `Not found` for a missing or invalid token.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]

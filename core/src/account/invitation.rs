@@ -108,8 +108,6 @@ pub struct Invitation {
 }
 
 /// List invitations
-///
-/// The list does not contain the codes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -128,10 +126,8 @@ impl Operation for List {
 
 /// Add an invitation
 ///
-/// People sign up with its code, whatever `sign-up` says.
-///
-/// The code is not shown again. It works while the administrator who made it is one. Only administrators invite: no API key and no
-/// role allows it.
+/// People sign up with its code, whatever `sign-up` says. The code is not shown again. It works while the administrator who made it
+/// is one. Only administrators invite: no API key and no role allows it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = InvitationFields)]
 pub struct Add {
@@ -233,8 +229,6 @@ pub(crate) fn letter(
 }
 
 /// Remove an invitation
-///
-/// Its code no longer works.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The id of the invitation

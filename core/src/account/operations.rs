@@ -96,11 +96,10 @@ impl Operation for SignIn {
 
 /// Sign in a university member
 ///
-/// The first sign-in signs the member up.
-///
-/// `result` is `success`; or `not school` when the university does not know the id, and with the code `sign_up_closed` when
-/// it does but nobody becomes a member here; `pw incorrect` when the password is wrong, `api error` when the university's system does not respond, `blacklist user`. Only for a member who has enabled
-/// the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
+/// The first sign-in signs the member up. `result` is `success`; or `not school` when the university does not know the id, and with
+/// the code `sign_up_closed` when it does but nobody becomes a member here; `pw incorrect` when the password is wrong, `api error`
+/// when the university's system does not respond, `blacklist user`. Only for a member who has enabled the second factor, it is
+/// `otp required` without a code and `incorrect otp` with a wrong one.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = SignInFields)]
 pub struct SignInUp {
@@ -128,10 +127,8 @@ impl Operation for SignInUp {
 
 /// Change the password
 ///
-/// Revokes all earlier tokens.
-///
-/// `result` is `success`; or `incorrect pw`, `wrong user info` when the new password is not valid, `check pw` when
-/// its two copies differ.
+/// Revokes all earlier tokens. `result` is `success`; or `incorrect pw`, `wrong user info` when the new password is not valid,
+/// `check pw` when its two copies differ.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = NewPasswordFields)]
 pub struct ChangePassword {
@@ -165,8 +162,6 @@ impl Operation for ChangePassword {
 }
 
 /// Sign out everywhere
-///
-/// Revokes all tokens of the member, including that of this request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct SignOutAll {}
 

@@ -185,9 +185,7 @@ impl ForClient for RenewRecoveryCodes {
 
 /// Disable a member's second factor
 ///
-/// For members who have lost it.
-///
-/// Only administrators do this: no API key and no role allows it.
+/// For members who have lost it. Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ResetOtp {
     /// The id of the member

@@ -77,8 +77,6 @@ impl Operation for ListSessions {
 }
 
 /// Sign out one session
-///
-/// It may be the session of this request.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignOutSession {
     /// The id of the session

@@ -66,9 +66,8 @@ impl Operation for GetLogUser {
 
 /// Get a member's dated log
 ///
-/// Returns the lines of one member in a period.
-///
-/// Combines `/get_log_user/{user_id}/{limit}` and `/get_log_date/{months}/{days}/{hours}/{limit}`.
+/// Returns the lines of one member in a period. Combines `/get_log_user/{user_id}/{limit}` and
+/// `/get_log_date/{months}/{days}/{hours}/{limit}`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetLogUserDate {
     /// The id of the member

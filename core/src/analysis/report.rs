@@ -49,9 +49,7 @@ impl Operation for GetSummary {
     }
 }
 
-/// Get recent daily figures
-///
-/// Returns the figures of each day from a number of days ago until today, oldest first.
+/// List daily figures, oldest first
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetDaysAgo {
     /// The number of days, {days-ago}
@@ -172,13 +170,11 @@ impl Operation for GetRealtime {
 
 /// List bursts of searches
 ///
-/// A burst is a term that visitors search more than usual.
-///
-/// At most ten terms that visitors searched in the current clock hour (UTC) and the two before far more than in the
-/// other hours of the last 24, compared with all other terms. A burst has at least three visitors, twice the usual
-/// level, and a score of 2; the highest score is first. `count` counts each visitor once an hour; `usual` is the number
-/// that the earlier hours lead to expect; `score` is (count − usual) / √(usual + 1). Searches of the last second may be
-/// missing.
+/// A burst is a term that visitors search more than usual. At most ten terms that visitors searched in the current clock hour (UTC)
+/// and the two before far more than in the other hours of the last 24, compared with all other terms. A burst has at least three
+/// visitors, twice the usual level, and a score of 2; the highest score is first. `count` counts each visitor once an hour; `usual`
+/// is the number that the earlier hours lead to expect; `score` is (count − usual) / √(usual + 1). Searches of the last second may
+/// be missing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetBursts {}
 

@@ -75,9 +75,8 @@ impl Operation for SendOnNotice {
 
 /// Send feedback
 ///
-/// It concerns no notice.
-///
-/// `result` is `success`; or `bad request` for a missing or invalid token, `fail` when the text or type is not valid.
+/// It concerns no notice. `result` is `success`; or `bad request` for a missing or invalid token, `fail` when the text or type is
+/// not valid.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = FeedbackFields)]
 pub struct SendGeneral {
@@ -142,9 +141,7 @@ impl Operation for ListAll {
     }
 }
 
-/// List feedback in pages
-///
-/// Returns open or all feedback, newest first.
+/// Page through feedback, newest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {
     /// 0 for open feedback only, which is the default; 1 for all.

@@ -20,9 +20,7 @@ use crate::{Caller, Tidings};
 const GROUP: &str = "admin";
 const ADMINS: Access = Access::Admins(Scope::Members);
 
-/// List mail
-///
-/// The list contains pending and failed mail, latest first.
+/// List pending and failed mail
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -65,9 +63,7 @@ impl Operation for Retry {
 
 /// Send a test mail
 ///
-/// Returns what the mail server answered.
-///
-/// Only administrators do this: no API key and no role allows it.
+/// Returns what the mail server answered. Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = TestMailFields)]
 pub struct Test {

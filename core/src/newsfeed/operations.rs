@@ -161,9 +161,7 @@ impl Operation for ListPopular {
     }
 }
 
-/// Get a topic's posts
-///
-/// The posts are ordered newest first.
+/// Get a topic's newest posts
 ///
 /// The posts whose topics or tags contain the name. Opening the first page is recorded in the member's list.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -201,9 +199,7 @@ impl Operation for ListTopic {
     }
 }
 
-/// Get a source's posts
-///
-/// The posts are ordered newest first.
+/// Get a source's newest posts
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ListSource {
     /// The `_id` of the source

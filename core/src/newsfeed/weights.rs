@@ -75,9 +75,8 @@ impl Operation for GetWeights {
 
 /// Learn the feed's weights now
 ///
-/// Learns them from the acts of the members, which may take minutes.
-///
-/// `overloaded` means that imports run, or that others are learning: try again later.
+/// Learns them from the acts of the members, which may take minutes. `overloaded` means that imports run, or that others are
+/// learning: try again later.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct LearnWeights {}
 

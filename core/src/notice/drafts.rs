@@ -109,9 +109,7 @@ fn record(tx: &mut dyn Tx, admin: &Admin<'_>, action: Action, id: ObjectId) -> R
     admin.record(tx, Entry::new(action).on(&id.to_string()))
 }
 
-/// List notice drafts
-///
-/// The drafts are those of all administrators, the latest first.
+/// List notice drafts, latest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListDrafts {}
 
@@ -156,9 +154,7 @@ impl Operation for RemoveDraft {
     }
 }
 
-/// Publish a draft
-///
-/// Removes the draft.
+/// Publish and remove a draft
 ///
 /// Inserts the notice, or changes the notice that the draft names, and returns the `_id` of the notice.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -62,11 +62,9 @@ impl Operation for List {
 
 /// List notices of a page
 ///
-/// Returns the notices of the general page or of a topic, with all fields.
-///
-/// The notices that the caller sees now, pinned ones first, then the newest first. Administrators see every notice, without a
-/// `topic` also those of all topics. With `html=1` each notice has its text as HTML: a safe subset of Markdown, without
-/// scripts, images and raw HTML.
+/// Returns the notices of the general page or of a topic, with all fields. The notices that the caller sees now, pinned ones first,
+/// then the newest first. Administrators see every notice, without a `topic` also those of all topics. With `html=1` each notice
+/// has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListFull {
     /// The topic whose notices are listed besides those without a topic.
@@ -113,9 +111,7 @@ impl Operation for ListFull {
 
 /// Get a notice
 ///
-/// Counts a view.
-///
-/// With `html=1` the notice has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
+/// Counts a view. With `html=1` the notice has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Get {
     /// The `_id` of the notice
@@ -210,9 +206,7 @@ impl Operation for Insert {
 
 /// Change a notice
 ///
-/// Fields that are not given stay as they are.
-///
-/// `result` is `success`; or `Not admin`.
+/// Fields that are not given stay as they are. `result` is `success`; or `Not admin`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = NoticeFields)]
 pub struct Update {

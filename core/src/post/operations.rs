@@ -42,9 +42,7 @@ impl Operation for Get {
     }
 }
 
-/// List categories
-///
-/// Returns the categories that have posts, largest first.
+/// List categories, largest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListCategories {}
 
@@ -59,10 +57,8 @@ impl Operation for ListCategories {
 
 /// View a post
 ///
-/// Counts a view and records it in a member's list.
-///
-/// For the popularity of the post, each viewer counts once an hour, and the guests of one network together at most 30
-/// times.
+/// Counts a view and records it in a member's list. For the popularity of the post, each viewer counts once an hour, and the guests
+/// of one network together at most 30 times.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct View {
     /// The `_id` of the post
@@ -107,16 +103,12 @@ acts! {
     Like, "/post_like/{post_obi}", super::like;
     /// Remove a like; idempotent
     Unlike, "/post_unlike/{post_obi}", super::unlike;
-    /// Hide a post
-    ///
-    /// Leaves it out of the member's recommended feed. Idempotent.
+    /// Hide a post from recommendations
     ///
     /// Other feeds and searches still show it. The newest 300 hidden posts of a member stay hidden. Resetting the
     /// measurement of interest shows them again.
     Hide, "/post_hide/{post_obi}", super::hide;
-    /// Unhide a post
-    ///
-    /// Shows a hidden post in the recommended feed again. Idempotent.
+    /// Show a hidden post again
     Unhide, "/post_unhide/{post_obi}", super::unhide;
 }
 
@@ -158,8 +150,6 @@ impl Operation for Insert {
 }
 
 /// Change a post
-///
-/// Fields that are not given stay as they are.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = PostFields)]
 pub struct Update {

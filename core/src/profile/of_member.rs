@@ -113,8 +113,6 @@ impl Operation for ChangeNickname {
 }
 
 /// Set a member's automatic sign-in
-///
-/// Stores whether the app signs the member in automatically.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct UpdateAutoLogin {
     /// The id of the member

@@ -120,9 +120,7 @@ impl Stream for GetReportPage {
     const GIVES: &'static [&'static str] = &[HTML];
 }
 
-/// Get a report table
-///
-/// Returns it as CSV.
+/// Get a report as CSV
 ///
 /// UTF-8 with the names of the columns in the first line. A text that a spreadsheet would take for a formula has an
 /// apostrophe before it.
@@ -184,8 +182,6 @@ impl Stream for GetHome {
 }
 
 /// Show the API page
-///
-/// It shows this document, and sends requests to try the operations.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetPage {}
 

@@ -41,8 +41,6 @@ pub struct Status {
 }
 
 /// Get the service status
-///
-/// Returns the figures of today, and of the program and its database.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Get {}
 

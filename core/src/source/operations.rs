@@ -34,8 +34,6 @@ const WITH_POSTS_RULE: Problem = Problem::invalid("with_posts", "with_posts is 0
 const FIRST_FETCH_MS: i64 = 5_000;
 
 /// List sources
-///
-/// Sources are the feeds that the server fetches.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -112,9 +110,8 @@ impl Given<'_> {
 
 /// Add a source
 ///
-/// From then on, the server fetches this feed.
-///
-/// The running service fetches it within seconds; `fetch_source` does so at once and says what has arrived.
+/// From then on, the server fetches this feed. The running service fetches it within seconds; `fetch_source` does so at once and
+/// says what has arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = SourceFields)]
 pub struct Add {
@@ -298,8 +295,6 @@ impl Remove {
 }
 
 /// Pause a source
-///
-/// It is not fetched until it is resumed.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Pause {
     /// The id of the source, or its address
@@ -360,8 +355,6 @@ fn change(
 }
 
 /// Fetch a source now
-///
-/// Returns what has arrived.
 ///
 /// A fetch that fails is an answer with an `error`, and the service tries again later.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -25,8 +25,6 @@ const GROUP: &str = "admin";
 const ADMINS: Access = Access::Admins(Scope::Webhooks);
 
 /// List webhooks
-///
-/// The list does not contain the secrets.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -45,9 +43,8 @@ impl Operation for List {
 
 /// Add a webhook
 ///
-/// The server sends it the events that happen from then on.
-///
-/// The secret, with which the receiver verifies signatures, is not shown again.
+/// The server sends it the events that happen from then on. The secret, with which the receiver verifies signatures, is not shown
+/// again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = WebhookFields)]
 pub struct Add {
@@ -160,9 +157,7 @@ impl Operation for Rotate {
     }
 }
 
-/// Test a webhook
-///
-/// Queues a delivery of the event `ping`.
+/// Queue a `ping` delivery
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Test {
     /// The id of the webhook, or its name
@@ -193,9 +188,7 @@ impl Operation for Test {
     }
 }
 
-/// List webhook deliveries
-///
-/// The list contains pending and failed deliveries, latest first.
+/// List pending and failed deliveries
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListDeliveries {}
 

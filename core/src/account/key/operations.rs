@@ -18,8 +18,6 @@ use crate::{Caller, Tidings};
 const GROUP: &str = "admin";
 
 /// List API keys
-///
-/// The list does not contain the secrets.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -38,9 +36,8 @@ impl Operation for List {
 
 /// Add an API key
 ///
-/// A program sends it in place of a token.
-///
-/// The key is not shown again. Only administrators make keys: no API key and no role allows it.
+/// A program sends it in place of a token. The key is not shown again. Only administrators make keys: no API key and no role allows
+/// it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = KeyFields)]
 pub struct Add {
@@ -92,8 +89,6 @@ impl Operation for Add {
 }
 
 /// Revoke an API key
-///
-/// Its next request fails.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Revoke {
     /// The id of the key, or its name

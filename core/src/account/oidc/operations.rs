@@ -24,14 +24,13 @@ const NOT_LINKED: Problem = Problem::new(
 
 /// Sign in with single sign-on
 ///
-/// Exchanges the code that the page of the app got for an access token.
-///
-/// The app sends the browser to `GET /sign_in_oidc`, with a `page` of the setting `oidc-pages` and a `state` in the query, and it
-/// comes back to the page with `state` and the code, or with `error` and `error_description`. The code works once and for two minutes.
-/// `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `already id` when there is an
-/// account with the same id or address: its member signs in with their password and links it with the code, which then works for
-/// ten minutes; or `blacklist user`. Only for a member who has enabled the second factor, it is `otp required` without a code of it and
-/// `incorrect otp` with a wrong one; the code of the sign-on stays valid.
+/// Exchanges the code that the page of the app got for an access token. The app sends the browser to `GET /sign_in_oidc`, with a
+/// `page` of the setting `oidc-pages` and a `state` in the query, and it comes back to the page with `state` and the code, or with
+/// `error` and `error_description`. The code works once and for two minutes. `result` is `success`; or `incorrect code` when the
+/// code is wrong, was used before or has expired, `already id` when there is an account with the same id or address: its member
+/// signs in with their password and links it with the code, which then works for ten minutes; or `blacklist user`. Only for a
+/// member who has enabled the second factor, it is `otp required` without a code of it and `incorrect otp` with a wrong one; the
+/// code of the sign-on stays valid.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = SignInOidcFields)]
 pub struct SignInOidc {
@@ -77,12 +76,10 @@ impl ForClient for SignInOidc {
 
 /// Link a single sign-on
 ///
-/// From then on, the person of the code signs in to the member's account.
-///
-/// The account must be the one with the person's address or id. It is linked to one person at most; another link replaces it, as
-/// after `unlink_oidc`.
-/// `result` is `success`; or `incorrect pw`; or `incorrect code` when the code is wrong, was used before or has expired, is about
-/// another account, or the person has an account already.
+/// From then on, the person of the code signs in to the member's account. The account must be the one with the person's address or
+/// id. It is linked to one person at most; another link replaces it, as after `unlink_oidc`. `result` is `success`; or
+/// `incorrect pw`; or `incorrect code` when the code is wrong, was used before or has expired, is about another account, or the
+/// person has an account already.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = LinkOidcFields)]
 pub struct LinkOidc {

@@ -48,10 +48,9 @@ pub struct EnrolmentCode {
 
 /// Issue an enrolment code
 ///
-/// The member needs it to set up a second factor if administrators need one.
-///
-/// The code works once and for an hour, and replaces an earlier one. It ends when the member is signed out everywhere. Administrators
-/// cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
+/// The member needs it to set up a second factor if administrators need one. The code works once and for an hour, and replaces an
+/// earlier one. It ends when the member is signed out everywhere. Administrators cannot issue one to themselves. Only
+/// administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssueOtp {
     /// The id of the member

@@ -35,10 +35,9 @@ impl Operation for GetOtp {
 
 /// Begin two-factor enrolment
 ///
-/// Returns a secret for the member's authenticator, such as an app on their phone.
-///
-/// The second factor is enabled by `enable_otp`. `result` is `success`; or `incorrect pw`. Only where administrators need a second
-/// factor, it is `otp required` without an enrolment code and `incorrect otp` with a wrong one.
+/// Returns a secret for the member's authenticator, such as an app on their phone. The second factor is enabled by `enable_otp`.
+/// `result` is `success`; or `incorrect pw`. Only where administrators need a second factor, it is `otp required` without an
+/// enrolment code and `incorrect otp` with a wrong one.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = BeginOtpFields)]
 pub struct BeginOtp {
@@ -70,9 +69,8 @@ const fn confirmed(path: &'static str) -> Spec {
 
 /// Enable the second factor
 ///
-/// From then on, a sign-in needs a code of the authenticator.
-///
-/// The member's other sessions end. `result` is `success`; or `incorrect otp`. The recovery codes are not shown again.
+/// From then on, a sign-in needs a code of the authenticator. The member's other sessions end. `result` is `success`; or
+/// `incorrect otp`. The recovery codes are not shown again.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = EnableOtpFields)]
 pub struct EnableOtp {
