@@ -22,7 +22,7 @@ const GROUP: &str = "admin";
 const READERS: Access = Access::Admins(Scope::MembersRead);
 const ADMINS: Access = Access::Admins(Scope::Members);
 
-/// Check whether the caller is an administrator
+/// Check for administrator rights
 ///
 /// `result` is `success`; or `Not admin`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -57,9 +57,9 @@ pub fn sign_up(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<()> 
     })
 }
 
-/// Make a member an administrator; idempotent
+/// Grant administrator rights
 ///
-/// Only administrators do this: no API key and no role allows it.
+/// Idempotent. Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Grant {
     /// The id of the member
@@ -91,9 +91,9 @@ fn grant_to(tx: &mut dyn Tx, admin: &Admin<'_>, member: MemberKey, now: Timestam
     Ok(admin.record(tx, Entry::new(Action::AdminGrant).on_member(member))?)
 }
 
-/// Revoke a member's administrator rights; idempotent
+/// Revoke administrator rights
 ///
-/// Only administrators do this: no API key and no role allows it.
+/// Idempotent. Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Revoke {
     /// The id of the member
@@ -142,7 +142,7 @@ pub struct Administrator {
     pub date: Timestamp,
 }
 
-/// List the administrators by the date of the grant
+/// List administrators by grant date
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -176,7 +176,7 @@ pub struct Blacklisted {
     pub date: Timestamp,
 }
 
-/// List the members who may not sign in
+/// List blacklisted members
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetBlacklist {}
 
@@ -193,9 +193,9 @@ impl Operation for GetBlacklist {
     }
 }
 
-/// Add a member to the blacklist: the member cannot sign in, and all their tokens are revoked
+/// Blacklist a member
 ///
-/// `result` is `success`, or `Not found` for an unknown member.
+/// The member cannot sign in, and all their tokens are revoked. `result` is `success`, or `Not found` for an unknown member.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PushBlacklist {
     /// The id of the member
@@ -227,7 +227,7 @@ impl Operation for PushBlacklist {
     }
 }
 
-/// Remove a member from the blacklist: the member can sign in again
+/// Remove from the blacklist
 ///
 /// `result` is `success`, or `Not found` for an unknown member.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

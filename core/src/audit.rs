@@ -128,7 +128,7 @@ impl From<Read> for AuditRecord {
     }
 }
 
-/// List the records of the audit trail, latest first
+/// List audit records, latest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {
     /// Records before the one with this number.
@@ -218,7 +218,7 @@ pub(crate) fn of_member(
     Ok(sql::of_member(tx, member, seq, limit)?.into_iter().map(AuditRecord::from).collect())
 }
 
-/// Get the whole audit trail, earliest first
+/// Export the audit trail
 ///
 /// The response is a download of any length with one JSON object on each line: what a record of `/get_audit` has, and in
 /// `stored` the fields that its hash covers. At most 16 downloads run at the same time, four of one caller, each for at most
@@ -316,7 +316,9 @@ impl From<Read> for Line {
     }
 }
 
-/// Verify the audit trail: that no record was changed, inserted or removed
+/// Verify the audit trail
+///
+/// Checks that no record was changed, inserted or removed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Verify {
     /// The number of a record and its hash, as an earlier verification returned them: `SEQ:HASH`.

@@ -38,7 +38,7 @@ pub struct Draft {
     pub new_info_2: Option<String>,
 }
 
-/// Get the two lines of an app's front page
+/// Get the front page lines
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Get {}
 
@@ -51,7 +51,7 @@ impl Operation for Get {
     }
 }
 
-/// Change one or both of the two lines
+/// Change the front page lines
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = MainInfoFields)]
 pub struct Update {

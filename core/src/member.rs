@@ -57,7 +57,7 @@ impl Operation for Remove {
     }
 }
 
-/// List where a member is signed in
+/// List a member's sessions
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ListSessions {
     /// The id of the member
@@ -97,7 +97,7 @@ impl Operation for SignOut {
     }
 }
 
-/// Sign a member out of one session
+/// Sign out a member's session
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignOutSession {
     /// The id of the member

@@ -58,11 +58,11 @@ use crate::record::schema::{ActKind, Date, Hour, Switch};
 use crate::record::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};
 
-/// Get everything that is stored about the member
+/// Download the member's data
 ///
-/// The response is a download of any length, sent as it is read: lists may change meanwhile. At most 16 downloads of
-/// members run at the same time, two of one member, each for at most ten minutes; the client reads at least 64 KiB in 20
-/// seconds. The hash of the password and other secrets are left out.
+/// The object contains everything that is stored about the member. The response is a download of any length, sent as it is read:
+/// lists may change meanwhile. At most 16 downloads of members run at the same time, two of one member, each for at most ten
+/// minutes; the client reads at least 64 KiB in 20 seconds. The hash of the password and other secrets are left out.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetMine {}
 
@@ -72,10 +72,10 @@ impl Stream for GetMine {
     const SPEC: Spec = Spec::get("account", "/get_my_data", Access::Members).file();
 }
 
-/// Get everything that is stored about a member
+/// Download a member's data
 ///
-/// The response is a download as that of `/get_my_data`, and recorded in the audit trail. Only administrators read it: no API
-/// key and no role allows it.
+/// The object contains everything that is stored about the member. The response is a download as that of `/get_my_data`, and
+/// recorded in the audit trail. Only administrators read it: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetOf {
     /// The id of the member

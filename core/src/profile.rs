@@ -68,7 +68,7 @@ pub struct UserInfo {
 
 /// Get the member's information
 ///
-/// `result` is `success`; or `not found` when the token fails.
+/// `result` is `success`; or `not found` for a missing or invalid token.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Get {}
 
@@ -155,7 +155,7 @@ pub const TYPE_RULE: Problem = Problem::invalid("type_num", "type_num is 0 to 4"
 /// Get the member's lists
 ///
 /// `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
-/// `result` is `success`; or `bad request` for any other value, or when the token fails.
+/// `result` is `success`; or `bad request` for any other value and for a missing or invalid token.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetLists {
     /// The lists, 0 to 4
@@ -214,7 +214,7 @@ impl Wanted {
 
 /// Change the member's nickname
 ///
-/// `result` is `success`; or `No member` when the token fails, `rewrite_nickname` when the nickname is not valid.
+/// `result` is `success`; or `No member` for a missing or invalid token, `rewrite_nickname` when the nickname is not valid.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = NicknameFields)]
 pub struct ChangeNickname {
@@ -264,7 +264,7 @@ impl NewNickname {
     }
 }
 
-/// Set whether the app signs the member in automatically
+/// Set the app's automatic sign-in
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct UpdateAutoLogin {
     /// 0 off, 1 on
@@ -294,10 +294,10 @@ fn set_auto_login(tx: &mut dyn Tx, member: &Member<'_>, auto_login: i64) -> Resu
     Ok(())
 }
 
-/// Reset the measurement of the member's interests
+/// Reset the measured interests
 ///
 /// Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
-/// longer count. `result` is `success`; or `Not found` when the token fails.
+/// longer count. `result` is `success`; or `Not found` for a missing or invalid token.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ResetMeasurement {}
 
@@ -327,9 +327,9 @@ fn reset(tx: &mut dyn Tx, member: &Member<'_>, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Remove the member's own account with its lists and interests
+/// Remove the member's own account
 ///
-/// `result` is `success`; or `Not found` when the token fails.
+/// `result` is `success`; or `Not found` for a missing or invalid token.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Remove {}
 

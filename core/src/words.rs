@@ -116,12 +116,12 @@ pub struct WordsReport {
     pub seconds: f64,
 }
 
-/// Get similar words from posts for each token of a search
+/// Get similar words
 ///
-/// `[{"token": [{"word": 0.83}, …]}, …]` in the order of the tokens: for each token at most {similar-words} words
-/// with their similarity, from {similarity} to 1, most similar first; the settings can change both bounds. For a
-/// token that no post contains, such as a misspelled or inflected word, the words with a similar spelling are used;
-/// if there are none, the list is empty.
+/// Returns words of posts that are similar to each token of a search. `[{"token": [{"word": 0.83}, …]}, …]` in the order of the
+/// tokens: for each token at most {similar-words} words with their similarity, from {similarity} to 1, most similar first; the
+/// settings can change both bounds. For a token that no post contains, such as a misspelled or inflected word, the words with a
+/// similar spelling are used; if there are none, the list is empty.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = SearchFields)]
 pub struct FindSimilar {

@@ -1,4 +1,4 @@
-"""Converts public data for tidings, and measures the recommended feed beside other models: see docs/quality.md.
+"""Converts public data for tidings, and measures the recommended feed beside other models: see docs/newsfeeds.md.
 
 usage: quality.py movielens ML_100K DIR        u.data and u.item to posts.jsonl, members.jsonl and acts.jsonl
        quality.py stackexchange DUMP DIR       Posts.xml, Comments.xml and Votes.xml of one site to the same files

@@ -52,7 +52,7 @@ pub struct EmailAddress {
     pub pending_email: Option<String>,
 }
 
-/// Get the e-mail address of the member
+/// Get the e-mail address
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetEmail {}
 
@@ -69,12 +69,13 @@ impl Operation for GetEmail {
     }
 }
 
-/// Give the member an e-mail address, which a mail with a code confirms, or another one, or none
+/// Set the e-mail address
 ///
-/// Until then, an earlier address stays, and a mail tells it. The answer is the same whether or not another member has the address:
-/// that is told to the address alone. A new password, and whatever else ends the sessions of the member, withdraws it.
-/// `result` is `success`; or `incorrect pw`. Only for a member who has enabled the second factor, it is `otp required` without a
-/// code and `incorrect otp` with a wrong one. After several requests in an hour, further ones are refused with 429.
+/// A mail with a code confirms a new address. An empty address removes the present one. Until then, an earlier address stays, and a
+/// mail tells it. The answer is the same whether or not another member has the address: that is told to the address alone. A new
+/// password, and whatever else ends the sessions of the member, withdraws it. `result` is `success`; or `incorrect pw`. Only for a
+/// member who has enabled the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one. After
+/// several requests in an hour, further ones are refused with 429.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = SetEmailFields)]
 pub struct SetEmail {
@@ -143,10 +144,11 @@ impl ForClient for SetEmail {
     }
 }
 
-/// Confirm the address that waits for it, with the code of a mail
+/// Confirm an e-mail address
 ///
-/// The six digits need the member's token; the code of the link does not. `result` is `success`; or `incorrect code` when the code is
-/// wrong, was used before or has expired. The digits do not work any more after five wrong ones: ask for another mail.
+/// Takes the code of the mail that `set_email` or `sign_up` sent. The six digits need the member's token; the code of the link does
+/// not. `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired. The digits do not work
+/// any more after five wrong ones: ask for another mail.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = ConfirmEmailFields)]
 pub struct ConfirmEmail {

@@ -107,7 +107,7 @@ pub struct Invitation {
     pub open: u8,
 }
 
-/// List the invitations, without their codes
+/// List invitations
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -124,10 +124,10 @@ impl Operation for List {
     }
 }
 
-/// Invite people: make a code with which they sign up, whoever else may
+/// Add an invitation
 ///
-/// The code is not shown again. It works while the administrator who made it is one. Only administrators invite: no API key and no
-/// role allows it.
+/// People sign up with its code, whatever `sign-up` says. The code is not shown again. It works while the administrator who made it
+/// is one. Only administrators invite: no API key and no role allows it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = InvitationFields)]
 pub struct Add {
@@ -228,7 +228,7 @@ pub(crate) fn letter(
     Ok(Some(Letter { to: to.to_owned(), text: Text::Invite, id: String::new(), code: Some(code), link }))
 }
 
-/// Remove an invitation: its code no longer works
+/// Remove an invitation
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The id of the invitation
@@ -255,7 +255,7 @@ impl Operation for Remove {
     }
 }
 
-/// Register a member who has an invitation, and sign them in
+/// Sign up with an invitation
 ///
 /// It works whoever else may sign up, and the member gets the role of the invitation.
 /// `result` is `success`; or `incorrect code` when the code is wrong, used up, expired or removed, `wrong user info` when the id,

@@ -177,10 +177,11 @@ impl Operation for List {
     }
 }
 
-/// Remove the passkeys and the single sign-on of a member, and sign the member out everywhere
+/// Remove a member's other sign-ins
 ///
-/// For an account of which somebody else may have got hold: a new password alone leaves these. The member signs in with the password,
-/// and adds them again. Only administrators do this: no API key and no role allows it.
+/// Removes the passkeys and the single sign-on of the member, and signs the member out everywhere. For an account of which somebody
+/// else may have got hold: a new password alone leaves these. The member signs in with the password, and adds them again. Only
+/// administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ResetSignIns {
     /// The id of the member
@@ -208,10 +209,10 @@ impl Operation for ResetSignIns {
     }
 }
 
-/// Set a member's password and sign the member out everywhere
+/// Set a member's password
 ///
-/// `result` is `success`, or `wrong user info` when the password is not valid. Only administrators set passwords: no API key
-/// and no role allows it.
+/// Signs the member out everywhere. `result` is `success`, or `wrong user info` when the password is not valid. Only administrators
+/// set passwords: no API key and no role allows it.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[schema(as = MemberPasswordFields)]
 pub struct SetPassword {

@@ -14,7 +14,7 @@ use crate::store::Isolation;
 
 const GROUP: &str = "account";
 
-/// Register a member and sign them in
+/// Sign up a member
 ///
 /// `result` is `success`; or `sign_up fail` with the code `sign_up_closed` when the server is set up so that nobody signs up
 /// here, `wrong user info` when the id, password or nickname is not valid, `check pw` when the passwords differ,
@@ -61,7 +61,7 @@ pub(super) fn sign_up_refusals(settings: &Config) -> [Error; 3] {
     [Outcome::WrongUserInfo.because(rule), Outcome::CheckPw.into(), Outcome::AlreadyId.into()]
 }
 
-/// Sign a member in
+/// Sign in
 ///
 /// `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`; the first that applies is returned. Only for a
 /// member who has enabled the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
@@ -94,11 +94,12 @@ impl Operation for SignIn {
     }
 }
 
-/// Sign a university member in, and register a new member at the first sign-in
+/// Sign in a university member
 ///
-/// `result` is `success`; or `not school` when the university does not know the id, and with the code `sign_up_closed` when
-/// it does but nobody becomes a member here; `pw incorrect` when the password is wrong, `api error` when the university's system does not respond, `blacklist user`. Only for a member who has enabled
-/// the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
+/// The first sign-in signs the member up. `result` is `success`; or `not school` when the university does not know the id, and with
+/// the code `sign_up_closed` when it does but nobody becomes a member here; `pw incorrect` when the password is wrong, `api error`
+/// when the university's system does not respond, `blacklist user`. Only for a member who has enabled the second factor, it is
+/// `otp required` without a code and `incorrect otp` with a wrong one.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = SignInFields)]
 pub struct SignInUp {
@@ -124,10 +125,10 @@ impl Operation for SignInUp {
     }
 }
 
-/// Change the member's password and revoke all older tokens
+/// Change the password
 ///
-/// `result` is `success`; or `incorrect pw`, `wrong user info` when the new password is not valid, `check pw` when
-/// its two copies differ.
+/// Revokes all earlier tokens. `result` is `success`; or `incorrect pw`, `wrong user info` when the new password is not valid,
+/// `check pw` when its two copies differ.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = NewPasswordFields)]
 pub struct ChangePassword {
@@ -160,7 +161,7 @@ impl Operation for ChangePassword {
     }
 }
 
-/// Revoke all tokens of the member, including the one of this request
+/// Sign out everywhere
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct SignOutAll {}
 

@@ -183,9 +183,9 @@ impl ForClient for RenewRecoveryCodes {
     }
 }
 
-/// Disable the second factor of a member who has lost it
+/// Disable a member's second factor
 ///
-/// Only administrators do this: no API key and no role allows it.
+/// For members who have lost it. Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ResetOtp {
     /// The id of the member

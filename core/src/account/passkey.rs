@@ -91,7 +91,7 @@ pub struct MemberPasskeys {
     pub passkeys: Vec<Passkey>,
 }
 
-/// List the passkeys of the member
+/// List the member's passkeys
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetPasskeys {}
 
@@ -108,7 +108,7 @@ impl Operation for GetPasskeys {
     }
 }
 
-/// Remove a passkey of the member
+/// Remove a passkey
 ///
 /// Nobody signs in with it any more. Sessions that have begun with it go on.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

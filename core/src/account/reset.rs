@@ -47,10 +47,11 @@ pub struct ResetCode {
     pub expires: Timestamp,
 }
 
-/// Issue a code with which a member who has forgotten their password chooses a new one
+/// Issue a password reset code
 ///
-/// The code works once and for an hour, and replaces an earlier one of an administrator. It ends when the password changes or the
-/// member is signed out everywhere. Administrators cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
+/// A member who has forgotten their password chooses a new one with it. The code works once and for an hour, and replaces an
+/// earlier one of an administrator. It ends when the password changes or the member is signed out everywhere. Administrators cannot
+/// issue one to themselves. Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssueReset {
     /// The id of the member
@@ -80,11 +81,12 @@ impl Operation for IssueReset {
     }
 }
 
-/// Ask for a mail with a code, with which a member who has forgotten their password chooses a new one
+/// Request a password reset
 ///
-/// The mail goes to the confirmed address of the member, if there is one. The answer is the same, after the same time, whether or not
-/// there is such a member. The code works once and for 20 minutes; of the codes of several mails, the latest three work. After several
-/// requests of a client in an hour, further ones are refused with 429; after several about one member, it is sent no further mail.
+/// Mails a code with which the member chooses a new password. The mail goes to the confirmed address of the member, if there is
+/// one. The answer is the same, after the same time, whether or not there is such a member. The code works once and for 20 minutes;
+/// of the codes of several mails, the latest three work. After several requests of a client in an hour, further ones are refused
+/// with 429; after several about one member, it is sent no further mail.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = RequestResetFields)]
 pub struct RequestReset {
@@ -142,12 +144,12 @@ pub(crate) fn letter(
     Ok(Some(Letter { to, text: Text::Reset, id, code: Some(code), link }))
 }
 
-/// Choose a new password with a code of a mail or of an administrator, and sign out everywhere
+/// Reset a forgotten password
 ///
-/// The member signs in with it afterwards, and with their second factor if they have enabled one.
-/// `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `wrong user info` when the new
-/// password is not valid, `check pw` when its two copies differ. After several wrong codes, further attempts of the client are
-/// refused for a while with 429.
+/// Takes a code of a mail or of an administrator, and signs the member out everywhere. The member signs in with it afterwards, and
+/// with their second factor if they have enabled one. `result` is `success`; or `incorrect code` when the code is wrong, was used
+/// before or has expired, `wrong user info` when the new password is not valid, `check pw` when its two copies differ. After
+/// several wrong codes, further attempts of the client are refused for a while with 429.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = ResetPasswordFields)]
 pub struct ResetPassword {

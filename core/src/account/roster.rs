@@ -44,7 +44,7 @@ pub struct RosterMember {
     pub major: String,
 }
 
-/// List the roster, the members of the university, by id
+/// List the roster by id
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListRoster {
     /// The maximum number of entries, 1 to 1,000; 100 by default.

@@ -59,7 +59,7 @@ pub struct Session {
     pub current: u8,
 }
 
-/// List where the member is signed in
+/// List the member's sessions
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListSessions {}
 
@@ -76,7 +76,7 @@ impl Operation for ListSessions {
     }
 }
 
-/// Sign the member out of one session, which may be that of this request
+/// Sign out one session
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignOutSession {
     /// The id of the session

@@ -131,7 +131,7 @@ impl LogFilter {
     }
 }
 
-/// Get a page of the access log
+/// Page through the access log
 ///
 /// Newest first. A page reads a bounded part of the log, so it can be empty although `next` names another page. For
 /// administrators and for the member whose lines it asks for, unless the settings make the log public.

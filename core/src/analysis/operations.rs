@@ -14,7 +14,7 @@ const GROUP: &str = "analysis";
 const ADMINS: Access = Access::Admins(Scope::AnalyticsRead);
 const OWN: Access = Access::Own(Scope::AnalyticsRead);
 
-/// Get the access log of a period
+/// Get a period's access log
 ///
 /// Newest first. Exactly one of `months`, `days` and `hours` is above 0. For administrators, unless the settings make
 /// the log public.
@@ -41,7 +41,7 @@ impl Operation for GetLogDate {
     }
 }
 
-/// Get the access log of a member
+/// Get a member's access log
 ///
 /// Newest first. `guest` gives the lines of all guests, `removed` those of removed members. For administrators and
 /// the member, unless the settings make the log public.
@@ -64,9 +64,10 @@ impl Operation for GetLogUser {
     }
 }
 
-/// Get the access log of a member in a period
+/// Get a member's dated log
 ///
-/// Combines `/get_log_user/{user_id}/{limit}` and `/get_log_date/{months}/{days}/{hours}/{limit}`.
+/// Returns the lines of one member in a period. Combines `/get_log_user/{user_id}/{limit}` and
+/// `/get_log_date/{months}/{days}/{hours}/{limit}`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetLogUserDate {
     /// The id of the member

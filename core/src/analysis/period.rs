@@ -72,7 +72,9 @@ pub struct Period {
     pub devices: Devices,
 }
 
-/// Get the figures of a period of at most 366 days: by day, hour, student number and device
+/// Get the figures of days
+///
+/// Returns the figures of at most 366 days by day, hour, student number and device.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetPeriod {
     /// The first day, `YYYY-MM-DD`

@@ -161,11 +161,11 @@ impl PeriodReport {
     }
 }
 
-/// Get the report of a period of at most 366 days
+/// Get a period's report
 ///
-/// Figures by day, visitors by weekday and hour, devices, and the topics and posts that were published in the period. Search
-/// terms are those of the last 24 hours, and are missing if the period ends before today. Nothing in a report is about a
-/// single visitor.
+/// A period has at most 366 days. Figures by day, visitors by weekday and hour, devices, and the topics and posts that were
+/// published in the period. Search terms are those of the last 24 hours, and are missing if the period ends before today. Nothing
+/// in a report is about a single visitor.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetReport {
     /// The first day, `YYYY-MM-DD`; by default, or if it is empty, 29 days before the last day.

@@ -32,7 +32,7 @@ pub(super) use types::{read_students, sort};
 
 const DATE_RULE: Problem = Problem::new(Code::InvalidValue, "there is no such date");
 
-/// Get the totals of all days
+/// Get the overall totals
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetSummary {}
 
@@ -49,7 +49,7 @@ impl Operation for GetSummary {
     }
 }
 
-/// Get the figures of each day from a number of days ago until today, oldest first
+/// List daily figures, oldest first
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetDaysAgo {
     /// The number of days, {days-ago}
@@ -85,7 +85,7 @@ impl Operation for GetDaysAgo {
     }
 }
 
-/// Get the figures of one day
+/// Get one day's figures
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetDay {
     /// The year
@@ -118,7 +118,7 @@ impl Operation for GetDay {
     }
 }
 
-/// Get the number of counted devices of each type
+/// Get the device counts
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetDevices {}
 
@@ -168,13 +168,13 @@ impl Operation for GetRealtime {
     }
 }
 
-/// Get the terms searched more than usual
+/// List bursts of searches
 ///
-/// At most ten terms that visitors searched in the current clock hour (UTC) and the two before far more than in the
-/// other hours of the last 24, compared with all other terms. A burst has at least three visitors, twice the usual
-/// level, and a score of 2; the highest score is first. `count` counts each visitor once an hour; `usual` is the number
-/// that the earlier hours lead to expect; `score` is (count − usual) / √(usual + 1). Searches of the last second may be
-/// missing.
+/// A burst is a term that visitors search more than usual. At most ten terms that visitors searched in the current clock hour (UTC)
+/// and the two before far more than in the other hours of the last 24, compared with all other terms. A burst has at least three
+/// visitors, twice the usual level, and a score of 2; the highest score is first. `count` counts each visitor once an hour; `usual`
+/// is the number that the earlier hours lead to expect; `score` is (count − usual) / √(usual + 1). Searches of the last second may
+/// be missing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetBursts {}
 

@@ -41,7 +41,7 @@ pub struct Message {
 
 /// Send feedback on a notice
 ///
-/// `result` is `success`; or `bad request` when the token fails, `fail` when the notice does not exist or the text or
+/// `result` is `success`; or `bad request` for a missing or invalid token, `fail` when the notice does not exist or the text or
 /// type is not valid.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = FeedbackFields)]
@@ -73,9 +73,10 @@ impl Operation for SendOnNotice {
     }
 }
 
-/// Send feedback that concerns no notice
+/// Send feedback
 ///
-/// `result` is `success`; or `bad request` when the token fails, `fail` when the text or type is not valid.
+/// It concerns no notice. `result` is `success`; or `bad request` for a missing or invalid token, `fail` when the text or type is
+/// not valid.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = FeedbackFields)]
 pub struct SendGeneral {
@@ -139,7 +140,7 @@ impl Operation for ListAll {
     }
 }
 
-/// List open or all feedback, newest first, in pages
+/// Page through feedback, newest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {
     /// 0 for open feedback only, which is the default; 1 for all.
@@ -178,7 +179,7 @@ impl Operation for List {
     }
 }
 
-/// Mark feedback as done or open
+/// Mark feedback done or open
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Mark {
     /// The `_id` of the feedback

@@ -20,7 +20,7 @@ use crate::{Caller, Tidings};
 const GROUP: &str = "admin";
 const ADMINS: Access = Access::Admins(Scope::Members);
 
-/// List the mail that waits or was given up, latest first
+/// List pending and failed mail
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -37,7 +37,7 @@ impl Operation for List {
     }
 }
 
-/// Send a mail again that waits or was given up
+/// Retry a mail
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Retry {
     /// The id of the mail
@@ -61,9 +61,9 @@ impl Operation for Retry {
     }
 }
 
-/// Send a test to an address, and say what the mail server answered
+/// Send a test mail
 ///
-/// Only administrators do this: no API key and no role allows it.
+/// Returns what the mail server answered. Only administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = TestMailFields)]
 pub struct Test {

@@ -97,7 +97,7 @@ fn of_guest(
     Ok(Arc::clone(answer.encoded()))
 }
 
-/// Get posts recommended to the member
+/// Get recommended posts
 ///
 /// Based on the posts that the member liked and viewed, their searches and the newsfeeds that they opened; posts that
 /// the member has seen are left out. Guests, and members with little activity, get fresh and popular posts across
@@ -160,7 +160,7 @@ impl Operation for ListPopular {
     }
 }
 
-/// Get the posts of a topic, newest first
+/// Get a topic's newest posts
 ///
 /// The posts whose topics or tags contain the name. Opening the first page is recorded in the member's list.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -198,7 +198,7 @@ impl Operation for ListTopic {
     }
 }
 
-/// Get the posts of a source, newest first
+/// Get a source's newest posts
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ListSource {
     /// The `_id` of the source
@@ -225,7 +225,7 @@ impl Operation for ListSource {
     }
 }
 
-/// Get the posts of a topic (version 1)
+/// Get a topic's posts (v1)
 ///
 /// Superseded by `/get_newsfeed_of_topic/{category_name}`, which gives the same answer.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

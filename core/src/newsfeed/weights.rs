@@ -48,7 +48,7 @@ pub struct FeedWeights {
     pub popularity: PopularityInUse,
 }
 
-/// Get the weights of the signals of the recommended feed
+/// Get the feed's weights
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetWeights {}
 
@@ -72,9 +72,10 @@ impl Operation for GetWeights {
     }
 }
 
-/// Learn the weights from the acts of the members now, which may take minutes
+/// Learn the feed's weights now
 ///
-/// `overloaded` means that imports run, or that others are learning: try again later.
+/// Learns them from the acts of the members, which may take minutes. `overloaded` means that imports run, or that others are
+/// learning: try again later.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct LearnWeights {}
 

@@ -46,7 +46,7 @@ pub struct DraftList {
     pub drafts: Vec<SavedDraft>,
 }
 
-/// Save a draft of a notice
+/// Save a notice draft
 ///
 /// At least one field of the notice is required. There are at most 200 drafts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -108,7 +108,7 @@ fn record(tx: &mut dyn Tx, admin: &Admin<'_>, action: Action, id: ObjectId) -> R
     admin.record(tx, Entry::new(action).on(&id.to_string()))
 }
 
-/// List the saved drafts of all administrators, the one that was saved last first
+/// List notice drafts, latest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListDrafts {}
 
@@ -153,7 +153,7 @@ impl Operation for RemoveDraft {
     }
 }
 
-/// Publish a draft and remove it
+/// Publish and remove a draft
 ///
 /// Inserts the notice, or changes the notice that the draft names, and returns the `_id` of the notice.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -60,11 +60,11 @@ impl Operation for List {
     }
 }
 
-/// List the notices of the general page or of a topic, with all fields
+/// List notices of a page
 ///
-/// The notices that the caller sees now, pinned ones first, then the newest first. Administrators see every notice, without a
-/// `topic` also those of all topics. With `html=1` each notice has its text as HTML: a safe subset of Markdown, without
-/// scripts, images and raw HTML.
+/// Returns the notices of the general page or of a topic, with all fields. The notices that the caller sees now, pinned ones first,
+/// then the newest first. Administrators see every notice, without a `topic` also those of all topics. With `html=1` each notice
+/// has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListFull {
     /// The topic whose notices are listed besides those without a topic.
@@ -109,9 +109,9 @@ impl Operation for ListFull {
     }
 }
 
-/// Get a notice and count a view
+/// Get a notice
 ///
-/// With `html=1` the notice has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
+/// Counts a view. With `html=1` the notice has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Get {
     /// The `_id` of the notice
@@ -203,9 +203,9 @@ impl Operation for Insert {
     }
 }
 
-/// Change the given fields of a notice
+/// Change a notice
 ///
-/// `result` is `success`; or `Not admin`.
+/// Fields that are not given stay as they are. `result` is `success`; or `Not admin`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = NoticeFields)]
 pub struct Update {

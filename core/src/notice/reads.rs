@@ -40,7 +40,7 @@ pub struct Reads {
     pub notice_reads: Vec<DayReads>,
 }
 
-/// Get the number of reads of a notice on each of the last days
+/// Count a notice's daily reads
 ///
 /// One entry for each calendar day, oldest first; the last one is today.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -14,11 +14,11 @@ use crate::record::operation::{Access, NDJSON, Spec, Stream};
 use crate::record::scope::Scope;
 use crate::store::{Row, StoreError, Tx};
 
-/// Get all posts in the format that `/import_posts` reads
+/// Export posts
 ///
-/// The response is a download of any length with one JSON object on each line, in the order of the insertions, sent as it is
-/// read: posts may change meanwhile. At most 16 downloads run at the same time, four of one caller, each for at most
-/// ten minutes; the client reads at least 64 KiB in 20 seconds.
+/// The lines have the format that `/import_posts` reads. The response is a download of any length with one JSON object on each
+/// line, in the order of the insertions, sent as it is read: posts may change meanwhile. At most 16 downloads run at the same time,
+/// four of one caller, each for at most ten minutes; the client reads at least 64 KiB in 20 seconds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ExportPosts {}
 

@@ -29,7 +29,9 @@ pub struct PostList {
     pub next: Option<String>,
 }
 
-/// List all posts, newest first, also those past their end date
+/// List posts
+///
+/// Returns all posts, newest first, also those past their end date.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {
     /// The topic or tag of the posts; all posts by default.

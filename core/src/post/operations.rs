@@ -21,7 +21,7 @@ use crate::{Caller, Tidings};
 const GROUP: &str = "post";
 const ADMINS: Access = Access::Admins(Scope::Posts);
 
-/// Get a post with its whole text
+/// Get a post
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Get {
     /// The `_id` of the post
@@ -42,7 +42,7 @@ impl Operation for Get {
     }
 }
 
-/// List the categories that have posts, largest first
+/// List categories, largest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListCategories {}
 
@@ -55,10 +55,10 @@ impl Operation for ListCategories {
     }
 }
 
-/// Count a view and record it in a member's list
+/// View a post
 ///
-/// For the popularity of the post, each viewer counts once an hour, and the guests of one network together at most 30
-/// times.
+/// Counts a view and records it in a member's list. For the popularity of the post, each viewer counts once an hour, and the guests
+/// of one network together at most 30 times.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct View {
     /// The `_id` of the post
@@ -103,12 +103,12 @@ acts! {
     Like, "/post_like/{post_obi}", super::like;
     /// Remove a like; idempotent
     Unlike, "/post_unlike/{post_obi}", super::unlike;
-    /// Hide a post from the member's recommended feed; idempotent
+    /// Hide a post from recommendations
     ///
     /// Other feeds and searches still show it. The newest 300 hidden posts of a member stay hidden. Resetting the
     /// measurement of interest shows them again.
     Hide, "/post_hide/{post_obi}", super::hide;
-    /// Show a hidden post in the recommended feed again; idempotent
+    /// Show a hidden post again
     Unhide, "/post_unhide/{post_obi}", super::unhide;
 }
 
@@ -149,7 +149,7 @@ impl Operation for Insert {
     }
 }
 
-/// Change the given fields of a post
+/// Change a post
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = PostFields)]
 pub struct Update {

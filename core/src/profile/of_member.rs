@@ -48,7 +48,7 @@ impl Operation for Get {
     }
 }
 
-/// Get the lists of a member
+/// Get a member's lists
 ///
 /// `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -112,7 +112,7 @@ impl Operation for ChangeNickname {
     }
 }
 
-/// Set whether the app signs a member in automatically
+/// Set a member's automatic sign-in
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct UpdateAutoLogin {
     /// The id of the member
@@ -137,7 +137,7 @@ impl Operation for UpdateAutoLogin {
     }
 }
 
-/// Reset the measurement of a member's interests
+/// Reset a member's measured interests
 ///
 /// Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
 /// longer count.

@@ -28,7 +28,9 @@ const fn searches(path: &'static str) -> Spec {
     Spec::post(GROUP, path, Access::Open).reads().works(Work::Query).limited(Rate::Search)
 }
 
-/// Record a search; a member's search is also added to the member's list
+/// Record a search
+///
+/// A member's search is also added to the member's list.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = SearchFields)]
 pub struct Log {
@@ -140,7 +142,9 @@ fn paging(paged: Option<i64>, next: Option<&str>) -> Result<Paging<'_>> {
     Ok(next.map_or(if is_paged { Paging::First } else { Paging::Off }, Paging::After))
 }
 
-/// Get the posts that match best
+/// Search posts
+///
+/// Returns the best matches first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = SearchFields)]
 pub struct Find {
@@ -164,7 +168,9 @@ impl Operation for Find {
     }
 }
 
-/// Get the posts of a category that match best
+/// Search a category
+///
+/// Returns the best matches first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = SearchFields)]
 pub struct FindInCategory {
@@ -191,7 +197,9 @@ impl Operation for FindInCategory {
     }
 }
 
-/// Get the web sites of matching posts, the site with the most matches first
+/// Search web sites
+///
+/// Returns the web sites of matching posts, the site with the most matches first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = SearchFields)]
 pub struct FindSites {
@@ -240,7 +248,7 @@ impl Operation for FindSites {
     }
 }
 
-/// Get the member's most recent searches
+/// List the member's recent searches
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ListRecent {
     /// The maximum number, {num}

@@ -54,7 +54,7 @@ impl Stream for GetDocument {
     }
 }
 
-/// Receive live events as they happen
+/// Receive live events
 ///
 /// Server-sent events, which browsers read with `EventSource`. The `data` of each event is a JSON object: the schema
 /// `LiveEvents` has one for each name. `notice`: a notice
@@ -102,7 +102,7 @@ impl Stream for Listen {
     }
 }
 
-/// Show the report of a period as a page
+/// Show a report page
 ///
 /// The figures of `/get_report` with charts, for browsers. The page has no script and loads nothing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -119,7 +119,7 @@ impl Stream for GetReportPage {
     const GIVES: &'static [&'static str] = &[HTML];
 }
 
-/// Get a table of the report of a period as CSV
+/// Get a report as CSV
 ///
 /// UTF-8 with the names of the columns in the first line. A text that a spreadsheet would take for a formula has an
 /// apostrophe before it.
@@ -180,7 +180,7 @@ impl Stream for GetHome {
     const GIVES: &'static [&'static str] = &[HTML, JSON];
 }
 
-/// Show a page for reading this document and trying the operations
+/// Show the API page
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetPage {}
 

@@ -40,7 +40,7 @@ pub struct Status {
     pub changes: Changes,
 }
 
-/// Get the state of the service: the figures of today, and of the program and its database
+/// Get the service status
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Get {}
 

@@ -17,7 +17,7 @@ const FOUND_MAX: usize = 50;
 /// Links that are fetched because their media type does not tell whether they are feeds.
 const TRIED_MAX: usize = 5;
 
-/// Find the feeds that a web page names
+/// Find a page's feeds
 ///
 /// A feed itself is found, too. A page that cannot be fetched is an answer with an `error`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]

@@ -33,7 +33,7 @@ const WITH_POSTS_RULE: Problem = Problem::invalid("with_posts", "with_posts is 0
 /// A new source waits for the thread of the service: the administrator who adds it usually fetches it at once.
 const FIRST_FETCH_MS: i64 = 5_000;
 
-/// List the sources: the feeds that the service reads by itself
+/// List sources
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -52,7 +52,7 @@ impl Operation for List {
     }
 }
 
-/// Return a source
+/// Get a source
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Get {
     /// The id of the source, or its address
@@ -106,9 +106,10 @@ impl Given<'_> {
     }
 }
 
-/// Add a source: a feed that the service reads by itself from now on
+/// Add a source
 ///
-/// The running service fetches it within seconds; `fetch_source` does so at once and says what has arrived.
+/// From then on, the server fetches this feed. The running service fetches it within seconds; `fetch_source` does so at once and
+/// says what has arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = SourceFields)]
 pub struct Add {
@@ -240,7 +241,9 @@ fn found(tx: &mut dyn Tx, admin: &Admin<'_>, source: &str) -> Result<(SourceKey,
     Ok((key, sql::settings(tx, key)?.url))
 }
 
-/// Remove a source; its posts stay
+/// Remove a source
+///
+/// Its posts stay unless `with_posts` is 1.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The id of the source, or its address
@@ -286,7 +289,7 @@ impl Remove {
     }
 }
 
-/// Pause a source: it is not fetched until it is resumed
+/// Pause a source
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Pause {
     /// The id of the source, or its address
@@ -306,7 +309,9 @@ impl Operation for Pause {
     }
 }
 
-/// Fetch a source again that was paused or has ended; its failures are forgotten
+/// Resume a source
+///
+/// Fetches a source again that was paused or has ended; its failures are forgotten.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Resume {
     /// The id of the source, or its address
@@ -344,7 +349,7 @@ fn change(
     })
 }
 
-/// Fetch a source now, and return what has arrived
+/// Fetch a source now
 ///
 /// A fetch that fails is an answer with an `error`, and the service tries again later.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

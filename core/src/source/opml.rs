@@ -43,7 +43,7 @@ pub fn opml_text(bytes: &[u8]) -> String {
     tidings_feeds::decode(bytes, None).text.into_owned()
 }
 
-/// Export the sources as a list in OPML
+/// Export sources as OPML
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Export {}
 
@@ -95,7 +95,7 @@ fn write(sources: &[Source]) -> String {
     opml
 }
 
-/// Import sources from a list in OPML, as feed readers export it
+/// Import sources from OPML
 ///
 /// Sources that exist stay as they are. A folder becomes a topic of the sources in it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]

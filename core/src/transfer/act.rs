@@ -37,11 +37,12 @@ mod write;
 
 use write::Writer;
 
-/// Import views, likes, searches and opened newsfeeds of members in another system
+/// Import acts of members
 ///
-/// The body, up to {import}, has one JSON object on each line, or is one array of such objects. Each act counts once: an act
-/// that was imported before is skipped. An invalid line is reported and does not stop the import. If the database fails
-/// during the import, the response is `internal error` as that of `/import_members`.
+/// Acts are views, likes, searches and opened newsfeeds in another system. The body, up to {import}, has one JSON object on each
+/// line, or is one array of such objects. Each act counts once: an act that was imported before is skipped. An invalid line is
+/// reported and does not stop the import. If the database fails during the import, the response is `internal error` as that of
+/// `/import_members`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ImportActs {}
 

@@ -27,13 +27,13 @@ use crate::store::{Arg, StoreError, Topic, Tx};
 #[cfg(test)]
 mod tests;
 
-/// Import members of another system with their password hashes
+/// Import members
 ///
-/// The body, up to {import}, has one JSON object on each line, or is one array of such objects. It can also be CSV, after a line
-/// with the names of the fields. Existing members are skipped
-/// and do not change. An invalid line is reported and does not stop the import. If the database fails during the import, the
-/// response is `internal error` with the numbers of members `inserted` and `skipped` so far; the same import can then be
-/// repeated and continues from there.
+/// Members of another system keep their passwords by their hashes. The body, up to {import}, has one JSON object on each line, or
+/// is one array of such objects. It can also be CSV, after a line with the names of the fields. Existing members are skipped and do
+/// not change. An invalid line is reported and does not stop the import. If the database fails during the import, the response is
+/// `internal error` with the numbers of members `inserted` and `skipped` so far; the same import can then be repeated and continues
+/// from there.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ImportMembers {
     /// Whether the body is CSV, whatever its first line is. One that names a column `id` is CSV in any case.

@@ -24,12 +24,13 @@ use crate::record::operation::{self, Access, Failure, Form, Media, Spec, Stream,
 use crate::record::scope::Scope;
 use crate::store::Tx;
 
-/// Import the roster, the members of the university with their passwords
+/// Import the university roster
 ///
-/// The body, up to {import}, is CSV whose first line names the columns `id`, `name`, `major` and `password`. A line replaces
-/// the entry with its id. Only administrators change the entries of members: no key and no role does. An invalid line is reported and
-/// does not stop the import. Each new password takes approximately 20 ms on one core. If the database fails during the
-/// import, the response is `internal error` as that of `/import_posts`.
+/// Each entry has the id, name, major and password of a member of the university. The body, up to {import}, is CSV whose first line
+/// names the columns `id`, `name`, `major` and `password`. A line replaces the entry with its id. Only administrators change the
+/// entries of members: no key and no role does. An invalid line is reported and does not stop the import. Each new password takes
+/// approximately 20 ms on one core. If the database fails during the import, the response is `internal error` as that of
+/// `/import_posts`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ImportRoster {}
 

@@ -24,7 +24,7 @@ use crate::{Caller, Tidings};
 const GROUP: &str = "admin";
 const ADMINS: Access = Access::Admins(Scope::Webhooks);
 
-/// List the webhooks, without their secrets
+/// List webhooks
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -41,9 +41,10 @@ impl Operation for List {
     }
 }
 
-/// Add a webhook: another system that is told about what happens from now on
+/// Add a webhook
 ///
-/// The secret, with which the receiver verifies signatures, is not shown again.
+/// The server sends it the events that happen from then on. The secret, with which the receiver verifies signatures, is not shown
+/// again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = WebhookFields)]
 pub struct Add {
@@ -99,7 +100,9 @@ impl Operation for Add {
     }
 }
 
-/// Remove a webhook and what it has not been told yet
+/// Delete a webhook
+///
+/// Deletes its pending deliveries, too.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The id of the webhook, or its name
@@ -124,7 +127,9 @@ impl Operation for Remove {
     }
 }
 
-/// Give a webhook a new secret; the one before also signs for 24 hours
+/// Rotate a webhook's secret
+///
+/// The previous secret also signs for 24 hours.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Rotate {
     /// The id of the webhook, or its name
@@ -152,7 +157,7 @@ impl Operation for Rotate {
     }
 }
 
-/// Queue a delivery of the event `ping` to a webhook
+/// Queue a `ping` delivery
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Test {
     /// The id of the webhook, or its name
@@ -183,7 +188,7 @@ impl Operation for Test {
     }
 }
 
-/// List the deliveries of webhooks that wait or were given up, latest first
+/// List pending and failed deliveries
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListDeliveries {}
 
@@ -200,7 +205,7 @@ impl Operation for ListDeliveries {
     }
 }
 
-/// Send a delivery of a webhook again that waits or was given up
+/// Retry a webhook delivery
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Retry {
     /// The id of the delivery

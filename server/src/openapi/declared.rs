@@ -219,8 +219,8 @@ pub(super) fn write_insertions(components: &mut Components, insertions: &[Insert
 
 fn callers(access: Access) -> &'static str {
     match access {
-        Access::Open => "Anyone may call it.",
-        Access::Anyone => "Anyone may call it; a token that fails is as none.",
+        Access::Open => "No token needed.",
+        Access::Anyone => "No token needed; an invalid token is ignored.",
         Access::Members => "For members.",
         Access::Own(_) => "For administrators, and for members about themselves.",
         Access::Admins(_) | Access::Persons => "For administrators.",

@@ -253,7 +253,8 @@ fn the_document_says_who_may_call_an_operation() {
             "For administrators, and for members about themselves.",
             false,
         ),
-        ("get", "/get_categories", "Anyone may call it.", false),
+        ("get", "/get_categories", "No token needed.", false),
+        ("get", "/get_popularity_newsfeed", "No token needed; an invalid token is ignored.", true),
     ] {
         let operation = &document["paths"][path][method];
         assert!(operation["description"].as_str().unwrap().ends_with(callers), "{path}");

@@ -24,14 +24,14 @@ pub(super) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Reads all pages: the README first, then the first steps, the API guide, which continues them, then the rest by name.
+/// Reads all pages: the README first, then the API guide, whose first steps continue it, then the rest by name.
 pub(super) fn pages() -> Vec<Page> {
     let mut paths: Vec<PathBuf> = [root().to_owned(), root().join("docs")]
         .iter()
         .flat_map(|directory| fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();
-    let first = ["README.md", "docs/first-steps.md", "docs/api.md"];
+    let first = ["README.md", "docs/api.md"];
     let place = |path: &Path| first.iter().position(|name| path.ends_with(name)).unwrap_or(first.len());
     paths.sort_by_key(|path| (place(path), path.clone()));
     paths.into_iter().map(Page::read).collect()

@@ -17,7 +17,7 @@ use crate::{Caller, Tidings};
 
 const GROUP: &str = "admin";
 
-/// List the API keys, without their secrets
+/// List API keys
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -34,9 +34,10 @@ impl Operation for List {
     }
 }
 
-/// Make an API key, which a program sends in place of a token
+/// Add an API key
 ///
-/// The key is not shown again. Only administrators make keys: no API key and no role allows it.
+/// A program sends it in place of a token. The key is not shown again. Only administrators make keys: no API key and no role allows
+/// it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = KeyFields)]
 pub struct Add {
@@ -87,7 +88,7 @@ impl Operation for Add {
     }
 }
 
-/// Revoke an API key: its next request fails
+/// Revoke an API key
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Revoke {
     /// The id of the key, or its name

@@ -22,14 +22,15 @@ const NOT_LINKED: Problem = Problem::new(
     "there is an account with this id or address, which is not linked: sign in with its password, and send the code to link_oidc",
 );
 
-/// Exchange the code of a single sign-on for an access token
+/// Sign in with single sign-on
 ///
-/// The app sends the browser to `GET /sign_in_oidc`, with a `page` of the setting `oidc-pages` and a `state` in the query, and it
-/// comes back to the page with `state` and the code, or with `error` and `error_description`. The code works once and for two minutes.
-/// `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `already id` when there is an
-/// account with the same id or address: its member signs in with their password and links it with the code, which then works for
-/// ten minutes; or `blacklist user`. Only for a member who has enabled the second factor, it is `otp required` without a code of it and
-/// `incorrect otp` with a wrong one; the code of the sign-on stays valid.
+/// Exchanges the code that the page of the app got for an access token. The app sends the browser to `GET /sign_in_oidc`, with a
+/// `page` of the setting `oidc-pages` and a `state` in the query, and it comes back to the page with `state` and the code, or with
+/// `error` and `error_description`. The code works once and for two minutes. `result` is `success`; or `incorrect code` when the
+/// code is wrong, was used before or has expired, `already id` when there is an account with the same id or address: its member
+/// signs in with their password and links it with the code, which then works for ten minutes; or `blacklist user`. Only for a
+/// member who has enabled the second factor, it is `otp required` without a code of it and `incorrect otp` with a wrong one; the
+/// code of the sign-on stays valid.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = SignInOidcFields)]
 pub struct SignInOidc {
@@ -73,12 +74,12 @@ impl ForClient for SignInOidc {
     }
 }
 
-/// Link the account of the member to the person of a single sign-on, who then signs in to it
+/// Link a single sign-on
 ///
-/// The account must be the one with the person's address or id. It is linked to one person at most; another link replaces it, as
-/// after `unlink_oidc`.
-/// `result` is `success`; or `incorrect pw`; or `incorrect code` when the code is wrong, was used before or has expired, is about
-/// another account, or the person has an account already.
+/// From then on, the person of the code signs in to the member's account. The account must be the one with the person's address or
+/// id. It is linked to one person at most; another link replaces it, as after `unlink_oidc`. `result` is `success`; or
+/// `incorrect pw`; or `incorrect code` when the code is wrong, was used before or has expired, is about another account, or the
+/// person has an account already.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = LinkOidcFields)]
 pub struct LinkOidc {
@@ -133,7 +134,7 @@ impl ForClient for LinkOidc {
     }
 }
 
-/// Remove the link of the member's account to the person of a single sign-on
+/// Unlink the single sign-on
 ///
 /// The person does not sign in to the account any more: other sessions that have begun with single sign-on end, and so do codes
 /// that were not exchanged yet. `result` is `success`; or `incorrect pw`.

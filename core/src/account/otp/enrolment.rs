@@ -46,10 +46,11 @@ pub struct EnrolmentCode {
     pub expires: Timestamp,
 }
 
-/// Issue a code with which a member sets up a second factor where administrators need one
+/// Issue an enrolment code
 ///
-/// The code works once and for an hour, and replaces an earlier one. It ends when the member is signed out everywhere. Administrators
-/// cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
+/// The member needs it to set up a second factor if administrators need one. The code works once and for an hour, and replaces an
+/// earlier one. It ends when the member is signed out everywhere. Administrators cannot issue one to themselves. Only
+/// administrators do this: no API key and no role allows it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssueOtp {
     /// The id of the member

@@ -15,7 +15,7 @@ use crate::record::operation::{Access, Operation, Rate, Spec, Work};
 
 const GROUP: &str = "account";
 
-/// See whether the member has enabled the second factor
+/// Get two-factor status
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetOtp {}
 
@@ -33,10 +33,11 @@ impl Operation for GetOtp {
     }
 }
 
-/// Make a secret for the member's authenticator, such as an app on their phone
+/// Begin two-factor enrolment
 ///
-/// The second factor is enabled by `enable_otp`. `result` is `success`; or `incorrect pw`. Only where administrators need a second
-/// factor, it is `otp required` without an enrolment code and `incorrect otp` with a wrong one.
+/// Returns a secret for the member's authenticator, such as an app on their phone. The second factor is enabled by `enable_otp`.
+/// `result` is `success`; or `incorrect pw`. Only where administrators need a second factor, it is `otp required` without an
+/// enrolment code and `incorrect otp` with a wrong one.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = BeginOtpFields)]
 pub struct BeginOtp {
@@ -66,9 +67,10 @@ const fn confirmed(path: &'static str) -> Spec {
     Spec::post(GROUP, path, Access::Members).works(Work::Password).limited(Rate::General)
 }
 
-/// Enable the second factor: from then on, a sign-in needs a code of the authenticator
+/// Enable the second factor
 ///
-/// The member's other sessions end. `result` is `success`; or `incorrect otp`. The recovery codes are not shown again.
+/// From then on, a sign-in needs a code of the authenticator. The member's other sessions end. `result` is `success`; or
+/// `incorrect otp`. The recovery codes are not shown again.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = EnableOtpFields)]
 pub struct EnableOtp {
@@ -118,7 +120,7 @@ impl Operation for DisableOtp {
     }
 }
 
-/// Replace the recovery codes of the member
+/// Replace the recovery codes
 ///
 /// The member's other sessions end. `result` is `success`; or `incorrect pw`, `incorrect otp`. The recovery codes are not shown again.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]

@@ -46,7 +46,7 @@ struct Begun {
     present: String,
 }
 
-/// Begin to add a passkey to the account of the member
+/// Begin adding a passkey
 ///
 /// The app gives the options to the browser (`PublicKeyCredential.parseCreationOptionsFromJSON` and `navigator.credentials.create`)
 /// and sends its answer to `add_passkey` within five minutes. `result` is `success`; or `incorrect pw`. Only for a member who has
@@ -124,7 +124,7 @@ pub struct AddedPasskey {
     pub id: String,
 }
 
-/// Add the passkey that the browser has made to the account of the member
+/// Add a passkey
 ///
 /// `result` is `success`; or `incorrect code` when the answer of the browser is not one to these options, or comes too late.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]

@@ -26,7 +26,7 @@ const PURPOSE: &str = "tidings passkey sign-in 1\0";
 /// A public key as it is stored.
 type Key = CompressedPubKey<[u8; 32], [u8; 32], [u8; 48], Vec<u8>>;
 
-/// Begin to sign in with a passkey
+/// Begin a passkey sign-in
 ///
 /// The app gives the options to the browser (`PublicKeyCredential.parseRequestOptionsFromJSON` and `navigator.credentials.get`) and
 /// sends its answer to `sign_in_passkey` within five minutes. Who signs in is known only then.
@@ -48,7 +48,7 @@ impl Operation for BeginPasskeySignIn {
     }
 }
 
-/// Sign a member in with a passkey
+/// Sign in with a passkey
 ///
 /// `result` is `success`; or `incorrect code` when the answer of the browser is not one to these options, comes too late or is that of
 /// an unknown passkey; or `blacklist user`. Only for a member who has enabled the second factor after adding the passkey, it is `otp
