@@ -31,12 +31,10 @@ use crate::record::schema::WordAndSimilar;
 use crate::store::{Isolation, StoreError};
 
 mod model_cache;
-mod spelling;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use model_cache::{Current, ModelCache};
-pub(crate) use spelling::corrections;
 
 /// The length of a search in characters.
 pub const SEARCH: Bounds = Bounds { min: 1, max: 200 };

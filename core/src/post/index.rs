@@ -16,6 +16,7 @@ mod frequencies;
 mod query;
 #[cfg(feature = "postgres")]
 mod sections;
+mod spelling;
 #[cfg(test)]
 mod tests;
 
@@ -189,8 +190,8 @@ pub(crate) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, 
 /// The relevance is BM25, the sum over the words of the query of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`, where
 /// `f` is the number of occurrences of the word in the post, each in the title counted six times, `l` is the number of
 /// distinct words of the post relative to the average, `idf` measures the rarity of the word among the latest posts, `k` is 0.9
-/// and `b` is 0.75. Another form of a word counts four fifths, a similar word a fifth, and a pair of syllables of a Hangul word
-/// six tenths. Posts of equal relevance are ordered by date, then by their insertion, latest first.
+/// and `b` is 0.75. Another form of a word counts four fifths, a similar word a fifth. A Hangul word of two or more syllables counts
+/// by its pairs of syllables alone. Posts of equal relevance are ordered by date, then by their insertion, latest first.
 ///
 /// The posts are the best of 1,000 candidates: the newest with all words of the search in the title, the newest with all words,
 /// then the newest with its rarest words. The posts after them are those of the next 2,000, and no more relevant than these.

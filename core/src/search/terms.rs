@@ -9,7 +9,7 @@
 use tidings_tokens::{hangul, tokens};
 
 use crate::Tidings;
-use crate::post::index::{self, Terms};
+use crate::post::index::{self, LatestTerms, Terms};
 use crate::record::error::Result;
 use crate::words;
 
@@ -88,20 +88,22 @@ impl Corrected {
         if known.iter().all(|is_known| *is_known) {
             return Ok(Self { stream, words, known });
         }
+        let latest = tidings.term_frequencies().latest()?;
         let joined = joined(&stream);
         let has_joined = self::known(tidings, &joined)?;
         let joined: Vec<String> =
             joined.into_iter().zip(has_joined).filter(|(_, has)| *has).map(|(word, _)| word).collect();
         let is_known = |word: &String| words.iter().zip(&known).any(|(other, known)| *known && other == word);
         let is_right = |word: &String| {
-            // Its stem or a part of it, a word that it is a part of, or the words of which it consists.
+            // Its stem or a part of it, a word that it is a part of, a pair of its syllables, or the words of which it consists.
             tokens::tokens(word)[1..].iter().any(is_known)
                 || joined.iter().any(|joined| joined.starts_with(word) || joined.ends_with(word))
+                || latest.has_pair_of(word)
                 || !words::parts(tidings, word).is_empty()
         };
         let mistyped = words.iter().filter(|word| !is_known(word) && !is_right(word)).take(CORRECTED);
         let mistyped: Vec<&str> = mistyped.map(String::as_str).collect();
-        let corrections = words::corrections(tidings, &mistyped)?;
+        let corrections = corrections(tidings, &latest, &mistyped)?;
         let corrections: Vec<(&str, String)> =
             mistyped.into_iter().zip(corrections).filter_map(|(word, right)| Some((word, right?))).collect();
         for token in &mut stream {
@@ -113,6 +115,17 @@ impl Corrected {
         let is_right = |word: &String| is_known(word) || corrections.iter().any(|(_, right)| right == word);
         Ok(Self { known: corrected.iter().map(is_right).collect(), words: corrected, stream })
     }
+}
+
+/// Returns the most probable correction of each of these words, none of which a post contains; `None` without one.
+fn corrections(tidings: &Tidings, latest: &LatestTerms, words: &[&str]) -> Result<Vec<Option<String>>> {
+    let candidates: Vec<Vec<String>> = words.iter().map(|word| latest.corrections(word)).collect();
+    // A post may have been changed or removed.
+    let (all, limit) = (candidates.concat(), tidings.config().query_timeout);
+    let mut has = tidings.store().read_within(limit, |tx| index::has_words(tx, &all))?.into_iter();
+    let mut existing =
+        |of: Vec<String>| of.into_iter().filter(|_| has.next() == Some(true)).collect::<Vec<_>>();
+    Ok(candidates.into_iter().map(|of| existing(of).into_iter().next()).collect())
 }
 
 fn similar(tidings: &Tidings, tokens: &[String], known: &[bool]) -> Vec<String> {
@@ -134,8 +147,7 @@ fn similar(tidings: &Tidings, tokens: &[String], known: &[bool]) -> Vec<String> 
 
 fn known(tidings: &Tidings, tokens: &[String]) -> Result<Vec<bool>> {
     let latest = tidings.term_frequencies().latest()?;
-    let is_known =
-        |token: &String| latest.words().contains_key(token.as_str()) || words::is_in_posts(tidings, token);
+    let is_known = |token: &String| latest.has_word(token) || words::is_in_posts(tidings, token);
     let mut known: Vec<bool> = tokens.iter().map(is_known).collect();
     let rare: Vec<usize> = (0..tokens.len()).filter(|at| !known[*at]).collect();
     if rare.is_empty() {
@@ -258,8 +270,8 @@ mod tests {
         let similar = |search: &str| all_terms(&service, search).similar;
         assert_eq!(similar("whale"), ["orca"]);
         assert_eq!(similar("whalee"), ["whale", "orca"], "a rare word that the model lacks");
-        for mistyped in ["wahle", "whle", "whalle", "shalee"] {
-            let meant = if mistyped == "shalee" { "whalee" } else { "whale" };
+        for mistyped in ["wahle", "whle", "whalle", "whaleee"] {
+            let meant = if mistyped == "whaleee" { "whalee" } else { "whale" };
             assert_eq!(all_terms(&service, mistyped), all_terms(&service, meant), "{mistyped}");
         }
         assert_eq!(all_terms(&service, "ship wahle").words, ["ship", "whale"]);
@@ -283,13 +295,14 @@ mod tests {
         assert_eq!(words("the telescpoe of the suoth"), "telescope south");
         assert_eq!(words("tele scope"), "tele scope");
         assert_eq!(words("soth.telescope"), "soth.telescope south telescope");
-        let id = insert("도서관에서 만나요, Straße", 2).to_string();
-        assert_eq!(words("도서곤"), "도서관");
+        let id = insert("도서관에서 학교 이야기, Straße", 2).to_string();
+        assert_eq!(words("학고"), "학교");
+        assert_eq!(words("도서곤"), "도서곤", "a pair of its syllables finds the post");
         assert_eq!(words("도서관까지"), "도서관까지 도서관");
         assert_eq!(words("STRASE"), "strasse");
         let draft = Draft { title: Some("A microscope".into()), ..Draft::default() };
         service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft }).unwrap();
-        assert_eq!(words("도서곤 micorscope"), "도서곤 microscope", "a changed post");
+        assert_eq!(words("학고 micorscope"), "학고 microscope", "a changed post");
     }
 
     proptest! {

@@ -17,7 +17,6 @@ mod near;
 mod ppmi;
 mod random;
 mod short;
-pub mod spelling;
 mod subword;
 mod svd;
 pub mod text_form;

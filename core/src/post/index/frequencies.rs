@@ -8,7 +8,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tidings_tokens::hangul;
+
 use super::entry::{self, hash};
+use super::spelling::KnownWords;
 use crate::base::keyed::NumberMap;
 use crate::post::texts;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
@@ -33,9 +36,10 @@ pub(crate) struct TermFrequencies {
 #[derive(Clone)]
 pub(crate) struct LatestTerms {
     posts_min: i64,
-    /// The number of posts with each word.
-    words: HashMap<Box<str>, u32>,
-    /// The number of posts with each part of a word, by the hash of the part.
+    /// The words with the number of their posts.
+    words: HashMap<Arc<str>, u32>,
+    spelling: KnownWords,
+    /// The number of posts with each part of a word, by its hash.
     parts: NumberMap<u32, u32>,
     posts: usize,
     /// The sum of the numbers of distinct words of the posts.
@@ -84,6 +88,7 @@ impl LatestTerms {
         Self {
             posts_min,
             words: HashMap::new(),
+            spelling: KnownWords::default(),
             parts: NumberMap::default(),
             posts: 0,
             length: 0,
@@ -94,8 +99,18 @@ impl LatestTerms {
         }
     }
 
-    pub(crate) fn words(&self) -> &HashMap<Box<str>, u32> {
-        &self.words
+    pub(crate) fn has_word(&self, word: &str) -> bool {
+        self.words.contains_key(word)
+    }
+
+    /// Returns whether a post has a pair of Hangul syllables of a word.
+    pub(crate) fn has_pair_of(&self, word: &str) -> bool {
+        hangul::pairs(word).any(|pair| self.parts.contains_key(&hash(&entry::pair(pair))))
+    }
+
+    /// Returns the words of which an unknown one is probably a misspelling, most probable first. A post may have lost them since.
+    pub(crate) fn corrections(&self, word: &str) -> Vec<String> {
+        self.spelling.corrections(word, |known| self.words.get(known).copied().unwrap_or_default())
     }
 
     /// `words` come first, then the parts with these hashes. A word of one character of Han or Kana is also a part of other
@@ -156,7 +171,11 @@ impl LatestTerms {
                     self.length += 1;
                     match self.words.get_mut(token) {
                         Some(posts) => *posts += 1,
-                        None => drop(self.words.insert(token.into(), 1)),
+                        None => {
+                            let word: Arc<str> = token.into();
+                            self.spelling.insert(&word);
+                            self.words.insert(word, 1);
+                        }
                     }
                     if !token.is_ascii() {
                         parts.extend(entry::parts(token).map(|part| hash(&part)));

@@ -10,9 +10,6 @@ use super::entry::{Counts, hash, in_title, label, pair};
 use super::frequencies::{Frequencies, LatestTerms};
 use super::{FORM_WEIGHT, QUERY_TOKENS, SIMILAR_WEIGHT, Terms};
 
-/// Relative to a word of the search.
-const PAIR_WEIGHT: f64 = 0.6;
-
 /// The expected share of the posts with all words that have them in the title. Little depends on it.
 const IN_TITLE: f64 = 0.2;
 
@@ -78,17 +75,23 @@ impl Query {
             return None;
         }
         let groups = [(&terms.words, 1.0), (&terms.forms, FORM_WEIGHT), (&terms.similar, SIMILAR_WEIGHT)];
-        let words: Vec<(&str, f64)> = groups
+        let mut words: Vec<(&str, f64)> = groups
             .into_iter()
             .flat_map(|(words, weight)| words.iter().take(QUERY_TOKENS).map(move |word| (&**word, weight)))
             .collect();
+        for (word, weight) in &mut words {
+            // Its stem and its compounds are other words with the same pairs, so only the pairs rank posts. A similar word has none.
+            if *weight > SIMILAR_WEIGHT && is_korean(word) {
+                *weight = 0.0;
+            }
+        }
         let searched = &terms.words[..terms.words.len().min(QUERY_TOKENS)];
         let mut pairs: Vec<String> = searched.iter().flat_map(|word| hangul::pairs(word)).map(pair).collect();
         pairs.sort_unstable();
         pairs.dedup();
         let hashes: Vec<u32> = pairs.iter().map(|pair| hash(pair)).collect();
         let frequencies = latest.of(&words.iter().map(|(word, _)| *word).collect::<Vec<_>>(), &hashes);
-        let pairs_weighted = pairs.iter().map(|pair| (&**pair, PAIR_WEIGHT));
+        let pairs_weighted = pairs.iter().map(|pair| (&**pair, 1.0));
         let mut all: Vec<Term> = words
             .iter()
             .copied()
@@ -104,7 +107,8 @@ impl Query {
         let [required, required_parts] =
             required(searched).map(|terms| terms.into_iter().map(with_share).collect::<Vec<_>>());
         let (length, posts) = (frequencies.length, frequencies.all);
-        let mut weights: Vec<(u32, f64)> = all.iter().map(|term| (hash(&term.text), term.weight)).collect();
+        let ranked = all.iter().filter(|term| term.weight > 0.0);
+        let mut weights: Vec<(u32, f64)> = ranked.map(|term| (hash(&term.text), term.weight)).collect();
         weights.sort_by_key(|(hash, _)| *hash);
         Some(Self { terms: all, words: count, weights, required, required_parts, length, posts })
     }
@@ -193,23 +197,53 @@ fn required(words: &[String]) -> [Vec<String>; 2] {
     let stems: Vec<String> = words.iter().filter(|word| !has_stem(word)).cloned().collect();
     let mut parts: Vec<String> = Vec::new();
     for word in &stems {
-        let pairs: Vec<String> = hangul::pairs(word).map(pair).collect();
-        let is_korean = pairs.len() + 1 == word.chars().count() && !pairs.is_empty();
-        parts.extend(if is_korean { pairs } else { vec![word.clone()] });
+        if is_korean(word) {
+            parts.extend(hangul::pairs(word).map(pair));
+        } else {
+            parts.push(word.clone());
+        }
     }
     let parts = tokens::distinct(parts);
     if parts == stems { [stems, Vec::new()] } else { [stems, parts] }
+}
+
+/// Returns whether a word consists of at least two Hangul syllables, and so of their pairs.
+fn is_korean(word: &str) -> bool {
+    let pairs = hangul::pairs(word).count();
+    pairs > 0 && pairs + 1 == word.chars().count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::account::Caller;
+    use crate::post::index::Entry;
+    use crate::post::token_fields::TokenFields;
     use crate::post::{self, Draft};
+    use crate::record::id::PostKey;
     use crate::testing;
 
     fn strings(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_korean_word_ranks_posts_by_its_pairs_in_compounds_and_with_any_particle() {
+        let service = testing::service();
+        let insert = |title: &str| {
+            let url = format!("https://a.example/{}", title.len());
+            let draft = Draft { title: Some(title.into()), url: Some(url), ..Draft::default() };
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        };
+        ["도서관 안내", "중앙도서관 안내", "식당 안내", "체육대회 안내"].into_iter().for_each(insert);
+        let terms = Terms { words: strings(&["도서관에서", "도서관"]), ..Terms::default() };
+        let query = Query::new(&terms, &service.term_frequencies().latest().unwrap()).unwrap();
+        let [one, compound, other] = ["도서관 안내", "중앙도서관 안내", "식당 안내"].map(|title| {
+            let entry =
+                Entry::new(PostKey::new(1), &TokenFields::of(title, ""), [].iter(), testing::NOW, None);
+            query.relevance(&Counts::of(&entry.counts).unwrap())
+        });
+        assert!(one > 0.0 && (one - compound).abs() < 1e-9 && other.abs() < 1e-9, "{one} {compound} {other}");
     }
 
     #[test]

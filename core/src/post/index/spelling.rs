@@ -1,0 +1,201 @@
+//! Corrections: the known words of which an unknown one is probably a misspelling.
+//!
+//! The distance of two words is the number of letters that were inserted, left out, replaced, or swapped with the next one. Hangul
+//! is compared by the letters of its syllables. Of words at the same distance, one with the same first letter comes first, because
+//! few misspellings change it, then the more frequent one.
+//!
+//! Source: Damerau, *A technique for computer detection and correction of spelling errors*, CACM 7(3), 1964; the order is
+//! that of a noisy channel in which each further error is much rarer than any word: Kernighan, Church and Gale, *A spelling
+//! correction program based on a noisy channel model*, COLING 1990.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use unicode_normalization::UnicodeNormalization as _;
+
+/// The maximum number of corrections.
+const CORRECTIONS: usize = 8;
+/// The minimum number of letters of a word with a correction. Shorter words are mostly abbreviations.
+const LETTERS_MIN: usize = 4;
+/// The number of letters from which on a word may have two errors, and the number in Hangul, whose words have more letters
+/// in common.
+const TWO_ERRORS: usize = 6;
+const TWO_ERRORS_HANGUL: usize = 12;
+
+/// The words that may be corrections, by first letter and number of letters, each with the set of its letters. So a correction
+/// begins with the first letter of the misspelling, or with its second one, if the first two were swapped.
+#[derive(Clone, Default)]
+pub(super) struct KnownWords(HashMap<(Option<char>, usize), Vec<(u64, Arc<str>)>>);
+
+impl KnownWords {
+    pub(super) fn insert(&mut self, word: &Arc<str>) {
+        if is_word(word) {
+            let letters = letters(word);
+            let (length, set) = measure(&letters);
+            self.0.entry((letters.chars().next(), length)).or_default().push((set, Arc::clone(word)));
+        }
+    }
+
+    /// Returns the most probable corrections of an unknown word, most probable first. `frequency` is that of a known word.
+    ///
+    /// A short word, and one with a digit or a sign, has none: it is a code or an abbreviation.
+    pub(super) fn corrections(&self, word: &str, frequency: impl Fn(&str) -> u32) -> Vec<String> {
+        let typed = letters(word);
+        let (length, set) = measure(&typed);
+        if length < LETTERS_MIN || !is_word(word) {
+            return Vec::new();
+        }
+        let two_errors = if typed.contains(is_hangul) { TWO_ERRORS_HANGUL } else { TWO_ERRORS };
+        let most = if length < two_errors { 1 } else { 2 };
+        let mut found = Vec::new();
+        let mut firsts: Vec<Option<char>> = typed.chars().take(2).map(Some).collect();
+        firsts.dedup();
+        let buckets =
+            firsts.iter().flat_map(|first| (length - most..=length + most).map(|length| (*first, length)));
+        for (other_set, candidate) in buckets.filter_map(|bucket| self.0.get(&bucket)).flatten() {
+            // Each error adds at most one letter to the set and removes at most one.
+            if has_more_than_two(set & !other_set) || has_more_than_two(other_set & !set) {
+                continue;
+            }
+            let known = letters(candidate);
+            // One more letter at the end of a short word makes another word: `rusty`.
+            if most == 1 && typed.starts_with(&*known) {
+                continue;
+            }
+            if let Some(distance) = distance(&typed, &known, most) {
+                let has_other_first = typed.chars().next() != known.chars().next();
+                found.push((distance, has_other_first, Reverse(frequency(candidate)), candidate));
+            }
+        }
+        found.sort_unstable();
+        found.truncate(CORRECTIONS);
+        found.into_iter().map(|(.., word)| word.to_string()).collect()
+    }
+}
+
+/// Returns the characters of a word, and in place of Hangul syllables the letters of which they consist.
+fn letters(word: &str) -> Cow<'_, str> {
+    if word.is_ascii() { word.into() } else { word.nfd().collect::<String>().into() }
+}
+
+/// Returns the number of errors that turn one word into the other, no two of which concern the same letters; `None` above `most`.
+fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
+    let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other);
+    let same: usize = same.map(|(letter, _)| letter.len_utf8()).sum();
+    let (mut ones, mut others) = (one[same..].chars(), other[same..].chars());
+    let (one, other) = (ones.as_str(), others.as_str());
+    if one.is_empty() && other.is_empty() {
+        return Some(0);
+    }
+    let most = most.checked_sub(1)?;
+    let (first, other_first) = (ones.next(), others.next());
+    let (rest, other_rest) = (ones.as_str(), others.as_str());
+    let is_swapped = first.is_some() && first == others.next() && ones.next() == other_first;
+    let errors = [
+        (first.is_some() && other_first.is_some()).then_some((rest, other_rest)),
+        first.map(|_| (rest, other)),
+        other_first.map(|_| (one, other_rest)),
+        is_swapped.then_some((ones.as_str(), others.as_str())),
+    ];
+    let least = errors.into_iter().flatten().filter_map(|(one, other)| distance(one, other, most)).min()?;
+    Some(least + 1)
+}
+
+fn is_word(word: &str) -> bool {
+    word.chars().all(|c| c.is_alphabetic() || matches!(c, '.' | '_' | '\''))
+}
+
+fn is_hangul(c: char) -> bool {
+    ('\u{1100}'..='\u{11ff}').contains(&c)
+}
+
+/// Returns the number of letters, and a set of them in which some letters share a bit.
+fn measure(letters: &str) -> (usize, u64) {
+    letters.chars().fold((0, 0), |(length, set), c| (length + 1, set | 1 << (u32::from(c) % 64)))
+}
+
+/// Without the instruction that counts bits, which not every processor has.
+fn has_more_than_two(set: u64) -> bool {
+    let without_one = set & set.wrapping_sub(1);
+    without_one & without_one.wrapping_sub(1) != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use strsim::osa_distance;
+
+    use super::*;
+
+    const KNOWN: [(&str, u32); 12] = [
+        ("government", 9),
+        ("governments", 2),
+        ("telescope", 3),
+        ("survey", 5),
+        ("surly", 1),
+        ("library", 8),
+        ("node.js", 2),
+        ("도서관", 7),
+        ("도서관에서", 2),
+        ("2026", 50),
+        ("학교", 9),
+        ("кафедра", 1),
+    ];
+
+    fn corrections(word: &str, known: &[(&str, u32)]) -> Vec<String> {
+        let mut words = KnownWords::default();
+        known.iter().for_each(|(word, _)| words.insert(&(*word).into()));
+        words.corrections(word, |word| known.iter().find(|(known, _)| *known == word).unwrap().1)
+    }
+
+    #[test]
+    fn a_mistyped_word_is_corrected() {
+        for (typed, meant) in [
+            ("telescpoe", "telescope"),
+            ("teelscope", "telescope"),
+            ("telescop", "telescope"),
+            ("tellescope", "telescope"),
+            ("telezcope", "telescope"),
+            ("etlescope", "telescope"),
+            ("goverment", "government"),
+            ("survye", "survey"),
+            ("ndoe.js", "node.js"),
+            ("도서곤", "도서관"),
+            ("кафедар", "кафедра"),
+        ] {
+            assert_eq!(corrections(typed, &KNOWN).first().map(String::as_str), Some(meant), "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_short_word_a_code_and_a_distant_word_have_no_correction() {
+        for word in ["", "abc", "2027", "cs101", "c++", "학", "museum", "telephones"] {
+            assert!(corrections(word, &KNOWN).is_empty(), "{word}");
+        }
+    }
+
+    #[test]
+    fn of_words_with_the_same_first_letter_the_nearest_comes_first_then_the_most_frequent() {
+        let known = [("boats", 1), ("boaxts", 9), ("roast", 90), ("boasts", 3)];
+        assert_eq!(corrections("boast", &known), ["boasts", "boats"]);
+        assert!(corrections("rusty", &[("rust", 9)]).is_empty(), "another word");
+    }
+
+    proptest! {
+        #[test]
+        fn the_distance_is_that_of_optimal_string_alignment(one in "[a-c]{0,7}", other in "[a-c]{0,7}", most in 0..3_usize) {
+            let expected = Some(osa_distance(&one, &other)).filter(|distance| *distance <= most);
+            prop_assert_eq!(distance(&one, &other, most), expected);
+        }
+
+        #[test]
+        fn corrections_are_other_known_words(word in "[a-c가-각.]{4,9}", known in prop::collection::hash_set("[a-c가-각.]{1,9}", 0..20)) {
+            let known: Vec<(&str, u32)> = known.iter().map(|word| (word.as_str(), 1)).collect();
+            for other in corrections(&word, &known) {
+                prop_assert!(other != word && known.iter().any(|(word, _)| *word == other));
+            }
+        }
+    }
+}
