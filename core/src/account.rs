@@ -73,9 +73,7 @@ pub use verify::{Verdict, Verifier, VerifyError};
 
 /// Ids that no member can have: they stand for guests and for removed members.
 pub const RESERVED_IDS: [&str; 2] = [GUEST, REMOVED];
-/// The id that stands for a guest.
 pub(crate) const GUEST: &str = "guest";
-/// The id that replaces the id of a removed member.
 pub(crate) const REMOVED: &str = "removed";
 
 /// The origin of a call to an operation.
@@ -99,26 +97,24 @@ pub struct Token(Arc<TokenState>);
 
 struct TokenState {
     text: Zeroizing<String>,
-    /// Its hash if it is an API key.
     key: Option<KeyHash>,
-    /// The key as the first transaction that looked it up found it; `None` if it is invalid.
+    /// As the first transaction that looked the key up found it; `None` inside if it is invalid.
     found_key: OnceLock<Option<KeyRecord>>,
-    /// The token's claims; `None` if it was not signed with one of our keys.
+    /// `None` inside if the token was not signed with one of our keys.
     claims: OnceLock<Option<Arc<Claims>>>,
-    /// The member's key, as the first transaction that looked it up found it; `None` if the token is invalid.
+    /// As the first transaction that looked the member up found it; `None` inside if the token is invalid.
     member: OnceLock<Option<MemberKey>>,
-    /// When the session of the token was used last, as that transaction found it.
+    /// The last use of the session, as that transaction found it.
     last_seen: OnceLock<Option<Timestamp>>,
 }
 
 impl Token {
-    /// Returns the token's text.
     #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// Returns the token's claims if it was signed with one of our keys and has not expired.
+    /// Returns `None` also once the token has expired.
     fn claims(&self, tidings: &Tidings) -> Option<&Claims> {
         if self.0.key.is_some() {
             return None;
@@ -127,19 +123,18 @@ impl Token {
         claims.as_deref().filter(|claims| claims.lasts(tidings.now()))
     }
 
-    /// Returns the id of the session, once the claims are known.
+    /// Returns `None` until the claims are known.
     fn session(&self) -> Option<&str> {
         self.0.claims.get()?.as_ref()?.session.as_deref()
     }
 
-    /// Returns the start of the second in which the token was signed, once the claims are known.
+    /// Returns `None` until the claims are known.
     fn signed(&self) -> Option<Timestamp> {
         Some(self.0.claims.get()?.as_ref()?.signed())
     }
 }
 
 impl Token {
-    /// Records that a request has used the token's session or API key, or that the key is no longer valid.
     fn note_use(&self, tidings: &Tidings) {
         if let (Some(session), Some(Some(last_seen))) = (self.session(), self.0.last_seen.get()) {
             tidings.seen_sessions().used(tidings, session, *last_seen);
@@ -169,8 +164,7 @@ impl Caller {
         matches!(self, Self::Token(token) if is_signed(token)) || self.known_key(tidings).is_some()
     }
 
-    /// Returns the identity that the caller claims, after the checks that need no database: a token's signature and
-    /// expiry.
+    /// Checks only a token's signature and expiry: nothing is read from the database.
     pub(crate) fn identify(&self, tidings: &Tidings) -> Identity {
         let claim = match self {
             Self::Guest => Claim::Guest,
@@ -199,7 +193,7 @@ impl Caller {
         }
     }
 
-    /// Returns the identity of the caller of a finished request, without reading the database.
+    /// Does not read the database.
     pub(crate) fn resolved(&self, tidings: &Tidings) -> ResolvedCaller {
         let Self::Token(token) = self else { return ResolvedCaller::Guest };
         token.note_use(tidings);
@@ -220,7 +214,7 @@ impl Caller {
 /// The identity of the caller of a finished request.
 #[derive(Debug)]
 pub(crate) enum ResolvedCaller {
-    /// A guest, or a caller without a valid token.
+    /// Also a caller without a valid token.
     Guest,
     /// The member with this key.
     Member(MemberKey),
@@ -242,16 +236,14 @@ impl fmt::Debug for Caller {
     }
 }
 
-/// Returns an id in the form in which ids are compared: in lower case, where only ASCII letters have case, and composed, as
-/// ids of a university are stored.
+/// Returns the form in which ids are compared: in NFC, like the stored ids of a university, with ASCII letters alone in lower
+/// case.
 pub(crate) fn fold(id: &str) -> String {
     let mut folded = if id.is_ascii() { id.to_owned() } else { id.nfc().collect() };
     folded.make_ascii_lowercase();
     folded
 }
 
-/// Returns whether a member may have this id: it has an allowed length, consists of ASCII letters, digits and `_ - .`,
-/// begins with a letter or digit, and is not reserved.
 pub(crate) fn is_id(config: &Config, id: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
     config.id_length.hold(id)
@@ -260,19 +252,16 @@ pub(crate) fn is_id(config: &Config, id: &str) -> bool {
         && !RESERVED_IDS.contains(&fold(id).as_str())
 }
 
-/// Returns whether `id` is longer than any id can be, so that it need not be folded or looked up.
+/// Longer than any id can be: such a text need not be folded or looked up.
 fn is_too_long(config: &Config, id: &str) -> bool {
     const BYTES_OF_A_CHARACTER: usize = 4;
     id.len() > config.id_length.max.max(verify::ID_MAX).saturating_mul(BYTES_OF_A_CHARACTER)
 }
 
-/// Returns whether `password` has an allowed length, counted in characters of its NFC.
 fn is_password(config: &Config, password: &str) -> bool {
     config.password_length.hold(&Zeroizing::new(password.nfc().collect::<String>()))
 }
 
-/// Checks that the password in `field` has an allowed length and is not too common. Administrators may never have one of
-/// the most common passwords; for other members the settings decide.
 fn check_new_password(
     config: &Config,
     field: &'static str,
@@ -289,14 +278,10 @@ fn check_new_password(
     Err(Outcome::WrongUserInfo.because(problem))
 }
 
-/// Returns the nickname as it is stored, or `None` if it has a forbidden length or contains control characters or
-/// invisible characters ([`shown`]).
 pub(crate) fn nickname(config: &Config, text: &str) -> Option<String> {
     text::name(text, config.nickname_length)
 }
 
-/// Returns a nickname made from a member's name: forbidden characters are removed and the rest is cut to the allowed
-/// length. If nothing remains, the nickname is made from the member's id.
 pub(crate) fn cut_nickname(config: &Config, name: &str, id: &str) -> String {
     let cut = |text: &str| {
         let composed: String = text.nfc().filter(|c| !c.is_control()).collect();
@@ -307,21 +292,17 @@ pub(crate) fn cut_nickname(config: &Config, name: &str, id: &str) -> String {
     cut(name).or_else(|| cut(id)).unwrap_or_else(|| "member".to_owned())
 }
 
-/// Returns a random generation, which no earlier token has. It is below 2^53, so that every JSON reader keeps it
-/// exactly.
+/// No earlier token has this random generation. It is below 2^53, so that every JSON reader keeps it exactly.
 pub(crate) fn new_generation() -> i64 {
     i64::from_le_bytes(crate::base::random::random()) & ((1 << 53) - 1)
 }
 
-/// Revokes every token of a member.
 pub(crate) fn sign_out(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     revoke_tokens(tx, member.key).map(drop)
 }
 
-/// Revokes every token of the member with this key, withdraws what is pending for them, and returns their new generation.
-///
-/// A key is not a proof, so this function is private to the slice. It is for callers without a proof of the member, such as a
-/// sign-in, which has checked the password instead; others call [`sign_out`].
+/// Returns the member's new generation. For callers without a proof of the member, such as a sign-in, which has checked the
+/// password instead; others call [`sign_out`].
 fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     let generation = new_generation();
     let sql = "UPDATE member SET generation = $2 WHERE key = $1";
@@ -331,10 +312,8 @@ fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     Ok(generation)
 }
 
-/// The number of members whose tokens are revoked by one statement.
 const REVOKED_AT_ONCE: usize = 1_000;
 
-/// Revokes every token of every member.
 pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(), StoreError> {
     let members = tx.rows("SELECT key FROM member", &[])?;
     let generations = members.into_iter().map(|mut member| Ok([member.take(0)?, new_generation()]));
@@ -343,16 +322,12 @@ pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(
         let args: Vec<_> = generations.iter().map(|generation| generation.map(Arg::from)).collect();
         send_each(tx, "UPDATE member SET generation = $2 WHERE key = $1", &args)?;
     }
-    // A code that was used after the backup would work again.
+    // Otherwise a code that was used after the backup would work again.
     pending::withdraw(tx, None)?;
     invitation::remove_all(tx)?;
     sessions::remove_everybodys(tx)
 }
 
-/// Checks that an administrator who can sign in remains without this member.
-///
-/// # Errors
-/// `last administrator` if none would remain.
 pub(crate) fn require_another_administrator(tx: &mut dyn Tx, without: &MemberRecord) -> Result<()> {
     if !without.admin || without.blacklisted {
         return Ok(());

@@ -21,26 +21,23 @@ use crate::transfer::roster_import::ImportRoster;
 
 pub(crate) mod signer;
 
-/// The time in tests: 2026-11-20T08:36:00Z.
+/// 2026-11-20T08:36:00Z.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
 
-/// Returns the number of cases of a property, each of which needs a database: fewer on PostgreSQL, where it takes longer to make
-/// one, because all of them run on SQLite.
+/// Each case of a property needs a database. PostgreSQL gets fewer cases, because it takes longer to make one and SQLite runs
+/// all.
 pub(crate) fn cases(count: u32) -> Cases {
     Cases::with_cases(if Engine::chosen() == Engine::Postgres { count.div_ceil(4) } else { count })
 }
 
-/// Returns the authority of the operator.
 pub(crate) fn operator() -> Operator {
     Caller::Operator.operator().unwrap()
 }
 
-/// Returns the keys of posts.
 pub(crate) fn posts(keys: impl IntoIterator<Item = i64>) -> Vec<PostKey> {
     keys.into_iter().map(PostKey::new).collect()
 }
 
-/// Signs in, with the password of a member and no code.
 pub(crate) fn sign_in(
     tidings: &Tidings,
     id: &str,
@@ -50,13 +47,11 @@ pub(crate) fn sign_in(
     SignIn { id: id.into(), pw: pw.into(), otp: None }.run_for(tidings, &Caller::Guest, client.into())
 }
 
-/// Signs in a member with their password and a code, and returns the token.
 pub(crate) fn sign_in_with(tidings: &Tidings, id: &str, otp: &str) -> String {
     let form = SignIn { id: id.into(), pw: format!("password of {id}"), otp: Some(otp.into()) };
     form.run_for(tidings, &Caller::Guest, SignInClient::default()).unwrap().access_token
 }
 
-/// Signs in a member whom the university verifies, without a code.
 pub(crate) fn sign_in_up(
     tidings: &Tidings,
     id: &str,
@@ -67,23 +62,20 @@ pub(crate) fn sign_in_up(
     SignInUp { form }.run_for(tidings, &Caller::Guest, client.into())
 }
 
-/// Imports a roster.
 pub(crate) fn import_roster(tidings: &Tidings, csv: &str) -> Report {
     ImportRoster {}.import(tidings, &Caller::Operator, csv.as_bytes(), &mut to_the_end).unwrap()
 }
 
-/// Searches for posts.
 pub(crate) fn search(tidings: &Tidings, search: &str, num: i64) -> Result<SearchResult> {
     tidings.call(&Caller::Guest, Find { num, search: search.into(), page: PostPage::default() })
 }
 
-/// Searches for posts of a category.
 pub(crate) fn search_in(tidings: &Tidings, category: &str, search: &str, num: i64) -> Result<SearchResult> {
     let (category_name, search, page) = (category.into(), search.into(), PostPage::default());
     tidings.call(&Caller::Guest, FindInCategory { category_name, num, search, page })
 }
 
-/// Opens a database at any location, without a file for its key.
+/// Writes no file for the key.
 pub(crate) fn open_at(location: &str) -> Tidings {
     let key = Secret(b"a key for tests, long enough for a signature".to_vec().into());
     let config = Config { token_key: Some(key), ..Config::default() };
@@ -105,24 +97,21 @@ impl std::ops::Deref for Service {
     }
 }
 
-/// Returns a new service with default settings.
 pub(crate) fn service() -> Service {
     service_with(Config::default())
 }
 
-/// Returns a new service with these settings.
 pub(crate) fn service_with(config: Config) -> Service {
     service_at(NOW, config)
 }
 
-/// Returns a new service at the time `now` with these settings.
 pub(crate) fn service_at(now: Timestamp, config: Config) -> Service {
     let database = Scratch::with_tables(|url| drop(Store::open(&url.into()).unwrap()));
     let builder = Tidings::builder(database.location()).config(in_utc(config)).clock(Clock::fixed(now));
     Service { tidings: builder.open().unwrap(), database }
 }
 
-/// Sets the time zone to UTC, unless it is set: that of this machine does not decide a test.
+/// The time zone of this machine must not decide a test.
 fn in_utc(mut config: Config) -> Config {
     let zone = &mut config.analysis.timezone;
     *zone = zone.take().or_else(|| Some(Zone::default()));
@@ -130,7 +119,7 @@ fn in_utc(mut config: Config) -> Config {
 }
 
 impl Service {
-    /// Closes the database and opens it again at the same time with the same settings, so that all caches are empty.
+    /// Opens the database again at the same time with the same settings, so that all caches are empty.
     pub(crate) fn reopened(self) -> Self {
         let Self { tidings, database } = self;
         let (config, clock) = (tidings.config().clone(), tidings.clock().clone());
@@ -145,12 +134,10 @@ impl Service {
         builder.clock(self.clock().clone()).open().unwrap()
     }
 
-    /// Returns what names the database: the path of its file, or its URL.
     pub(crate) fn location(&self) -> String {
         self.database.location()
     }
 
-    /// Returns the path that the file of SQLite has.
     pub(crate) fn path(&self) -> std::path::PathBuf {
         self.database.path()
     }
@@ -176,21 +163,18 @@ impl Service {
         assert!(matches!(failed, Err(StoreError::Dangling)), "{failed:?}");
     }
 
-    /// Creates a member and returns them as a caller with a token.
     pub(crate) fn member(&self, id: &str) -> Caller {
         let pw = format!("password of {id}");
         let form = SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into(), email: None };
         Caller::token(self.call(&Caller::Guest, form).unwrap().access_token)
     }
 
-    /// Creates an administrator and returns them as a caller with a token.
     pub(crate) fn admin(&self, id: &str) -> Caller {
         let caller = self.member(id);
         self.call(&Caller::Operator, admin::Grant { user_id: id.into() }).unwrap();
         caller
     }
 
-    /// Creates a member with a role with these scopes, and returns them as a caller with a token.
     pub(crate) fn member_with(&self, id: &str, scopes: &[Scope]) -> Caller {
         let caller = self.member(id);
         let scopes = scopes.iter().map(ToString::to_string).collect();
@@ -198,7 +182,6 @@ impl Service {
         caller
     }
 
-    /// Creates an API key with this scope, and returns its bearer.
     pub(crate) fn key(&self, scope: Scope) -> Caller {
         let (name, scopes) = (scope.name().into(), vec![scope.name().into()]);
         Caller::token(

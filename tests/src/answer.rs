@@ -28,9 +28,6 @@ impl Answer {
     }
 
     /// Returns the `result` field of the body; of a download of lines, what the header repeats.
-    ///
-    /// # Panics
-    /// When the body has no `result`.
     #[track_caller]
     pub fn result(&self) -> &str {
         if self.header("content-type") == LINES {
@@ -40,18 +37,12 @@ impl Answer {
     }
 
     /// Returns the status and `result` as one text, such as `200 success`.
-    ///
-    /// # Panics
-    /// When the body has no `result` field.
     #[track_caller]
     pub fn outcome(&self) -> String {
         format!("{} {}", self.status, self.result())
     }
 
     /// Asserts that this answer is `200 success`, and returns it.
-    ///
-    /// # Panics
-    /// When the answer is not `200 success`.
     #[must_use]
     #[track_caller]
     pub fn succeeded(self) -> Self {
@@ -65,9 +56,6 @@ impl Answer {
     }
 
     /// Returns the string at the JSON pointer `path` in the body, for example `/access_token`.
-    ///
-    /// # Panics
-    /// When there is no string at `path`.
     #[track_caller]
     pub fn text(&self, path: &str) -> String {
         let text = self.body.pointer(path).and_then(Value::as_str);
@@ -75,18 +63,12 @@ impl Answer {
     }
 
     /// Returns the array `name` of the body.
-    ///
-    /// # Panics
-    /// When the body has no such array.
     #[track_caller]
     pub fn list(&self, name: &str) -> &[Value] {
         self.body[name].as_array().unwrap_or_else(|| panic!("no list {name} in {self:?}"))
     }
 
     /// Returns the field `name` of each element of an array as text, for example `column("newsfeed", "title")`.
-    ///
-    /// # Panics
-    /// When the body has no array `list`.
     #[track_caller]
     pub fn column(&self, list: &str, name: &str) -> Vec<String> {
         let cell = |row: &Value| row[name].as_str().map_or_else(|| row[name].to_string(), ToOwned::to_owned);

@@ -10,7 +10,7 @@ use tidings_cluster::Engine;
 
 use crate::database::location;
 
-/// Returns the path of the binary: the one named by cargo, or else the one in the build directory of the running test.
+/// Cargo names the binary; otherwise it is in the build directory of the running test.
 fn binary() -> PathBuf {
     if let Some(named) = env::var_os("CARGO_BIN_EXE_tidings") {
         return named.into();
@@ -59,9 +59,6 @@ pub struct Output {
 
 impl Output {
     /// Asserts that the command succeeded, and returns the output.
-    ///
-    /// # Panics
-    /// When the exit status is not 0.
     #[must_use]
     pub fn succeeded(self) -> Self {
         assert_eq!(self.status, 0, "{self:?}");
@@ -71,9 +68,6 @@ impl Output {
     /// Asserts that `tidings check` found no fault, given its lines for people.
     ///
     /// The PostgreSQL server of the tests fails one check: its settings are fast and do not survive a crash.
-    ///
-    /// # Panics
-    /// When it found a fault, or did not run.
     #[track_caller]
     pub fn assert_sound(&self) {
         let is_fault = |line: &&str| line.starts_with('✗') && !line.contains("  durability  ");
@@ -83,18 +77,12 @@ impl Output {
     }
 
     /// Parses standard output as one JSON value.
-    ///
-    /// # Panics
-    /// When standard output is not exactly one JSON value.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 }
 
 /// Runs a command with `input` on its standard input, and waits until it exits.
-///
-/// # Panics
-/// When the command cannot be started, or its output is not UTF-8.
 pub fn run(mut command: Command, input: impl AsRef<[u8]>) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();

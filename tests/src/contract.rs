@@ -9,19 +9,16 @@ use ureq::http::HeaderMap;
 
 use crate::binary::{command, run};
 
-/// The document, with a validator for each response.
 struct Contract {
-    /// The segments of each path, the method, and its responses.
+    /// The segments of the path, the method and the responses.
     operations: Vec<(Vec<String>, String, HashMap<u16, Described>)>,
     /// The data of live events by name.
     events: HashMap<String, Validator>,
 }
 
-/// A response of an operation.
 struct Described {
-    /// The schema of its JSON body; `None` if it has none.
+    /// `None` if it has no JSON body.
     body: Option<Validator>,
-    /// The headers that it must have.
     headers: Vec<String>,
 }
 
@@ -29,9 +26,6 @@ struct Described {
 ///
 /// Requests to paths that the server does not have are left out, as are those with a base path, and bodies that the client has
 /// asked to compress.
-///
-/// # Panics
-/// When the document has no such response.
 #[track_caller]
 pub(crate) fn check(method: &str, path: &str, status: u16, headers: &HeaderMap, body: &Value) {
     let contract = Contract::shared();
@@ -44,7 +38,7 @@ pub(crate) fn check(method: &str, path: &str, status: u16, headers: &HeaderMap, 
     let Some(described) = responses.get(&status) else {
         panic!("the document has no response {status} of {method} {path}: {body}")
     };
-    // What no cache may store has no tag.
+    // A response that no cache may store has no tag.
     let is_kept = headers.get("cache-control").is_some_and(|value| value.as_bytes() != b"no-store");
     for name in described.headers.iter().filter(|name| is_kept || **name != "etag") {
         assert!(headers.contains_key(name), "{method} {path} answered {status} without {name}: {headers:?}");
@@ -65,9 +59,6 @@ pub(crate) fn check(method: &str, path: &str, status: u16, headers: &HeaderMap, 
 }
 
 /// Asserts that the data of a live event is what the document says about events of this name.
-///
-/// # Panics
-/// When the document says something else.
 #[track_caller]
 pub(crate) fn check_event(name: &str, data: &Value) {
     let Some(validator) = Contract::shared().events.get(name) else {
@@ -76,12 +67,11 @@ pub(crate) fn check_event(name: &str, data: &Value) {
     assert_eq!(faults(validator, data), [""; 0], "event {name}: {data}");
 }
 
-/// Returns what is wrong with a value.
 fn faults(validator: &Validator, value: &Value) -> Vec<String> {
     validator.iter_errors(value).map(|e| format!("{} at {}", e, e.instance_path())).collect()
 }
 
-/// Returns the validator of a schema, which may refer to the components of the document.
+/// The schema may refer to the components of the document.
 fn validator(document: &Value, schema: &Value) -> Validator {
     let schema = json!({ "allOf": [schema], "components": document["components"] });
     jsonschema::draft202012::new(&schema).unwrap()

@@ -14,14 +14,11 @@ use std::sync::{Mutex, PoisonError};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use tidings_cluster::{Cluster, Engine, Value};
 
-/// The databases of PostgreSQL by the path that they stand for.
+/// By the path that they stand for.
 static DATABASES: Mutex<BTreeMap<PathBuf, tidings_cluster::Database>> = Mutex::new(BTreeMap::new());
 
 /// Returns what the flag `--db` takes for the database at `path`. On PostgreSQL the first call creates a database without
 /// tables; it is removed some time after the directory of `path`.
-///
-/// # Panics
-/// When the path is relative to a working directory that does not exist.
 pub fn location(path: &Path) -> OsString {
     match Engine::chosen() {
         Engine::Sqlite => path.into(),
@@ -72,9 +69,6 @@ impl Debug for Connection {
 
 impl Database {
     /// Opens the database that a test names by this path.
-    ///
-    /// # Panics
-    /// When it does not exist.
     pub fn open(path: &Path) -> Self {
         Self(match Engine::chosen() {
             Engine::Sqlite => {
@@ -88,9 +82,6 @@ impl Database {
     }
 
     /// Runs a statement and returns its rows, each value as text.
-    ///
-    /// # Panics
-    /// When the statement fails.
     pub fn query(&mut self, sql: &str, args: &[Value<'_>]) -> Vec<Vec<Option<String>>> {
         match &mut self.0 {
             Connection::Postgres(connection) => connection.query(sql, args),
@@ -108,9 +99,6 @@ impl Database {
     }
 
     /// Runs a statement that returns one value, which is not null.
-    ///
-    /// # Panics
-    /// When the statement fails or returns something else.
     pub fn scalar<T: FromStr<Err: Debug>>(&mut self, sql: &str, args: &[Value<'_>]) -> T {
         let rows = self.query(sql, args);
         match rows.first().and_then(|row| row.first()) {
@@ -120,9 +108,6 @@ impl Database {
     }
 
     /// Runs a statement and returns the number of rows that it changed.
-    ///
-    /// # Panics
-    /// When the statement fails.
     pub fn execute(&mut self, sql: &str, args: &[Value<'_>]) -> usize {
         match &mut self.0 {
             Connection::Postgres(connection) => {
@@ -137,9 +122,6 @@ impl Database {
     }
 
     /// Runs several statements.
-    ///
-    /// # Panics
-    /// When one of them fails.
     pub fn batch(&mut self, sql: &str) {
         match &mut self.0 {
             Connection::Postgres(connection) => drop(connection.query(sql, &[])),
@@ -150,7 +132,7 @@ impl Database {
     }
 }
 
-/// Prepares a statement and binds its arguments. To SQLite `$2` is a name.
+/// To SQLite, `$2` is a name.
 fn prepare<'a>(
     connection: &'a rusqlite::Connection,
     sql: &str,
@@ -170,7 +152,7 @@ fn prepare<'a>(
     statement
 }
 
-/// Returns a value as PostgreSQL prints it.
+/// As PostgreSQL prints it.
 fn text(value: ValueRef<'_>) -> Option<String> {
     match value {
         ValueRef::Null => None,
@@ -205,7 +187,6 @@ const COUNTED: [&str; 19] = [
     "webhook_delivery",
 ];
 
-/// Returns the bytes of the file and of the write-ahead log, or all rows of PostgreSQL as text.
 pub(crate) fn content(path: &Path) -> Vec<u8> {
     match Engine::chosen() {
         Engine::Sqlite => {
@@ -218,12 +199,10 @@ pub(crate) fn content(path: &Path) -> Vec<u8> {
     }
 }
 
-/// Returns every row as text, by table, except the tables that any request may change.
 pub(crate) fn dump(path: &Path) -> BTreeMap<String, Vec<String>> {
     tables(path, |table| !COUNTED.contains(&table))
 }
 
-/// Returns every row of the tables with these names as text.
 fn tables(path: &Path, is_included: impl Fn(&str) -> bool) -> BTreeMap<String, Vec<String>> {
     let mut database = Database::open(path);
     // One transaction, so that all tables come from the same snapshot.
@@ -256,9 +235,6 @@ fn rows(database: &mut Database, table: &str) -> Vec<String> {
 
 /// Runs the engine's own checks of a database that programs may have open, and returns their first finding; `ok` means
 /// that there is none.
-///
-/// # Panics
-/// When the database cannot be read, or a reference in it is dangling.
 pub fn integrity(path: &Path) -> String {
     let mut database = Database::open(path);
     match Engine::chosen() {

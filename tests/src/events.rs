@@ -41,9 +41,6 @@ pub struct Event {
 
 impl EventStream {
     /// Opens the stream at this path, after the event with the id `last_id` unless that is empty.
-    ///
-    /// # Panics
-    /// When the server does not answer with a stream.
     pub fn open(address: SocketAddr, path: &str, last_id: &str) -> Self {
         let last = if last_id.is_empty() { String::new() } else { format!("Last-Event-ID: {last_id}\r\n") };
         Self { last_id: last_id.to_owned(), ..Self::request(address, path, &last).unwrap() }
@@ -58,9 +55,6 @@ impl EventStream {
     }
 
     /// Opens the stream at this path with a token.
-    ///
-    /// # Panics
-    /// When the server does not answer with a stream.
     pub fn open_with_token(address: SocketAddr, path: &str, token: &str) -> Self {
         Self::request(address, path, &format!("Authorization: Bearer {token}\r\n")).unwrap()
     }
@@ -85,9 +79,6 @@ impl EventStream {
     }
 
     /// Returns the next event with data; `None` at the end of the stream.
-    ///
-    /// # Panics
-    /// When the stream breaks the format.
     pub fn next_of_any_name(&mut self) -> Option<Event> {
         loop {
             while let Some(end) = self.rest.find("\n\n") {

@@ -68,9 +68,6 @@ impl Operation {
     }
 
     /// Returns the body with `{n}` replaced by `n`; `None` if the operation takes no body.
-    ///
-    /// # Panics
-    /// When the body in the table is not valid JSON.
     pub fn body_with(&self, n: u64) -> Option<Value> {
         let body = self.body.replace("{n}", &n.to_string());
         (!body.is_empty()).then(|| serde_json::from_str(&body).unwrap())
@@ -84,7 +81,6 @@ pub static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
     all.0
 });
 
-/// Collects the operations from their declarations.
 struct All(Vec<Operation>);
 
 impl Visitor for All {
@@ -124,7 +120,6 @@ impl All {
     }
 }
 
-/// Returns a valid body of an operation.
 fn body(name: &str) -> &'static str {
     match name {
         "sign_up" => {

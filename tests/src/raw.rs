@@ -11,10 +11,8 @@ use crate::Answer;
 /// The read timeout: longer than any response takes on a busy machine.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Sends `request` unchanged on a new connection, and reads the first response completely.
-///
-/// Returns `None` if the server closes the connection without a response. A server may respond and close the
-/// connection before it has read the whole request.
+/// Sends `request` unchanged on a new connection, and reads the first response completely. Returns `None` if the server closes
+/// the connection without a response. A server may do either before it has read the whole request.
 pub(crate) fn send(address: SocketAddr, request: &[u8]) -> Option<Answer> {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(TIMEOUT)).unwrap();
@@ -31,9 +29,6 @@ pub(crate) fn send(address: SocketAddr, request: &[u8]) -> Option<Answer> {
 }
 
 /// Reads exactly one response from a connection; `None` if the connection is closed first.
-///
-/// # Panics
-/// When the response is incomplete or malformed.
 pub fn read_answer(reader: &mut impl BufRead) -> Option<Answer> {
     let first = line(reader)?;
     let status: StatusCode = first.split(' ').nth(1).unwrap().parse().unwrap();
@@ -58,7 +53,7 @@ pub fn read_answer(reader: &mut impl BufRead) -> Option<Answer> {
     Some(Answer::new(status, headers, body))
 }
 
-/// Reads a line and removes its line end; `None` if the connection is closed or reset.
+/// Returns `None` if the connection is closed or reset.
 fn line(reader: &mut impl BufRead) -> Option<String> {
     let mut line = String::new();
     match reader.read_line(&mut line) {

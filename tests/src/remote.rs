@@ -1,7 +1,6 @@
-//! Runs the commands of tests on a server in place of the database, in the second run of the tests of the command line.
-//!
-//! The second run is the same tests in a process with the variable [`ACCESS`]. A command with `--as` has a token of that
-//! member, and another one that of the first administrator: commands on a database have the operator's rights.
+//! Runs the commands of tests on a server in place of the database, in the second run of the tests of the command line: the same
+//! tests in a process with the variable [`ACCESS`]. A command with `--as` has a token of that member, and another one that of the
+//! first administrator: commands on a database have the operator's rights.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,7 +15,6 @@ use crate::jwt;
 /// The variable that chooses the second run, with the value `server`.
 pub const ACCESS: &str = "TIDINGS_TEST_ACCESS";
 
-/// The commands that work on the database itself.
 const LOCAL: [&str; 15] = [
     "init",
     "serve",
@@ -34,10 +32,10 @@ const LOCAL: [&str; 15] = [
     "openapi",
     "help",
 ];
-/// The options before a command that have a value.
+/// Options before a command that have a value.
 const WITH_VALUE: [&str; 6] = ["--db", "--config", "--as", "--color", "--server", "--profile"];
 
-/// When tokens of tests expire, in seconds since 1970: in 2100.
+/// The expiry of the tokens of tests, in seconds since 1970: in 2100.
 const NEVER: i64 = 4_102_444_800;
 
 /// Returns whether commands run on a server.
@@ -45,7 +43,6 @@ pub fn is_chosen() -> bool {
     std::env::var_os(ACCESS).is_some_and(|value| value == "server")
 }
 
-/// Returns the command of these arguments; `None` if they have none.
 fn command_of(args: &[OsString]) -> Option<&str> {
     let mut args = args.iter().filter_map(|arg| arg.to_str());
     while let Some(arg) = args.next() {
@@ -58,7 +55,6 @@ fn command_of(args: &[OsString]) -> Option<&str> {
     None
 }
 
-/// Returns the id after `--as`.
 fn acting(args: &[OsString]) -> Option<&str> {
     let mut args = args.iter().filter_map(|arg| arg.to_str());
     while let Some(arg) = args.next() {
@@ -81,9 +77,6 @@ pub fn is_remote(args: &[OsString]) -> bool {
 
 /// Adds the server at `address` of the database at `path`, and a token, to a command with these arguments. If nobody could
 /// sign in, because there is no administrator yet or no such member, the command stays on the database.
-///
-/// # Panics
-/// When the database or its key cannot be read.
 pub fn sign_in(command: &mut Command, args: &[OsString], address: &str, path: &Path) {
     let (condition, value) = match acting(args) {
         Some(id) => ("folded = $1", id.to_lowercase()),

@@ -27,25 +27,24 @@ const START_MAX: Duration = Duration::from_secs(60);
 /// The timeout of a clean stop: the server's grace period of 10 seconds, and time to write to disk.
 const STOP_MAX: Duration = Duration::from_secs(20);
 
-/// The address of a server that the system chooses the port of.
+/// The system chooses the port.
 const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// A running `tidings serve` with its own database and port. Dropping the value kills the process.
 pub struct Server {
     database: PathBuf,
-    /// The value of the flag `--db`.
+    /// The value of `--db`.
     location: OsString,
     configure: Configure,
     address: Address,
     process: Option<Process>,
-    /// The log of the earlier processes of this server.
     past: String,
     // Dropped last, after the process that writes to them has ended.
     postgres_database: Option<tidings_cluster::Database>,
     _directory: Option<TempDir>,
 }
 
-/// A function that adds flags and environment variables to the `serve` command.
+/// Adds flags and environment variables to the `serve` command.
 type Configure = Box<dyn Fn(&mut Command) + Send + Sync>;
 
 /// The result of a clean stop.
@@ -65,9 +64,6 @@ impl Server {
 
     /// Starts a server on a new database with additional flags or variables, for example `Server::with(|serve| {
     /// serve.args(["--base-path", "/api"]); })`. A restart uses them again.
-    ///
-    /// # Panics
-    /// When the server does not become ready.
     pub fn with(configure: impl Fn(&mut Command) + Send + Sync + 'static) -> Self {
         let directory = tempfile::tempdir().unwrap();
         Self::new(directory.path().join("tidings.db"), Some(directory), Box::new(configure))
@@ -75,17 +71,11 @@ impl Server {
 
     /// Starts a server on a new database of PostgreSQL, whatever the other tests run on. Methods that read the database
     /// directly work on the other tests' engine only.
-    ///
-    /// # Panics
-    /// When PostgreSQL is not installed, or the server does not become ready.
     pub fn on_postgres() -> Self {
         Self::on_postgres_at(|database| database.url().to_owned())
     }
 
     /// Starts a server on a new PostgreSQL database, with the URL that `url` returns for it.
-    ///
-    /// # Panics
-    /// When PostgreSQL is not installed, or the server does not become ready.
     pub fn on_postgres_at(url: impl FnOnce(&tidings_cluster::Database) -> String) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let database = Cluster::shared().expect("PostgreSQL is installed").database();
@@ -99,9 +89,6 @@ impl Server {
 
     /// Starts a server that trusts this machine as a proxy, with more flags. [`caller_at`](Self::caller_at) chooses the
     /// addresses of its callers.
-    ///
-    /// # Panics
-    /// When the server does not become ready.
     pub fn behind_a_proxy(more: &'static [&'static str]) -> Self {
         Self::with(move |serve| {
             serve.args(["--trust-proxy", "127.0.0.1"]).args(more);
@@ -110,9 +97,6 @@ impl Server {
 
     /// Starts a server on the database at `path`, which is not deleted afterwards, with additional flags or
     /// variables.
-    ///
-    /// # Panics
-    /// When the server does not become ready.
     pub fn at(path: impl Into<PathBuf>, configure: impl Fn(&mut Command) + Send + Sync + 'static) -> Self {
         Self::new(path.into(), None, Box::new(configure))
     }
@@ -135,7 +119,6 @@ impl Server {
         server
     }
 
-    /// Returns a server that is not yet running.
     fn stopped(database: PathBuf, directory: Option<TempDir>, configure: Configure) -> Self {
         Self {
             location: location(&database),
@@ -161,17 +144,11 @@ impl Server {
 
     /// Returns the path of a file that belongs to the database, such as its key: its name is that of the database and
     /// `end`.
-    ///
-    /// # Panics
-    /// When the database has no parent directory.
     pub fn beside(&self, end: &str) -> PathBuf {
         database::beside(&self.database, self.database.parent().unwrap(), end)
     }
 
     /// Opens a connection to the database, which also works while the server runs.
-    ///
-    /// # Panics
-    /// When the database does not exist.
     pub fn sql(&self) -> database::Database {
         database::Database::open(&self.database)
     }
@@ -182,9 +159,6 @@ impl Server {
     }
 
     /// Returns the process id of the server.
-    ///
-    /// # Panics
-    /// When the server is not running.
     pub fn pid(&self) -> u32 {
         self.process.as_ref().expect("the server runs").child.id()
     }
@@ -196,18 +170,12 @@ impl Server {
     }
 
     /// Kills the server with SIGKILL, like a crash.
-    ///
-    /// # Panics
-    /// When the server is not running.
     pub fn kill(&mut self) {
         let process = self.process.take().expect("the server runs");
         self.past.push_str(&process.kill());
     }
 
     /// Stops the server with SIGTERM and waits until it exits.
-    ///
-    /// # Panics
-    /// When the server is not running, or does not stop in time.
     pub fn stop(&mut self) -> Stopped {
         let process = self.process.take().expect("the server runs");
         let stopped = process.stop();
@@ -217,17 +185,11 @@ impl Server {
 
     /// Starts the server again on the same database, stopping it first if it is running. Existing callers use the
     /// new address.
-    ///
-    /// # Panics
-    /// When the server does not stop, or does not become ready.
     pub fn restart(&mut self) {
         self.restart_on(ANY_PORT);
     }
 
     /// Does the same as [`Server::restart`], at the same address as before, for programs that know no other.
-    ///
-    /// # Panics
-    /// When the server does not stop, or does not become ready.
     pub fn restart_here(&mut self) {
         self.restart_on(self.address());
     }
@@ -241,7 +203,7 @@ impl Server {
         }
     }
 
-    /// Starts the process; if it does not become ready, returns its log as the error.
+    /// The error is the log of a process that does not become ready.
     fn try_restart(&mut self, listen: SocketAddr) -> Result<(), String> {
         let mut serve = self.command();
         serve.args(["serve", "--listen", &listen.to_string()]);
@@ -273,17 +235,11 @@ impl Server {
     }
 
     /// Lets a command with these arguments run on this server in place of its database.
-    ///
-    /// # Panics
-    /// When the database cannot be read.
     pub fn sign_in(&self, command: &mut Command, args: &[OsString]) {
         remote::sign_in(command, args, &format!("http://{}", self.address()), &self.database);
     }
 
     /// Returns a command on the same database, with the database's directory as working directory.
-    ///
-    /// # Panics
-    /// When the database has no parent directory.
     pub fn command(&self) -> Command {
         let mut command = command();
         // The directory of the tests could contain a `tidings.toml`, which the command would read.
@@ -294,27 +250,18 @@ impl Server {
 
     /// Returns everything that the database holds: the bytes of its file and of the write-ahead log, or all rows of
     /// PostgreSQL as text.
-    ///
-    /// # Panics
-    /// When the database cannot be read.
     pub fn content(&self) -> Vec<u8> {
         database::content(&self.database)
     }
 
     /// Returns every row as text, by table. Two dumps are equal if nothing was written in between, apart from
     /// request counts and the access log.
-    ///
-    /// # Panics
-    /// When the database cannot be read.
     pub fn dump(&self) -> BTreeMap<String, Vec<String>> {
         database::dump(&self.database)
     }
 
     /// Runs the integrity checks of the database itself, which also works while the server runs; `ok` means that they
     /// found no error.
-    ///
-    /// # Panics
-    /// When the database cannot be read.
     pub fn integrity(&self) -> String {
         database::integrity(&self.database)
     }
@@ -330,9 +277,6 @@ impl Server {
     }
 
     /// Signs up a member with the password [`PASSWORD`] and the id as nickname, and returns its caller.
-    ///
-    /// # Panics
-    /// When the id is taken.
     pub fn member(&self, id: &str) -> Caller {
         let form = json!({ "id": id, "pw": PASSWORD, "pw_check": PASSWORD, "nickname": id });
         let anyone = self.anyone();
@@ -351,9 +295,6 @@ impl Server {
     }
 
     /// Sends exactly these bytes on a new connection.
-    ///
-    /// # Panics
-    /// When the connection closes without an answer.
     pub fn raw(&self, request: impl AsRef<[u8]>) -> Answer {
         self.try_raw(request).expect("an answer")
     }
@@ -375,7 +316,6 @@ impl Drop for Server {
     }
 }
 
-/// A running server process.
 struct Process {
     child: Child,
     log: Arc<Mutex<Vec<u8>>>,
@@ -383,7 +323,7 @@ struct Process {
 }
 
 impl Process {
-    /// Starts a server and waits for its ready line; if there is none, returns the log as the error.
+    /// Waits for the ready line. The error is the log.
     fn start(mut serve: Command) -> Result<(Self, SocketAddr), String> {
         serve.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = serve.spawn().unwrap();
@@ -422,7 +362,6 @@ impl Process {
         Stopped { status: status.unwrap(), log: self.end() }
     }
 
-    /// Returns the whole log of a process that has ended.
     fn end(self) -> String {
         let Self { log, readers, .. } = self;
         for reader in readers {
@@ -432,7 +371,7 @@ impl Process {
     }
 }
 
-/// Sends the first line of `output`, then reads the rest so that the pipe never fills.
+/// Sends the first line of `output`, then reads the rest, so that the pipe never fills.
 fn first_line(output: impl Read + Send + 'static) -> (Receiver<String>, JoinHandle<()>) {
     let (send, receive) = mpsc::channel();
     let reader = std::thread::spawn(move || {
@@ -447,7 +386,6 @@ fn first_line(output: impl Read + Send + 'static) -> (Receiver<String>, JoinHand
     (receive, reader)
 }
 
-/// Appends everything read from `output` to `log`.
 fn collect(mut output: impl Read + Send + 'static, log: Arc<Mutex<Vec<u8>>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut buffer = [0; 4096];

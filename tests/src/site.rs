@@ -15,17 +15,13 @@ pub struct Site {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The pages by their paths.
     pages: Mutex<HashMap<String, String>>,
-    /// The paths of the requests, oldest first.
+    /// The oldest first.
     requests: Mutex<Vec<String>>,
 }
 
 impl Site {
     /// Starts a site without pages.
-    ///
-    /// # Panics
-    /// When there is no free port.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -47,17 +43,11 @@ impl Site {
     }
 
     /// Sets the content of a page.
-    ///
-    /// # Panics
-    /// When a test has panicked before.
     pub fn gives(&self, path: &str, content: &str) {
         self.state.pages.lock().unwrap().insert(path.to_owned(), content.to_owned());
     }
 
     /// Returns the number of requests for a page.
-    ///
-    /// # Panics
-    /// When a test has panicked before.
     pub fn requests(&self, path: &str) -> usize {
         self.state.requests.lock().unwrap().iter().filter(|one| *one == path).count()
     }

@@ -18,15 +18,12 @@ pub struct Terminal {
     pty: Arc<Pty>,
     shown: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
-    /// Whether the reader ends although the command has not.
+    /// Ends the reader although the command has not ended.
     stop: Arc<AtomicBool>,
 }
 
 impl Terminal {
     /// Starts a command in a terminal with 24 rows of `cells` cells.
-    ///
-    /// # Panics
-    /// When the terminal cannot be created or the command does not start.
     pub fn start(command: Command, cells: u16) -> Self {
         let (pty, side) = blocking::open().unwrap();
         pty.resize(Size::new(24, cells)).unwrap();
@@ -52,18 +49,12 @@ impl Terminal {
     }
 
     /// Waits until `question` is shown, then types a line.
-    ///
-    /// # Panics
-    /// When the question is not shown in time.
     #[must_use]
     pub fn answer(self, question: &str, line: &str) -> Self {
         self.press(question, &format!("{line}\n"))
     }
 
     /// Waits until `question` is shown, then presses keys.
-    ///
-    /// # Panics
-    /// When the question is not shown in time.
     #[must_use]
     pub fn press(self, question: &str, keys: &str) -> Self {
         wait_until(question, || String::from_utf8_lossy(&self.shown.lock().unwrap()).contains(question));
@@ -72,9 +63,6 @@ impl Terminal {
     }
 
     /// Waits until `question` is shown, and returns everything that was displayed.
-    ///
-    /// # Panics
-    /// When the question is not shown in time.
     pub fn until(&self, question: &str) -> String {
         let shown = || String::from_utf8_lossy(&self.shown.lock().unwrap()).into_owned();
         wait_until(question, || shown().contains(question));
@@ -82,9 +70,6 @@ impl Terminal {
     }
 
     /// Waits until `question` is shown, then sends SIGINT to the command and its children.
-    ///
-    /// # Panics
-    /// When the question is not shown in time.
     #[must_use]
     pub fn interrupt(self, question: &str) -> Self {
         let terminal = self.press(question, "");
@@ -94,9 +79,6 @@ impl Terminal {
     }
 
     /// Waits until `question` is shown, then closes the terminal. Returns the exit status of the command (-1 after a signal).
-    ///
-    /// # Panics
-    /// When the question is not shown in time.
     pub fn hang_up(self, question: &str) -> i32 {
         let Self { mut child, pty, reader, stop, .. } = self.press(question, "");
         stop.store(true, Ordering::Relaxed);
@@ -106,9 +88,6 @@ impl Terminal {
     }
 
     /// Waits for the command to exit, and returns its exit status (-1 after a signal) and everything it displayed.
-    ///
-    /// # Panics
-    /// When the output is not UTF-8.
     pub fn end(mut self) -> (i32, String) {
         let status = self.child.wait().unwrap().code().unwrap_or(-1);
         self.reader.join().unwrap();

@@ -25,9 +25,6 @@ pub struct TlsProxy {
 
 impl TlsProxy {
     /// Starts a proxy in front of the server at this address. Its certificate is for the name `localhost`.
-    ///
-    /// # Panics
-    /// When it cannot be started.
     pub fn before(server: SocketAddr) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let config = Arc::new(certify(&directory.path().join("authority.pem")));
@@ -68,9 +65,6 @@ pub struct Authority {
 
 impl Authority {
     /// Returns a new authority. Authorities with different names are unknown to each other's clients.
-    ///
-    /// # Panics
-    /// When no key can be made.
     pub fn new(name: &str) -> Self {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -86,9 +80,6 @@ impl Authority {
     }
 
     /// Writes a new certificate for `localhost` and its key to `cert.pem` and `key.pem` in this directory.
-    ///
-    /// # Panics
-    /// When a file cannot be written.
     pub fn issue_to(&self, directory: &Path) {
         let (certificate, key) = self.issue();
         std::fs::write(directory.join("cert.pem"), certificate.pem()).unwrap();
@@ -103,7 +94,7 @@ impl Authority {
     }
 }
 
-/// Makes an authority, writes its certificate to a file, and returns a configuration with a certificate of it.
+/// Writes the certificate of a new authority to a file.
 fn certify(file: &Path) -> ServerConfig {
     let authority = Authority::new(&file.display().to_string());
     std::fs::write(file, authority.pem()).unwrap();

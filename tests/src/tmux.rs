@@ -17,9 +17,6 @@ pub struct Tmux {
 
 impl Tmux {
     /// Opens a terminal with this number of columns and rows.
-    ///
-    /// # Panics
-    /// When tmux is not installed.
     pub fn open(columns: u16, rows: u16) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let terminal = Self { socket: directory.path().join("tmux"), directory };
@@ -71,9 +68,6 @@ impl Tmux {
     }
 
     /// Waits until the screen shows a text.
-    ///
-    /// # Panics
-    /// When the screen does not show it in time.
     #[track_caller]
     pub fn waits_for(&self, text: &str) {
         let seen = holds_within(WAIT_MAX, || self.screen().contains(text));
@@ -81,9 +75,6 @@ impl Tmux {
     }
 
     /// Waits until the screen no longer shows a text.
-    ///
-    /// # Panics
-    /// When the screen still shows it after the timeout.
     #[track_caller]
     pub fn waits_until_gone(&self, text: &str) {
         let gone = holds_within(WAIT_MAX, || !self.screen().contains(text));

@@ -7,9 +7,6 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha1::Sha1;
 
 /// Returns the code that an authenticator with this secret, in base 32, shows `steps` periods of 30 seconds from now.
-///
-/// # Panics
-/// If the secret is not base 32.
 #[expect(clippy::disallowed_methods, reason = "an authenticator has a clock of its own")]
 pub fn code(secret: &str, steps: i64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();

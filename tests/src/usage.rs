@@ -11,7 +11,7 @@ pub fn processor_time(process: u32) -> Option<Duration> {
     parse_stat(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
 }
 
-/// Reads user and system time from a `stat` line.
+/// The sum of user and system time.
 fn parse_stat(stat: &str) -> Option<Duration> {
     // The process name is in parentheses and may itself contain parentheses and spaces.
     let (_, rest) = stat.rsplit_once(')')?;

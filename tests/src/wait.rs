@@ -4,18 +4,13 @@ use std::time::{Duration, Instant};
 
 /// The timeout of [`wait_until`], with much room for a busy machine.
 pub const WAIT_MAX: Duration = Duration::from_secs(30);
-/// The time between two checks of the condition.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Waits until `condition` is true, for at most [`WAIT_MAX`].
-///
-/// # Panics
-/// When the condition is still false after that time; `what` names it in the message.
 pub fn wait_until(what: &str, condition: impl FnMut() -> bool) {
     assert!(holds_within(WAIT_MAX, condition), "still waiting after {WAIT_MAX:?} until {what}");
 }
 
-/// Returns whether `condition` becomes true within `most`.
 pub(crate) fn holds_within(most: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let begin = Instant::now();
     loop {

@@ -1,12 +1,11 @@
-//! Counts the pages that are written to write-ahead logs, from outside of the programs that write them.
+//! Counts the pages that other programs write to write-ahead logs.
 //!
-//! SQLite reuses the file of a log: once a checkpoint has copied all of it, the next frames start at the beginning of
-//! the file again, under a new salt. So the size of the file does not show how much was written. [`WalPages`] reads the
-//! number of frames from the log's index. When the salt has changed, it reads from the log where the frames of the
-//! earlier salt end.
+//! SQLite reuses the file of a log: once a checkpoint has copied all of it, the next frames start at the beginning of the file
+//! again, under a new salt, so the size of the file does not show how much was written. [`WalPages`] reads the number of frames
+//! from the log's index. When the salt has changed, it reads from the log where the frames of the earlier salt end.
 //!
-//! Source: *WAL-mode File Format*, sections 2 and 3, <https://sqlite.org/walformat.html>, and *Database File Format*,
-//! section 4.1, <https://sqlite.org/fileformat2.html>.
+//! Source: *WAL-mode File Format*, sections 2 and 3, <https://sqlite.org/walformat.html>, and *Database File Format*, section
+//! 4.1, <https://sqlite.org/fileformat2.html>.
 
 use std::fs::File;
 use std::io;
@@ -16,18 +15,17 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The size of the header in the index, which has two copies of it.
+/// In bytes. The index has two copies of the header.
 const INDEX_HEADER: usize = 48;
 const LOG_HEADER: u64 = 32;
 const FRAME_HEADER: u64 = 24;
 /// The position of the first salt in the header of a frame.
 const FRAME_SALT: u64 = 8;
-/// How often the index is read while a writer changes its header.
+/// The number of reads of the index while a writer changes its header.
 const ATTEMPTS: u32 = 1_000;
 /// The interval in which a [`WalWatch`] reads the index: shorter than a fast writer takes to fill a log.
 const INTERVAL: Duration = Duration::from_millis(2);
 
-/// The end of a log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct State {
     /// Grows by one when the log starts again.
@@ -39,7 +37,7 @@ struct State {
 }
 
 impl State {
-    /// Parses both copies of the header; returns `None` if they differ, because a writer is changing them.
+    /// Returns `None` if both copies of the header differ, because a writer is changing them.
     fn parse(index: &[u8; 2 * INDEX_HEADER]) -> Option<Self> {
         let (header, copy) = index.split_at(INDEX_HEADER);
         let four = |at: usize| header[at..at + 4].try_into().expect("four bytes");
@@ -54,7 +52,7 @@ impl State {
         })
     }
 
-    /// Returns the position of a frame in the log, counted from 0.
+    /// Frames are counted from 0.
     fn position(&self, frame: u32) -> u64 {
         LOG_HEADER + u64::from(frame) * (FRAME_HEADER + self.page_size)
     }

@@ -1,13 +1,8 @@
-//! Proofs of authority, which an operation needs to act for a member, as an administrator or as the operator.
+//! Proofs of authority: [`Member`], [`Admin`] and [`Operator`].
 //!
-//! Public data needs no proof. A [`Member`] acts on their own account, an [`Admin`] is a member with a flag, the operator, or a
-//! delegate: an API key or a member with a role, for what the scopes allow. The [`Operator`] is the person who may read the
-//! database file. Only the checks in this module make these proofs. The functions that write, or that read data that is not
-//! public, take one as a parameter, so an operation that forgets its check does not compile. Proofs of members and
-//! administrators end with the transaction that checked them, so a member who has just been removed, blacklisted or signed out,
-//! or has lost their role, no longer acts.
-//!
-//! A [`MemberRecord`] is not a proof: it is a member that an operation has looked up, for example to blacklist them.
+//! Only the checks in this module make them. Functions that write, or that read data that is not public, take one as a parameter,
+//! so an operation that forgets its check does not compile. Proofs of members and administrators end with their transaction, so a
+//! member who has just been removed, blacklisted or signed out no longer acts.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -28,7 +23,7 @@ mod tests;
 use record::{FIND_IN_SESSION, Found};
 pub(crate) use record::{MemberRecord, find};
 
-/// The identity that a caller claims, after the checks that need no database, and where and when they called.
+/// The identity that a caller claims, not yet checked against the database.
 #[derive(Clone)]
 pub(crate) struct Identity {
     claim: Claim,
@@ -37,12 +32,11 @@ pub(crate) struct Identity {
     requires_otp: bool,
 }
 
-/// Who a caller claims to be.
 #[derive(Clone)]
 pub(crate) enum Claim {
     /// A guest, or a caller with an invalid token.
     Guest,
-    /// The member with this folded id. With a token, the token's generation and the token itself.
+    /// The member with this folded id. `token` has its generation; it is `None` if the operator names the member.
     Named { folded: String, token: Option<(i64, Token)> },
     /// The bearer of an API key.
     Key { key: KeyHash, token: Token },
@@ -55,12 +49,10 @@ impl Identity {
         Self { claim, origin, requires_otp }
     }
 
-    /// Returns who the caller claims to be.
     pub(super) const fn claim(&self) -> &Claim {
         &self.claim
     }
 
-    /// Returns the id of the session that the caller's token names.
     pub(crate) fn session(&self) -> Option<&str> {
         match &self.claim {
             Claim::Named { token: Some((_, token)), .. } => token.session(),
@@ -68,22 +60,18 @@ impl Identity {
         }
     }
 
-    /// Returns whether the caller claims nothing.
     pub(crate) const fn is_guest(&self) -> bool {
         matches!(self.claim, Claim::Guest)
     }
 
-    /// Returns whether the caller claims to be a member.
     pub(crate) const fn is_named(&self) -> bool {
         matches!(self.claim, Claim::Named { .. })
     }
 
-    /// Returns whether the caller claims to be the bearer of an API key.
     pub(crate) const fn is_key(&self) -> bool {
         matches!(self.claim, Claim::Key { .. })
     }
 
-    /// Returns the folded id of the member that the caller claims to be.
     pub(crate) fn named(&self) -> Option<&str> {
         match &self.claim {
             Claim::Named { folded, .. } => Some(folded),
@@ -91,28 +79,23 @@ impl Identity {
         }
     }
 
-    /// Returns whether the caller is the operator.
     pub(crate) const fn is_operator(&self) -> bool {
         matches!(self.claim, Claim::Operator)
     }
 
-    /// Checks that a member is acting.
-    ///
-    /// # Errors
-    /// `bad token` if the caller is not a member, or their token was revoked.
     pub(crate) fn member<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Member<'tx>> {
         let Claim::Named { folded, .. } = &self.claim else { return Err(Error::BadToken) };
         let found = tx.row(FIND_IN_SESSION, &[folded.into(), self.session().unwrap_or_default().into()])?;
         self.proven(found.map(Found::of).transpose()?).ok_or(Error::BadToken)
     }
 
-    /// Returns whether a second factor that the caller sets up needs an enrolment code: where administrators need one, nobody
-    /// who only knows a password may choose it. The operator needs none to act for a member.
+    /// Where administrators need a second factor, someone who only knows a password must not choose it. The operator needs no
+    /// code to act for a member.
     pub(crate) const fn needs_enrolment_code(&self) -> bool {
         self.requires_otp && matches!(self.claim, Claim::Named { token: Some(_), .. })
     }
 
-    /// Appends a record of what a member has done to their own account to the audit trail. The transaction must run alone.
+    /// The transaction must run alone.
     pub(crate) fn record_own(
         &self,
         tx: &mut dyn Tx,
@@ -122,8 +105,7 @@ impl Identity {
         trail::append(tx, &self.actor(member), &self.origin, entry.on_member(member.key))
     }
 
-    /// Appends a record of what a member has done to their own account who has not signed in: a code proved who they are. The
-    /// transaction must run alone.
+    /// For a member who has not signed in: a code proved who they are. The transaction must run alone.
     pub(super) fn record_by_code(
         &self,
         tx: &mut dyn Tx,
@@ -133,7 +115,6 @@ impl Identity {
         trail::append(tx, &Actor::Member(member), &self.origin, entry.on_member(member))
     }
 
-    /// Returns the party that acts as this member: the member, or the operator in their name.
     const fn actor(&self, member: &Member<'_>) -> Actor {
         match self.claim {
             Claim::Named { token: Some(_), .. } => Actor::Member(member.record.key),
@@ -141,7 +122,7 @@ impl Identity {
         }
     }
 
-    /// Does the same as [`Identity::visitor`] for several callers; the answer is read later.
+    /// Like [`Identity::visitor`] for several callers; the answer is read later.
     pub(crate) fn ask_visitors<'i, 'tx: 'i>(
         tx: &mut (dyn Tx + 'tx),
         identities: Vec<&'i Self>,
@@ -166,8 +147,7 @@ impl Identity {
         }))
     }
 
-    /// Returns the proof that the member with this record is acting; `None` without a record, or if the token or its session
-    /// was revoked.
+    /// Returns `None` if the token or its session was revoked. Also notes in the token what was found.
     fn proven<'tx>(&self, mut found: Option<Found>) -> Option<Member<'tx>> {
         let token = match &self.claim {
             Claim::Named { token: Some((generation, token)), .. } => Some((*generation, token)),
@@ -192,7 +172,7 @@ impl Identity {
         })
     }
 
-    /// Returns the acting member, or `None` if the caller is a guest or their token is invalid.
+    /// Returns `None` for a guest or an invalid token.
     pub(crate) fn visitor<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Option<Member<'tx>>> {
         match self.member(tx) {
             Ok(member) => Ok(Some(member)),
@@ -201,11 +181,7 @@ impl Identity {
         }
     }
 
-    /// Checks that an administrator is acting, the operator, or an API key or a member with this scope.
-    ///
-    /// # Errors
-    /// `bad token` if the caller is neither a member nor a valid key; `Not admin` if they are a member without that right, or
-    /// a key or a member without the scope.
+    /// Accepts an administrator, the operator, and an API key or a member with this scope.
     pub(crate) fn admin<'tx>(&self, tx: &mut (dyn Tx + 'tx), scope: Scope) -> Result<Admin<'tx>> {
         let member = match &self.claim {
             Claim::Operator => return Ok(self.proof(Actor::Operator, false)),
@@ -226,7 +202,7 @@ impl Identity {
         }
     }
 
-    /// Checks like [`Identity::admin`], and also accepts the member with this folded id.
+    /// Also accepts the member with this folded id.
     pub(crate) fn admin_or_own(&self, tx: &mut dyn Tx, scope: Scope, own: Option<&str>) -> Result<()> {
         match self.admin(tx, scope) {
             // The token is valid: it is that of a member without the right.
@@ -241,11 +217,7 @@ impl Identity {
         found.ok_or(Error::BadToken)
     }
 
-    /// Checks that an administrator is acting, or the operator. An API key and a member with a role are neither.
-    ///
-    /// # Errors
-    /// `bad token` if the caller is neither a member nor a valid key; `Not admin` if they are a member without that right, or a
-    /// key.
+    /// Accepts an administrator and the operator, but neither an API key nor a member with a role.
     pub(crate) fn administrator<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Admin<'tx>> {
         match &self.claim {
             Claim::Operator => Ok(self.proof(Actor::Operator, false)),
@@ -260,7 +232,6 @@ impl Identity {
         }
     }
 
-    /// Returns the proof that this member acts as an administrator.
     fn of_administrator<'tx>(&self, member: &Member<'tx>) -> Result<Admin<'tx>> {
         match (member.admin, member.is_confirmed) {
             (false, _) => Err(Error::Forbidden),
@@ -269,11 +240,8 @@ impl Identity {
         }
     }
 
-    /// Records that the caller, who acts as an administrator, reads data of many members: once an hour for each kind of reading,
-    /// so that a list of many pages is one record.
-    ///
-    /// # Errors
-    /// Those of [`Identity::admin`]; when the record cannot be written.
+    /// Records that an administrator reads data of many members: once an hour for each kind of reading, so that a list of many
+    /// pages is one record.
     pub(crate) fn record_reading(&self, tidings: &Tidings, scope: Scope, action: Action) -> Result<()> {
         let (identity, since) = (self.clone(), self.origin.at - HOUR_MS);
         let is_recorded = move |tx: &mut dyn Tx, admin: &Admin<'_>| {
@@ -299,8 +267,7 @@ impl Identity {
         Admin { actor, is_delegate, origin: self.origin.clone(), transaction: PhantomData }
     }
 
-    /// Calls `read` if [`Identity::admin`] accepts the caller, and returns `None` otherwise. Guests are recognised without
-    /// reading the database.
+    /// Calls `read` if [`Identity::admin`] accepts the caller. Recognises guests without reading the database.
     pub(crate) fn if_admin<T: Send>(
         &self,
         tidings: &Tidings,
@@ -359,19 +326,18 @@ impl Caller {
 pub struct Operator(());
 
 impl Operator {
-    /// Appends a record of what the operator has done to the audit trail. The transaction must run alone.
+    /// The transaction must run alone.
     #[expect(clippy::unused_self, reason = "the proof")]
     pub(crate) fn record(self, tx: &mut dyn Tx, origin: &Origin, entry: Entry<'_>) -> Result<(), StoreError> {
         trail::append(tx, &Actor::Operator, origin, entry)
     }
 }
 
-/// Proof that an administrator is acting, the operator, or a delegate. It ends with the transaction that checked it.
+/// Proof that an administrator, the operator or a delegate is acting. It ends with the transaction that checked it.
 ///
-/// Three rules of the compiler keep this true: the fields are private to this module, so that only [`Identity`] makes a
-/// proof; `'tx` is the lifetime of the transaction, so that a proof cannot leave it; and a check whose proof
-/// is not used is a warning. Doctests see only the public interface, so the examples that must not compile are
-/// those of [`Operator`].
+/// Three rules of the compiler keep this true: the fields are private to this module, so only [`Identity`] makes a proof; `'tx`
+/// is the lifetime of the transaction, so a proof cannot leave it; and a check whose proof is not used is a warning. Doctests see
+/// only the public interface, so the examples that must not compile are those of [`Operator`].
 #[derive(Debug)]
 #[must_use = "a function that needs an administrator takes this proof"]
 pub(crate) struct Admin<'tx> {
@@ -382,26 +348,23 @@ pub(crate) struct Admin<'tx> {
 }
 
 impl<'tx> Admin<'tx> {
-    /// Returns the proof with which the service itself does what administrators have told it to do, such as to read a source.
+    /// For the service itself, which does what administrators have told it to do, such as reading a source.
     pub(crate) fn service(_: &mut (dyn Tx + 'tx), at: Timestamp) -> Self {
         let origin = Origin { at, surface: trail::Surface::default(), operator: None };
         Self { actor: Actor::Service, is_delegate: false, origin, transaction: PhantomData }
     }
 
-    /// Returns the proof to act for a member with the administrator's authority.
-    ///
-    /// Administrators remove members and sign them out. Imports and demo data also write the acts of members who have
-    /// not sent a token, so the importing administrator's authority replaces theirs.
+    /// Imports and demo data write the acts of members who have not sent a token: the authority of the importing administrator
+    /// replaces theirs.
     pub(crate) fn act_for(&self, record: MemberRecord) -> Member<'tx> {
         Member { is_confirmed: true, record, gave_code: false, transaction: self.transaction }
     }
 
-    /// Returns whether this member is acting with a token of their own.
+    /// Returns whether this member is acting with a token of their own: not if the operator acts in their name.
     pub(crate) fn is(&self, member: MemberKey) -> bool {
         self.actor == Actor::Member(member)
     }
 
-    /// Returns the administrator, also one in whose name the operator acts; `None` for the operator and API keys.
     pub(super) const fn member(&self) -> Option<MemberKey> {
         match self.actor {
             Actor::Member(member) | Actor::OperatorAs(member) => Some(member),
@@ -409,19 +372,18 @@ impl<'tx> Admin<'tx> {
         }
     }
 
-    /// Returns whether scopes give the right, those of an API key or of a member's role, and not that of an administrator.
+    /// Returns whether the right comes from the scopes of an API key or of a member's role.
     pub(crate) const fn is_delegate(&self) -> bool {
         self.is_delegate
     }
 
-    /// Appends a record of what the administrator has done to the audit trail. The transaction must run alone.
+    /// The transaction must run alone.
     pub(crate) fn record(&self, tx: &mut dyn Tx, entry: Entry<'_>) -> Result<(), StoreError> {
         trail::append(tx, &self.actor, &self.origin, entry)
     }
 }
 
-/// Proof that a member is acting, or an administrator for them, and the member's row. It ends with the transaction that
-/// checked it.
+/// Proof that a member is acting, or an administrator for them. It ends with the transaction that checked it.
 #[derive(Clone, Debug)]
 #[must_use = "a function that acts for a member takes this proof"]
 pub(crate) struct Member<'tx> {
@@ -435,7 +397,6 @@ pub(crate) struct Member<'tx> {
 }
 
 impl Member<'_> {
-    /// Returns whether the member acts as an administrator, or has a role with this scope.
     pub(crate) fn may(&self, scope: Scope) -> bool {
         self.is_confirmed && (self.admin || self.scopes.allow(scope))
     }

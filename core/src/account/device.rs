@@ -37,9 +37,8 @@ impl Default for Device {
     }
 }
 
-/// Product tokens of a `User-Agent` header and what they mean, each at the beginning of a word: names of devices contain the
-/// names of browsers too. The first that a header contains counts, because browsers also name those that they are compatible
-/// with.
+/// Product tokens of a `User-Agent` header and their families, each at the beginning of a word: names of devices contain names of
+/// browsers too. The first that a header contains counts, because browsers also name those that they are compatible with.
 const PROGRAMS: [(&str, &str); 41] = [
     ("tidings", "tidings"),
     ("Edg/", "Edge"),
@@ -83,7 +82,7 @@ const PROGRAMS: [(&str, &str); 41] = [
     ("Node", "Node.js"),
     ("undici", "Node.js"),
 ];
-/// The same for systems. Windows Phone also names Android and the iPhone.
+/// Windows Phone also names Android and the iPhone.
 const SYSTEMS: [(&str, &str); 10] = [
     ("Windows Phone", "Windows"),
     ("Android", "Android"),
@@ -97,14 +96,13 @@ const SYSTEMS: [(&str, &str); 10] = [
     ("FreeBSD", "FreeBSD"),
 ];
 
-/// Returns whether a text contains a token at the beginning of a word.
+/// The token counts only at the beginning of a word.
 fn has_token(text: &str, token: &str) -> bool {
     let is_word = |at: usize| text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
     text.match_indices(token).any(|(at, _)| !is_word(at))
 }
 
 impl Device {
-    /// Returns the family that a `User-Agent` header names.
     fn of(user_agent: &str) -> Self {
         let known = |table: &[(&str, &'static str)]| {
             table.iter().find(|(token, _)| has_token(user_agent, token)).map(|(_, name)| *name)

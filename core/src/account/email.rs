@@ -1,7 +1,7 @@
-//! The e-mail address of a member: one, which is confirmed with a code that was sent to it.
+//! The e-mail address of a member: at most one, confirmed with a code that is mailed to it.
 //!
-//! Only a confirmed address counts: it gets codes for new passwords, and belongs to one member. Whether an address is that of
-//! somebody else is never answered: a mail says it to the address.
+//! Only a confirmed address counts: it belongs to one member, and receives codes for new passwords. No response reveals whether
+//! an address belongs to another member: only a mail to the address does.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -34,11 +34,11 @@ pub(crate) use sql::{addresses, confirmed, id, import, reachable};
 
 const GROUP: &str = "account";
 
-/// The time for which codes in mail work, in milliseconds.
+/// The lifetime of codes in mail.
 pub(super) const LASTS_MS: i64 = 20 * 60 * SECOND_MS;
-/// The number of wrong codes of six digits after which the right one does not work any more.
+/// The number of wrong codes of six digits after which the right one no longer works.
 const WRONG_MAX: i64 = 5;
-/// Mails with a code for one member in an hour.
+/// Mails with a code per member and hour.
 const MEMBER_MAX: i64 = 5;
 
 /// The address of the member.
@@ -203,10 +203,9 @@ impl ForClient for ConfirmEmail {
     }
 }
 
-/// The number of digits of a code.
 const DIGITS: usize = 6;
 
-/// An address that waits for its confirmation.
+/// An address that is not confirmed yet.
 struct Waiting {
     member: MemberKey,
     address: String,
@@ -216,7 +215,6 @@ struct Waiting {
     code: String,
 }
 
-/// Returns the address of a member that these digits confirm, or counts them as wrong.
 fn of_digits(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -235,13 +233,12 @@ fn hash_of_digits(link: &str, digits: &str) -> String {
     hex(&Sha256::new_with_prefix("tidings address 1\0").chain_update(link).chain_update(digits).finalize())
 }
 
-/// Returns six random digits.
 fn random_digits() -> Zeroizing<String> {
-    // The rest of 64 bits favours no digit by more than 10⁻¹³.
+    // The remainder of 64 random bits favours no code by more than 10⁻¹³.
     Zeroizing::new(format!("{:06}", u64::from_be_bytes(random()) % 1_000_000))
 }
 
-/// An address that somebody gives, and how often mail may be sent to it.
+/// A new address, and the keys under which mails to it are counted.
 pub(super) struct Proposal {
     address: Address,
     outbox: Outbox,
@@ -258,7 +255,7 @@ impl Proposal {
         Self { address, outbox, mail, mailbox, network, at }
     }
 
-    /// Stores the address, and asks the member to confirm it. Returns false without a mail if there were too many.
+    /// Stores the address and queues a mail that asks to confirm it. Returns false, without a mail, if there were too many.
     pub(super) fn make(&self, tx: &mut dyn Tx, member: MemberKey) -> Result<bool, StoreError> {
         sql::propose(tx, member, self.address.as_str())?;
         let is_within = limit::take_of_network(tx, &self.network, self.at)?
@@ -270,13 +267,12 @@ impl Proposal {
     }
 }
 
-/// A note to the address of a member, which the transaction of a change sends.
+/// A mail about a change, queued in the transaction of the change.
 #[derive(Clone, Copy)]
 pub(crate) struct Note {
     outbox: Outbox,
     mail: ObjectId,
     kind: Kind,
-    /// The time of the change.
     pub(crate) at: Timestamp,
 }
 
@@ -285,7 +281,6 @@ impl Note {
         Self { outbox: tidings.outbox(), mail: ObjectId::new(tidings.clock()), kind, at: tidings.now() }
     }
 
-    /// Sends it, if the member has an address.
     pub(crate) fn send(self, tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
         match sql::confirmed(tx, member)? {
             Some(address) => {
@@ -297,13 +292,13 @@ impl Note {
     }
 }
 
-/// Returns what a guest may have typed to name a member, an address or an id, as it is looked up; empty if it is neither.
+/// Normalises what a guest typed, an address or an id; returns an empty text if it is neither.
 pub(super) fn asked(text: &str) -> String {
     let id = || if text.len() > ADDRESS_MAX { String::new() } else { fold(text.trim()) };
     Address::parse(text).map_or_else(id, |address| address.folded())
 }
 
-/// Returns the mail that asks a member to confirm their address, with new codes, or that tells the member who has it already.
+/// Returns the mail with new codes, or, if another member has the address, the mail that tells them.
 pub(crate) fn confirmation(
     tx: &mut dyn Tx,
     config: &Mail,
@@ -315,7 +310,7 @@ pub(crate) fn confirmation(
     };
     let Some(address) = Address::parse(&pending) else { return Ok(None) };
     let owner = sql::owner(tx, &address.folded())?.filter(|owner| *owner != member);
-    // It waits in any case, with codes that nobody gets, so that the member does not see that another one has the address.
+    // Codes are stored in either case, so that the member cannot tell that another one has the address.
     let (code, digits) = (otp::random_code(), random_digits());
     let hash = otp::hash(&code);
     sql::set_codes(tx, member, &hash, &hash_of_digits(&hash, &digits), now + LASTS_MS)?;

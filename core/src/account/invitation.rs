@@ -1,9 +1,7 @@
 //! Invitations: codes with which people sign up where the setting `sign_up` keeps others out.
 //!
-//! An administrator gives the code to the people whom they invite. It works a number of times, until it expires or is removed, and
-//! the new members get the role that it names. It works only while the administrator who made it still is one, because the role comes
-//! from them. Each use is counted in the transaction that inserts the member, so that an invitation is never used more often than its
-//! limit, and a sign-up that fails uses nothing.
+//! An invitation works only while the administrator who made it still is one, because the role that it gives comes from them.
+//! Each use is counted in the transaction that inserts the member, so that the limit holds and a sign-up that fails uses nothing.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -37,10 +35,10 @@ pub(super) use sql::remove_all;
 
 /// The maximum number of invitations that are neither used up nor expired.
 const INVITATIONS_MAX: usize = 1_000;
-/// The maximum number of members who sign up with one invitation, and the number without a limit of the administrator's.
+/// The maximum and the default number of members who sign up with one invitation.
 const USES_MAX: i64 = 1_000;
 const USES: i64 = 1;
-/// The maximum number of days for which an invitation works, and the number without one of the administrator's.
+/// The maximum and the default number of days for which an invitation works.
 const DAYS_MAX: i64 = 90;
 const DAYS: i64 = 7;
 /// The length of a note in characters.
@@ -148,7 +146,7 @@ pub struct Add {
     pub email: Option<String>,
 }
 
-/// The fields of an invitation that keep the rules.
+/// The checked fields of [`Add`].
 struct Draft {
     uses: i64,
     scopes: Scopes,
@@ -158,7 +156,6 @@ struct Draft {
 }
 
 impl Add {
-    /// Checks the fields.
     fn parse(&self, outbox: Outbox, now: Timestamp) -> Result<Draft, Problem> {
         let within = |value: Option<i64>, default: i64, max: i64, rule: Problem| {
             Some(value.unwrap_or(default)).filter(|value| (1..=max).contains(value)).ok_or(rule)
@@ -187,7 +184,7 @@ impl Operation for Add {
         let draft = self.parse(outbox, now);
         let is_mailed = draft.as_ref().is_ok_and(|draft| draft.email.is_some());
         let mail = ObjectId::new(tidings.clock());
-        // Nobody learns this code if another one is mailed.
+        // If the invitation is mailed, the mail gets another code, and nobody learns this one.
         let (id, code) = (ObjectId::new(tidings.clock()), otp::random_code());
         let hash = otp::hash(&code);
         let expires = tidings.store().write(Isolation::Alone, move |tx| {
@@ -212,7 +209,7 @@ impl Operation for Add {
     }
 }
 
-/// Returns the mail with a new code of an invitation, in place of an earlier one; `None` if the invitation does not work any more.
+/// The new code replaces the earlier one; `None` if the invitation no longer works.
 pub(crate) fn letter(
     tx: &mut dyn Tx,
     config: &Mail,
@@ -298,7 +295,7 @@ impl ForClient for SignUpInvited {
             return Err(failed(attempt, wrong_code()));
         }
         session::sign_up_with(tidings, &self.form, &client, move |tx, member| {
-            // Another member may have been the last one meanwhile.
+            // Another member may have used it up in the meantime.
             let (id, scopes) = sql::count_use(tx, &hash, now)?.ok_or_else(wrong_code)?;
             sql::forget_mail(tx, now)?;
             let names = scopes.stored();
@@ -311,7 +308,6 @@ impl ForClient for SignUpInvited {
     }
 }
 
-/// Returns the refusal of a code that does not work.
 fn wrong_code() -> Error {
     Outcome::IncorrectCode.because(WRONG)
 }

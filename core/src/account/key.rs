@@ -1,8 +1,8 @@
-//! API keys: how programs administer without a person's password.
+//! API keys, with which programs administer without a person's password.
 //!
-//! A key may do what its scopes allow, wherever a token is accepted, and is no member. It is shown once; the database has its
-//! SHA-256, which suffices because a key is random. Each request looks the key up, so that a revoked key fails at once, on
-//! every server.
+//! A key may do what its scopes allow, wherever a token is accepted, and is not a member. It is shown once; the database has its
+//! SHA-256, which suffices because a key is random. Each request looks the key up, so that a revoked key fails at once, on every
+//! server.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,7 +40,7 @@ pub(crate) use sql::{logged, logged_name};
 pub const PREFIX: &str = "tidings_";
 /// The number of random bytes of a key.
 const SECRET: usize = 20;
-/// The number of bytes of the checksum after them, by which a mistyped key is told from an unknown one without the database.
+/// The number of bytes of the checksum after them, which tells a mistyped key from an unknown one without the database.
 const CHECKSUM: usize = 4;
 /// The length of a name in characters.
 pub const NAME: Bounds = Bounds { min: 1, max: 50 };
@@ -49,7 +49,7 @@ pub const KEYS_MAX: usize = 1_000;
 /// The maximum number of keys that are remembered as valid.
 const KNOWN: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
 
-/// The time after which the use of a key is written again.
+/// The minimum time between two writes of the use of a key.
 const USED_MS: i64 = 60 * SECOND_MS;
 
 /// The problem of a name that breaks its rule.
@@ -68,7 +68,7 @@ const TOO_MANY: Problem =
 pub struct KeyHash([u8; 32]);
 
 impl KeyHash {
-    /// Returns the hash of a text that has the form of a key and the right checksum.
+    /// Returns `None` unless the text has the form of a key and the right checksum.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
         if digits.len() != 2 * (SECRET + CHECKSUM) {
@@ -78,7 +78,6 @@ impl KeyHash {
         (checksum(secret) == sum).then(|| Self(Sha256::digest(text).into()))
     }
 
-    /// Returns the hash as it is stored.
     pub(crate) fn digits(&self) -> String {
         hex(&self.0)
     }
@@ -89,18 +88,15 @@ pub fn is_key(text: &str) -> bool {
     KeyHash::of(text).is_some()
 }
 
-/// Returns the checksum of the digits of a secret.
 fn checksum(secret: &str) -> String {
     hex(&Sha256::digest(secret)[..CHECKSUM])
 }
 
-/// Returns a new key.
 fn generate() -> Zeroizing<String> {
     let secret = Zeroizing::new(hex(&*Zeroizing::new(random::<SECRET>())));
     Zeroizing::new(format!("{PREFIX}{}{}", *secret, checksum(&secret)))
 }
 
-/// A key as an operation found it.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyRecord {
     pub(crate) id: Arc<str>,
@@ -120,7 +116,7 @@ impl KeyRecord {
     }
 }
 
-/// The keys that a request of this process has recently used with success, each with the last time that was written.
+/// The keys that a request of this process has recently used successfully, each with the time of the last write of its use.
 pub(crate) struct KnownKeys(Mutex<LruCache<KeyHash, Timestamp>>);
 
 impl KnownKeys {
@@ -132,7 +128,7 @@ impl KnownKeys {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records that a request has used a key. Writes it at most once a minute, and does not wait.
+    /// Writes the use at most once a minute, and does not wait.
     pub(super) fn used(&self, tidings: &Tidings, key: KeyHash, found: &KeyRecord) {
         let now = tidings.now();
         let mut keys = self.lock();
@@ -151,7 +147,6 @@ impl KnownKeys {
         }
     }
 
-    /// Forgets a key that is no longer valid.
     pub(super) fn remove(&self, key: &KeyHash) {
         self.lock().pop(key);
     }
@@ -167,7 +162,6 @@ impl Caller {
     }
 }
 
-/// Returns the time from which on a key fails, as RFC 3339 writes it.
 fn expiry(text: &str) -> Result<Timestamp, Problem> {
     Timestamp::parse(text).ok_or(EXPIRES_RULE)
 }

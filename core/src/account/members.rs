@@ -22,9 +22,8 @@ mod tests;
 
 /// The maximum number of members on a page of the list.
 pub const MEMBERS_MAX: i64 = 1_000;
-/// The default number of members on a page of the list.
 const MEMBERS: i64 = 100;
-/// The greatest number of members that is no mass reading: what a screen shows at first.
+/// The largest page that is not recorded as mass reading: what a screen shows at first.
 pub(super) const READING: i64 = 200;
 
 impl Caller {
@@ -263,7 +262,7 @@ mod sql {
     use crate::record::id::MemberKey;
     use crate::store::{Row, StoreError, Tx};
 
-    /// The number of members that a search reads at once.
+    /// The number of members that a search reads at a time.
     const SEARCHED: i64 = 1_000;
 
     pub(super) fn list(
@@ -326,7 +325,6 @@ mod sql {
         }
     }
 
-    /// Sets the password hash; returns false if the member has been removed.
     pub(super) fn set_password(
         tx: &mut dyn Tx,
         _: &Admin<'_>,

@@ -1,14 +1,11 @@
 //! Single sign-on with OpenID Connect: people sign in at an issuer, such as their university, and this service gets no password.
 //!
-//! The browser goes to [`PATH`], which sends it to the issuer. The issuer sends it back to [`RETURN_PATH`] with a code of its own,
-//! which this service exchanges for what the issuer asserts. The browser then goes to the page of the app, with a code that the app
-//! exchanges for an access token ([`SignInOidc`]), so that no token is in the address of a page.
+//! A browser goes to [`PATH`], to the issuer, back to [`RETURN_PATH`], and then to the page of the app, with a code that the app
+//! exchanges for an access token ([`SignInOidc`]), so that no token is in the address of a page. The issuer's identifier of a
+//! person decides whose account it is. If an account has the same id or address, whoever knows its password links it
+//! ([`LinkOidc`]), so that nobody gets it by a name alone.
 //!
-//! The issuer's identifier of a person decides whose account it is. A person without an account gets a new one, unless there is one
-//! with the same id or address: whoever knows its password links it ([`LinkOidc`]), so that nobody gets it by a name alone.
-//!
-//! The flow is the authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636, RFC 9207, and the practice
-//! of RFC 9700).
+//! The flow is the authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636, RFC 9207, RFC 9700).
 
 use serde::{Deserialize, Serialize};
 use url::{Url, form_urlencoded};
@@ -47,18 +44,17 @@ pub const PATH: &str = "/sign_in_oidc";
 /// The path to which the issuer sends it back.
 pub const RETURN_PATH: &str = "/sign_in_oidc/return";
 
-/// The time for which the code of an app works, in milliseconds: long enough for an app, and for somebody who types a password.
+/// The lifetime of the app's code: long enough for an app, and then for a person who types a password.
 const CODE_MS: i64 = 2 * 60 * SECOND_MS;
 const LINK_MS: i64 = 10 * 60 * SECOND_MS;
-/// The maximum length of what an app wants to get back, in bytes: it is in a cookie.
+/// The maximum length of the state of an app, in bytes: it is in a cookie.
 const STATE_MAX: usize = 500;
 
-/// The names of claims that have a meaning of their own.
 const SUBJECT: &str = "sub";
 const EMAIL: &str = "email";
 const EMAIL_VERIFIED: &str = "email_verified";
 
-/// The errors that the page of an app gets, those of RFC 6749 section 4.1.2.1.
+/// Errors for the page of the app (RFC 6749 section 4.1.2.1).
 const ACCESS_DENIED: &str = "access_denied";
 const INVALID: &str = "invalid_request";
 const SERVER_ERROR: &str = "server_error";
@@ -68,12 +64,12 @@ const UNAVAILABLE: Denied = Denied {
     description: "the issuer does not answer: try again later, or sign in with a password",
 };
 
-/// The issuer knows no such code of the person.
+/// The code is wrong.
 const REFUSED_CODE: Denied = Denied::new(ACCESS_DENIED, "the issuer refused the sign-in: sign in again");
-/// What is wrong does not depend on the code.
+/// The cause does not depend on the code.
 const REFUSED_SERVICE: Denied =
     Denied::new(SERVER_ERROR, "the issuer refuses this service: tell the administrators of this service");
-/// What is wrong may be the code or something else.
+/// The cause may be the code or something else.
 const NO_TOKEN: Denied =
     Denied::new(SERVER_ERROR, "the issuer does not say who this is: tell the administrators of this service");
 
@@ -116,7 +112,7 @@ pub struct LinkedPerson {
     pub date: Timestamp,
 }
 
-/// Why a person cannot sign in, for the page of the app.
+/// The reason why a person cannot sign in, for the page of the app.
 #[derive(Debug, PartialEq, Eq)]
 struct Denied {
     error: &'static str,
@@ -174,9 +170,9 @@ fn finish_at(
 ) -> Result<Redirect> {
     let state = parameter(query, "state").unwrap_or_default();
     let flow = Flow::of_cookies(tidings, cookies, &state).ok_or(Error::BadRequest(UNKNOWN_FLOW))?;
-    // The issuer is asked about each code, so a client that makes codes up waits.
+    // Each code costs a request to the issuer, so a client that makes codes up has to wait.
     let attempt = attempt::begin(tidings, None, client)?;
-    // Not every failure is a mistake of the client, so these keep nobody from a sign-in with a password.
+    // Counted apart: not every failure is a mistake of the client, so these failures block no sign-in with a password.
     let asking = attempt::begin(tidings, None, client.map(Client::apart))?;
     let code = match identified(tidings, issuer, &flow, query) {
         Ok(person) => admit(tidings, &flow, &person)?,
@@ -193,14 +189,13 @@ fn finish_at(
     Ok(Redirect { location, cookie: cookie(tidings.config(), &flow::cookie_name(tidings, &state), "", 0) })
 }
 
-/// Returns what [`finish`] reads of a form with which an issuer sends a browser back, as a query.
+/// Returns the fields that [`finish`] reads of a form with which an issuer sends a browser back, as a query.
 pub fn query_of_form(form: &[u8]) -> String {
     let is_read = |name: &str| matches!(name, "code" | "state" | "iss" | "error");
     let given = form_urlencoded::parse(form).filter(|(name, _)| is_read(name));
     form_urlencoded::Serializer::new(String::new()).extend_pairs(given).finish()
 }
 
-/// Returns the person whom the issuer has identified.
 fn identified(tidings: &Tidings, issuer: &Issuer, flow: &Flow, query: &str) -> Result<Person, Denied> {
     issuer.check_sender(parameter(query, "iss").as_deref())?;
     if let Some(error) = parameter(query, "error") {
@@ -217,7 +212,7 @@ fn identified(tidings: &Tidings, issuer: &Issuer, flow: &Flow, query: &str) -> R
     Person::new(&tidings.config().oidc, &issuer.claims(flow, &code)?)
 }
 
-/// Returns the code for the app, with which the person signs in or links an account.
+/// Returns the code with which the app signs the person in or links an account.
 fn admit(tidings: &Tidings, flow: &Flow, person: &Person) -> Result<Result<String, Denied>> {
     let (now, code) = (tidings.now(), otp::random_code());
     let issuer = tidings.config().oidc.issuer.as_ref().map(|issuer| issuer.0.as_str()).unwrap_or_default();
@@ -246,7 +241,7 @@ fn admit(tidings: &Tidings, flow: &Flow, person: &Person) -> Result<Result<Strin
                 (None, Some(_), _) if person.email.is_none() => return Ok(Err(UNVERIFIED)),
                 (None, Some(member), _) => (member, false),
                 (None, None, Some(new)) => (join(tx, new, &person_at, &person, now)?, true),
-                // The member with the same id or address was removed a moment ago.
+                // The member with the same id or address has just been removed.
                 (None, None, None) => return Ok(Err(UNAVAILABLE)),
             };
             if is_linked {
@@ -267,7 +262,6 @@ fn identity<'a>(issuer: &'a str, person: &'a Person) -> sql::Identity<'a> {
     sql::Identity { issuer, subject: &person.subject }
 }
 
-/// Returns the member who has the address or the id of a person.
 fn taken(tx: &mut dyn Tx, person: &Person) -> Result<Option<MemberKey>, StoreError> {
     let owner = person.email.as_ref().map(|email| email::owner(tx, &email.folded())).transpose()?.flatten();
     if owner.is_some() {
@@ -278,7 +272,7 @@ fn taken(tx: &mut dyn Tx, person: &Person) -> Result<Option<MemberKey>, StoreErr
     Ok(find(tx, id)?.map(|member| member.key).or(email::owner(tx, &fold(id))?))
 }
 
-/// Returns the member that a person becomes. Nobody knows the password: with an address, the member may choose one.
+/// Nobody knows the password of the new member: with an address, the member may choose one.
 fn new_member(tidings: &Tidings, person: &Person) -> Result<Result<New, Denied>> {
     let (config, denied) = (tidings.config(), |why| Ok(Err(Denied::new(ACCESS_DENIED, why))));
     if config.sign_up == Registration::Closed {
@@ -287,7 +281,7 @@ fn new_member(tidings: &Tidings, person: &Person) -> Result<Result<New, Denied>>
     let Some(id) = person.id.clone() else {
         return denied("the issuer has no id for this person that can be one here");
     };
-    // Whoever it belongs to signs up with sign_in_up.
+    // The university member with this id signs up with `sign_in_up`.
     if tidings.verifier().reserves(tidings, &id)? {
         return denied("the university's roster reserves the id of this person");
     }
@@ -296,7 +290,6 @@ fn new_member(tidings: &Tidings, person: &Person) -> Result<Result<New, Denied>>
     Ok(Ok(New { id, nickname, password, verified: None, email: None }))
 }
 
-/// Inserts the member that a person becomes.
 fn join(
     tx: &mut dyn Tx,
     new: &New,
@@ -312,7 +305,6 @@ fn join(
     Ok(member)
 }
 
-/// Returns the page of the app with what it gets.
 fn back(flow: &Flow, code: Result<&str, &Denied>) -> String {
     // The settings have checked it, and the cookie is signed.
     let mut page = Url::parse(&flow.page).expect("the pages of the settings are addresses");
@@ -330,8 +322,8 @@ fn back(flow: &Flow, code: Result<&str, &Denied>) -> String {
     page.into()
 }
 
-/// Returns the header of a cookie that browsers show no script. They send it only to the way back from the issuer; or, so that they
-/// take it from no other host of the domain, to the whole host.
+/// Returns a `Set-Cookie` value that scripts cannot read. Browsers send the cookie only to the way back from the issuer, or, with
+/// the prefix that keeps other hosts of the domain from setting it, to the whole host.
 fn cookie(config: &Config, name: &str, value: &str, seconds: i64) -> String {
     let (path, secure) = if name.starts_with(flow::HOST) {
         ("/".to_owned(), "; Secure")
@@ -342,7 +334,6 @@ fn cookie(config: &Config, name: &str, value: &str, seconds: i64) -> String {
     format!("{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
 }
 
-/// Returns the first value of a parameter of a query.
 fn parameter(query: &str, name: &str) -> Option<String> {
     let mut pairs = form_urlencoded::parse(query.as_bytes());
     pairs.find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.into_owned())

@@ -55,7 +55,6 @@ impl Operation for SignUp {
     }
 }
 
-/// Returns the failures of a sign-up whose fields are wrong.
 pub(super) fn sign_up_refusals(settings: &Config) -> [Error; 3] {
     let rule = Problem::password("pw", settings.password_length);
     [Outcome::WrongUserInfo.because(rule), Outcome::CheckPw.into(), Outcome::AlreadyId.into()]

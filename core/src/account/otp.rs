@@ -1,8 +1,8 @@
 //! The second factor: time-based one-time passwords (RFC 6238) and recovery codes.
 //!
-//! A member who has enabled it needs a code beside the password to sign in. Each code works once, and so does each recovery
-//! code. The secret is in the database, because the codes are computed from it: who reads the database file can compute codes,
-//! but not passwords.
+//! A member who has enabled it needs a code beside the password to sign in. Each code works once, and so does each recovery code.
+//! The secret is in the database, because codes are computed from it: a reader of the database can compute codes, but not
+//! passwords.
 
 use data_encoding::{BASE32_NOPAD, Specification};
 use serde::{Deserialize, Serialize};
@@ -39,11 +39,10 @@ pub use operations::{BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes
 use proof::Confirmed;
 pub(super) use proof::{Proven, confirm, present, prove};
 
-/// The number of recovery codes of a member.
 const RECOVERY_CODES: usize = 10;
 /// The number of random bytes of a recovery code: 16 letters and digits.
 const RECOVERY: usize = 10;
-/// The number of characters of a code that are read, with those around its letters and digits.
+/// The maximum number of characters that are read of a typed code, including those around its letters and digits.
 const CODE_MAX: usize = 128;
 /// The name that authenticators show beside the member's id.
 const ISSUER: &str = "tidings";
@@ -121,7 +120,7 @@ impl ForClient for BeginOtp {
     }
 }
 
-/// Returns a QR code as an SVG image, which a page can contain: without the declaration of an XML file.
+/// The image has no XML declaration, so that a page can contain it.
 fn qr(uri: &str) -> Result<Zeroizing<String>> {
     let code = qrcode::QrCode::new(uri).map_err(|error| Error::Internal(error.into()))?;
     let file = Zeroizing::new(code.render::<qrcode::render::svg::Color<'_>>().build());
@@ -215,7 +214,6 @@ impl Operation for ResetOtp {
     }
 }
 
-/// Checks the caller's password and code, and calls `change`.
 fn with_both(
     tidings: &Tidings,
     caller: &Caller,
@@ -239,8 +237,7 @@ fn with_both(
     })
 }
 
-/// Records a change that members have made to their second factor, and ends their other sessions. A stolen password or token
-/// is then of no use.
+/// Also ends the other sessions of the member: a stolen password or token is then of no use.
 fn changed(
     tx: &mut dyn Tx,
     identity: &Identity,
@@ -254,22 +251,20 @@ fn changed(
     Ok(identity.record_own(tx, member, Entry::new(action))?)
 }
 
-/// The result of checking the second factor of a sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Factor {
     /// The member has not enabled one.
     None,
-    /// A code is needed, and none was given.
     Missing,
-    /// It is not a code, or was used before.
+    /// Not a code, or one that was used before.
     Wrong,
-    /// It is a code, which no longer works now.
+    /// The code is right, and no longer works now.
     Right,
 }
 
-/// Checks a code of an authenticator, or a recovery code, as [`typed`] returns it, and uses it up.
+/// `otp` is a code of an authenticator or a recovery code, as [`typed`] returns it. It is used up.
 ///
-/// It locks the member's second factor before it decides, so that two sign-ins cannot use the same code.
+/// Locks the member's second factor before it decides, so that two sign-ins cannot use the same code.
 pub(super) fn verify(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -287,7 +282,7 @@ pub(super) fn verify(
     Ok(if is_used_up { Factor::Right } else { Factor::Wrong })
 }
 
-/// Returns a code without what people type and paste around its digits: white space, hyphens and invisible characters. Full-width
+/// Removes what people type and paste around the digits of a code: white space, hyphens and invisible characters. Full-width
 /// digits and letters become ASCII ones.
 pub(super) fn typed(code: &str) -> Zeroizing<String> {
     let is_part = |c: &char| {
@@ -298,12 +293,11 @@ pub(super) fn typed(code: &str) -> Zeroizing<String> {
     Zeroizing::new(code.chars().take(CODE_MAX).nfkc().filter(is_part).collect())
 }
 
-/// Returns new recovery codes.
 fn generate() -> RecoveryCodes {
     RecoveryCodes { recovery_codes: (0..RECOVERY_CODES).map(|_| random_code()).collect() }
 }
 
-/// Returns a random code: four groups of four letters and digits.
+/// Four groups of four letters and digits.
 pub(super) fn random_code() -> String {
     let mut letters = Specification::new();
     // Crockford's alphabet, without letters that look like digits.
@@ -314,7 +308,7 @@ pub(super) fn random_code() -> String {
     groups.join("-")
 }
 
-/// Returns the hash of such a code, as a member types it.
+/// Letters that look like digits count as these digits.
 pub(super) fn hash(code: &str) -> String {
     let code = typed(code);
     let letters = code.chars().map(|c| match c.to_ascii_lowercase() {

@@ -1,10 +1,8 @@
 //! Passkeys: keys on a member's devices, with which a browser app signs the member in without a password.
 //!
-//! A device unlocks a passkey with a fingerprint, a face or a PIN, so a sign-in with one is both factors at once. It works on the
-//! pages of the app alone, so nobody can be led to use it elsewhere. A passkey replaces the second factor of a member who has enabled
-//! one only if it was added with a code of it.
-//!
-//! What an app keeps between the two steps of a ceremony is signed and returned by it, so a guest who begins one writes nothing.
+//! A device unlocks a passkey with a fingerprint, a face or a PIN, so a sign-in with one is both factors at once. It replaces the
+//! second factor of a member who has enabled one only if it was added with a code of it. The app keeps what is needed between the
+//! two steps of a ceremony, signed, so a guest who begins one writes nothing.
 //!
 //! The ceremonies are those of Web Authentication Level 3, sections 7.1 and 7.2.
 
@@ -40,9 +38,9 @@ const GROUP: &str = "account";
 
 /// The maximum number of passkeys of a member.
 const PASSKEYS_MAX: i64 = 20;
-/// The maximum number of characters of a name.
+/// In characters.
 const NAME_MAX: usize = 100;
-/// The time for which a ceremony is remembered, longer than the five minutes in which it ends, in milliseconds.
+/// The time for which a ceremony is remembered: longer than the five minutes in which it ends.
 const KEPT_MS: i64 = 10 * 60 * SECOND_MS;
 
 const OFF: Problem =
@@ -136,28 +134,23 @@ impl Operation for RemovePasskey {
     }
 }
 
-/// Returns the settings of passkeys.
-///
-/// # Errors
-/// `bad request` if there are none.
 fn settings(tidings: &Tidings) -> Result<(&Passkeys, webauthn_rp::request::RpId)> {
     let settings = &tidings.config().passkeys;
     let relying_party = settings.relying_party().ok_or(Error::BadRequest(OFF))?;
     Ok((settings, relying_party))
 }
 
-/// Returns the refusal of an answer of a browser.
 fn wrong() -> Error {
     Outcome::IncorrectCode.because(WRONG)
 }
 
-/// The fields of the response of a browser that count.
+/// The fields of the response of a browser that are read.
 const FIELDS: [&str; 5] =
     ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"];
 
-/// Returns the id of a credential in base 64, and the fields of its response that count, which are texts.
+/// Returns the id of a credential in base 64, and the fields of its response that are read.
 ///
-/// The library refuses values of others that it does not know, such as a way of transport, and panics if some are null.
+/// The library refuses unknown values of other fields, such as a way of transport, and panics if some are null.
 fn parse(credential: &str) -> Option<(String, Map<String, Value>)> {
     let mut given: Value = serde_json::from_str(credential).ok()?;
     let id = BASE64URL_NOPAD.decode(given.get("id")?.as_str()?.as_bytes()).ok()?;
@@ -168,21 +161,17 @@ fn parse(credential: &str) -> Option<(String, Map<String, Value>)> {
     Some((BASE64URL_NOPAD.encode(&id), response))
 }
 
-/// Returns such a credential as JSON for the library.
 fn to_json(id: &str, response: &Map<String, Value>) -> String {
     json!({ "id": id, "rawId": id, "type": "public-key", "response": response, "clientExtensionResults": {} })
         .to_string()
 }
 
-/// Returns what names a ceremony.
+/// The challenge is the name of a ceremony.
 fn name_of(challenge: webauthn_rp::response::SentChallenge) -> String {
     challenge.encode().unwrap_or_else(|never| match never {}).to_string()
 }
 
-/// Records that a ceremony has ended.
-///
-/// # Errors
-/// [`wrong`] when it has ended before; an error of the store.
+/// Fails with [`wrong`] if the ceremony has ended before.
 fn end(tx: &mut dyn Tx, challenge: &str, now: Timestamp) -> Result<()> {
     if sql::end(tx, challenge, now, now + KEPT_MS)? { Ok(()) } else { Err(wrong()) }
 }

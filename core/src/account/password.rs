@@ -1,5 +1,4 @@
-//! Password hashing with Argon2id, at most one hash per core at a time. It also checks hashes of other systems
-//! (`stored`).
+//! Password hashing with Argon2id, at most one hash per core at a time, and checks of hashes of other systems (`stored`).
 //!
 //! The number of callers that wait for a core is not limited here. A server runs them in worker pools, which limit it and whose
 //! queues let clients take turns.
@@ -19,7 +18,6 @@ pub(crate) mod stored;
 pub(crate) use common::is_common;
 use stored::Stored;
 
-/// Returns whether a text is a password hash.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn is_hash(text: &str) -> bool {
     Stored::parse(text).is_ok()
@@ -36,7 +34,7 @@ const LANES: u32 = 1;
 const DUMMY_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5bm9ib2R5bm9ibw$dDnUGUH+JbWWAo5VAhEnJcUfPWqYBqPTlWcYqmtiM1Y";
 
-/// Hashes passwords, a bounded number at a time; callers beyond that wait, in the order in which they arrive.
+/// Callers beyond `parallel` wait, in the order in which they arrive.
 pub(crate) struct Hasher {
     tickets: Mutex<Tickets>,
     /// Notified when a hash is complete.
@@ -51,28 +49,20 @@ struct Tickets {
     complete: u64,
 }
 
-/// The result of checking a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
-    /// The password is wrong.
     Wrong,
-    /// The password is right.
     Right,
-    /// The password is right, and its hash should be replaced because it was not made with the current parameters.
+    /// The hash should be replaced, because it was not made with the current parameters.
     RightButOld,
 }
 
 impl Hasher {
-    /// Returns a hasher that runs one hash per core.
     pub(crate) fn new() -> Self {
         let parallel = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
         Self { tickets: Mutex::default(), changed: Condvar::new(), parallel }
     }
 
-    /// Hashes a password with a new random salt and returns the PHC string.
-    ///
-    /// # Errors
-    /// An internal error if Argon2 fails.
     pub(crate) fn hash(&self, password: &str) -> Result<String> {
         let password = normalised(password);
         let _permit = self.permit();
@@ -80,12 +70,8 @@ impl Hasher {
         hash.map(|hash| hash.to_string()).map_err(|e| Error::Internal(e.to_string().into()))
     }
 
-    /// Checks whether `hash` ([`Stored`]) is the hash of `password`. For an account that does not exist, `hash` is
-    /// `None`; for one without a password, it is empty. In both cases the answer is [`Check::Wrong`] and takes as
-    /// long as another check.
-    ///
-    /// # Errors
-    /// An internal error if `hash` is not a valid hash.
+    /// `hash` is a [`Stored`] text: `None` for an account that does not exist, and empty for one without a password. In both
+    /// cases the result is [`Check::Wrong`] and takes as long as another check.
     pub(crate) fn check(&self, password: &str, hash: Option<&str>) -> Result<Check> {
         let hash = hash.filter(|hash| !hash.is_empty());
         let stored = Stored::parse(hash.unwrap_or(DUMMY_HASH));
@@ -137,8 +123,7 @@ fn params() -> Params {
     Params::new(MEMORY_KIB, PASSES, LANES, None).expect("the parameters are within bounds")
 }
 
-/// Returns the password in NFC, so that it does not depend on how the keyboard composes characters. It is wiped from
-/// memory after use.
+/// NFC does not depend on how the keyboard composes characters.
 fn normalised(password: &str) -> Zeroizing<String> {
     Zeroizing::new(password.nfc().collect())
 }

@@ -1,4 +1,4 @@
-//! What waits for a code or a further step of a member, which somebody else may have begun.
+//! Pending changes to an account, which wait for a code or a further step, and which another person may have begun.
 
 use crate::record::id::MemberKey;
 use crate::store::{StoreError, Tx};
@@ -6,16 +6,16 @@ use crate::store::{StoreError, Tx};
 #[cfg(test)]
 mod tests;
 
-/// Withdraws all that is pending for a member, or for everybody: a proposed address, the codes of addresses, new passwords, single
-/// sign-ons and enrolments, queued mail with such a code, and a second factor that is not enabled yet.
+/// Withdraws all pending changes of a member, or of all members: a proposed address, the codes of addresses, new passwords,
+/// single sign-ons and enrolments, queued mail with such a code, and a second factor that is not enabled yet.
 ///
-/// Whatever ends sessions calls it. Otherwise somebody who has had the account for a moment could get it back with a code.
+/// Everything that ends sessions calls it. Otherwise a person who has had the account for a moment could get it back with a code.
 pub(super) fn withdraw(tx: &mut dyn Tx, member: Option<MemberKey>) -> Result<(), StoreError> {
     let (of, of_mail) = match member {
         None => ("TRUE", "TRUE"),
         Some(_) => (
             "member = $1",
-            // A request is about an id or an address until its mail is sent.
+            // A queued mail names an id or an address, not the member, until it is sent.
             "(member = $1 OR asked IN (SELECT folded FROM member WHERE key = $1
                                        UNION ALL SELECT folded FROM member_email WHERE member = $1))",
         ),

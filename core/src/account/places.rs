@@ -1,9 +1,8 @@
 //! The places where members sign in: the clients from which they did so in the last 30 days.
 //!
-//! While too many failed sign-ins lock a client, such as a campus behind one router, the members whom it is a place of can
-//! still sign in. A place is stored as a hash of the client and the member, so that no address is stored, and the same address
-//! has another hash for each member. The hash is keyed with the signing key of tokens, which is not in the database: a copy of
-//! the database is not enough to try all addresses.
+//! While too many failed sign-ins lock a client, such as a campus behind one router, the members who know it as a place can still
+//! sign in. A place is stored as a hash of the client and the member, keyed with the signing key of tokens: the database has no
+//! address, and a copy of it is not enough to try all addresses.
 
 use std::net::IpAddr;
 
@@ -22,13 +21,13 @@ use crate::store::{StoreError, Tx};
 #[cfg(test)]
 mod tests;
 
-/// The time for which a place is known after a sign-in, in milliseconds.
+/// The time for which a place is known after a sign-in.
 const KNOWN_MS: i64 = 30 * DAY_MS;
 /// The maximum number of places of a member. A further one replaces the one with the oldest sign-in.
 const PLACES_MAX: i64 = 32;
-/// The purpose of the hashes, so that they differ from hashes of anything else.
+/// Makes the hashes differ from hashes of anything else.
 const DOMAIN: &[u8] = b"tidings sign-in place 1\0";
-/// The number of bytes of a place.
+/// In bytes.
 const PLACE: usize = 16;
 
 /// A client, with the keys under which members know it.
@@ -40,13 +39,12 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Returns the places of a client.
     pub(super) fn of(tidings: &Tidings, client: Client) -> Self {
         let keys = tidings.keys().hashers().map(|key| key.chain_update(DOMAIN));
         Self { client, keys }
     }
 
-    /// Returns the hashes of the client for a member: the one to store, and the one that the previous key made.
+    /// Returns the hash to store, and the one that the previous key made.
     fn hashes(&self, member: MemberKey) -> [String; 2] {
         self.keys.clone().map(|key| {
             let key = key.chain_update(member.as_i64().to_be_bytes());
@@ -58,7 +56,7 @@ impl Places {
         })
     }
 
-    /// Stores that a member has signed in from here, unless their tokens have been revoked since the generation was read.
+    /// Has no effect if the member's tokens have been revoked since the generation was read.
     pub(super) fn insert(
         &self,
         tx: &mut dyn Tx,
@@ -72,7 +70,6 @@ impl Places {
     }
 }
 
-/// Returns whether the member with this id has signed in from this client lately.
 pub(super) fn is_known(tidings: &Tidings, id: &str, client: Client) -> Result<bool> {
     let (places, since) = (Places::of(tidings, client), tidings.now() - KNOWN_MS);
     Ok(tidings.store().read(|tx| {
@@ -81,7 +78,7 @@ pub(super) fn is_known(tidings: &Tidings, id: &str, client: Client) -> Result<bo
     })?)
 }
 
-/// Deletes up to `limit` places that are no longer known. Returns whether there may be more.
+/// Returns whether there may be more.
 pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
     sql::prune(tx, now - KNOWN_MS, limit)
 }
@@ -116,7 +113,6 @@ mod sql {
         Ok(())
     }
 
-    /// Returns whether a member signed in at one of these places after `since`.
     pub(super) fn exists(
         tx: &mut dyn Tx,
         member: MemberKey,

@@ -1,8 +1,7 @@
 //! New passwords of members who have forgotten theirs.
 //!
-//! The member asks for a mail with a code, or an administrator issues one, and the member chooses a password with it. So nobody else
-//! knows the password, as would be if the administrator had set it. The second factor stays: who finds a code, but has no
-//! authenticator, does not get in.
+//! The member chooses the password with a code, from a mail or from an administrator, so nobody else knows it. The second factor
+//! stays: a code alone does not let a finder in.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -29,7 +28,7 @@ mod tests;
 
 pub(super) use sql::remove_mailed;
 
-/// The time for which a code works, in milliseconds.
+/// The lifetime of a code of an administrator.
 const LASTS_MS: i64 = HOUR_MS;
 
 const OWN: Problem = Problem::new(
@@ -111,7 +110,7 @@ impl ForClient for RequestReset {
             return Err(Error::BadRequest(NO_MAIL));
         }
         let (network, mail) = (limit::network(tidings, client.client), ObjectId::new(tidings.clock()));
-        // Who is asked for is looked up when the mail is sent, so nothing here depends on it.
+        // The member is looked up when the mail is sent, so nothing here depends on whether there is one.
         tidings.store().write(Isolation::Alone, move |tx| {
             if !limit::take_of_network(tx, &network, now)? {
                 return Err(limit::EXCEEDED);
@@ -122,8 +121,7 @@ impl ForClient for RequestReset {
     }
 }
 
-/// Returns the mail with a new code for a member, for which a network has asked; `None` if the member has no confirmed address, or
-/// has got too many.
+/// Returns `None` if the member has no confirmed address, or has received too many mails.
 pub(crate) fn letter(
     tx: &mut dyn Tx,
     config: &Mail,
@@ -134,7 +132,7 @@ pub(crate) fn letter(
     let (Some(id), Some(to)) = (email::id(tx, member)?, email::confirmed(tx, member)?) else {
         return Ok(None);
     };
-    // Counted here, so that the member is the same by id and by address.
+    // Counted by member, so that requests by id and by address count together.
     if !limit::take_pair(tx, &format!("reset {}", member.as_i64()), network, now)? {
         return Ok(None);
     }
@@ -197,7 +195,7 @@ impl ForClient for ResetPassword {
         }
         let password = tidings.hasher().hash(&self.new_pw)?;
         tidings.store().write(Isolation::Alone, move |tx| {
-            // It may have been used or replaced meanwhile.
+            // The code may have been used or replaced in the meantime.
             let holder = sql::holder(tx, &hash, now)?.ok_or(Outcome::IncorrectCode)?;
             session::set_password(tx, holder.key, holder.generation, &password)?;
             revoke_tokens(tx, holder.key)?;

@@ -29,7 +29,7 @@ impl Caller {
 
 /// Checks that the caller is an administrator, the operator, or an API key or a member with this scope.
 ///
-/// A service calls it again while it does something for the caller that takes long.
+/// A service calls it again during long work for the caller.
 ///
 /// # Errors
 /// `bad token`, `Not admin`.

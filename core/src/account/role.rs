@@ -1,9 +1,8 @@
 //! Roles: what members may administer without being administrators.
 //!
-//! The role of a member is a set of scopes, which allow what they allow an API key: an editor has `notices`, an analyst
-//! `analytics:read`. It is read with the member's row, so that a change counts from the next transaction on. Only
-//! administrators in person and the operator set roles. An administrator may have a role; it has no effect until the rights of
-//! administrators are revoked.
+//! The role of a member is a set of scopes, which allow what they allow an API key. It is read with the member's row, so a change
+//! counts from the next transaction on. An administrator may have a role; it has no effect until the rights of administrators are
+//! revoked.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -97,7 +96,6 @@ pub(crate) mod sql {
     use crate::record::id::MemberKey;
     use crate::store::{StoreError, Topic, Tx};
 
-    /// Sets the scopes of a member's role. Its callers are administrators, and the operator who restores a backup.
     pub(crate) fn set(tx: &mut dyn Tx, key: MemberKey, scopes: &Scopes) -> Result<(), StoreError> {
         let stored = scopes.stored();
         tx.run("UPDATE member SET scopes = $2 WHERE key = $1", &[key.into(), stored.as_ref().into()])?;

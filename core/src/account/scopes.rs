@@ -1,4 +1,4 @@
-//! Sets of scopes: those of an API key, or of a member with a role.
+//! Sets of scopes.
 
 use std::collections::BTreeSet;
 
@@ -10,27 +10,21 @@ use crate::record::scope::Scope;
 pub(crate) struct Scopes(Vec<Scope>);
 
 impl Scopes {
-    /// Returns the scopes with these names.
-    ///
-    /// # Errors
-    /// [`SCOPE_RULE`].
     pub(crate) fn parse(names: &[String]) -> Result<Self, Problem> {
         let parse = |name: &String| name.parse().map_err(|_| SCOPE_RULE);
         Ok(Self(Vec::from_iter(names.iter().map(parse).collect::<Result<BTreeSet<Scope>, Problem>>()?)))
     }
 
-    /// Returns the scopes with these names, as they are stored. A scope of a newer program allows nothing here.
+    /// A scope of a newer program allows nothing here.
     pub(crate) fn of_stored(names: Option<&str>) -> Self {
         let names = names.unwrap_or_default().split_whitespace();
         Self(names.filter_map(|name| name.parse().ok()).collect())
     }
 
-    /// Returns their names as they are stored; `None` if there are none.
     pub(crate) fn stored(&self) -> Option<String> {
         (!self.is_empty()).then(|| self.0.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(" "))
     }
 
-    /// Returns those that `is_kept` accepts.
     pub(crate) fn filtered(&self, is_kept: impl Fn(Scope) -> bool) -> Self {
         Self(self.0.iter().copied().filter(|scope| is_kept(*scope)).collect())
     }
@@ -39,7 +33,6 @@ impl Scopes {
         self.0.is_empty()
     }
 
-    /// Returns whether they allow what needs `scope`.
     pub(crate) fn allow(&self, scope: Scope) -> bool {
         self.0.iter().any(|own| own.allows(scope))
     }

@@ -1,4 +1,4 @@
-//! Texts that a browser or an app keeps for the service: signed, so that what they say was checked when they were made.
+//! Signed texts that a browser or an app keeps for the service: their content was checked when they were made.
 
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use hmac::Mac as _;
@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use crate::Tidings;
 use crate::audit::trail::hex;
 
-/// Returns a text that [`open`] reads. `purpose` is one that no other text has.
+/// Each kind of text has its own `purpose`, so that none is read as another.
 pub(super) fn seal(tidings: &Tidings, purpose: &str, value: &impl Serialize) -> String {
     let json = Zeroizing::new(serde_json::to_vec(value).expect("texts and numbers become JSON"));
     let payload = BASE64URL_NOPAD.encode(&json);
@@ -18,7 +18,7 @@ pub(super) fn seal(tidings: &Tidings, purpose: &str, value: &impl Serialize) -> 
     format!("{payload}.{signature}")
 }
 
-/// Returns what a text of the same purpose says; `None` if the service has not made it.
+/// Returns `None` if the service has not sealed the text for this purpose.
 pub(super) fn open<T: DeserializeOwned>(tidings: &Tidings, purpose: &str, text: &str) -> Option<T> {
     let (payload, signature) = text.split_once('.')?;
     let signature = HEXLOWER.decode(signature.as_bytes()).ok()?;

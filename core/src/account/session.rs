@@ -92,7 +92,7 @@ impl ForClient for SignIn {
     }
 }
 
-/// Returns the failure of a blacklisted member whose password was right. It does not excuse wrong codes.
+/// The password was right, which does not excuse wrong codes.
 fn blacklisted(stored: &Credentials, attempt: Option<Attempt<'_>>) -> Error {
     if !stored.has_factor {
         succeeded(attempt);
@@ -100,22 +100,21 @@ fn blacklisted(stored: &Credentials, attempt: Option<Attempt<'_>>) -> Error {
     Outcome::BlacklistUser.into()
 }
 
-/// What a sign-in gives of the second factor.
+/// What a sign-in proves of the second factor.
 #[derive(Clone, Copy)]
 pub(super) enum Proof<'a> {
-    /// A code, if any.
     Code(Option<&'a str>),
     /// The same, after single sign-on.
     Issuer(Option<&'a str>),
-    /// Nothing else is needed.
+    /// Both factors are proven, so no code is needed.
     Both,
 }
 
 /// Ends a sign-in whose password was right: checks the second factor, makes the `change`, which returns the generation of the
 /// member's tokens, and begins a session, all in one write.
 ///
-/// With [`Isolation::Locking`], it locks the rows of one member: their second factor, their row and their sessions, in this
-/// order.
+/// With [`Isolation::Locking`], it locks the rows of one member, in this order: their second factor, their row and their
+/// sessions.
 fn finish(
     tidings: &Tidings,
     stored: &Credentials,
@@ -162,10 +161,7 @@ fn finish(
     }
 }
 
-/// Signs in a member whom something else than a password has identified, and uses that up with `take`.
-///
-/// # Errors
-/// `blacklist user`, `otp required`, `incorrect otp`; those of `take`.
+/// Signs in a member who was identified without a password; `take` uses that proof up.
 pub(super) fn sign_in_identified(
     tidings: &Tidings,
     member: MemberKey,
@@ -188,11 +184,8 @@ pub(super) fn sign_in_identified(
     })
 }
 
-/// Signs in a member whom the university verifies.
-///
-/// Our length conditions do not apply to the university's ids and passwords: an id has 1 to 128 characters, no
-/// control or invisible characters, no white space at its ends, is not `guest` or `removed`, looks like no link, does not begin with
-/// `key:`, and is not the address of a member. The first 100 characters of the name and the major are stored, on one line.
+/// Our length conditions do not apply to the university's ids and passwords: [`university_id`] and [`university_name`] decide. An
+/// id may not be the address of a member.
 impl ForClient for SignInUp {
     fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<AccessToken> {
         let SignIn { id, pw, otp } = self.form;
@@ -211,7 +204,7 @@ impl ForClient for SignInUp {
             None => Check::Wrong,
         };
         let Some(stored) = stored else {
-            // Nobody has the address of another member as an id.
+            // No member may have the address of another member as an id.
             if tidings.store().read(|tx| email::owner(tx, &fold(id)))?.is_some() {
                 succeeded(attempt);
                 return Err(Outcome::NotSchool.into());
@@ -280,7 +273,7 @@ impl ForClient for ChangePassword {
             note.send(tx, member.key)?;
             Ok(generation)
         })?;
-        // The right password alone excuses nothing: with an invalid new one it could be given again and again, and it says
+        // The right password alone excuses nothing: with an invalid new one it could be given again and again, and it proves
         // nothing about codes.
         if !stored.has_factor {
             succeeded(attempt);
@@ -289,8 +282,7 @@ impl ForClient for ChangePassword {
     }
 }
 
-/// Logs a warning if an administrator signs in with one of the most common passwords. They may have had it before they
-/// became an administrator, or it is their university password.
+/// The password may be older than the rights of the administrator, or be that of the university.
 fn warn_if_common(stored: &Credentials, pw: &str) {
     if stored.admin && is_common(pw) {
         let id = &stored.id;
@@ -301,7 +293,6 @@ fn warn_if_common(stored: &Credentials, pw: &str) {
     }
 }
 
-/// Returns the session that a sign-in with this client begins.
 fn new_session(tidings: &Tidings, client: &SignInClient) -> NewSession {
     let at = tidings.now();
     let expires = tidings.keys().expiry(at);
@@ -310,7 +301,6 @@ fn new_session(tidings: &Tidings, client: &SignInClient) -> NewSession {
     NewSession { id, device, at, expires, places, by_issuer: false }
 }
 
-/// Returns the token of a session that was inserted.
 fn issue(tidings: &Tidings, id: &str, generation: i64, session: &NewSession) -> Result<AccessToken> {
     let token = tidings.keys().sign(id, generation, Some(session.id.to_string()), session.at)?;
     Ok(AccessToken { access_token: token })
@@ -326,7 +316,6 @@ struct Credentials {
     /// Whether the university has verified the member.
     verified: bool,
     admin: bool,
-    /// Whether the member has enabled the second factor.
     has_factor: bool,
 }
 
@@ -353,7 +342,7 @@ mod sql {
         }))
     }
 
-    /// Stores a password hash unless the member has been removed or their tokens revoked in the meantime.
+    /// Has no effect if the member has been removed or their tokens revoked since the generation was read.
     pub(in crate::account) fn set_password(
         tx: &mut dyn Tx,
         key: MemberKey,

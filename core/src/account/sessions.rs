@@ -1,7 +1,7 @@
 //! The sessions of members: where they are signed in, and signing out one of them.
 //!
-//! Each sign-in inserts a session, and its token names it. The look-up of a token's member also looks its session up, so that
-//! a session that was signed out fails in the next request. The last use of a session is written at most once an hour.
+//! Each sign-in inserts a session, and its token names it. The look-up of a token's member also looks its session up, so a
+//! session that was signed out fails in the next request. The last use of a session is written at most once an hour.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -28,9 +28,9 @@ mod tests;
 
 /// The maximum number of sessions of a member. A further sign-in signs out the one that was used least recently.
 pub const SESSIONS_MAX: usize = 1_000;
-/// The time after which the use of a session is written again.
+/// The minimum time between two writes of the use of a session.
 const SEEN_MS: i64 = 60 * 60 * SECOND_MS;
-/// The number of sessions of which this process remembers when it has written their use.
+/// The capacity of [`SeenSessions`].
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
 
 /// The sessions of a member.
@@ -100,25 +100,22 @@ impl Operation for SignOutSession {
     }
 }
 
-/// A session that a sign-in begins.
 pub(super) struct NewSession {
     pub(super) id: ObjectId,
     pub(super) device: Device,
     pub(super) at: Timestamp,
     pub(super) expires: Timestamp,
-    /// The place of its client; `None` for this machine.
+    /// `None` for this machine.
     pub(super) places: Option<Places>,
     /// Whether it begins with single sign-on.
     pub(super) by_issuer: bool,
 }
 
 impl NewSession {
-    /// Inserts the session of a member, unless their tokens have been revoked since the generation was read. Ends expired ones,
-    /// and beyond the maximum those that were used least recently.
+    /// Has no effect if the member's tokens have been revoked since the generation was read. Ends the sessions beyond the maximum
+    /// that were used least recently. `gave_code` tells whether the member gave a code of the second factor.
     ///
-    /// `gave_code` tells whether the member gave a code of the second factor.
-    ///
-    /// It locks sessions and places of the member alone, which two sign-ins of the member lock in the same order.
+    /// Locks only sessions and places of the member, which two sign-ins of the member lock in the same order.
     pub(super) fn insert(
         &self,
         tx: &mut dyn Tx,
@@ -135,8 +132,8 @@ impl NewSession {
     }
 }
 
-/// Ends the sessions of a member whose second factor changes, except the session `current`, of which `gave_code` is recorded, and
-/// withdraws what is pending for the member.
+/// For a member whose second factor changes: ends all sessions except `current`, of which `gave_code` is recorded, and withdraws
+/// what is pending for the member.
 pub(super) fn end_others(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -147,13 +144,13 @@ pub(super) fn end_others(
     sql::remove_others(tx, member, current.unwrap_or_default())?;
     sql::set_code(tx, member, gave_code)?;
     pending::withdraw(tx, Some(member))?;
-    // Tokens without a session too.
+    // This revokes tokens without a session too.
     tx.run("UPDATE member SET sessions_from = $2 WHERE key = $1", &[member.into(), now.into()])?;
     Ok(())
 }
 
-/// Ends one session of a member; returns false if the member has no such session. Unless it is the session `current`, somebody else may
-/// have been signed in: what is pending for the member is withdrawn.
+/// Returns false if the member has no such session. Unless it is the session `current`, another person may have been signed in,
+/// so what is pending for the member is withdrawn.
 pub(crate) fn end_one(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -167,7 +164,6 @@ pub(crate) fn end_one(
     Ok(is_ended)
 }
 
-/// Ends the sessions of a member that have begun with single sign-on, except the session `current`.
 pub(super) fn end_by_issuer(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -177,24 +173,22 @@ pub(super) fn end_by_issuer(
     tx.run(sql, &[member.into(), current.unwrap_or_default().into()]).map(drop)
 }
 
-/// Ends all sessions of a member, whose tokens are revoked.
 pub(super) fn remove_all(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
     tx.run("DELETE FROM session WHERE member = $1", &[member.into()])?;
     Ok(())
 }
 
-/// Deletes all sessions of all members.
 pub(super) fn remove_everybodys(tx: &mut dyn Tx) -> Result<(), StoreError> {
     tx.run("DELETE FROM session", &[]).map(drop)
 }
 
-/// Deletes up to `limit` expired sessions. Returns whether there may be more.
+/// Returns whether there may be more.
 pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
     let sql = "DELETE FROM session WHERE id IN (SELECT id FROM session WHERE expires <= $1 ORDER BY expires LIMIT $2)";
     Ok(tx.run(sql, &[now.into(), limit.cast_signed().into()])? == limit)
 }
 
-/// When this process has written the last use of sessions.
+/// The times at which this process has written the last use of sessions.
 pub(crate) struct SeenSessions(Mutex<LruCache<Box<str>, Timestamp>>);
 
 impl SeenSessions {
@@ -202,8 +196,7 @@ impl SeenSessions {
         Self(Mutex::new(LruCache::unbounded()))
     }
 
-    /// Records that a request has used a session, which was used at `last_seen` before. Writes it at most once an hour, and
-    /// does not wait.
+    /// The session was used at `last_seen` before. Writes the use at most once an hour, and does not wait.
     pub(super) fn used(&self, tidings: &Tidings, session: &str, last_seen: Timestamp) {
         let now = tidings.now();
         if now - last_seen < SEEN_MS {
@@ -288,13 +281,11 @@ pub(crate) mod sql {
         Ok(())
     }
 
-    /// Removes the sessions of a member but one.
     pub(super) fn remove_others(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<(), StoreError> {
         tx.run("DELETE FROM session WHERE member = $1 AND id <> $2", &[member.into(), id.into()])?;
         Ok(())
     }
 
-    /// Records when the sessions of a member gave a code of the second factor.
     pub(super) fn set_code(
         tx: &mut dyn Tx,
         member: MemberKey,
@@ -304,13 +295,11 @@ pub(crate) mod sql {
         Ok(())
     }
 
-    /// Removes a session of a member; returns false if the member has no such session.
     pub(super) fn remove(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<bool, StoreError> {
         let sql = "DELETE FROM session WHERE id = $1 AND member = $2";
         Ok(tx.run(sql, &[id.into(), member.into()])? > 0)
     }
 
-    /// Writes the last use of a session, unless it was written after `before`.
     pub(super) fn seen(
         tx: &mut dyn Tx,
         id: &str,
@@ -322,7 +311,6 @@ pub(crate) mod sql {
         Ok(())
     }
 
-    /// Returns whether a member has the session.
     pub(crate) fn exists(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM session WHERE id = $1 AND member = $2";
         Ok(tx.row(sql, &[id.into(), member.into()])?.is_some())

@@ -29,34 +29,30 @@ mod verified;
 #[cfg(unix)]
 pub(crate) use file::NOT_THEIRS;
 
-/// The claims of a token.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Claims {
-    /// The id of the member, as registered.
+    /// The id as registered.
     pub(crate) sub: String,
-    /// The time when the token was signed, in seconds since 1970.
+    /// The signing time, in seconds since 1970.
     iat: i64,
-    /// The time when the token expires, in seconds since 1970.
+    /// The expiry, in seconds since 1970.
     exp: i64,
-    /// The member's generation when the token was signed. If the member's generation has changed since, the token is
-    /// revoked.
+    /// The member's generation when the token was signed. Another generation of the member revokes the token.
     #[serde(rename = "gen")]
     pub(crate) generation: i64,
-    /// The id of the session; `None` in a token that is older than sessions, or whose session could not be stored.
+    /// `None` in a token that is older than sessions, or whose session could not be stored.
     #[serde(rename = "sid", default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
-    /// Whether the last operation that looked found the token revoked.
+    /// As the last operation that looked found it.
     #[serde(skip)]
     is_revoked: AtomicBool,
 }
 
 impl Claims {
-    /// Returns whether the token was found revoked.
     pub(crate) fn is_revoked(&self) -> bool {
         self.is_revoked.load(Ordering::Relaxed)
     }
 
-    /// Notes whether the token is revoked.
     pub(crate) fn note_revoked(&self, is_revoked: bool) {
         self.is_revoked.store(is_revoked, Ordering::Relaxed);
     }
@@ -66,40 +62,35 @@ impl Claims {
         Timestamp::from_millis(self.iat.saturating_mul(1_000))
     }
 
-    /// Returns whether the token has not expired.
     pub(crate) fn lasts(&self, now: Timestamp) -> bool {
         now < Timestamp::from_millis(self.exp.saturating_mul(1_000))
     }
 }
 
-/// Signs tokens and verifies them.
-///
-/// Tokens are signed with the current key. Tokens of the previous key are also valid while that key exists. Key files
-/// are read again when they change, so that a key can be replaced while any number of processes run.
+/// Tokens are signed with the current key. Tokens of the previous key are also valid while that key exists. Key files are read
+/// again when they change, so that a key can be replaced while any number of processes run.
 pub(crate) struct Keys {
     current: Source,
     previous: Option<Source>,
     set: ArcSwap<Set>,
     clock: Clock,
-    /// The last time a token of the previous key led to a check of the key files, in monotonic milliseconds.
+    /// The last time a valid token led to a check of the key files, in monotonic milliseconds.
     looked: AtomicI64,
     validation: Validation,
     lifetime_s: i64,
-    /// The database, if several servers share it: it has the fingerprint of the current key.
+    /// The database if several servers share it: it has the fingerprint of the current key.
     shared: Option<Arc<Store>>,
-    /// The default key file, if other servers sign tokens with a key and this program has none. `current` is then random.
+    /// The default key file if other servers sign tokens with a key that this program does not have. `current` is then random.
     missing: Option<PathBuf>,
-    /// The key to make as soon as one is needed, if a shared database has none yet. The one in use is random until then.
+    /// The key to make as soon as one is needed, if a shared database has none yet. Until then, the key in use is random.
     first: Option<First>,
 }
 
-/// The first key of a shared database.
 struct First {
     file: PathBuf,
     is_made: Mutex<bool>,
 }
 
-/// The source of a key.
 enum Source {
     Given(Secret),
     File(PathBuf),
@@ -124,7 +115,7 @@ impl Source {
 /// The current key and the previous one.
 type Secrets = (Secret, Option<Secret>);
 
-/// The keys, and the stamps of their files when they were read.
+/// The stamps are those of the files when the keys were read.
 struct Set {
     stamps: [Option<Stamp>; 2],
     secrets: Secrets,
@@ -135,17 +126,12 @@ struct Set {
     verified: VerifiedTokens,
 }
 
-/// The minimum time between two checks of the key files for tokens that are valid, in milliseconds.
+/// The minimum time between two checks of the key files for valid tokens.
 const LOOK_MS: i64 = 1_000;
 
 impl Keys {
-    /// Opens the keys that the settings name, or else the keys next to the database. Creates the first key there if
-    /// none exists: that next to `named`, a link to the database, where earlier versions have put it, or otherwise a random
-    /// one.
-    ///
-    /// # Errors
-    /// An internal error if a key file cannot be read or created, every user of the machine may write it, or a key is
-    /// shorter than 32 bytes.
+    /// Opens the keys that the settings name, or else those next to the database. If there is none, creates the first one there:
+    /// that next to `named`, a link to the database, where earlier versions put it, or otherwise a random one.
     pub(crate) fn open(config: &Config, database: &Path, named: &Path, clock: Clock) -> Result<Self> {
         if !is_given(config) {
             let earlier = (named != database).then(|| key_file(named));
@@ -155,14 +141,11 @@ impl Keys {
         Self::new(current, previous, config.token_days, clock)
     }
 
-    /// Does the same as [`Keys::open`] for a database that several servers share and that knows the fingerprint of their
-    /// key. `stem` determines the default file.
+    /// Like [`Keys::open`] for a database that several servers share and that has the fingerprint of their key. `stem` determines
+    /// the default file.
     ///
-    /// Without a key, the first program that [needs](Keys::required) one creates it. Programs on other machines have none: they can
-    /// do everything but sign and verify tokens, so that an operator need not have the key.
-    ///
-    /// # Errors
-    /// The errors of [`Keys::open`], and [`StoreError::OtherKey`] if the servers of the database have another key.
+    /// Without a key, the first program that [needs](Keys::required) one creates it. Programs on other machines then have none:
+    /// they can do everything but sign and verify tokens, so that an operator need not have the key.
     pub(crate) fn open_shared(
         config: &Config,
         stem: &Path,
@@ -222,10 +205,6 @@ impl Keys {
     }
 
     /// Checks that there is a key, which a server needs. Makes the first key of a shared database.
-    ///
-    /// # Errors
-    /// [`StoreError::MissingKey`] if other servers sign tokens with a key that this program does not have; the errors of
-    /// [`Keys::open_shared`] for a first key.
     pub(crate) fn required(&self) -> Result<()> {
         if let Some(file) = &self.missing {
             return Err(StoreError::MissingKey { file: file.clone() }.into());
@@ -248,17 +227,15 @@ impl Keys {
             self.set.store(set.into());
             return Ok(());
         }
-        // Another program was the first at the same time. Otherwise the next start would find this key.
+        // Another program made the first key at the same time. Otherwise the next start would find this key.
         let _ = fs::remove_file(file);
         Err(StoreError::OtherKey { file: file.to_owned() }.into())
     }
 
-    /// Returns the time at which a token that is signed now expires.
     pub(crate) fn expiry(&self, now: Timestamp) -> Timestamp {
         Timestamp::from_millis((now.as_millis().div_euclid(1_000) + self.lifetime_s).saturating_mul(1_000))
     }
 
-    /// Returns a token for the member `id` with this generation and this session, if there is one.
     pub(crate) fn sign(
         &self,
         id: &str,
@@ -281,10 +258,10 @@ impl Keys {
         token.map_err(|e| Error::Internal(e.into()))
     }
 
-    /// Returns the claims of a token that was signed with the current or the previous key. The expiry is not checked.
+    /// Checks neither the expiry nor whether the token was revoked.
     ///
-    /// The signature of a token of the current key is verified once, while the key is current and the token is among
-    /// the latest few thousand. Whether a token was revoked is no part of this check.
+    /// The signature of a token of the current key is verified once, while the key is current and the token is among the latest
+    /// few thousand.
     pub(crate) fn verify(&self, token: &str) -> Option<Arc<Claims>> {
         let set = self.set.load();
         let claims = self.verify_with(&set, token);
@@ -312,14 +289,13 @@ impl Keys {
         Some(jsonwebtoken::decode(token, key, &self.validation).ok()?.claims)
     }
 
-    /// Returns whether a check of the key files is due, and notes that it has been made.
+    /// Also notes that the check has been made.
     fn is_due(&self) -> bool {
         let (now, looked) = (self.clock.monotonic().as_millis(), self.looked.load(Ordering::Relaxed));
         now.saturating_sub(looked) >= LOOK_MS
             && self.looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Reads the keys again if their files have changed.
     fn follow(&self) {
         let stamps = stamps(&self.current, self.previous.as_ref());
         let set = self.set.load();
@@ -346,27 +322,23 @@ impl Keys {
         }
     }
 
-    /// Records the fingerprint of a replaced key in a shared database, so that the next start succeeds without the key
-    /// before. Does not wait.
+    /// Records the fingerprint in a shared database, so that the next start succeeds without the earlier key. Does not wait.
     fn record(&self, before: &Secrets, now: &Secrets) {
         let Some(store) = &self.shared else { return };
         let current = fingerprint(&now.0);
         let earlier: Vec<_> =
             [Some(&before.0), now.1.as_ref()].into_iter().flatten().map(fingerprint).collect();
-        // If it fails, the next start tells of it.
+        // If it fails, the next start reports it.
         drop(
             store.submit::<_, StoreError>(Isolation::Alone, move |tx| shared::record(tx, &current, &earlier)),
         );
     }
 }
 
-/// Returns whether the settings name a key.
 const fn is_given(config: &Config) -> bool {
     config.token_key.is_some() || config.token_key_file.is_some()
 }
 
-/// Returns the sources of the current and of the previous key: those that the settings name, or else the files next to the
-/// database.
 fn sources(config: &Config, database: &Path) -> (Source, Option<Source>) {
     let file = |path: &Option<PathBuf>| path.clone().map(Source::File);
     let given = |secret: &Option<Secret>| secret.clone().map(Source::Given);
@@ -386,7 +358,7 @@ fn stamps(current: &Source, previous: Option<&Source>) -> [Option<Stamp>; 2] {
 
 impl Set {
     fn read(current: &Source, previous: Option<&Source>) -> Result<Self> {
-        // The stamps are taken first, so that a change during the reading is noticed later.
+        // The stamps are taken first, so that a change while the keys are read is noticed later.
         let stamps = stamps(current, previous);
         let secret = current.read()?.ok_or_else(|| Error::Internal("there is no token key".into()))?;
         let previous = previous.map(Source::read).transpose()?.flatten();
@@ -407,7 +379,6 @@ impl Set {
         }
     }
 
-    /// Returns the same keys with other stamps.
     fn at(&self, stamps: [Option<Stamp>; 2]) -> Self {
         let (current, previous) = self.secrets.clone();
         Self::new(stamps, current, previous)

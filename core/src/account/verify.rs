@@ -25,11 +25,10 @@ const NAME_MAX: usize = 100;
 /// The beginnings of ids that would be taken for something else: an API key in the access log, or a link.
 const MISLEADING: [&str; 8] = ["key:", "//", "www.", "http:", "https:", "mailto:", "javascript:", "data:"];
 
-/// Returns a university's id as it is stored, in NFC. `None` unless it has 1 to [`ID_MAX`] characters, no control or
-/// invisible characters and no white space at its ends, is not reserved, and looks neither like a link nor like an API key.
+/// Returns a university's id as it is stored, in NFC. `None` unless it has 1 to [`ID_MAX`] characters, no control or invisible
+/// characters and no white space at its ends, is not reserved, and looks neither like a link nor like an API key.
 ///
-/// Our rule for the characters of ids does not apply: universities also use spaces, slashes and letters of their
-/// language in ids.
+/// Our rule for the characters of ids does not apply: universities also use spaces, slashes and letters of their language.
 pub(crate) fn university_id(text: &str) -> Option<Cow<'_, str>> {
     // Too long in any normalisation form.
     if text.len() > 4 * ID_MAX {
@@ -46,8 +45,8 @@ pub(crate) fn university_id(text: &str) -> Option<Cow<'_, str>> {
     (is_id && !is_misleading).then_some(id)
 }
 
-/// Returns a university's name or major as it is stored: on one line, without control characters, invisible characters
-/// ([`shown`]) and white space at its ends, cut to [`NAME_MAX`] characters.
+/// Returns a university's name or major as it is stored: on one line, without control or invisible characters and white space at
+/// its ends, cut to [`NAME_MAX`] characters.
 pub(crate) fn university_name(text: &str) -> String {
     // Bounds the work for a text that is much too long.
     let space = |c: char| if c.is_whitespace() { ' ' } else { c };
@@ -93,10 +92,6 @@ pub trait Verifier: Send + Sync {
     fn reserves(&self, tidings: &Tidings, id: &str) -> Result<bool>;
 }
 
-/// Returns the verifier that the settings name.
-///
-/// # Errors
-/// [`Error::InvalidSetting`] when the file of certificates cannot be used.
 pub(crate) fn from_config(config: &Config) -> Result<Box<dyn Verifier>> {
     Ok(match config.verifier {
         config::Verifier::None => Box::new(Disabled),
@@ -105,7 +100,7 @@ pub(crate) fn from_config(config: &Config) -> Result<Box<dyn Verifier>> {
     })
 }
 
-/// No verifier: every verification fails with `api error`.
+/// Every verification fails with `api error`.
 struct Disabled;
 
 impl Verifier for Disabled {
@@ -118,7 +113,6 @@ impl Verifier for Disabled {
     }
 }
 
-/// Verifies against the roster in the database.
 struct Roster;
 
 impl Verifier for Roster {
@@ -139,20 +133,17 @@ impl Verifier for Roster {
     }
 }
 
-/// Asks the university's system at a URL.
 struct Http {
     agent: ureq::Agent,
     config: HttpVerifier,
 }
 
-/// The request body.
 #[derive(Serialize)]
 struct Question<'q> {
     id: &'q str,
     pw: &'q str,
 }
 
-/// The response body.
 #[derive(Deserialize)]
 struct Reply {
     verified: bool,
@@ -163,7 +154,7 @@ struct Reply {
     major: String,
 }
 
-/// The maximum number of bytes that are read from a response.
+/// In bytes.
 const REPLY_MAX: u64 = 64 << 10;
 
 impl Http {

@@ -1,4 +1,4 @@
-//! Keys that sign, for issuers and devices in tests. They are made of a number, and no secret.
+//! Signing keys for issuers and devices in tests, made of a number.
 
 use data_encoding::{BASE64, BASE64URL_NOPAD, HEXLOWER};
 use jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER;
@@ -6,10 +6,9 @@ use jsonwebtoken::jwk::EllipticCurve;
 use jsonwebtoken::{Algorithm, AlgorithmFamily, EncodingKey};
 use serde_json::{Value, json};
 
-/// A key of RSA with 2,048 bits (RFC 8017), which takes too long to make.
+/// RSA with 2,048 bits (RFC 8017), which takes too long to make.
 const RSA: &str = include_str!("rsa.txt");
 
-/// A key.
 pub(crate) struct Signer {
     algorithm: Algorithm,
     /// In the encoding that the library reads.
@@ -17,12 +16,12 @@ pub(crate) struct Signer {
 }
 
 impl Signer {
-    /// Returns the key of this number, of Ed25519.
+    /// Of Ed25519.
     pub(crate) fn new(number: u8) -> Self {
         Self::of(Algorithm::EdDSA, number)
     }
 
-    /// Returns the key of this number for an algorithm; of RSA there is one.
+    /// There is one key of RSA, whatever the number.
     pub(crate) fn of(algorithm: Algorithm, number: u8) -> Self {
         // A private key without its public one, in PKCS #8 (RFC 5915, RFC 8410).
         let key = |head: &str, length: usize| {
@@ -51,13 +50,13 @@ impl Signer {
         (DEFAULT_PROVIDER.signer_factory)(&self.algorithm, &key).unwrap().sign(message)
     }
 
-    /// Returns the public key of Ed25519.
+    /// Of Ed25519.
     pub(crate) fn public(&self) -> Vec<u8> {
         let public = DEFAULT_PROVIDER.key_utils.ed_pub_components_from_private_key;
         public(&self.der, &EllipticCurve::Ed25519).unwrap()
     }
 
-    /// Returns the public key as JSON (RFC 7517).
+    /// RFC 7517.
     pub(crate) fn jwk(&self) -> Value {
         let (utils, text) = (&DEFAULT_PROVIDER.key_utils, |bytes: &[u8]| BASE64URL_NOPAD.encode(bytes));
         match self.algorithm.family() {

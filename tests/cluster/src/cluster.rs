@@ -16,9 +16,8 @@ use crate::process::{children, lives, send, wait_until};
 use crate::programs::{Programs, Unavailable};
 use crate::supervisor::Supervisor;
 
-/// The role of all connections.
 const ROLE: &str = "postgres";
-/// The port in the name of the socket, of a server without TCP.
+/// The port in the name of the socket of a server without TCP.
 const SOCKET_PORT: u16 = 5432;
 /// The database from which others are created and removed.
 const MAINTENANCE: &str = "postgres";
@@ -34,8 +33,7 @@ const FAST: [(&str, &str); 7] = [
     ("max_wal_size", "1GB"),
 ];
 
-/// Settings of all servers. Segments in files are removed with the folder, also after a crash. Autovacuum would wake up
-/// for each of hundreds of databases.
+/// Segments in files are removed with the folder, also after a crash. Autovacuum would wake up for each of hundreds of databases.
 const COMMON: [(&str, &str); 6] = [
     ("max_connections", "400"),
     ("autovacuum", "off"),
@@ -51,7 +49,7 @@ pub struct Cluster {
     programs: Programs,
     port: u16,
     is_tcp: bool,
-    /// The number of the latest database.
+    /// Numbers the databases.
     databases: AtomicU64,
 }
 
@@ -87,13 +85,10 @@ impl Builder {
         self
     }
 
-    /// Creates the folder and starts the server.
+    /// Creates the folder and starts the server. Panics with the log of a server that does not start.
     ///
     /// # Errors
     /// When PostgreSQL is not installed.
-    ///
-    /// # Panics
-    /// When the server does not start; the message contains its log.
     pub fn start(self) -> Result<Cluster, Unavailable> {
         let cluster = Cluster::prepare(Programs::find()?, self.is_tcp);
         let folder = cluster.folder().display();
@@ -107,7 +102,7 @@ impl Builder {
             write!(initdb, " --pwfile={}", file.display()).expect("a String takes everything");
         }
         cluster.supervisor.run(&initdb);
-        // The server's user makes it, and so may remove what the user of the tests has put into it.
+        // The server's user makes it, and so may remove what the user of the tests puts into it.
         cluster.supervisor.run(&format!("mkdir {folder}/work"));
         let fast = FAST.iter().filter(|_| self.is_fast);
         cluster.configure(COMMON.iter().chain(fast).copied());
@@ -132,7 +127,7 @@ impl Cluster {
         Builder::default()
     }
 
-    /// Makes a folder without data.
+    /// The folder has no data yet.
     pub(crate) fn prepare(programs: Programs, is_tcp: bool) -> Self {
         let supervisor = Supervisor::start(&programs);
         let port = if is_tcp { free_port() } else { SOCKET_PORT };
@@ -151,8 +146,7 @@ impl Cluster {
         self.is_tcp
     }
 
-    /// Appends settings to `postgresql.conf`, where the last of several values counts. The server reads them when it
-    /// starts.
+    /// Of several values in `postgresql.conf`, the last counts. The server reads them when it starts.
     pub(crate) fn configure<'a>(&self, settings: impl IntoIterator<Item = (&'a str, &'a str)>) {
         let mut file = OpenOptions::new().append(true).open(self.data().join("postgresql.conf")).unwrap();
         for (name, value) in settings {
@@ -176,9 +170,6 @@ impl Cluster {
     }
 
     /// Returns the log of the server.
-    ///
-    /// # Panics
-    /// When the server has never started.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.folder().join("log")).unwrap()).into_owned()
     }
@@ -190,31 +181,22 @@ impl Cluster {
     }
 
     /// Returns the URL of a database, over TCP, without a password.
-    ///
-    /// # Panics
-    /// When the server was started without TCP.
     pub fn tcp_url(&self, database: &str) -> String {
         format!("postgres://{ROLE}@{}/{database}", self.address())
     }
 
     /// Returns the address that the server listens on.
-    ///
-    /// # Panics
-    /// When the server was started without TCP.
     pub fn address(&self) -> SocketAddr {
         assert!(self.is_tcp, "the server was started without TCP");
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
     /// Creates a database without tables.
-    ///
-    /// # Panics
-    /// When the server is not running.
     pub fn database(&self) -> Database {
         self.copy_of("template0")
     }
 
-    /// Creates a database as a copy of another one, to which nobody is connected.
+    /// Nobody may be connected to the template.
     pub(crate) fn copy_of(&self, template: &str) -> Database {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed) + 1);
         let url = self.url(&name);
@@ -222,25 +204,17 @@ impl Cluster {
     }
 
     /// Opens a connection to the database `postgres`.
-    ///
-    /// # Panics
-    /// When the server is not running.
     pub fn connect(&self) -> Connection {
         Connection::open(&self.url(MAINTENANCE)).unwrap()
     }
 
     /// Runs statements in the database `postgres`, as [`Connection::query`] does.
-    ///
-    /// # Panics
-    /// When a statement fails.
     pub fn query(&self, sql: &str, args: &[Value<'_>]) -> Vec<Vec<Option<String>>> {
         self.connect().query(sql, args)
     }
 
-    /// Starts a server that has stopped or was killed, and waits until it accepts connections.
-    ///
-    /// # Panics
-    /// When it does not start; the message contains its log.
+    /// Starts a server that has stopped or was killed, and waits until it accepts connections. Panics with its log if it does
+    /// not.
     pub fn start(&self) {
         let (folder, port) = (self.folder().display(), self.port);
         let addresses = if self.is_tcp { "127.0.0.1" } else { "" };
@@ -253,17 +227,11 @@ impl Cluster {
     }
 
     /// Stops the server at once, without a checkpoint, as a crash of its program would.
-    ///
-    /// # Panics
-    /// When it does not run.
     pub fn stop(&self) {
         self.supervisor.run(&format!("pg_ctl -D {}/data -m immediate -t 60 stop", self.folder().display()));
     }
 
     /// Kills all processes of the server with SIGKILL, and waits until they are gone.
-    ///
-    /// # Panics
-    /// When it does not run.
     pub fn kill(&self) {
         let processes = self.processes();
         send(Signal::KILL, &processes);
@@ -281,9 +249,6 @@ impl Cluster {
     }
 
     /// Suspends all processes of the server with SIGSTOP: connections stay open, and nothing is answered.
-    ///
-    /// # Panics
-    /// When it does not run.
     pub fn suspend(&self) {
         // The parent first, so that no child is started in between.
         send(Signal::STOP, &[self.pid()]);
@@ -291,9 +256,6 @@ impl Cluster {
     }
 
     /// Continues a suspended server with SIGCONT.
-    ///
-    /// # Panics
-    /// When it does not run.
     pub fn resume(&self) {
         send(Signal::CONT, &self.processes());
     }
@@ -304,27 +266,23 @@ impl Cluster {
     }
 
     /// Returns the process id of the server.
-    ///
-    /// # Panics
-    /// When it does not run.
     pub fn pid(&self) -> i32 {
         self.lock_file().expect("the server runs")
     }
 
-    /// Returns the process id in the lock file, which a killed server leaves behind.
+    /// A killed server leaves the lock file behind.
     fn lock_file(&self) -> Option<i32> {
         fs::read_to_string(self.data().join("postmaster.pid")).ok()?.lines().next()?.trim().parse().ok()
     }
 
-    /// Returns the server and its children, the server first.
+    /// The server first.
     fn processes(&self) -> Vec<i32> {
         let pid = self.pid();
         [pid].into_iter().chain(children(pid)).collect()
     }
 }
 
-/// Returns a port that no program listens on. Another one could take it before the server does, which is unlikely: the
-/// kernel gives out free ports in turn.
+/// Another program could take the port before the server does, which is unlikely: the kernel gives out free ports in turn.
 fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }

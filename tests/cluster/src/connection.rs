@@ -8,7 +8,6 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio_postgres::{Config, NoTls, SimpleQueryMessage};
 
-/// The timeout of a connection attempt.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 
 /// An argument of a statement.
@@ -47,7 +46,6 @@ pub struct Connection {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Statements to run.
 struct Request {
     sql: String,
     answer: Sender<Result<Vec<SimpleQueryMessage>, String>>,
@@ -85,9 +83,6 @@ impl Connection {
     }
 
     /// Runs statements as [`Connection::try_query`] does.
-    ///
-    /// # Panics
-    /// When a statement fails.
     pub fn query(&mut self, sql: &str, args: &[Value<'_>]) -> Vec<Vec<Option<String>>> {
         self.try_query(sql, args).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
@@ -105,7 +100,6 @@ impl Connection {
         Ok(counts.last().unwrap_or(0))
     }
 
-    /// Sends statements in the protocol whose answers are texts.
     fn run(&mut self, sql: &str, args: &[Value<'_>]) -> Result<Vec<SimpleQueryMessage>, String> {
         let (answer, answered) = channel();
         let requests = self.requests.as_ref().expect("taken on drop only");
@@ -124,7 +118,6 @@ impl Drop for Connection {
     }
 }
 
-/// Connects, and runs statements until there are no more requests.
 fn serve(config: &Config, opened: &Sender<Result<(), String>>, requests: &Receiver<Request>) {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let connected = runtime.block_on(config.connect(NoTls)).map_err(|error| message(&error));
@@ -141,7 +134,7 @@ fn serve(config: &Config, opened: &Sender<Result<(), String>>, requests: &Receiv
     }
 }
 
-/// Returns the statement with its arguments in the places of `$1`, `$2`, …
+/// Replaces `$1`, `$2`, … with the arguments.
 fn with_arguments(sql: &str, args: &[Value<'_>]) -> String {
     let mut parts = sql.split('$');
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -157,17 +150,16 @@ fn with_arguments(sql: &str, args: &[Value<'_>]) -> String {
     text
 }
 
-/// Returns the value as SQL.
 fn literal(value: Value<'_>) -> String {
     match value {
         Value::Null => "NULL".to_owned(),
-        // In brackets, as a minus sign after another one would begin a comment.
+        // In brackets, because a minus sign after another one would begin a comment.
         Value::Integer(number) => format!("({number})"),
         Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
     }
 }
 
-/// Returns the SQLSTATE and the message of an error.
+/// Begins with the SQLSTATE.
 fn message(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(error) => format!("{} {}", error.code().code(), error.message()),

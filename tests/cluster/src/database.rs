@@ -8,12 +8,12 @@ use crate::connection::{Connection, Value};
 pub struct Database {
     url: String,
     name: String,
-    /// The URL of the database from which this one was made and is removed.
+    /// The URL of the database from which this one is made and removed.
     maintenance: String,
 }
 
 impl Database {
-    /// Creates a database as a copy of `template`, to which nobody is connected: a connection to it would refuse the copy.
+    /// Nobody may be connected to `template`: a connection to it would refuse the copy.
     pub(crate) fn create(name: String, url: String, maintenance: String, template: &str) -> Self {
         let sql = format!("CREATE DATABASE {name} TEMPLATE {template}");
         Connection::open(&maintenance).unwrap().query(&sql, &[]);
@@ -31,17 +31,11 @@ impl Database {
     }
 
     /// Opens a connection.
-    ///
-    /// # Panics
-    /// When the server is not running.
     pub fn connect(&self) -> Connection {
         Connection::open(&self.url).unwrap()
     }
 
     /// Runs statements on a connection of their own, as [`Connection::query`] does.
-    ///
-    /// # Panics
-    /// When a statement fails.
     pub fn query(&self, sql: &str, args: &[Value<'_>]) -> Vec<Vec<Option<String>>> {
         self.connect().query(sql, args)
     }

@@ -28,9 +28,6 @@ pub enum Engine {
 
 impl Engine {
     /// Returns the engine that the tests of this process use.
-    ///
-    /// # Panics
-    /// When the variable has another value, or asks for PostgreSQL and it is not installed.
     pub fn chosen() -> Self {
         static CHOSEN: OnceLock<Engine> = OnceLock::new();
         *CHOSEN.get_or_init(|| match variable().as_str() {
@@ -46,16 +43,12 @@ impl Engine {
     }
 }
 
-/// Returns the value of the variable; an empty text if it is not set.
 fn variable() -> String {
     env::var(STORE_VARIABLE).unwrap_or_default()
 }
 
 /// Returns whether PostgreSQL is installed. If it is not, prints one line that says which tests were left out, also
 /// where the output of successful tests is not shown.
-///
-/// # Panics
-/// When it is not installed, and the variable asks for PostgreSQL.
 pub fn is_installed(tests: &str) -> bool {
     match Programs::find() {
         Ok(_) => true,
@@ -72,9 +65,6 @@ pub fn is_installed(tests: &str) -> bool {
 
 /// Runs all tests of this test program on PostgreSQL if `TIDINGS_TEST_STORE` is `both`. Each test program has one test
 /// that calls this.
-///
-/// # Panics
-/// When a test fails on PostgreSQL; the message has its name and output.
 pub fn suite_on_postgres() {
     if variable() != "both" {
         return;
@@ -85,7 +75,6 @@ pub fn suite_on_postgres() {
     assert!(output.status.success(), "{}\n{stdout}\n{stderr}", failed(&stdout));
 }
 
-/// Returns a sentence with the names of the tests that failed.
 fn failed(output: &str) -> String {
     let lines = output.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));
     format!("these tests failed on PostgreSQL: {}", lines.collect::<Vec<_>>().join(", "))

@@ -6,15 +6,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The timeout of everything that a server does, with much room for a busy machine.
+/// The timeout for everything that a server does, with much room for a busy machine.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(60);
-/// The time between two looks at a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Waits until `condition` is true.
-///
-/// # Panics
-/// When it is still false after [`WAIT_MAX`]; `what` names it in the message.
 pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !condition() {
@@ -23,27 +18,24 @@ pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Sends a signal to each of these processes. A process that has ended already is no error.
+/// A process that has ended already is no error.
 pub(crate) fn send(signal: Signal, pids: &[i32]) {
     for pid in pids.iter().filter_map(|pid| Pid::from_raw(*pid)) {
         let _ = kill_process(pid, signal);
     }
 }
 
-/// Returns whether a process runs or is suspended. One that has ended, but whose parent has not asked for its exit
-/// status, does not count.
+/// A process that has ended, but whose parent has not asked for its exit status, does not count.
 pub(crate) fn lives(pid: i32) -> bool {
     stat(pid).is_some_and(|(state, _)| state != 'Z')
 }
 
-/// Returns the processes whose parent is `parent`.
 pub(crate) fn children(parent: i32) -> Vec<i32> {
     let entries = fs::read_dir("/proc").unwrap();
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     pids.filter(|pid| stat(*pid).is_some_and(|(_, of)| of == parent)).collect()
 }
 
-/// Returns the state of a process and its parent.
 fn stat(pid: i32) -> Option<(char, i32)> {
     let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name, in brackets, may itself contain blanks and brackets.

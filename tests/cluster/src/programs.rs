@@ -9,7 +9,6 @@ use std::process::Command;
 
 /// The oldest major version that tidings supports.
 pub const VERSION_MIN: u32 = 15;
-/// The variable that names the folder of the programs.
 const FOLDER_VARIABLE: &str = "TIDINGS_POSTGRES_BIN";
 /// Debian's folder of all installed versions.
 const VERSIONS: &str = "/usr/lib/postgresql";
@@ -56,7 +55,7 @@ impl Programs {
         })
     }
 
-    /// Returns the programs in this folder if all of them are there and new enough.
+    /// Returns `None` unless all programs are there and new enough.
     fn in_folder(folder: &Path) -> Option<Self> {
         // A link in PATH may name one program only: its siblings are where the link points to.
         let folder = fs::canonicalize(folder.join("initdb")).ok()?.parent()?.to_owned();
@@ -70,24 +69,22 @@ impl Programs {
     }
 }
 
-/// Returns the major version of the programs in a folder.
 fn version(folder: &Path) -> Option<u32> {
     major_of(&output(folder.join("postgres").as_os_str(), "--version")?)
 }
 
-/// Returns the major version in a line such as `postgres (PostgreSQL) 15.18 (Debian 15.18-1)`.
+/// Parses a line such as `postgres (PostgreSQL) 15.18 (Debian 15.18-1)`.
 fn major_of(line: &str) -> Option<u32> {
     let number = line.split(") ").nth(1)?;
     let digits = number.split(|c: char| !c.is_ascii_digit()).next()?;
     digits.parse().ok()
 }
 
-/// Returns the folder that `pg_config` prints.
 fn configured() -> Option<PathBuf> {
     output(OsStr::new("pg_config"), "--bindir").map(|line| PathBuf::from(line.trim_end()))
 }
 
-/// Returns the folders of Debian's versions, the newest first.
+/// The newest first.
 fn versions() -> Vec<PathBuf> {
     let folders = fs::read_dir(VERSIONS).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let number = |folder: &PathBuf| folder.file_name()?.to_str()?.parse::<u32>().ok();
@@ -97,7 +94,7 @@ fn versions() -> Vec<PathBuf> {
     numbered.into_iter().rev().map(|(_, folder)| folder).collect()
 }
 
-/// Returns what a program prints; `None` if it cannot run or fails.
+/// Returns `None` if the program cannot run or fails.
 fn output(program: &OsStr, argument: &str) -> Option<String> {
     let output =
         Command::new(program).arg(argument).output().ok().filter(|output| output.status.success())?;

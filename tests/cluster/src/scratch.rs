@@ -23,9 +23,6 @@ impl Scratch {
     ///
     /// A handle keeps files beside a database of SQLite, but in the working directory for one of PostgreSQL. So the
     /// first such database moves the test process to a folder that is removed with the server.
-    ///
-    /// # Panics
-    /// When PostgreSQL is asked for and not installed.
     #[expect(clippy::new_without_default, reason = "it creates files")]
     pub fn new() -> Self {
         Self::on(Cluster::database)
@@ -33,9 +30,6 @@ impl Scratch {
 
     /// Does the same with a database that has the tables already, where making them takes a third of a second: on
     /// PostgreSQL, a copy of the one in which `make_tables` has made them for the first call in this process.
-    ///
-    /// # Panics
-    /// When PostgreSQL is asked for and not installed.
     pub fn with_tables(make_tables: impl FnOnce(&str)) -> Self {
         static TEMPLATE: OnceLock<Database> = OnceLock::new();
         Self::on(|cluster| {
@@ -59,9 +53,6 @@ impl Scratch {
     }
 
     /// Returns what names the database: the path of its file, or its URL.
-    ///
-    /// # Panics
-    /// When the path of the folder for temporary files is not UTF-8.
     pub fn location(&self) -> String {
         match &self.postgres {
             Some(database) => database.url().to_owned(),

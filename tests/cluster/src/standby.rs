@@ -5,9 +5,6 @@ use crate::process::wait_until;
 
 impl Cluster {
     /// Starts a standby that follows this server under `name`, a plain word. It has no TCP unless this server has.
-    ///
-    /// # Panics
-    /// When this server does not run, was started with [`fast`](crate::Builder::fast), or the standby does not start.
     #[must_use]
     pub fn standby(&self, name: &str) -> Self {
         let standby = Self::prepare(self.programs().clone(), self.is_tcp());
@@ -25,9 +22,6 @@ impl Cluster {
 
     /// Makes commits of this server wait until the standby of this name has them on disk, and waits until the standby
     /// is connected. Without a name, commits wait for no standby.
-    ///
-    /// # Panics
-    /// When this server does not run, or the standby does not connect.
     pub fn wait_for_standby(&self, name: Option<&str>) {
         let mut connection = self.connect();
         let set = format!("ALTER SYSTEM SET synchronous_standby_names = '{}'", name.unwrap_or_default());
@@ -39,9 +33,6 @@ impl Cluster {
     }
 
     /// Promotes a standby, and waits until it accepts writes.
-    ///
-    /// # Panics
-    /// When this server is not a running standby.
     pub fn promote(&self) {
         self.supervisor().run(&format!("pg_ctl -D {} -t 60 -w promote", self.data().display()));
     }

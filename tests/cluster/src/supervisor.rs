@@ -35,10 +35,10 @@ cd / && rm -rf "$1"
 /// of the time. The path of a socket may have 107 bytes only, and the server's user must reach it, so neither is the user's own
 /// folder for temporary files.
 const PARENTS: [&str; 2] = ["/dev/shm", "/tmp"];
-/// The free space that a parent in memory must have, of which a server uses less than half.
+/// The free space that a parent in memory must have, in bytes. A server uses less than half of it.
 const SPACE: u64 = 4 << 30;
 
-/// A folder, and the shell that runs programs in it. Dropping it stops the server in it and removes the folder.
+/// Dropping it stops the server in the folder and removes the folder.
 pub(crate) struct Supervisor {
     folder: PathBuf,
     shell: Child,
@@ -46,10 +46,7 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Makes a folder, and starts a shell with the programs in its path.
-    ///
-    /// PostgreSQL refuses to run as root. For root the shell runs as the user `postgres`, or `nobody`, who then owns
-    /// the folder.
+    /// PostgreSQL refuses to run as root. For root the shell runs as the user `postgres`, or `nobody`, who then owns the folder.
     pub(crate) fn start(programs: &Programs) -> Self {
         let folder = tempfile::Builder::new().prefix("tidings-").tempdir_in(parent()).unwrap().keep();
         fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
@@ -79,15 +76,11 @@ impl Supervisor {
         Self { folder, shell, pipes: Mutex::new(pipes) }
     }
 
-    /// Returns the folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Runs a command of the shell, and waits until it has ended.
-    ///
-    /// # Errors
-    /// When it fails: everything that it printed.
+    /// The error is everything that the command printed.
     pub(crate) fn try_run(&self, command: &str) -> Result<(), String> {
         let mut pipes = self.pipes.lock().unwrap();
         let (requests, statuses) = pipes.as_mut().expect("the pipes are closed on drop only");
@@ -101,10 +94,6 @@ impl Supervisor {
         Err(format!("{command}: exit status {}: {output}", status.trim_end()))
     }
 
-    /// Runs a command of the shell, and waits until it has ended.
-    ///
-    /// # Panics
-    /// When it fails.
     pub(crate) fn run(&self, command: &str) {
         if let Err(error) = self.try_run(command) {
             panic!("{error}");
@@ -121,14 +110,12 @@ impl Drop for Supervisor {
     }
 }
 
-/// Returns the parent of a new folder.
 fn parent() -> &'static str {
     let [memory, disk] = PARENTS;
     let has_space = |space: rustix::fs::StatVfs| space.f_bavail * space.f_frsize >= SPACE;
     if rustix::fs::statvfs(memory).is_ok_and(has_space) { memory } else { disk }
 }
 
-/// Returns the user and the group that servers of root run as.
 fn unprivileged() -> (u32, u32) {
     let users = fs::read_to_string("/etc/passwd").unwrap();
     let of = |name: &str| {

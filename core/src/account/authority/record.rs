@@ -5,7 +5,7 @@ use crate::base::clock::Timestamp;
 use crate::record::id::MemberKey;
 use crate::store::{Row, StoreError, Tx};
 
-/// A member's row, as a transaction read it. It is not a proof of the caller's identity.
+/// A member's row, which is not a proof of the caller's identity.
 #[derive(Clone, Debug)]
 pub(crate) struct MemberRecord {
     pub(crate) key: MemberKey,
@@ -20,22 +20,18 @@ pub(crate) struct MemberRecord {
     pub(crate) measured: Timestamp,
 }
 
-/// Finds a member by their folded id.
 const FIND: &str =
     "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, scopes, measured_since
                     FROM member WHERE folded = $1";
-/// Finds a member by their folded id, with their session $2.
 pub(super) const FIND_IN_SESSION: &str =
     "SELECT m.key, m.id, m.generation, m.admin IS NOT NULL, m.blacklisted IS NOT NULL, m.scopes, m.measured_since,
             s.last_seen, s.otp IS NOT NULL, m.sessions_from
      FROM member m LEFT JOIN session s ON s.id = $2 AND s.member = m.key WHERE m.folded = $1";
 
-/// A member and their session.
 pub(super) struct Found {
     pub(super) record: MemberRecord,
-    /// The last use of the session; `None` if it does not exist.
+    /// `None` if the session does not exist.
     pub(super) last_seen: Option<Timestamp>,
-    /// Whether the session gave a code of the second factor.
     pub(super) gave_code: bool,
     /// The time before which tokens without a session are revoked.
     sessions_from: Option<Timestamp>,
@@ -48,8 +44,7 @@ impl Found {
         Ok(Self { record: MemberRecord::of(row)?, last_seen, gave_code, sessions_from })
     }
 
-    /// Returns whether the session of a token exists. A token without one must be signed after the last change of the second
-    /// factor.
+    /// A token without a session must have been signed after the last change of the second factor.
     pub(super) fn is_open_for(&self, token: &Token) -> bool {
         match (token.session(), self.sessions_from) {
             (Some(_), _) => self.last_seen.is_some(),
@@ -74,7 +69,6 @@ impl MemberRecord {
     }
 }
 
-/// Returns the member with this id; case does not matter.
 pub(crate) fn find(tx: &mut dyn Tx, id: &str) -> Result<Option<MemberRecord>, StoreError> {
     tx.row(FIND, &[(&fold(id)).into()])?.map(MemberRecord::of).transpose()
 }

@@ -1,35 +1,31 @@
-//! The addresses in the database.
+//! The table of addresses.
 
 use super::{Address, EmailAddress, Waiting};
 use crate::base::clock::Timestamp;
 use crate::record::id::MemberKey;
 use crate::store::{Row, StoreError, Tx};
 
-/// Returns the id of a member.
 pub(crate) fn id(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<String>, StoreError> {
     tx.row("SELECT id FROM member WHERE key = $1", &[member.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
-/// Returns the addresses of a member.
 pub(crate) fn addresses(tx: &mut dyn Tx, member: MemberKey) -> Result<EmailAddress, StoreError> {
     let row = tx.row("SELECT address, pending FROM member_email WHERE member = $1", &[member.into()])?;
     let Some(mut row) = row else { return Ok(EmailAddress { email: None, pending_email: None }) };
     Ok(EmailAddress { email: row.take(0)?, pending_email: row.take(1)? })
 }
 
-/// Returns the confirmed address of a member.
 pub(crate) fn confirmed(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<String>, StoreError> {
     Ok(addresses(tx, member)?.email)
 }
 
-/// Returns the member whose confirmed address it is.
+/// Only a confirmed address has a folded form.
 pub(in crate::account) fn owner(tx: &mut dyn Tx, folded: &str) -> Result<Option<MemberKey>, StoreError> {
     let row = tx.row("SELECT member FROM member_email WHERE folded = $1", &[folded.into()])?;
     row.map(|mut row| row.take(0)).transpose()
 }
 
-/// Returns the member with this folded id or address who has a confirmed address and may sign in. The owner of an address comes
-/// first: the id of another member may look like it.
+/// `asked` is a folded id or address. The owner of an address comes first: the id of another member may look like it.
 pub(crate) fn reachable(tx: &mut dyn Tx, asked: &str) -> Result<Option<MemberKey>, StoreError> {
     let sql = "SELECT m.key FROM member m JOIN member_email e ON e.member = m.key
                WHERE (m.folded = $1 OR e.folded = $1) AND e.address IS NOT NULL AND m.blacklisted IS NULL
@@ -37,14 +33,12 @@ pub(crate) fn reachable(tx: &mut dyn Tx, asked: &str) -> Result<Option<MemberKey
     tx.row(sql, &[asked.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
-/// Stores an address that waits for its confirmation, in place of an earlier one.
 pub(super) fn propose(tx: &mut dyn Tx, member: MemberKey, address: &str) -> Result<(), StoreError> {
     let sql = "INSERT INTO member_email (member, pending) VALUES ($1, $2)
                ON CONFLICT (member) DO UPDATE SET pending = excluded.pending, link = NULL, code = NULL, expires = NULL";
     tx.run(sql, &[member.into(), address.into()]).map(drop)
 }
 
-/// Stores the hashes of new codes.
 pub(super) fn set_codes(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -69,13 +63,11 @@ fn waiting_row(mut row: Row) -> Result<Waiting, StoreError> {
     })
 }
 
-/// Returns the address whose link has the code with this hash.
 pub(super) fn of_link(tx: &mut dyn Tx, link: &str, now: Timestamp) -> Result<Option<Waiting>, StoreError> {
     let sql = format!("{WAITING} AND link = $1 AND expires > $2");
     tx.row(&sql, &[link.into(), now.into()])?.map(waiting_row).transpose()
 }
 
-/// Returns the address of a member that digits may confirm, if there were fewer wrong ones.
 pub(super) fn waiting(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -90,7 +82,6 @@ pub(super) fn count_wrong(tx: &mut dyn Tx, member: MemberKey) -> Result<(), Stor
     tx.run("UPDATE member_email SET wrong = wrong + 1 WHERE member = $1", &[member.into()]).map(drop)
 }
 
-/// Confirms the address that waits for it.
 pub(super) fn confirm(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -106,8 +97,7 @@ pub(super) fn remove(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreErro
     tx.run("DELETE FROM member_email WHERE member = $1", &[member.into()]).map(drop)
 }
 
-/// Stores the address of an imported member as confirmed, because the operator vouches for it; does nothing if it is that of
-/// another member.
+/// Stores an address as confirmed, because the operator or the issuer vouches for it. Does nothing if another member has it.
 pub(crate) fn import(
     tx: &mut dyn Tx,
     member: MemberKey,

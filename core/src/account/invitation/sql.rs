@@ -1,11 +1,11 @@
-//! The invitations in the database.
+//! The table of invitations.
 
 use super::{Draft, Invitation};
 use crate::account::{Admin, Scopes};
 use crate::base::clock::Timestamp;
 use crate::store::{StoreError, Tx};
 
-/// Whether an invitation works at the time $1.
+/// Whether an invitation works at the time `$1`.
 const IS_OPEN: &str = "(uses > 0 AND expires > $1 AND (member IS NULL OR member IN (
     SELECT key FROM member WHERE admin IS NOT NULL AND blacklisted IS NULL)))";
 
@@ -14,7 +14,6 @@ pub(super) fn count(tx: &mut dyn Tx) -> Result<usize, StoreError> {
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// Deletes the invitations that are used up or have expired.
 pub(super) fn prune(tx: &mut dyn Tx, now: Timestamp) -> Result<(), StoreError> {
     tx.run("DELETE FROM invitation WHERE uses = 0 OR expires <= $1", &[now.into()]).map(drop)
 }
@@ -67,14 +66,11 @@ pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>, now: Timestamp) -> Result<Vec
     .collect()
 }
 
-/// Returns whether the code with this hash works.
 pub(super) fn is_open(tx: &mut dyn Tx, hash: &str, now: Timestamp) -> Result<bool, StoreError> {
     let sql = format!("SELECT 1 FROM invitation WHERE hash = $2 AND {IS_OPEN}");
     Ok(tx.row(&sql, &[now.into(), hash.into()])?.is_some())
 }
 
-/// Counts a use of the code with this hash, and returns the id of its invitation and the scopes that the new member gets; `None`
-/// if it does not work.
 pub(super) fn count_use(
     tx: &mut dyn Tx,
     hash: &str,
@@ -87,18 +83,16 @@ pub(super) fn count_use(
     Ok(Some((row.take(0)?, Scopes::of_stored(scopes.as_deref()))))
 }
 
-/// Replaces the code of an invitation that works; returns whether there is one.
 pub(super) fn set_hash(tx: &mut dyn Tx, id: &str, hash: &str, now: Timestamp) -> Result<bool, StoreError> {
     let sql = format!("UPDATE invitation SET hash = $3 WHERE id = $2 AND {IS_OPEN}");
     Ok(tx.run(&sql, &[now.into(), id.into(), hash.into()])? > 0)
 }
 
-/// Removes the invitation with this id. Returns false if there is none.
 pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, id: &str) -> Result<bool, StoreError> {
     Ok(tx.run("DELETE FROM invitation WHERE id = $1", &[id.into()])? > 0)
 }
 
-/// Removes the mail of invitations that do not work any more, which has the addresses of people.
+/// Removes the mail of invitations that no longer work, because it has people's addresses.
 pub(crate) fn forget_mail(tx: &mut dyn Tx, now: Timestamp) -> Result<(), StoreError> {
     let sql = format!(
         "DELETE FROM mail WHERE kind = 'invite'
@@ -107,7 +101,6 @@ pub(crate) fn forget_mail(tx: &mut dyn Tx, now: Timestamp) -> Result<(), StoreEr
     tx.run(&sql, &[now.into()]).map(drop)
 }
 
-/// Removes all invitations.
 pub(in crate::account) fn remove_all(tx: &mut dyn Tx) -> Result<(), StoreError> {
     tx.run("DELETE FROM mail WHERE kind = 'invite'", &[])?;
     tx.run("DELETE FROM invitation", &[]).map(drop)

@@ -7,7 +7,7 @@ use crate::account::Admin;
 use crate::base::clock::Timestamp;
 use crate::store::{StoreError, Tx};
 
-/// Returns the key with this hash. It may have expired.
+/// The key may have expired.
 pub(crate) fn find(tx: &mut dyn Tx, key: KeyHash) -> Result<Option<KeyRecord>, StoreError> {
     let sql = "SELECT id, name, scopes, expires, last_used FROM api_key WHERE hash = $1";
     let Some(mut row) = tx.row(sql, &[(&key.digits()).into()])? else { return Ok(None) };
@@ -47,13 +47,13 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// Returns the number by which the access log knows the key with this hash.
+/// Returns the key's number in the access log.
 pub(crate) fn logged(tx: &mut dyn Tx, key: KeyHash) -> Result<Option<i64>, StoreError> {
     let sql = "SELECT k.number FROM api_key a JOIN logged_key k ON k.name = a.name WHERE a.hash = $1";
     tx.row(sql, &[(&key.digits()).into()])?.map(|mut row| row.take(0)).transpose()
 }
 
-/// Returns the number by which the access log knows the key with this name, compared as ids are.
+/// Like [`logged`], by the name, which is compared as ids are.
 pub(crate) fn logged_name(tx: &mut dyn Tx, folded: &str) -> Result<Option<i64>, StoreError> {
     let sql = "SELECT number FROM logged_key WHERE lower(name) = $1 ORDER BY number LIMIT 1";
     tx.row(sql, &[folded.into()])?.map(|mut row| row.take(0)).transpose()
@@ -75,7 +75,7 @@ pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Key>, StoreErro
     .collect()
 }
 
-/// Removes the key with this id or name, and returns its name. An id comes first.
+/// Returns the name of the removed key. An id takes precedence over a name.
 pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, key: &str) -> Result<Option<String>, StoreError> {
     let sql = "SELECT id, name FROM api_key WHERE id = $1 OR name = $1 ORDER BY id = $1 DESC LIMIT 1";
     let Some(mut row) = tx.row(sql, &[key.into()])? else { return Ok(None) };
@@ -84,7 +84,6 @@ pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, key: &str) -> Result<Option
     Ok(Some(row.take(1)?))
 }
 
-/// Notes when a key was used last.
 pub(crate) fn used(tx: &mut dyn Tx, id: &str, at: Timestamp) -> Result<(), StoreError> {
     let sql = "UPDATE api_key SET last_used = $2 WHERE id = $1 AND (last_used IS NULL OR last_used < $2)";
     tx.run(sql, &[id.into(), at.into()])?;

@@ -1,7 +1,7 @@
 //! A sign-in on its way to the issuer and back.
 //!
-//! All that is secret about it derives from random bytes in a cookie of the browser, so that the database has nothing of it, a
-//! guest who begins one writes nothing, and any server ends it. The cookie is signed: what it says was checked when it was made.
+//! Its secrets derive from random bytes in a cookie of the browser, so a guest who begins one writes nothing to the database, and
+//! any server finishes it. The cookie is signed: its content was checked when it was made.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -13,46 +13,42 @@ use crate::audit::trail::hex;
 use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::base::random::random;
 
-/// The time that a person has to sign in at the issuer, in milliseconds.
+/// The time that a person has to sign in at the issuer.
 pub(super) const LASTS_MS: i64 = 10 * 60 * SECOND_MS;
-/// The beginning of the names of cookies: each flow has one of its own, so that a person may begin several.
+/// The prefix of cookie names. Each flow has a cookie of its own, so that a person may begin several.
 const COOKIE: &str = "tidings_oidc_";
-/// What precedes it where there is TLS: browsers take such a cookie from the host itself alone.
+/// A prefix with TLS: browsers accept such a cookie only from the host itself.
 pub(super) const HOST: &str = "__Host-";
-/// The characters of the state in the name of a cookie.
+/// The number of characters of the state in the name of a cookie.
 const NAME: usize = 16;
 const DOMAIN: &str = "tidings single sign-on 1\0";
 
-/// A sign-in on its way.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Flow {
     secret: Zeroizing<String>,
-    /// The time at which it expires.
     pub(super) expires: Timestamp,
-    /// The page of the app to which the person returns.
     pub(super) page: String,
-    /// What the app wants to get back.
+    /// Returned to the app unchanged.
     pub(super) app_state: Option<String>,
 }
 
 impl Flow {
-    /// Begins a flow.
     pub(super) fn new(page: String, app_state: Option<String>, now: Timestamp) -> Self {
         let secret = Zeroizing::new(hex(&random::<32>()));
         Self { secret, expires: now + LASTS_MS, page, app_state }
     }
 
-    /// Returns what ties the way back to the browser.
+    /// Ties the way back to the browser.
     pub(super) fn state(&self) -> String {
         self.derived("state")
     }
 
-    /// Returns what ties the ID token to the flow.
+    /// Ties the ID token to the flow.
     pub(super) fn nonce(&self) -> String {
         self.derived("nonce")
     }
 
-    /// Returns what ties the code of the issuer to the flow (RFC 7636).
+    /// Ties the code of the issuer to the flow (RFC 7636).
     pub(super) fn verifier(&self) -> String {
         self.derived("verifier")
     }
@@ -61,12 +57,11 @@ impl Flow {
         hex(&Sha256::new_with_prefix(DOMAIN).chain_update(what).chain_update(&*self.secret).finalize())
     }
 
-    /// Returns the name and the value of its cookie.
+    /// Returns the name and the value.
     pub(super) fn cookie(&self, tidings: &Tidings) -> (String, String) {
         (cookie_name(tidings, &self.state()), sealed::seal(tidings, DOMAIN, self))
     }
 
-    /// Returns the flow with this state whose cookie is among those of a browser, unless it has expired.
     pub(super) fn of_cookies(tidings: &Tidings, cookies: &[&str], state: &str) -> Option<Self> {
         let name = cookie_name(tidings, state.get(..NAME)?);
         let pairs = cookies
@@ -80,7 +75,6 @@ impl Flow {
     }
 }
 
-/// Returns the name of the cookie of the flow with this state.
 pub(super) fn cookie_name(tidings: &Tidings, state: &str) -> String {
     let is_secure = tidings.config().public_url.as_ref().is_some_and(|url| url.scheme() == "https");
     format!("{}{COOKIE}{}", if is_secure { HOST } else { "" }, state.get(..NAME).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! The ID token of an issuer: who has signed it, and for whom, by whom and when it was issued (OpenID Connect Core 1.0 section
+//! The ID token of an issuer: its signature, and by whom, for whom and when it was issued (OpenID Connect Core 1.0 section
 //! 3.1.3.7).
 //!
 //! Only the fields that count are read. Any other field may have any type, because issuers disagree about those.
@@ -11,32 +11,29 @@ use serde_json::{Map, Value};
 use crate::account::verify::university_name;
 use crate::base::clock::{SECOND_MS, Timestamp};
 
-/// How much the clocks of the issuer and of this service may differ.
+/// The accepted difference between the clocks of the issuer and of this service.
 const SKEW_MS: i64 = 60 * SECOND_MS;
 /// The length of a public key of Ed25519 in base 64.
 const ED25519: usize = 43;
 
-/// What the issuer has asserted about a person.
+/// The issuer's assertions about a person.
 pub(super) type Claims = Map<String, Value>;
 
-/// An ID token.
 pub(super) struct IdToken<'t> {
     algorithm: Algorithm,
     /// The part that is signed.
     message: &'t str,
     signature: Vec<u8>,
-    /// What it asserts, which is nothing before it was checked.
+    /// Not to be trusted before [`IdToken::check`].
     pub(super) claims: Claims,
 }
 
-/// Returns the algorithm with this name, if only the issuer can sign with it: a token without a signature, or with one by a key
-/// that others know, is never accepted.
+/// Accepts only algorithms with which nobody but the issuer can sign: no token without a signature, or with one by a shared key.
 pub(super) fn algorithm(name: &str) -> Option<Algorithm> {
     name.parse().ok().filter(|algorithm: &Algorithm| algorithm.family() != AlgorithmFamily::Hmac)
 }
 
 impl<'t> IdToken<'t> {
-    /// Parses a token.
     pub(super) fn parse(token: &'t str) -> Result<Self, String> {
         let (message, signature) = token.rsplit_once('.').ok_or("it is not signed")?;
         let (header, claims) = message.split_once('.').ok_or("it is not signed")?;
@@ -59,7 +56,6 @@ impl<'t> IdToken<'t> {
         Ok(Self { algorithm, message, signature, claims })
     }
 
-    /// Returns whether one of these keys (RFC 7517) has signed it.
     pub(super) fn is_signed_with(&self, keys: &[Value]) -> bool {
         let is_valid = |key: DecodingKey| {
             let verifier = (DEFAULT_PROVIDER.verifier_factory)(&self.algorithm, &key);
@@ -68,7 +64,6 @@ impl<'t> IdToken<'t> {
         keys.iter().filter_map(|key| self.usable(key)).any(is_valid)
     }
 
-    /// Returns a key, if it is one for signatures of this kind.
     fn usable(&self, key: &Value) -> Option<DecodingKey> {
         let text = |field| key.get(field).and_then(Value::as_str);
         let is_for_it = text("use").is_none_or(|usage| usage == "sig")
@@ -85,7 +80,6 @@ impl<'t> IdToken<'t> {
         key.ok()
     }
 
-    /// Checks that this issuer has issued the token for this client and this flow, and that it is valid now.
     pub(super) fn check(
         &self,
         issuer: &str,
@@ -106,7 +100,7 @@ impl<'t> IdToken<'t> {
         };
         let is_client = |one: &Value| is(Some(one), client);
         require(audience.iter().any(is_client), "aud", "does not name this service")?;
-        // Others may be in the audience if the issuer says that this service has asked for the token.
+        // The audience may have others if the issuer says that this service has asked for the token.
         let is_ours = claim("azp").map_or_else(|| audience.iter().all(is_client), is_client);
         require(is_ours, "azp", "does not name this service")?;
         let is_past = |name: &str, skew: i64| {
@@ -123,12 +117,11 @@ impl<'t> IdToken<'t> {
     }
 }
 
-/// Returns whether a claim is this text.
 fn is(claim: Option<&Value>, text: &str) -> bool {
     claim.and_then(Value::as_str) == Some(text)
 }
 
-/// Returns a point in time, which is seconds that may have a fraction.
+/// The seconds may have a fraction.
 #[expect(clippy::cast_possible_truncation, reason = "the far future and the far past stay what they are")]
 fn millis(seconds: &Value) -> Option<i64> {
     Some((seconds.as_f64()? * 1_000.0) as i64)

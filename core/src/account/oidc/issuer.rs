@@ -1,4 +1,4 @@
-//! The issuer: what it says about itself, and its answers about a person.
+//! Requests to the issuer, and its responses about a person.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -25,28 +25,25 @@ use crate::base::text_file;
 use crate::record::error::{Error, Result};
 use crate::record::outgoing;
 
-/// The time limit of a request to the issuer, and of its parts.
+/// The time limits of a request to the issuer and of its parts.
 const WHOLE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_secs(3);
-/// The maximum number of bytes that are read from an answer.
+/// In bytes.
 const ANSWER_MAX: u64 = 1 << 20;
-/// The refusals of this service (RFC 6749 section 5.2), whatever the code.
+/// Refusals of this service whatever the code (RFC 6749 section 5.2).
 const OF_SERVICE: [&str; 3] = ["invalid_client", "unauthorized_client", "unsupported_grant_type"];
 
-/// Sends requests to the issuer.
 pub(super) trait Transport: Send + Sync {
-    /// Sends a request. Blocks until the issuer has answered.
     fn send(&self, request: Request<Vec<u8>>) -> std::result::Result<Response<Vec<u8>>, String>;
 }
 
-/// An issuer.
 pub(crate) struct Issuer {
     url: String,
     client_id: String,
     secret: Option<Zeroizing<String>>,
     returns: String,
     scope: String,
-    /// The claims for which the issuer is asked again if its token has them not.
+    /// If the token lacks one of these claims, the issuer is asked again.
     wanted: Vec<String>,
     clock: Clock,
     transport: Box<dyn Transport>,
@@ -54,10 +51,7 @@ pub(crate) struct Issuer {
 }
 
 impl Issuer {
-    /// Returns the issuer that the settings name, if any. It is asked nothing yet.
-    ///
-    /// # Errors
-    /// [`Error::InvalidSetting`] when a file cannot be used.
+    /// Sends no request yet.
     pub(crate) fn from_config(config: &Config, clock: &Clock) -> Result<Option<Self>> {
         if !config.oidc.is_on() {
             return Ok(None);
@@ -66,7 +60,7 @@ impl Issuer {
             .timeout_global(Some(WHOLE))
             .timeout_connect(Some(STEP))
             .timeout_recv_response(Some(STEP))
-            // An issuer on this machine may be without encryption; whatever it names elsewhere may not.
+            // Only an issuer on this machine may be without encryption, and then also the addresses that it names.
             .https_only(config.oidc.issuer.as_ref().is_some_and(|issuer| issuer.0.starts_with("https://")))
             .user_agent(outgoing::USER_AGENT);
         let agent = outgoing::agent(agent, true, config.oidc.ca.as_deref(), "oidc-ca")?;
@@ -97,7 +91,6 @@ impl Issuer {
         }))
     }
 
-    /// Returns the address at which a person signs in.
     pub(super) fn sign_in(&self, flow: &Flow) -> Result<Url, Denied> {
         let mut at = self.metadata(None)?.authorization_endpoint.clone();
         let challenge = BASE64URL_NOPAD.encode(&Sha256::digest(flow.verifier()));
@@ -114,10 +107,7 @@ impl Issuer {
         Ok(at)
     }
 
-    /// Checks who sends a person back: `given` is what the answer says, if anything.
-    ///
-    /// # Errors
-    /// When it is not this issuer (RFC 9207), or the issuer does not answer.
+    /// Checks that this issuer sent the response (RFC 9207). `given` is the issuer that the response names, if any.
     pub(super) fn check_sender(&self, given: Option<&str>) -> Result<(), Denied> {
         let is_sender = match given {
             Some(given) => given == self.url,
@@ -126,13 +116,12 @@ impl Issuer {
         if is_sender { Ok(()) } else { Err(Denied::new(INVALID, "the answer is not that of the issuer")) }
     }
 
-    /// Exchanges the code of the issuer for what it asserts about the person.
     pub(super) fn claims(&self, flow: &Flow, code: &str) -> Result<Claims, Denied> {
         let metadata = self.metadata(None)?;
         let answer = self.exchange(&metadata, flow, code)?;
         let text = |field: &str| answer.get(field).and_then(Value::as_str);
         let token = IdToken::parse(text("id_token").unwrap_or_default()).map_err(of_token)?;
-        // Its keys may have been replaced after it was asked for them.
+        // The issuer may have replaced its keys since they were read.
         if !token.is_signed_with(&metadata.keys)
             && !token.is_signed_with(&self.metadata(Some(&metadata))?.keys)
         {
@@ -145,7 +134,7 @@ impl Issuer {
         let more =
             endpoint.map(|endpoint| self.user_info(endpoint, text("access_token").unwrap_or_default()));
         let Some(more) = more.transpose()?.flatten() else { return Ok(claims) };
-        // Otherwise it could be about somebody else (OpenID Connect Core 1.0 section 5.3.2).
+        // Otherwise they could be about another person (OpenID Connect Core 1.0 section 5.3.2).
         if more.get(SUBJECT) != claims.get(SUBJECT) {
             return Err(wrong("its further claims are about somebody else"));
         }
@@ -160,7 +149,6 @@ impl Issuer {
         Ok(claims)
     }
 
-    /// Exchanges the code for the tokens of the person.
     fn exchange(&self, metadata: &Metadata, flow: &Flow, code: &str) -> Result<Claims, Denied> {
         let mut form = form_urlencoded::Serializer::new(String::new());
         form.extend_pairs([
@@ -207,7 +195,7 @@ impl Issuer {
         self.offer.get(outdated, &self.clock, || offer::ask(&self.url, &*self.transport))
     }
 
-    /// Returns the further claims about a person; `None` if the issuer gives none that can be read.
+    /// Returns `None` if the response has no claims that can be read.
     fn user_info(&self, endpoint: &str, access_token: &str) -> Result<Option<Claims>, Denied> {
         let authorization = Zeroizing::new(format!("Bearer {access_token}"));
         let request = Request::get(endpoint).header("authorization", &*authorization).body(Vec::new());
@@ -225,7 +213,7 @@ impl Issuer {
     }
 }
 
-/// Returns the claims that the settings name, with the settings.
+/// Returns each setting that names a claim, and the claim.
 fn settings_of_claims(oidc: &Oidc) -> Vec<(&'static str, &str)> {
     let major = oidc.major_claim.as_ref().map(|claim| ("oidc-major-claim", claim.as_str()));
     let groups = (!oidc.groups.is_empty()).then_some(("oidc-groups-claim", oidc.groups_claim.as_str()));
@@ -233,7 +221,7 @@ fn settings_of_claims(oidc: &Oidc) -> Vec<(&'static str, &str)> {
     always.into_iter().chain(major).chain(groups).collect()
 }
 
-/// Checks that the issuer of these settings answers, signs in a way that is supported, and may send the claims of the settings.
+/// Checks that the issuer responds, signs in a supported way, and may send the claims that the settings name.
 pub(crate) fn check(config: &Config) -> Result<(), String> {
     match Issuer::from_config(config, &Clock::system()) {
         Ok(Some(issuer)) => {
@@ -244,7 +232,6 @@ pub(crate) fn check(config: &Config) -> Result<(), String> {
     }
 }
 
-/// Returns the secret that the issuer has given to this service.
 fn secret(oidc: &Oidc) -> Result<Option<Zeroizing<String>>> {
     let unusable = |setting, why: String| Error::InvalidSetting(Invalid::new(&[setting], why));
     match (&oidc.client_secret, &oidc.client_secret_file) {
@@ -268,7 +255,6 @@ fn unavailable(failure: &str) -> Denied {
     UNAVAILABLE
 }
 
-/// Returns the refusal of an answer of the issuer that breaks a rule.
 fn wrong(why: impl Display) -> Denied {
     tracing::warn!(%why, "an answer of the issuer was refused");
     Denied::new(
@@ -277,12 +263,10 @@ fn wrong(why: impl Display) -> Denied {
     )
 }
 
-/// Returns the refusal of an ID token that breaks a rule.
 fn of_token(why: impl Display) -> Denied {
     wrong(format!("the ID token: {why}"))
 }
 
-/// Sends over HTTP.
 struct Http(ureq::Agent);
 
 impl Transport for Http {

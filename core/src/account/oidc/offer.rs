@@ -1,4 +1,4 @@
-//! What the issuer says about itself: its addresses and its keys.
+//! The metadata of the issuer, such as its addresses and its keys, and a cache of it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,33 +12,31 @@ use super::{Denied, UNAVAILABLE};
 use crate::account::verify::university_name;
 use crate::base::clock::{Clock, HOUR_MS, SECOND_MS, Timestamp};
 
-/// The time for which what the issuer says about itself is kept.
+/// The lifetime of cached metadata.
 const KEPT_MS: i64 = HOUR_MS;
-/// The minimum time between two requests for it, also while the issuer does not answer.
+/// The minimum time between two requests for it, also while the issuer does not respond.
 const AGAIN_MS: i64 = 10 * SECOND_MS;
 
-/// What an issuer offers (OpenID Connect Discovery 1.0).
+/// OpenID Connect Discovery 1.0.
 pub(super) struct Metadata {
     pub(super) authorization_endpoint: Url,
     pub(super) token_endpoint: Url,
-    /// Its public keys (RFC 7517).
+    /// RFC 7517.
     pub(super) keys: Vec<Value>,
-    /// The other fields, each of which is read only where it is used.
+    /// The other fields are parsed only where they are used.
     fields: Map<String, Value>,
 }
 
 impl Metadata {
-    /// Returns the address of its further claims about a person, if it has any.
     pub(super) fn userinfo_endpoint(&self) -> Option<&str> {
         self.fields.get("userinfo_endpoint")?.as_str()
     }
 
-    /// Returns whether it names itself when it sends people back (RFC 9207).
+    /// Returns whether it names itself in its responses (RFC 9207).
     pub(super) fn names_itself(&self) -> bool {
         self.fields.get("authorization_response_iss_parameter_supported") == Some(&Value::Bool(true))
     }
 
-    /// Returns whether the secret of this service is to be in the body of a request.
     pub(super) fn takes_secret_in_body(&self) -> bool {
         let methods = self.list("token_endpoint_auth_methods_supported");
         methods.is_some_and(|methods| !methods.contains(&"client_secret_basic"))
@@ -48,7 +46,6 @@ impl Metadata {
         Some(self.fields.get(field)?.as_array()?.iter().filter_map(Value::as_str).collect())
     }
 
-    /// Checks that it signs in a way that is supported, and may send the claims that these settings name.
     pub(super) fn check(&self, settings: &[(&str, &str)]) -> Result<(), String> {
         if let Some(names) = self.list("id_token_signing_alg_values_supported")
             && !names.iter().any(|name| algorithm(name).is_some())
@@ -59,7 +56,7 @@ impl Metadata {
             ));
         }
         let Some(claims) = self.list("claims_supported") else { return Ok(()) };
-        // Of a path, the list has the first name.
+        // The list may have only the first name of a path.
         let is_missing = |claim: &str| {
             !claims.contains(&claim) && !claims.contains(&claim.split('.').next().unwrap_or(claim))
         };
@@ -69,7 +66,6 @@ impl Metadata {
     }
 }
 
-/// What an issuer offers, kept for a while.
 #[derive(Default)]
 pub(super) struct Offer {
     known: Mutex<Known>,
@@ -77,17 +73,16 @@ pub(super) struct Offer {
     turn: Mutex<()>,
 }
 
-/// What is known already.
 #[derive(Default)]
 struct Known {
     metadata: Option<Arc<Metadata>>,
-    /// The time of the latest request for it, and of the latest answer.
+    /// The times of the latest request and of the latest successful response.
     asked: Option<Timestamp>,
     answered: Option<Timestamp>,
 }
 
 impl Offer {
-    /// Returns what the issuer says about itself: what is known already, unless it is old or it is `outdated`.
+    /// Returns the cached metadata, unless it is old or is `outdated`.
     pub(super) fn get(
         &self,
         outdated: Option<&Arc<Metadata>>,
@@ -103,14 +98,14 @@ impl Offer {
         if let Some(metadata) = fresh(&self.known()) {
             return Ok(metadata);
         }
-        // One asks; the others go on with what is known, and wait only if that is nothing.
+        // One thread asks. The others use the metadata that there is, and wait only if there is none.
         let known = self.known().metadata.clone().filter(is_fit);
         let turn = match (self.turn.try_lock(), known) {
             (Ok(turn), _) => turn,
             (Err(_), Some(known)) => return Ok(known),
             (Err(_), None) => self.turn.lock().unwrap_or_else(PoisonError::into_inner),
         };
-        // Another one may have asked meanwhile.
+        // Another thread may have asked in the meantime.
         let known = self.known();
         let (found, is_due) = (fresh(&known), since(known.asked) >= AGAIN_MS);
         drop(known);
@@ -133,12 +128,11 @@ impl Offer {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        // What it protects is replaced at once, so it is valid after a panic.
+        // The metadata is replaced in one step, so it is valid after a panic.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Asks the issuer what it offers.
 pub(super) fn ask(issuer: &str, transport: &dyn Transport) -> Result<Metadata, String> {
     let at = format!("{}/.well-known/openid-configuration", issuer.strip_suffix('/').unwrap_or(issuer));
     let fields = get(&at, transport)?;
@@ -159,7 +153,6 @@ pub(super) fn ask(issuer: &str, transport: &dyn Transport) -> Result<Metadata, S
     Ok(Metadata { authorization_endpoint, token_endpoint, keys, fields })
 }
 
-/// Returns the JSON object at an address.
 fn get(address: &str, transport: &dyn Transport) -> Result<Map<String, Value>, String> {
     let request = Request::get(address).header("accept", "application/json").body(Vec::new());
     let answer = transport.send(request.map_err(|error| error.to_string())?)?;

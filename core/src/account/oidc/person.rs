@@ -1,4 +1,4 @@
-//! A person of the issuer: what its claims say, and whether they may sign in here.
+//! A person at the issuer: their claims, and whether they may sign in here.
 
 use serde_json::Value;
 
@@ -11,24 +11,22 @@ use crate::mail::address::Address;
 /// The maximum length of the identifier of a person at an issuer, in characters (OpenID Connect Core 1.0 section 2).
 const SUBJECT_MAX: usize = 255;
 
-/// A person whom the issuer has identified.
 #[derive(Clone, Debug)]
 pub(super) struct Person {
-    /// The issuer's identifier, which never becomes that of somebody else.
+    /// The issuer's identifier, which never becomes that of another person.
     pub(super) subject: String,
     /// The id of a new member; `None` if the issuer has none that can be one.
     pub(super) id: Option<String>,
     pub(super) name: String,
     pub(super) major: String,
-    /// The address, if the issuer has verified that it is theirs.
+    /// Only an address that the issuer has verified.
     pub(super) email: Option<Address>,
 }
 
 impl Person {
-    /// Reads the claims of a person who may sign in.
     pub(super) fn new(oidc: &Oidc, claims: &Claims) -> Result<Self, Denied> {
         let text = |name: &str| claim(claims, name).and_then(Value::as_str).unwrap_or_default();
-        // Some issuers write it as a text.
+        // Some issuers send it as a string.
         let is_verified =
             matches!(claims.get(EMAIL_VERIFIED), Some(Value::Bool(true))) || text(EMAIL_VERIFIED) == "true";
         let email = if is_verified { Address::parse(text(EMAIL)) } else { None };
@@ -53,7 +51,7 @@ impl Person {
     }
 }
 
-/// Returns a claim by its name, which may have dots, or by the path of its name in other claims, such as `realm_access.roles`.
+/// A name may have dots, or be a path into other claims, such as `realm_access.roles`.
 pub(super) fn claim<'c>(claims: &'c Claims, name: &str) -> Option<&'c Value> {
     let inner = |(at, _)| claim(claims.get(&name[..at])?.as_object()?, &name[at + 1..]);
     claims.get(name).or_else(|| name.match_indices('.').find_map(inner))
@@ -63,7 +61,6 @@ fn is_of_domains(domains: &[String], email: Option<&Address>) -> bool {
     domains.is_empty() || email.is_some_and(|email| domains.iter().any(|domain| email.is_of(domain)))
 }
 
-/// Returns whether a person is in one of the groups: the claim is a list of names, or one name.
 fn is_of_groups(groups: &[String], claim: Option<&Value>) -> bool {
     let is_permitted =
         |group: &Value| group.as_str().is_some_and(|name| groups.iter().any(|one| one == name));

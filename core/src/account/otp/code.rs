@@ -6,21 +6,18 @@ use subtle::ConstantTimeEq as _;
 
 use crate::base::clock::{SECOND_MS, Timestamp};
 
-/// The number of bytes of a secret, which RFC 4226 recommends.
+/// In bytes, as RFC 4226 recommends.
 pub(super) const SECRET: usize = 20;
-/// The number of digits of a code.
 pub(super) const DIGITS: u32 = 6;
-/// The period of a code.
 pub(super) const STEP_MS: i64 = 30 * SECOND_MS;
 /// The number of earlier and later steps whose codes are accepted, for clocks that differ.
 const AROUND: i64 = 1;
 
-/// Returns the number of the period at this time.
 pub(super) const fn step(at: Timestamp) -> i64 {
     at.as_millis().div_euclid(STEP_MS)
 }
 
-/// Returns the code of a period (RFC 6238, with SHA-1, as all authenticators compute it).
+/// RFC 6238, with SHA-1, as all authenticators compute it.
 fn code(secret: &[u8], step: i64) -> String {
     let mut mac = Hmac::<Sha1>::new_from_slice(secret).expect("a key of HMAC has any length");
     mac.update(&step.to_be_bytes());
@@ -31,13 +28,12 @@ fn code(secret: &[u8], step: i64) -> String {
     format!("{number:0width$}", width = DIGITS as usize)
 }
 
-/// Returns the code that an authenticator shows at this time.
 #[cfg(test)]
 pub(super) fn at(secret: &[u8], at: Timestamp) -> String {
     code(secret, step(at))
 }
 
-/// Returns the period whose code this is, around the time and after the period `last`; `None` if it is none of these.
+/// Returns a period around the time and after the period `last`.
 pub(super) fn matching(secret: &[u8], given: &str, at: Timestamp, last: i64) -> Option<i64> {
     let now = step(at);
     // Every code is compared, so that the time tells nothing.

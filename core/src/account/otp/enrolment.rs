@@ -17,7 +17,7 @@ use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::store::Isolation;
 
-/// The time for which a code can be used, and then the secret that was made with it can be enabled, in milliseconds.
+/// The lifetime of a code, and then that of the secret that was made with it, unless it is enabled.
 const LASTS_MS: i64 = 60 * 60 * SECOND_MS;
 
 pub(super) const NEEDED: Problem = Problem::new(
@@ -83,7 +83,6 @@ impl Operation for IssueOtp {
     }
 }
 
-/// Returns whether a secret was made with a code a short time ago.
 pub(super) fn is_admitted(factor: &Stored, now: Timestamp) -> bool {
     factor.admitted.is_some_and(|at| now - at < LASTS_MS)
 }
@@ -93,7 +92,6 @@ pub(super) mod sql {
     use crate::record::id::MemberKey;
     use crate::store::{StoreError, Tx};
 
-    /// Stores the code of a member, in place of an earlier one.
     pub(super) fn insert(
         tx: &mut dyn Tx,
         member: MemberKey,
@@ -106,7 +104,6 @@ pub(super) mod sql {
         Ok(())
     }
 
-    /// Removes the code of a member; returns false if it is another code, or has expired.
     pub(in crate::account::otp) fn take(
         tx: &mut dyn Tx,
         member: MemberKey,

@@ -62,7 +62,6 @@ impl Operation for BeginOtp {
     }
 }
 
-/// Returns an operation that checks the caller's password.
 const fn confirmed(path: &'static str) -> Spec {
     Spec::post(GROUP, path, Access::Members).works(Work::Password).limited(Rate::General)
 }

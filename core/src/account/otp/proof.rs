@@ -1,4 +1,4 @@
-//! Proofs of who a member is, before a change of what a sign-in needs.
+//! Checks of a member's password and code before a change of their ways to sign in.
 
 use sha2::{Digest as _, Sha256};
 
@@ -21,7 +21,6 @@ pub(in crate::account) struct Confirmed<'t> {
     pub(super) attempt: Option<Attempt<'t>>,
 }
 
-/// Checks the caller's password, as a sign-in does.
 pub(in crate::account) fn confirm<'t>(
     tidings: &'t Tidings,
     identity: &Identity,
@@ -42,14 +41,14 @@ pub(in crate::account) fn confirm<'t>(
 }
 
 impl Confirmed<'_> {
-    /// Ends the attempt of a change that checks no code. A right password does not excuse wrong codes.
+    /// For a change that checks no code. A right password does not excuse wrong codes.
     pub(in crate::account) fn succeeded(self) {
         if !self.is_enabled {
             succeeded(self.attempt);
         }
     }
 
-    /// Ends the attempt of a change whose own code was wrong.
+    /// For a change whose own code was wrong.
     pub(in crate::account) fn failed(self, outcome: Outcome) -> Error {
         failed(self.attempt, outcome)
     }
@@ -78,7 +77,8 @@ impl Confirmed<'_> {
     }
 }
 
-/// Returns what changes with the member's tokens, their session and their second factor, for what has two steps.
+/// Returns a fingerprint of the member's tokens, session and second factor: a change in two steps fails if it differs in the
+/// second.
 pub(in crate::account) fn present(tx: &mut dyn Tx, of: &Identity, member: &Member<'_>) -> Result<String> {
     let factor = sql::factor(tx, member.key)?.filter(|factor| factor.is_enabled);
     let (session, secret) = (of.session().unwrap_or_default(), factor.map(|factor| factor.secret));
@@ -90,16 +90,11 @@ pub(in crate::account) fn present(tx: &mut dyn Tx, of: &Identity, member: &Membe
 pub(in crate::account) struct Proven {
     pub(in crate::account) member: MemberKey,
     pub(in crate::account) id: String,
-    /// Whether they have given a code.
     pub(in crate::account) gave_code: bool,
-    /// What [`present`] returned.
+    /// See [`present`].
     pub(in crate::account) present: String,
 }
 
-/// Checks the caller's password, and a code if the second factor is enabled.
-///
-/// # Errors
-/// `incorrect pw`, `otp required`, `incorrect otp`.
 pub(in crate::account) fn prove(
     tidings: &Tidings,
     caller: &Caller,

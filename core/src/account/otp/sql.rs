@@ -8,7 +8,6 @@ use crate::base::clock::Timestamp;
 use crate::record::id::MemberKey;
 use crate::store::{StoreError, Tx};
 
-/// A member's second factor.
 pub(super) struct Stored {
     pub(super) secret: Zeroizing<Vec<u8>>,
     pub(super) is_enabled: bool,
@@ -28,7 +27,6 @@ pub(super) fn factor(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Stored
     Ok(Some(Stored { secret, is_enabled, last_step, admitted }))
 }
 
-/// Stores a secret that is not enabled yet, in place of an earlier one.
 pub(super) fn begin(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -60,7 +58,7 @@ pub(super) fn disable(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Records that the code of a step was used; returns false if it, or a later one, was used before.
+/// Returns false if this step or a later one was used before.
 pub(super) fn use_step(tx: &mut dyn Tx, member: MemberKey, step: i64) -> Result<bool, StoreError> {
     let sql = "UPDATE second_factor SET last_step = $2 WHERE member = $1 AND last_step < $2";
     Ok(tx.run(sql, &[member.into(), step.into()])? > 0)
@@ -82,7 +80,6 @@ pub(super) fn replace_recovery_codes(
     Ok(())
 }
 
-/// Removes a recovery code; returns false if the member has no such code.
 pub(super) fn use_recovery_code(tx: &mut dyn Tx, member: MemberKey, hash: &str) -> Result<bool, StoreError> {
     let sql = "DELETE FROM recovery_code WHERE member = $1 AND hash = $2";
     Ok(tx.run(sql, &[member.into(), hash.into()])? > 0)

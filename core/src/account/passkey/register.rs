@@ -1,4 +1,4 @@
-//! A new passkey.
+//! Adding a passkey.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
@@ -32,17 +32,16 @@ const PURPOSE: &str = "tidings new passkey 1\0";
 const TOO_MANY: Problem =
     Problem::new(Code::NotPossible, "the member has 20 passkeys already: remove one of them first");
 
-/// What an app keeps until the browser has made a passkey.
+/// The app keeps it, signed, until the browser has made a passkey.
 #[derive(Serialize, Deserialize)]
 struct Begun {
     member: i64,
     /// The state of the library, in base 64.
     state: String,
-    /// The identifier of the member for the device, in base 64.
+    /// The member's identifier for the device, in base 64.
     handle: String,
-    /// Whether the member has given a code of their second factor.
     gave_code: bool,
-    /// What must be the same when the passkey is added.
+    /// Must be the same when the passkey is added.
     present: String,
 }
 
@@ -100,7 +99,7 @@ impl ForClient for BeginPasskey {
         };
         let mut options =
             PublicKeyCredentialCreationOptions::passkey(&relying_party, user, credentials.collect());
-        // The devices of many phones and computers do not know it, and browsers would refuse them.
+        // Many phones and computers do not know it, and browsers would refuse them.
         options.extensions.cred_protect = CredProtect::None;
         let (server, browser) = options.start_ceremony().map_err(|error| Error::Internal(error.into()))?;
         let begun = Begun {
@@ -164,7 +163,7 @@ impl Operation for AddPasskey {
         let allowed = settings.allowed();
         let options = RegistrationVerificationOptions::<_, &str> {
             allowed_origins: &allowed,
-            // Browsers may say what an app has not asked for.
+            // Browsers may send extensions that the app has not asked for.
             error_on_unsolicited_extensions: false,
             ..RegistrationVerificationOptions::default()
         };
@@ -207,7 +206,7 @@ impl Operation for AddPasskey {
 /// The beginning of an attestation object without a statement about the device, in CBOR: `fmt`, `attStmt` and the key `authData`.
 const NO_STATEMENT: &[u8] = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData";
 
-/// Returns the new passkey that a browser names. No statement was asked for, so none is read, whatever its format.
+/// No statement about the device was asked for, so none is read, whatever its format.
 fn answer(credential: &str) -> Option<Registration> {
     let (id, mut response) = parse(credential)?;
     if let Some(data) = response.get("authenticatorData").and_then(Value::as_str) {

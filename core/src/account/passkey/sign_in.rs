@@ -23,7 +23,6 @@ use crate::record::operation::{Access, Operation, Rate, Spec, Work};
 
 const PURPOSE: &str = "tidings passkey sign-in 1\0";
 
-/// A public key as it is stored.
 type Key = CompressedPubKey<[u8; 32], [u8; 32], [u8; 48], Vec<u8>>;
 
 /// Begin a passkey sign-in
@@ -98,15 +97,13 @@ impl ForClient for SignInPasskey {
     }
 }
 
-/// A passkey whose device has answered.
 struct Used {
     passkey: sql::Stored,
     challenge: String,
-    /// What the device has told about its state.
     state: String,
 }
 
-/// Returns the passkey with which a browser has answered, or `None` if the answer is not valid.
+/// Returns `None` if the answer of the browser is not valid.
 fn used(
     tidings: &Tidings,
     (settings, relying_party): (&Passkeys, webauthn_rp::request::RpId),
@@ -115,7 +112,7 @@ fn used(
 ) -> Result<Option<Used>> {
     let Some((id, mut response)) = parse(credential) else { return Ok(None) };
     let Some(passkey) = tidings.store().read(|tx| sql::find(tx, &id))? else { return Ok(None) };
-    // Some devices do not tell whose it is; the credential alone does.
+    // Some devices do not tell whose passkey it is; the credential alone does.
     response.entry("userHandle").or_insert_with(|| passkey.handle.clone().into());
     let answer = to_json(&id, &response);
     let verified = || {
@@ -146,7 +143,6 @@ fn used(
     Ok(verified.map(|(challenge, state)| Used { passkey, challenge, state }))
 }
 
-/// Returns the identifier of a member for devices, as it is stored.
 pub(super) fn handle(stored: &str) -> Option<UserHandle64> {
     let bytes: [u8; 64] = BASE64URL_NOPAD.decode(stored.as_bytes()).ok()?.try_into().ok()?;
     Some(UserHandle64::decode(bytes).unwrap_or_else(|never| match never {}))

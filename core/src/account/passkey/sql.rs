@@ -1,4 +1,4 @@
-//! The passkeys in the database.
+//! The table of passkeys.
 
 use data_encoding::BASE64URL_NOPAD;
 use webauthn_rp::bin::Encode as _;
@@ -9,7 +9,7 @@ use crate::base::clock::Timestamp;
 use crate::record::id::MemberKey;
 use crate::store::{Arg, StoreError, Tx};
 
-/// A passkey to be stored. Texts of the library are in base 64.
+/// Values of the library are in base 64.
 pub(super) struct New {
     pub(super) id: String,
     pub(super) credential: String,
@@ -21,12 +21,10 @@ pub(super) struct New {
     pub(super) at: Timestamp,
 }
 
-/// Returns the state of a device as it is stored.
 pub(super) fn state(state: DynamicState) -> String {
     BASE64URL_NOPAD.encode(&state.encode().unwrap_or_else(|never| match never {}))
 }
 
-/// Stores a passkey; returns whether it is a new one.
 pub(super) fn insert(tx: &mut dyn Tx, member: MemberKey, new: &New) -> Result<bool, StoreError> {
     let sql = "INSERT INTO passkey (credential, id, member, handle, name, public_key, state, gave_code, date)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (credential) DO NOTHING";
@@ -44,13 +42,11 @@ pub(super) fn insert(tx: &mut dyn Tx, member: MemberKey, new: &New) -> Result<bo
     Ok(tx.run(sql, &args)? > 0)
 }
 
-/// The public part of a passkey that a member has.
 pub(super) struct Known {
     pub(super) credential: String,
     pub(super) handle: String,
 }
 
-/// Returns the passkeys of a member.
 pub(super) fn credentials(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<Known>, StoreError> {
     let sql = "SELECT credential, handle FROM passkey WHERE member = $1 ORDER BY id";
     let rows = tx.rows(sql, &[member.into()])?.into_iter();
@@ -61,7 +57,6 @@ pub(super) fn count(tx: &mut dyn Tx, member: MemberKey) -> Result<i64, StoreErro
     tx.one("SELECT count(*) FROM passkey WHERE member = $1", &[member.into()])?.take(0)
 }
 
-/// Returns the passkeys of a member for lists, latest first.
 pub(crate) fn list(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<Passkey>, StoreError> {
     let sql = "SELECT id, name, date, used FROM passkey WHERE member = $1 ORDER BY id DESC";
     let rows = tx.rows(sql, &[member.into()])?.into_iter();
@@ -71,12 +66,10 @@ pub(crate) fn list(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<Passkey>, S
     .collect()
 }
 
-/// Removes a passkey of a member; returns whether there was one.
 pub(super) fn remove(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<bool, StoreError> {
     Ok(tx.run("DELETE FROM passkey WHERE member = $1 AND id = $2", &[member.into(), id.into()])? > 0)
 }
 
-/// A passkey with which somebody signs in.
 pub(super) struct Stored {
     pub(super) credential: String,
     pub(super) member: MemberKey,
@@ -100,7 +93,7 @@ pub(super) fn find(tx: &mut dyn Tx, credential: &str) -> Result<Option<Stored>, 
     }))
 }
 
-/// Records a sign-in with a passkey and the new `state` of its device; returns whether the passkey is still as it was found.
+/// Returns whether the passkey is still as it was found.
 pub(super) fn used(tx: &mut dyn Tx, found: &Stored, state: &str, now: Timestamp) -> Result<bool, StoreError> {
     let sql =
         "UPDATE passkey SET state = $4, used = $5 WHERE credential = $1 AND state = $2 AND gave_code = $3";
@@ -109,12 +102,11 @@ pub(super) fn used(tx: &mut dyn Tx, found: &Stored, state: &str, now: Timestamp)
     Ok(tx.run(sql, &args)? > 0)
 }
 
-/// Removes all passkeys of a member.
 pub(in crate::account) fn remove_all(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
     tx.run("DELETE FROM passkey WHERE member = $1", &[member.into()]).map(drop)
 }
 
-/// Records that a ceremony has ended; returns whether it is the first time.
+/// Returns false if the ceremony has ended before.
 pub(super) fn end(
     tx: &mut dyn Tx,
     challenge: &str,

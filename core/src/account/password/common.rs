@@ -5,11 +5,10 @@ use std::cmp::Ordering;
 use super::normalised;
 use zeroize::Zeroizing;
 
-/// The 10,000 most common passwords in NFC and lower case, one per line, sorted by their bytes. The file `LICENSE` next
-/// to the list states its source and licence.
+/// The 10,000 most common passwords in NFC and lower case, one per line, sorted by their bytes. Source and licence:
+/// `common/LICENSE`.
 const LIST: &str = include_str!("common/passwords.txt");
 
-/// Returns whether a password is one of the 10,000 most common, ignoring case.
 pub(crate) fn is_common(password: &str) -> bool {
     /// The maximum length of a listed password, in bytes.
     const LONGEST: usize = 64;

@@ -1,11 +1,9 @@
 //! Password hashes in the database: ours, and those of the systems that members were imported from.
 //!
-//! Argon2 is written as a PHC string. PBKDF2 and scrypt are written as by Werkzeug's `generate_password_hash`:
-//! `pbkdf2:sha256:600000$salt$hex` and `scrypt:32768:8:1$salt$hex`, where the salt is used as text, without
-//! decoding it. bcrypt is written as most systems do, as `$2b$12$` and 53 characters; the older `$2a$` and `$2y$` are the same
-//! function. An empty text means that the member has no password and cannot sign in until the operator sets one.
-//!
-//! The cost of a hash is bounded, so that an imported hash cannot be used to exhaust memory or processor time.
+//! Argon2 is a PHC string. PBKDF2 and scrypt are as Werkzeug's `generate_password_hash` writes them:
+//! `pbkdf2:sha256:600000$salt$hex` and `scrypt:32768:8:1$salt$hex`, where the salt is used as text, without decoding it. bcrypt
+//! is `$2b$12$` and 53 characters; the older `$2a$` and `$2y$` are the same function. An empty text means that the member has no
+//! password. The cost of a hash is bounded, so that an imported hash cannot exhaust memory or processor time.
 
 use std::ops::RangeInclusive;
 
@@ -21,15 +19,15 @@ const MEMORY_KIB_MAX: u64 = 256 << 10;
 const WORK_KIB_MAX: u64 = 1 << 20;
 /// The maximum number of PBKDF2 iterations: twice the recommended number for the fastest digest.
 const ITERATIONS_MAX: u32 = 2_800_000;
-/// The maximum length of Werkzeug's salts, in bytes.
+/// Of Werkzeug, in bytes.
 const SALT_MAX: usize = 128;
-/// The length of Werkzeug's scrypt hashes, in bytes.
+/// Of Werkzeug, in bytes.
 const SCRYPT_LEN: usize = 64;
-/// The costs of bcrypt, which repeats its work two to the power of the cost times. 14 takes about a second.
+/// bcrypt repeats its work two to the power of the cost times: 14 takes about a second.
 const BCRYPT_COSTS: RangeInclusive<u32> = 4..=14;
-/// The number of characters of bcrypt's salts.
+/// In characters, as it is written.
 const BCRYPT_SALT: usize = 22;
-/// The number of bytes of bcrypt's hashes as they are written.
+/// In bytes, without the last one, which is not written.
 const BCRYPT_HASH: usize = 23;
 /// The number of bytes of a password that bcrypt reads, with a NUL at its end.
 const BCRYPT_BYTES: usize = 72;
@@ -39,7 +37,6 @@ const FORM: &str =
 const COSTLY: &str = "password_hash is too costly to check: at most 256 MiB, 1 GiB in all passes, 2800000 iterations, or bcrypt's cost 14";
 const NO_ITERATIONS: &str = "password_hash does not say how many iterations it was made with";
 
-/// A password hash.
 pub(crate) enum Stored {
     /// The account has no password: every password is wrong.
     Nothing,
@@ -62,7 +59,6 @@ pub(crate) enum Stored {
     },
 }
 
-/// A digest of PBKDF2.
 #[derive(Clone, Copy)]
 pub(crate) enum Digest {
     Sha1,
@@ -90,10 +86,6 @@ impl Digest {
 }
 
 impl Stored {
-    /// Parses a hash.
-    ///
-    /// # Errors
-    /// A message for people if the text is not a supported hash, or its cost is too high.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         if text.is_empty() {
             return Ok(Self::Nothing);
@@ -131,7 +123,6 @@ impl Stored {
         }
     }
 
-    /// Returns whether this is the hash of `password`.
     pub(super) fn is_of(&self, password: &[u8]) -> bool {
         match self {
             Self::Nothing => false,
@@ -141,7 +132,7 @@ impl Stored {
                 let mut read = Zeroizing::new(password.to_vec());
                 read.push(0);
                 read.truncate(BCRYPT_BYTES);
-                // Its last byte is not written.
+                // The last byte of a hash is not written.
                 bcrypt::bcrypt(*cost, *salt, &read)[..hash.len()].ct_eq(hash).into()
             }
             Self::Pbkdf2 { digest, iterations, salt, hash } => {
@@ -164,7 +155,6 @@ impl Stored {
         }
     }
 
-    /// Returns whether the hash was made by Argon2id with these parameters.
     pub(super) fn is_made_with(&self, params: &Params) -> bool {
         let Self::Argon2(hash) = self else { return false };
         let cost = |params: &Params| (params.m_cost(), params.t_cost(), params.p_cost());
@@ -187,7 +177,7 @@ fn argon2_hash(text: &str) -> Result<Stored, &'static str> {
     Ok(Stored::Argon2(hash.into()))
 }
 
-/// Parses what follows the version of a bcrypt hash.
+/// `text` is what follows the version.
 fn bcrypt_hash(text: &str) -> Result<Stored, &'static str> {
     let (cost, rest) = text.split_once('$').filter(|(cost, _)| cost.len() == 2).ok_or(FORM)?;
     let cost = number(cost).and_then(|cost| u32::try_from(cost).ok()).ok_or(FORM)?;
@@ -203,7 +193,7 @@ fn bcrypt_hash(text: &str) -> Result<Stored, &'static str> {
     Ok(Stored::Bcrypt { cost, salt, hash })
 }
 
-/// Returns bcrypt's base 64. Old systems wrote salts whose last bits have no meaning and are not zero.
+/// Old systems wrote salts whose last bits have no meaning and are not zero.
 fn bcrypt_letters() -> Encoding {
     let mut letters = Specification::new();
     letters.symbols.push_str("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
@@ -211,7 +201,7 @@ fn bcrypt_letters() -> Encoding {
     letters.encoding().expect("the alphabet has 64 different characters")
 }
 
-/// Returns the parameters of scrypt that uses `n` blocks of `128 · r` bytes, `p` times.
+/// scrypt uses `n` blocks of `128 · r` bytes, `p` times.
 fn scrypt_params(n: u64, r: u64, p: u64) -> Result<scrypt::Params, &'static str> {
     let memory = n.saturating_mul(r).div_ceil(8);
     affordable(memory, memory.saturating_mul(p))?;
@@ -224,7 +214,6 @@ fn affordable(memory_kib: u64, work_kib: u64) -> Result<(), &'static str> {
     if memory_kib <= MEMORY_KIB_MAX && work_kib <= WORK_KIB_MAX { Ok(()) } else { Err(COSTLY) }
 }
 
-/// Parses a number above 0 that consists only of digits.
 fn number(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| digits && *number > 0)

@@ -1,20 +1,19 @@
-//! The codes in the database.
+//! The table of codes.
 
 use crate::base::clock::Timestamp;
 use crate::record::id::MemberKey;
 use crate::store::{StoreError, Tx};
 
-/// The member to whom a code was issued.
 pub(super) struct Holder {
     pub(super) key: MemberKey,
     pub(super) generation: i64,
     pub(super) admin: bool,
 }
 
-/// The codes of mail that wait for a member: the latest ones, so that a request of somebody else does not end the member's.
+/// The latest mailed codes of a member that work: several, so that a request of another person does not end the member's.
 const MAILED_MAX: i64 = 3;
 
-/// Stores a code of a member, in place of an earlier one that an administrator has issued, or beside the latest ones of mail.
+/// A code of an administrator replaces an earlier one; of those in mail, the latest remain.
 pub(super) fn insert(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -31,7 +30,6 @@ pub(super) fn insert(
     tx.run(sql, &[member.into(), issued.into(), most.into()]).map(drop)
 }
 
-/// Returns the member whose code it is; `None` if it is nobody's, or has expired.
 pub(super) fn holder(tx: &mut dyn Tx, hash: &str, now: Timestamp) -> Result<Option<Holder>, StoreError> {
     let sql =
         "SELECT m.key, m.generation, m.admin IS NOT NULL FROM reset_code r JOIN member m ON m.key = r.member
@@ -40,7 +38,7 @@ pub(super) fn holder(tx: &mut dyn Tx, hash: &str, now: Timestamp) -> Result<Opti
     Ok(Some(Holder { key: row.take(0)?, generation: row.take(1)?, admin: row.take(2)? }))
 }
 
-/// Removes the codes that were mailed to a member, whose address changes.
+/// For a member whose address changes.
 pub(in crate::account) fn remove_mailed(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
     tx.run("DELETE FROM reset_code WHERE member = $1 AND issued = 0", &[member.into()]).map(drop)
 }

@@ -1,21 +1,18 @@
-//! The roster's table in the database.
+//! The table of the roster.
 
 use super::RosterMember;
 use crate::account::Admin;
 use crate::store::{StoreError, Tx};
 
-/// The roster's entry of a university member.
 #[derive(PartialEq, Eq)]
 pub(crate) struct RosterEntry {
-    /// The member's name.
     pub(crate) name: String,
-    /// The subject that the member studies, or `""`.
+    /// May be empty.
     pub(crate) major: String,
-    /// The hash of the member's password.
+    /// The hash.
     pub(crate) password: String,
 }
 
-/// Returns the roster's entry for a folded id.
 pub(crate) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<RosterEntry>, StoreError> {
     let sql = "SELECT name, major, password FROM roster WHERE folded = $1";
     let row = tx.row(sql, &[folded.into()])?;
@@ -24,7 +21,6 @@ pub(crate) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<RosterEntry>,
     entry.transpose()
 }
 
-/// Returns at most `limit` members whose folded ids come after `after`, by folded id.
 pub(super) fn list(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -41,7 +37,6 @@ pub(super) fn list(
         .collect()
 }
 
-/// Inserts an entry, or replaces the one with its id.
 pub(crate) fn insert(
     tx: &mut dyn Tx,
     _: &Admin<'_>,

@@ -31,8 +31,8 @@ impl ForClient for SignUp {
     }
 }
 
-/// Signs a member up like [`SignUp`], but begins no session. `grant` makes them an administrator, in the same transaction, so
-/// the password may not be one of the most common.
+/// Like [`SignUp`], but begins no session. `grant` makes the member an administrator in the same transaction, so the password may
+/// not be one of the most common.
 pub(crate) fn sign_up_admin(
     tidings: &Tidings,
     form: &SignUp,
@@ -48,7 +48,6 @@ pub(crate) fn sign_up_admin(
     })
 }
 
-/// Checks a sign-up and hashes its password; `insert` inserts the member.
 fn register<T>(
     tidings: &Tidings,
     form: &SignUp,
@@ -86,19 +85,17 @@ fn register<T>(
     register().map_err(|e: Error| e.if_failed("sign_up fail"))
 }
 
-/// A member who signs up.
 pub(in crate::account) struct New {
     pub(in crate::account) id: String,
     pub(in crate::account) nickname: String,
     /// The hash of the password.
     pub(in crate::account) password: String,
-    /// The name and the major that the university knows.
+    /// The name and the major, if the university has verified the member.
     pub(in crate::account) verified: Option<(String, String)>,
-    /// An address that is to be confirmed.
+    /// An address that is not confirmed yet.
     pub(in crate::account) email: Option<Address>,
 }
 
-/// Inserts a member, and begins no session.
 pub(in crate::account) fn insert_member(
     tx: &mut dyn Tx,
     new: &New,
@@ -107,10 +104,7 @@ pub(in crate::account) fn insert_member(
     sql::insert(tx, new, new_generation(), now)
 }
 
-/// Signs a member up like [`SignUp`], whoever may sign up. `accept` decides, in the same transaction.
-///
-/// # Errors
-/// Those of [`SignUp`] except that nobody signs up; those of `accept`.
+/// Like [`SignUp`], whatever the setting `sign_up`: `accept` decides, in the same transaction.
 pub(in crate::account) fn sign_up_with(
     tidings: &Tidings,
     form: &SignUp,
@@ -120,16 +114,11 @@ pub(in crate::account) fn sign_up_with(
     register(tidings, form, false, |new| insert_with(tidings, new, client, Isolation::Alone, accept))
 }
 
-/// Inserts a member and signs them in.
-///
-/// # Errors
-/// `already id`; an error of the store.
 pub(super) fn insert(tidings: &Tidings, new: New, client: &SignInClient) -> Result<AccessToken> {
-    // This adds rows alone. If another transaction adds a member with the same id, it waits for the outcome.
+    // This only adds rows. If another transaction adds a member with the same id, it waits for the outcome.
     insert_with(tidings, new, client, Isolation::Locking, |_, _| Ok(()))
 }
 
-/// Inserts a member and signs them in, if `accept` does not refuse, in one transaction of this isolation.
 fn insert_with(
     tidings: &Tidings,
     new: New,
@@ -154,7 +143,6 @@ fn insert_with(
     issue(tidings, &id, generation, &session)
 }
 
-/// Returns the error of an insertion: another member has the id.
 fn taken(error: Error) -> Error {
     match error {
         Error::Store(StoreError::Duplicate) => Outcome::AlreadyId.into(),

@@ -13,7 +13,6 @@ use crate::base::random::random;
 use crate::record::error::{Explained, Result};
 use crate::store::StoreError;
 
-/// The maximum number of bytes that are read from a key file.
 const BYTES_MAX: u64 = 64 << 10;
 
 /// Properties of a file that change when it is written or replaced.
@@ -25,17 +24,12 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// Returns the stamp of the file at `path`, or `None` if there is no file.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let about = fs::metadata(path).ok()?;
         Some(Self { modified: about.modified().ok(), bytes: about.len(), number: files::number(&about) })
     }
 }
 
-/// Reads the key from a file; `None` if there is no file.
-///
-/// # Errors
-/// An internal error if the file cannot be read, is too short, or every user of the machine may write it.
 pub(super) fn read(path: &Path) -> Result<Option<Secret>> {
     let failed =
         |e: &io::Error| Explained::error(format!("cannot read the token key {}: {e}", path.display()));
@@ -58,11 +52,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Secret>> {
     Ok(Some(Secret(key)))
 }
 
-/// Logs a warning if users other than the owner and the group may read a key, because its readers can sign in as any
-/// member.
-///
-/// # Errors
-/// An internal error if every user of the machine may write the key.
+/// Fails if every user of the machine may write the key. Logs a warning if users other than the owner and the group may read it,
+/// because its readers can sign in as any member.
 #[cfg(unix)]
 fn look(path: &Path, about: &Metadata) -> Result<()> {
     use std::os::unix::fs::MetadataExt as _;
@@ -102,11 +93,7 @@ fn look(_: &Path, _: &Metadata) -> Result<()> {
 #[cfg(unix)]
 pub(crate) const NOT_THEIRS: u32 = 0o027;
 
-/// Creates this file with the key in the file `earlier`, or with a random key if there is none, readable by its owner only,
-/// unless the file exists.
-///
-/// # Errors
-/// An error of the store if the disk is full; otherwise an internal error if the file cannot be written.
+/// Creates the file, unless it exists, readable by its owner only: with the key in the file `earlier`, or else with a random key.
 pub(super) fn make_first(path: &Path, earlier: Option<&Path>) -> Result<()> {
     // If the existence cannot be determined, reading the file reports the cause.
     if !matches!(path.try_exists(), Ok(false)) {

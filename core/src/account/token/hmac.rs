@@ -1,7 +1,7 @@
 //! HS256, the only algorithm that signs tokens, as a crypto provider of `jsonwebtoken`.
 //!
-//! The provider of that crate, which verifies the tokens of an issuer, also has RSA and elliptic curves: tokens of this service must
-//! not be accepted with them.
+//! That crate's own provider, which verifies the tokens of an issuer, also has RSA and elliptic curves: tokens of this service
+//! must not be accepted with them.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jsonwebtoken::crypto::{CryptoProvider, JwtSigner, JwtVerifier, KeyUtils};
@@ -22,9 +22,7 @@ impl Keys {
     }
 }
 
-/// HMAC with SHA-256.
-///
-/// Source: RFC 7518 section 3.2.
+/// RFC 7518 section 3.2.
 struct Hs256(Hmac<Sha256>);
 
 impl Hs256 {
@@ -71,7 +69,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// Installs this provider in `jsonwebtoken` for the whole process, unless the embedding program has installed another.
+/// Applies to the whole process, unless the embedding program has installed another provider.
 pub(super) fn install() {
     let _ = PROVIDER.install_default();
 }

@@ -17,8 +17,8 @@ const TOKEN_MAX: usize = 1_024;
 pub(super) struct VerifiedTokens(Box<[ArcSwapOption<Verified>]>);
 
 struct Verified {
-    /// The token's hash under the random key of this process. It is compared first, so that the time of the comparison of
-    /// the texts tells nothing about a token.
+    /// The token's hash under the random key of this process. It is compared first, so that the time of the comparison of the
+    /// texts reveals nothing about a token.
     hash: u64,
     token: Zeroizing<String>,
     claims: Arc<Claims>,
@@ -29,7 +29,6 @@ impl VerifiedTokens {
         Self((0..SLOTS).map(|_| ArcSwapOption::empty()).collect())
     }
 
-    /// Returns the claims of a token that was inserted.
     pub(super) fn get(&self, token: &str) -> Option<Arc<Claims>> {
         let hash = keyed::hash(token);
         let found = self.slot(hash).load();
@@ -37,7 +36,6 @@ impl VerifiedTokens {
         found.map(|found| Arc::clone(&found.claims))
     }
 
-    /// Inserts a token whose signature was verified, and returns its claims.
     pub(super) fn insert(&self, token: &str, claims: Claims) -> Arc<Claims> {
         let claims = Arc::new(claims);
         if token.len() <= TOKEN_MAX {
