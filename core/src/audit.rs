@@ -265,10 +265,11 @@ impl Export for AuditExport {
                 Ok::<_, Error>(seq)
             })?)
         };
-        let page = tidings.store().read(|tx| {
+        let mut page = tidings.store().read(|tx| {
             let _admin = self.identity.admin(tx, Scope::AuditRead)?;
-            Ok::<_, Error>(sql::after(tx, self.after, PAGE.min(until - self.after))?)
+            Ok::<_, Error>(sql::after(tx, self.after, PAGE)?)
         })?;
+        page.retain(|read| read.record.seq <= until);
         let Some(last) = page.last() else { return Ok(None) };
         let after = last.record.seq;
         let lines = export::lines(&page.into_iter().map(Line::from).collect::<Vec<_>>())?;

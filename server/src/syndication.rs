@@ -215,8 +215,8 @@ pub(crate) async fn posts(call: Call, outline: Outline, page: FeedPage) -> Answe
     Box::pin(shared(call, outline, source, move |tidings, outline| of_posts(tidings, outline, &page))).await
 }
 
-/// The page is read in a lane because the caller is a member.
-pub(crate) async fn posts_of_member(
+/// For a page of a member, and one that another server may have ordered.
+pub(crate) async fn posts_in_lane(
     call: Call,
     outline: Outline,
     lane: impl FnOnce(&Lanes) -> &Lane + Send,

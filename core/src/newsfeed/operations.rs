@@ -88,13 +88,15 @@ impl Paging {
     }
 }
 
-/// The feeds of guests are in memory.
+/// The first pages of the feeds of guests are in memory. A `next` may be of another server, and further fields are read.
 fn of_guest(
     operation: &(impl Operation<Answer = Newsfeed> + Clone),
+    page: &Paging,
     tidings: &Tidings,
-) -> Result<Arc<Encoded>> {
-    let answer = operation.clone().run(tidings, &Caller::Guest)?;
-    Ok(Arc::clone(answer.encoded()))
+) -> Option<Result<Arc<Encoded>>> {
+    let is_in_memory = page.next.is_none() && page.is_plain().unwrap_or(true);
+    let answer = || Ok(Arc::clone(operation.clone().run(tidings, &Caller::Guest)?.encoded()));
+    is_in_memory.then(answer)
 }
 
 /// Get recommended posts
@@ -122,7 +124,7 @@ impl Operation for ListRecommended {
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
-        Some(of_guest(self, tidings))
+        of_guest(self, &self.page, tidings)
     }
 }
 
@@ -156,7 +158,7 @@ impl Operation for ListPopular {
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
-        Some(of_guest(self, tidings))
+        of_guest(self, &self.page, tidings)
     }
 }
 
@@ -194,7 +196,7 @@ impl Operation for ListTopic {
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
-        Some(of_guest(self, tidings))
+        of_guest(self, &self.page, tidings)
     }
 }
 

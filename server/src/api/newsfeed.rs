@@ -35,18 +35,22 @@ pub(crate) fn handlers() -> Vec<Route> {
 async fn popular(call: Call, fields: ListPopular) -> Answer {
     let format = Format::chosen(call.headers(), fields.format.as_deref())?;
     let is_own = || newsfeed::has_own_likes(call.tidings(), call.caller());
-    if format.is_none() && (!fields.page.is_plain()? || is_own()) {
-        return own(call, |lanes| &lanes.store, fields).await;
-    }
-    let page = fields.page.page();
-    let feed = newsfeed::popular(call.tidings(), &page)?;
-    match format {
-        None => call.encoded(feed.answer()).await,
-        Some(format) => {
-            let outline = Outline::new(&call, format, "Popular posts", ListPopular::SPEC.path).at(&page);
-            syndication::posts(call, outline, feed).await
+    let continues = fields.page.next.is_some();
+    let Some(format) = format else {
+        if continues || !fields.page.is_plain()? || is_own() {
+            return own(call, |lanes| &lanes.store, fields).await;
         }
+        let feed = newsfeed::popular(call.tidings(), &fields.page.page())?;
+        return call.encoded(feed.answer()).await;
+    };
+    let outline =
+        Outline::new(&call, format, "Popular posts", ListPopular::SPEC.path).at(&fields.page.page());
+    if continues {
+        let feed = move |tidings: &_, _: &_| newsfeed::popular(tidings, &fields.page.page());
+        return syndication::posts_in_lane(call, outline, |lanes| &lanes.store, feed).await;
     }
+    let feed = newsfeed::popular(call.tidings(), &fields.page.page())?;
+    syndication::posts(call, outline, feed).await
 }
 
 /// Answers as version 2 does, and names its address.
@@ -72,12 +76,12 @@ async fn topic(call: Call, fields: ListTopic) -> Answer {
     };
     let ListTopic { category_name: name, page, .. } = fields;
     let outline = Outline::new(&call, format, &name, &path(&name)).at(&page.page());
-    if call.is_guest() {
+    if call.is_guest() && page.next.is_none() {
         let feed = newsfeed::topic(call.tidings(), call.caller(), &name, &page.page())?;
         return syndication::posts(call, outline, feed).await;
     }
     let feed = move |tidings: &_, caller: &_| newsfeed::topic(tidings, caller, &name, &page.page());
-    syndication::posts_of_member(call, outline, |lanes| &lanes.store, feed).await
+    syndication::posts_in_lane(call, outline, |lanes| &lanes.store, feed).await
 }
 
 /// The page may be the caller's own. Few such pages are requested again, so none is compressed with Brotli.
