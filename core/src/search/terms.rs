@@ -11,6 +11,7 @@ use tidings_tokens::{hangul, tokens};
 use crate::Tidings;
 use crate::post::index::{self, Terms};
 use crate::record::error::Result;
+use crate::store::QUERY_TIMEOUT;
 use crate::words;
 
 /// The maximum number of similar words that are searched for each token, and in total.
@@ -147,8 +148,7 @@ fn known(tidings: &Tidings, tokens: &[String]) -> Result<Vec<bool>> {
         return Ok(known);
     }
     let words: Vec<String> = rare.iter().map(|at| tokens[*at].clone()).collect();
-    let limit = tidings.config().query_timeout;
-    let has = tidings.store().read_within(limit, |tx| index::has_words(tx, &words))?;
+    let has = tidings.store().read_within(QUERY_TIMEOUT, |tx| index::has_words(tx, &words))?;
     for (at, has) in rare.into_iter().zip(has) {
         known[at] = has;
     }

@@ -8,6 +8,7 @@ use tidings_vectors::spelling;
 use crate::Tidings;
 use crate::post::index;
 use crate::record::error::Result;
+use crate::store::QUERY_TIMEOUT;
 
 /// Returns the most probable correction of each of these words, none of which a post contains; `None` without one.
 ///
@@ -30,8 +31,7 @@ pub(crate) fn corrections(tidings: &Tidings, words: &[&str]) -> Result<Vec<Optio
         words.iter().map(|word| of(word).into_iter().map(str::to_owned).collect()).collect();
     // A post may have been changed or removed.
     let all = candidates.concat();
-    let limit = tidings.config().query_timeout;
-    let has = tidings.store().read_within(limit, |tx| index::has_words(tx, &all))?;
+    let has = tidings.store().read_within(QUERY_TIMEOUT, |tx| index::has_words(tx, &all))?;
     let mut has = has.into_iter();
     let first = |of: Vec<String>| {
         let existing: Vec<String> = of.into_iter().filter(|_| has.next() == Some(true)).collect();

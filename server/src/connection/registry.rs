@@ -101,7 +101,7 @@ impl Connections {
     /// Returns a registry of at most `total` connections; the other limits are those of `config`.
     pub(crate) fn new(config: &Config, total: usize) -> Arc<Self> {
         Arc::new(Self {
-            bounds: Bounds::new(total, config.max_connections_per_address),
+            bounds: Bounds::new(total),
             trusted: config.trust_proxy.clone(),
             unsent: Arc::default(),
             unsent_limit: config.responses_limit,

@@ -94,7 +94,7 @@ impl Builder {
     fn opened(self) -> Result<Tidings> {
         let Self { location, config, clock, verifier, operator } = self;
         config.check()?;
-        let store = Arc::new(Store::open_with(&location, config.postgres_read_connections)?);
+        let store = Arc::new(Store::open(&location)?);
         let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
         let stem = location.base();
         post::reindex::complete_index(&store)?;
