@@ -287,7 +287,7 @@ fn a_member_sends_so_much_in_an_hour_and_so_much_may_be_open() {
     assert_eq!(wait(&ann), 0);
     insert(58, "SELECT 'copy ' || i, type, post, member, notice, 0, date FROM feedback, n");
     service.clock().advance(1_000);
-    assert_eq!((wait(&ann), wait(&ann)), (0, 3_599), "the hour ends with the first of 60");
+    assert_eq!((wait(&ann), wait(&ann)), (0, 3_600), "the second that has begun counts");
     assert_eq!(wait(&ben), 0);
     let text = service.call(&ann, SendGeneral { message: draft(None, "") }).unwrap_err();
     assert_eq!(text.to_string(), "fail", "a text that breaks its rule is told first");

@@ -8,14 +8,12 @@ use super::popularity::Popularity;
 use super::recent::PastAct;
 use super::scoring_context::ScoringContext;
 use crate::base::clock::Timestamp;
-use crate::base::config::Feed;
-use crate::post::heat::{Decay, Heats, VIEW_WEIGHT};
+use crate::post::heat::{Decay, Heats, LIKE_WEIGHT, VIEW_WEIGHT};
 
 /// The state of an index while its acts are replayed.
 pub(super) struct Replay<'i> {
     index: &'i FeedIndex,
     acts: std::slice::Iter<'i, PastAct>,
-    like_weight: f64,
     /// The heats of each post by position.
     pub(super) heats: Vec<Option<Heats>>,
     pub(super) together: CoVisits,
@@ -23,14 +21,8 @@ pub(super) struct Replay<'i> {
 
 impl<'i> Replay<'i> {
     /// Begins before the first of these acts, the earliest first.
-    pub(super) fn new(index: &'i FeedIndex, acts: &'i [PastAct], config: &Feed) -> Self {
-        Self {
-            index,
-            acts: acts.iter(),
-            like_weight: config.like_weight,
-            heats: vec![None; index.len()],
-            together: CoVisits::default(),
-        }
+    pub(super) fn new(index: &'i FeedIndex, acts: &'i [PastAct]) -> Self {
+        Self { index, acts: acts.iter(), heats: vec![None; index.len()], together: CoVisits::default() }
     }
 
     /// Replays the acts before the time `at`.
@@ -48,7 +40,7 @@ impl<'i> Replay<'i> {
     pub(super) fn heat(&mut self, act: &PastAct) {
         let Some(position) = self.index.position(act.post) else { return };
         let heats = &mut self.heats[position as usize];
-        *heats = Heats::add(*heats, if act.is_like { self.like_weight } else { VIEW_WEIGHT }, act.at);
+        *heats = Heats::add(*heats, if act.is_like { LIKE_WEIGHT } else { VIEW_WEIGHT }, act.at);
     }
 
     /// Returns the heats of the posts by position, for this half-life.

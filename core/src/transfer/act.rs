@@ -129,7 +129,6 @@ pub(crate) fn lines(tidings: &Tidings, input: impl BufRead) -> impl Iterator<Ite
 /// The import of acts.
 pub(crate) struct ActImport {
     calendar: Arc<crate::analysis::calendar::Calendar>,
-    pub(crate) like_weight: f64,
     pub(crate) clock: clock::Clock,
 }
 
@@ -156,11 +155,7 @@ pub(crate) enum Act {
 
 impl ActImport {
     pub(crate) fn new(tidings: &Tidings) -> Self {
-        Self {
-            calendar: Arc::clone(&tidings.analysis().calendar),
-            like_weight: tidings.config().feed.like_weight,
-            clock: tidings.clock().clone(),
-        }
+        Self { calendar: Arc::clone(&tidings.analysis().calendar), clock: tidings.clock().clone() }
     }
 
     /// Writes all acts, which are arranged, in one transaction, without the time limit of a batch. Returns the number of

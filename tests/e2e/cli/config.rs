@@ -151,13 +151,13 @@ fn the_settings_in_force_are_a_table_for_people() {
     let printed = without_database(directory.path(), &["config", "--listen", "0.0.0.0:80"]).succeeded();
     let first: Vec<&str> = printed.stdout.lines().take(7).map(str::trim_end).collect();
     insta::assert_snapshot!(first.join("\n"), @r"
-    Setting                      Value                                                  From
-    config                       tidings.toml                                           default
-    db                           campus.db                                              file
-    token-key                    none                                                   default
-    token-key-previous           none                                                   default
-    oidc-client-secret           none                                                   default
-    listen                       0.0.0.0:80                                             flag
+    Setting                    Value               From
+    config                     tidings.toml        default
+    db                         campus.db           file
+    token-key                  none                default
+    token-key-previous         none                default
+    oidc-client-secret         none                default
+    listen                     0.0.0.0:80          flag
     ");
     let line = printed.stdout.lines().find(|line| line.starts_with("pw-min ")).unwrap();
     assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["pw-min", "12", "file"]);

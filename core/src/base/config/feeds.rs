@@ -17,9 +17,6 @@ pub struct Feed {
     /// better.
     #[arg(long = "popular-half-life", value_name = "DAYS")]
     pub popular_half_life_days: Option<f64>,
-    /// The weight of a like in the popular feed, in views.
-    #[arg(skip = 3.0_f64)]
-    pub like_weight: f64,
     /// The measurement of interest.
     #[command(flatten)]
     pub interest: Interest,

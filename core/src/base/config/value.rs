@@ -36,7 +36,7 @@ pub fn defaults<C: Args>() -> C {
 ///
 /// # Errors
 /// When it is not.
-pub fn within<T: PartialOrd + Display>(
+pub fn within<T: Copy + PartialOrd + Display>(
     setting: &'static str,
     value: T,
     bounds: RangeInclusive<T>,

@@ -110,7 +110,7 @@ impl Builder {
         let throttle = Throttle::new(&store, clock.clone());
         let (notice_cache, lists) = (notice::NoticeCache::default(), Arc::default());
         let inner = Inner {
-            acts: post::acts::Acts::new(&store, &analysis.calendar, config.feed.like_weight),
+            acts: post::acts::Acts::new(&store, &analysis.calendar),
             user_infos: profile::UserInfos::new(&store, &lists),
             lists,
             webhook_sender: webhook::Sender::new(&store, &clock, &config),
