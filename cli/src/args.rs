@@ -33,7 +33,8 @@ pub(crate) fn parse() -> Result<(Cli, Given), clap::Error> {
         Color::Never => ColorChoice::Never,
     };
     let mut command = help::with_groups(Cli::command().color(choice));
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    let matches = matches.map_err(|refused| settings::removed_flag(&mut command, refused))?;
     let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     cli.global.settle(&matches).map_err(|[one, other]| {
         let message = format!("{one} names a database, and {other} a server: leave one of them out");
@@ -49,7 +50,7 @@ pub(crate) enum Command {
     Init(init::Init),
     /// Serve the HTTP API
     #[command(
-        after_help = "Example: tidings serve --listen 0.0.0.0:8080 --cors-origin https://app.example.org"
+        after_help = "Example: tidings serve --listen 0.0.0.0:8080 --cors-origin https://app.example.org\n\nEach setting is also a variable, such as TIDINGS_CORS_ORIGIN, and a key of the TOML file, such as cors-origin."
     )]
     Serve(Box<settings::Settings>),
     /// Open the administrators' terminal UI

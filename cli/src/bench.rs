@@ -53,8 +53,8 @@ fn describe(page: &mut Page, evaluation: &Evaluation) {
     page.line("");
     page.line(&match &evaluation.better_weight {
         Some(better) => format!(
-            "{} the setting {}: ndcg@10 of settings would be greater by {:.4} +/- {:.4}. Then measure again.",
-            if better.factor > 1.0 { "Double" } else { "Halve" },
+            "{} the {} would serve better: ndcg@10 of settings would be greater by {:.4} +/- {:.4}.",
+            if better.factor > 1.0 { "Twice" } else { "Half" },
             better.setting,
             better.gain,
             better.gain_error

@@ -17,6 +17,20 @@ use crate::output::{Output, Page, Style};
 use crate::session::{confirm, operator};
 use crate::settings::Settings;
 
+/// The settings that the checks use. A fault in another one is no reason not to check.
+const USED: [&str; 10] = [
+    "token-key-file",
+    "smtp-url",
+    "smtp-password-file",
+    "mail-from",
+    "extra-ca",
+    "public-url",
+    "oidc-issuer",
+    "oidc-client-id",
+    "oidc-client-secret-file",
+    "oidc-pages",
+];
+
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Repair wrong counters and the search index, in small steps while other processes use the database
@@ -32,20 +46,7 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
     let settings = Settings::default().complete(global.config.as_deref())?;
     let database = database::location(global, &settings);
     let out = Output::new(global);
-    let config = settings.core_with(&[
-        "token-key-file",
-        "smtp-url",
-        "smtp-password-file",
-        "smtp-ca",
-        "mail-from",
-        "public-url",
-        "oidc-issuer",
-        "oidc-client-id",
-        "oidc-client-secret",
-        "oidc-client-secret-file",
-        "oidc-ca",
-        "oidc-pages",
-    ])?;
+    let config = settings.core_with(|name| USED.contains(&name))?;
     let context =
         Context { key: config.token_key_file.as_deref(), others: Some(&config), ..Context::default() };
     let check = |stop: &CancelFlag| run_checks(operator, &database, &context, stop);

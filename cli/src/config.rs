@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
+use clap::{Arg, CommandFactory as _};
 use serde::Serialize;
 use serde_json::Value as Json;
 use tidings_client::shown::escape;
 use tidings_core::Location;
-use tidings_core::config::setting::{Form, MASK, Value};
+use tidings_core::location::MASK;
 use url::Url;
 
 use crate::args::Cli;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{self, Column, Output, Style, Table};
 use crate::session::operator;
-use crate::settings::{self, ENTRIES, Settings};
+use crate::settings::{self, Given, SECRETS, Settings, arguments, name};
 
 #[derive(Serialize)]
 struct Answer {
@@ -76,12 +76,7 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
         let mut table = Table::new(columns);
         for Setting { name, value, source } in &answer.settings {
             let style = if *source == Source::Default { Style::Faint } else { Style::Plain };
-            let unset =
-                || ENTRIES.iter().find(|entry| entry.about.name == *name).map(|entry| entry.about.unset);
-            let value = match value {
-                Json::Null => unset().filter(|words| !words.is_empty()).unwrap_or("none").to_owned(),
-                value => shown(value),
-            };
+            let value = if value.is_null() { "none".to_owned() } else { shown(value) };
             table.styled_row(style, [(*name).to_owned(), value, source.name().to_owned()]);
         }
         page.table(&table, "There are no settings.");
@@ -95,27 +90,42 @@ fn all(global: &Global, settings: &Settings) -> Vec<Setting> {
         value: file.map_or(Json::Null, |path| path.display().to_string().into()),
         source: Source::of(settings.source_of_config()),
     };
-    // The settings without a flag of this command come first.
-    let (flags, others): (Vec<_>, Vec<_>) = ENTRIES.iter().partition(|entry| entry.is_flag());
-    let entries = others.into_iter().chain(flags).map(|entry| {
-        let given = settings.given(entry.about.name);
-        let value = given.map(|given| &given.value).or(entry.default.as_ref());
-        Setting {
-            name: entry.about.name,
-            value: value.map_or(Json::Null, |value| json(entry.about.form, value)),
-            source: Source::of(given.map(|given| given.source)),
-        }
+    let given = |name| settings.given(name);
+    let database = Setting {
+        name: settings::DB,
+        value: mask_password(settings.database().to_string()).into(),
+        source: Source::of(given(settings::DB).map(|given| given.source)),
+    };
+    let secrets = SECRETS.map(|(name, _)| {
+        let is_set = settings::of_environment(name).is_some();
+        let source = is_set.then_some(settings::Source::Environment);
+        let value = if is_set { MASK.into() } else { Json::Null };
+        Setting { name, value, source: Source::of(source) }
     });
-    std::iter::once(config).chain(entries).collect()
+    let others = arguments().iter().map(|argument| Setting {
+        name: name(argument),
+        value: json(argument, given(name(argument))),
+        source: Source::of(given(name(argument)).map(|given| given.source)),
+    });
+    [config, database].into_iter().chain(secrets).chain(others).collect()
 }
 
-fn json(form: Form, value: &Value) -> Json {
-    match value {
-        Value::Bool(on) if form == Form::Flag => (*on).into(),
-        Value::Whole(n) if *n > 0 || !matches!(form, Form::WholeOrOff(_)) => (*n).into(),
-        Value::Number(x) => (*x).into(),
-        Value::List(texts) => texts.clone().into(),
-        value => mask_password(form.text(value)).into(),
+/// Returns the value in force: `given`, or the default.
+fn json(argument: &Arg, given: Option<&Given>) -> Json {
+    let given = given.map(|given| given.texts.iter().map(|text| text.to_string_lossy().into_owned()));
+    let texts: Vec<String> = match given {
+        Some(texts) => texts.collect(),
+        None => settings::default(argument).map(str::to_owned).into_iter().collect(),
+    };
+    let placeholder = argument.get_value_names().and_then(|names| names.first()).map_or("", |name| name);
+    match &*texts {
+        _ if settings::is_list(argument) && !texts.is_empty() => texts.into(),
+        [text] if settings::is_flag(argument) => (text == "true").into(),
+        [text] if ["N", "X", "DAYS", "N|full|entrance"].contains(&placeholder) => {
+            text.parse::<serde_json::Number>().map_or_else(|_| text.clone().into(), Json::Number)
+        }
+        [text] if !text.is_empty() => mask_password(text.clone()).into(),
+        _ => Json::Null,
     }
 }
 

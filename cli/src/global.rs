@@ -14,8 +14,12 @@ use crate::{raw_args, settings};
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
     #[arg(
-        long = settings::DB, help = settings::help(settings::DB), global = true, env = "TIDINGS_DB",
-        value_name = "PATH|URL", hide_env_values = true
+        long = settings::DB,
+        help = "The database: an SQLite file, or the postgres:// URL of a PostgreSQL database [default: ./tidings.db]",
+        global = true,
+        env = "TIDINGS_DB",
+        value_name = "PATH|URL",
+        hide_env_values = true
     )]
     pub(crate) db: Option<Location>,
     #[arg(

@@ -12,7 +12,6 @@ use crate::given::similarity;
 use crate::global;
 use crate::output;
 use crate::raw_args;
-use crate::settings::wrong_variable;
 
 /// The word with which clap begins a message, and the one with which it begins a suggestion.
 const NAMES: [&str; 2] = ["error: ", "tip: "];
@@ -30,11 +29,9 @@ pub(crate) fn report(mut refused: clap::Error) -> ExitCode {
         let _ = refused.print();
         return ExitCode::from(status);
     }
-    let message = wrong_variable(&refused).unwrap_or_else(|| {
-        only_near(&mut refused);
-        on_lines(&mut refused);
-        masked(&in_lines(&refused.render().to_string()))
-    });
+    only_near(&mut refused);
+    on_lines(&mut refused);
+    let message = masked(&in_lines(&refused.render().to_string()));
     if is_for_programs() {
         // When the object cannot be written, the message still can.
         let _ = output::print(&misused(message.lines().next().unwrap_or_default()));

@@ -1,14 +1,19 @@
 //! Reads the settings. A flag takes precedence over its `TIDINGS_…` variable, then the TOML file, then the default.
 //!
-//! Three tables define the settings: those of the core, the server and the command line (`own`).
+//! The types of the settings declare them as arguments of clap: those of the core, of the server and of the command line
+//! (`own`). A setting that is given is a text with its source, and clap parses the texts that are in force.
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use clap::error::{ContextKind, ContextValue};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use tidings_core::Location;
-use tidings_core::config::setting::{About, EXPERIMENTAL, Form, Group, Value};
-use tidings_core::config::{Config, Invalid, SETTINGS, Secret};
+use tidings_core::config::{Config, Invalid, Secret};
 use tidings_core::location::masked;
 
 use crate::failure::Failure;
@@ -17,87 +22,87 @@ use crate::failure::Failure;
 mod document;
 mod effect;
 mod file;
-mod flags;
 mod own;
+mod removed;
 
 pub(crate) use file::found;
-pub(crate) use flags::wrong_variable;
 pub(crate) use own::{LogFormat, LogLevel, Own};
+pub(crate) use removed::removed_flag;
 
-/// A setting of one of the tables.
-pub(crate) struct Entry {
-    pub(crate) about: About,
-    /// The heading of its group in the help.
-    heading: &'static str,
-    pub(crate) default: Option<Value>,
-}
-
-/// The name of the flag for the database, which every command has.
+/// The name of the flag for the database, which every command has, and its default.
 pub(crate) const DB: &str = "db";
+pub(crate) const DATABASE: &str = "./tidings.db";
+/// The settings that only a variable can hold, with their help.
+pub(crate) const SECRETS: [(&str, &str); 3] = [
+    ("token-key", "The key that signs access tokens, at least 32 bytes, instead of token-key-file"),
+    ("token-key-previous", "A second key, whose tokens are accepted too, instead of token-key-previous-file"),
+    ("oidc-client-secret", "The secret of this service at the issuer, instead of oidc-client-secret-file"),
+];
 
-/// All settings in the order of the help.
-pub(crate) static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-    /// Settings that the help lists before a setting of a different table.
-    const BEFORE: [(&str, &str); 4] = [
-        ("query-timeout", "max-connections"),
-        ("log-format", "log-auth-failures"),
-        ("log-level", "log-auth-failures"),
-        ("analytics", "log-days"),
-    ];
-    let mut entries = entries_of(own::SETTINGS);
-    entries.extend(entries_of(tidings_server::SETTINGS));
-    entries.extend(entries_of(SETTINGS));
-    // The table of the core has every heading.
-    entries.sort_by_key(|entry| SETTINGS.iter().position(|group| group.heading == entry.heading));
-    for (name, other) in BEFORE {
-        let position = |entries: &[Entry], name| entries.iter().position(|entry| entry.about.name == name);
-        let entry = entries.remove(position(&entries, name).expect("a setting"));
-        entries.insert(position(&entries, other).expect("a setting"), entry);
-    }
-    entries
-});
-
-fn entries_of<C: Default>(table: &[Group<C>]) -> Vec<Entry> {
-    let config = C::default();
-    let all =
-        table.iter().flat_map(|group| group.settings.iter().map(move |setting| (group.heading, setting)));
-    all.map(|(heading, setting)| Entry { about: setting.about, heading, default: setting.get(&config) })
-        .collect()
+/// Returns the settings that have flags, in the order of the help.
+pub(crate) fn arguments() -> &'static [Arg] {
+    static ARGUMENTS: LazyLock<Vec<Arg>> = LazyLock::new(|| {
+        let of = [command::<Own>(), command::<Config>(), command::<tidings_server::Config>()];
+        of.iter().flat_map(Command::get_arguments).cloned().collect()
+    });
+    &ARGUMENTS
 }
 
-impl Entry {
-    /// Returns whether `serve` and `config` have a flag for the setting.
-    pub(crate) fn is_flag(&self) -> bool {
-        self.about.name != DB && self.about.form != Form::Secret
-    }
-
-    /// Returns whether the setting belongs to the table `experimental` of the TOML file, and is only in the long help.
-    pub(crate) fn is_experimental(&self) -> bool {
-        self.heading == EXPERIMENTAL
-    }
-
-    /// Returns the help with the default.
-    pub(crate) fn help(&self) -> String {
-        let help = self.about.help();
-        match self.default_in_words() {
-            Some(default) => format!("{help} [default: {default}]"),
-            None => help,
-        }
-    }
-
-    /// Returns the default for people; `None` for a flag that is off.
-    fn default_in_words(&self) -> Option<String> {
-        match &self.default {
-            None => Some(self.about.unset.to_owned()).filter(|words| !words.is_empty()),
-            Some(Value::Bool(false)) if self.about.form == Form::Flag => None,
-            Some(value) => Some(self.about.form.text(value)).filter(|text| !text.is_empty()),
-        }
-    }
+/// Returns a command with the settings of a type as arguments.
+fn command<C: Args>() -> Command {
+    let command = C::augment_args(Command::new("settings")).disable_help_flag(true).no_binary_name(true);
+    command.mut_args(|argument| match argument.get_action() {
+        // So that a flag can turn off what a variable or the file turns on.
+        ArgAction::SetTrue => argument
+            .action(ArgAction::Set)
+            .num_args(0..=1)
+            .default_missing_value("true")
+            .default_value("false")
+            .hide_default_value(true),
+        _ => argument,
+    })
 }
 
-/// Returns the help of a setting with its default.
-pub(crate) fn help(name: &str) -> String {
-    ENTRIES.iter().find(|entry| entry.about.name == name).map(Entry::help).unwrap_or_default()
+/// Returns the name of a setting.
+pub(crate) fn name(argument: &Arg) -> &str {
+    argument.get_long().unwrap_or_default()
+}
+
+/// Returns the name of the variable of a setting.
+pub(crate) fn variable(name: &str) -> String {
+    format!("TIDINGS_{}", name.replace('-', "_").to_uppercase())
+}
+
+/// Returns whether a setting is true or false, and true without a value.
+pub(crate) fn is_flag(argument: &Arg) -> bool {
+    argument.get_num_args() == Some((0..=1).into())
+}
+
+/// Returns whether a setting has any number of values.
+pub(crate) fn is_list(argument: &Arg) -> bool {
+    matches!(argument.get_action(), ArgAction::Append)
+}
+
+/// Returns the default of a setting; `None` if it has none.
+pub(crate) fn default(argument: &Arg) -> Option<&str> {
+    let values = argument.get_default_values().iter().filter_map(|value| value.to_str());
+    values.into_iter().find(|value| !value.is_empty())
+}
+
+/// Returns the help of a setting.
+pub(crate) fn help(argument: &Arg) -> String {
+    argument.get_help().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Returns the variables of all settings with their help.
+pub(crate) fn variables() -> Vec<(String, String)> {
+    let secrets = SECRETS.iter().map(|(name, help)| (variable(name), (*help).to_owned()));
+    let others = arguments().iter().map(|argument| {
+        let default = default(argument).filter(|_| !is_flag(argument));
+        let default = default.map(|default| format!(" [default: {default}]")).unwrap_or_default();
+        (variable(name(argument)), help(argument) + &default)
+    });
+    secrets.chain(others).collect()
 }
 
 /// The settings that have been set, by name; all others have their defaults.
@@ -112,8 +117,15 @@ pub(crate) struct Settings {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
-    pub(crate) value: Value,
+    /// The value, or the values of a list.
+    pub(crate) texts: Vec<OsString>,
     pub(crate) source: Source,
+}
+
+impl Given {
+    fn text(&self) -> String {
+        self.texts.join(OsStr::new(",")).to_string_lossy().into_owned()
+    }
 }
 
 /// The source of a setting.
@@ -125,21 +137,76 @@ pub(crate) enum Source {
     File(usize),
 }
 
+impl Args for Settings {
+    fn augment_args(command: Command) -> Command {
+        command.args(arguments())
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Settings {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut settings = Self::default();
+        settings.update_from_arg_matches(matches)?;
+        Ok(settings)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for argument in arguments() {
+            let id = argument.get_id().as_str();
+            if let (Some(source), Some(values)) = (source(matches, id), matches.get_raw(id)) {
+                let texts = values.map(OsStr::to_owned).collect();
+                self.given.insert(name(argument), Given { texts, source });
+            }
+        }
+        // These are options of every command.
+        if let (Ok(Some(database)), Some(source)) = (matches.try_get_one::<Location>(DB), source(matches, DB))
+        {
+            // With a masked password: the database that is opened is `Global::db`.
+            self.given.insert(DB, Given { texts: vec![database.to_string().into()], source });
+        }
+        self.config = source(matches, "config");
+        Ok(())
+    }
+}
+
+/// Returns the source of an argument, if it is set.
+fn source(matches: &ArgMatches, argument: &str) -> Option<Source> {
+    // `value_source` panics if the command has no such argument.
+    matches.try_contains_id(argument).ok()?;
+    match matches.value_source(argument)? {
+        ValueSource::CommandLine => Some(Source::Flag),
+        ValueSource::EnvVariable => Some(Source::Environment),
+        _ => None,
+    }
+}
+
 impl Settings {
-    /// Adds unset settings from the environment, for a command without flags for them, and then from the TOML file.
+    /// Adds unset settings from the environment, and then from the TOML file.
     ///
     /// # Errors
-    /// When the file cannot be read or has an unknown key or a value of the wrong form, with its line; when a variable has
-    /// a value of the wrong form.
+    /// When the file cannot be read or has an unknown key, with its line; when a variable is of a setting that was removed.
     pub(crate) fn complete(mut self, file: Option<&Path>) -> Result<Self, Failure> {
+        removed::refuse_variables()?;
+        for argument in arguments() {
+            let Some(value) = of_environment(name(argument)) else { continue };
+            let texts = match value.to_str() {
+                Some(text) if is_list(argument) => text.split(',').map(OsString::from).collect(),
+                _ => vec![value],
+            };
+            self.given.entry(name(argument)).or_insert(Given { texts, source: Source::Environment });
+        }
         let (path, in_file) = file::read(file)?;
-        for (name, given) in flags::from_environment()?.into_iter().chain(in_file) {
+        for (name, given) in in_file {
             self.given.entry(name).or_insert(given);
         }
         Ok(Self { file: path, ..self })
     }
 
-    /// Returns the value and the source of a setting if it is set.
+    /// Returns the texts and the source of a setting if it is set.
     pub(crate) fn given(&self, name: &str) -> Option<&Given> {
         self.given.get(name)
     }
@@ -154,10 +221,7 @@ impl Settings {
 
     /// Returns the location of the database in the TOML file, or the default.
     pub(crate) fn database(&self) -> Location {
-        match self.given(DB) {
-            Some(Given { value: Value::Text(location), .. }) => location.into(),
-            _ => Own::default().db,
-        }
+        self.given(DB).map_or_else(|| DATABASE.into(), |given| given.text().into())
     }
 
     /// Returns the source of the TOML file's name, if it was named.
@@ -170,7 +234,7 @@ impl Settings {
     /// # Errors
     /// When a setting breaks a rule, with its source.
     pub(crate) fn core(&self) -> Result<Config, Failure> {
-        let config = self.apply(SETTINGS, |_| true)?;
+        let config = self.core_with(|_| true)?;
         config.check().map_err(|invalid| self.refuse(&invalid))?;
         let keys = [
             ("token-key-file", &config.token_key, &config.token_key_file),
@@ -183,12 +247,16 @@ impl Settings {
         Ok(config)
     }
 
-    /// Returns the settings of the core with only the named ones set; all others have their defaults.
+    /// Returns the settings of the core, of those with flags only the wanted ones, without checking that they agree.
     ///
     /// # Errors
-    /// The errors of [`Settings::core`].
-    pub(crate) fn core_with(&self, names: &[&str]) -> Result<Config, Failure> {
-        self.apply(SETTINGS, |name| names.contains(&name))
+    /// When a setting cannot be parsed, with its source.
+    pub(crate) fn core_with(&self, is_wanted: impl Fn(&str) -> bool) -> Result<Config, Failure> {
+        let config = self.parse::<Config>(is_wanted)?;
+        let [token_key, token_key_previous, client_secret] = SECRETS
+            .map(|(name, _)| of_environment(name).map(|secret| Secret(secret.into_encoded_bytes().into())));
+        let oidc = tidings_core::config::Oidc { client_secret, ..config.oidc };
+        Ok(Config { token_key, token_key_previous, oidc, ..config })
     }
 
     /// Returns the settings of the server.
@@ -196,7 +264,7 @@ impl Settings {
     /// # Errors
     /// The errors of [`Settings::core`].
     pub(crate) fn server(&self) -> Result<tidings_server::Config, Failure> {
-        let config: tidings_server::Config = self.apply(tidings_server::SETTINGS, |_| true)?;
+        let config = self.parse::<tidings_server::Config>(|_| true)?;
         config.check().map_err(|invalid| self.refuse(&invalid))?;
         Ok(config)
     }
@@ -206,47 +274,68 @@ impl Settings {
     /// # Errors
     /// The errors of [`Settings::core`].
     pub(crate) fn own(&self) -> Result<Own, Failure> {
-        self.apply(own::SETTINGS, |_| true)
+        self.parse(|_| true)
     }
 
-    fn apply<C: Default>(&self, table: &[Group<C>], wanted: impl Fn(&str) -> bool) -> Result<C, Failure> {
-        let mut config = C::default();
-        for setting in
-            table.iter().flat_map(|group| group.settings).filter(|setting| wanted(setting.about.name))
-        {
-            if let Some(given) = self.given(setting.about.name) {
-                setting.set(&mut config, &given.value).map_err(|invalid| self.refuse(&invalid))?;
-            }
-        }
-        Ok(config)
+    fn parse<C: Args>(&self, is_wanted: impl Fn(&str) -> bool) -> Result<C, Failure> {
+        // The texts of a list are already apart.
+        let command = command::<C>().mut_args(|argument| argument.value_delimiter(None::<char>));
+        let names = command.get_arguments().map(name).filter(|name| is_wanted(name));
+        let given = names.filter_map(|name| Some((name, self.given(name)?)));
+        let texts = given.flat_map(|(name, given)| {
+            let flag = OsString::from(format!("--{name}"));
+            given.texts.iter().map(move |text| [&*flag, text].join(OsStr::new("=")))
+        });
+        let texts: Vec<OsString> = texts.collect();
+        let parsed = command.try_get_matches_from(texts).and_then(|matches| C::from_arg_matches(&matches));
+        parsed.map_err(|refused| self.unreadable(&refused))
+    }
+
+    /// Returns the failure of a text that clap cannot parse, with its source.
+    fn unreadable(&self, refused: &clap::Error) -> Failure {
+        let text = |kind| match refused.get(kind) {
+            Some(ContextValue::String(text)) => text.as_str(),
+            _ => "",
+        };
+        // clap names the argument in this form: `--pw-min <N>`.
+        let flag = text(ContextKind::InvalidArg).split([' ', '[', '=']).next().unwrap_or_default();
+        let rule = match (refused.get(ContextKind::ValidValue), refused.source()) {
+            (_, Some(cause)) => cause.to_string(),
+            (Some(ContextValue::Strings(valid)), None) => format!("it is one of {}", valid.join(", ")),
+            _ => "it is not a value of this setting".to_owned(),
+        };
+        let place = self.place(flag.trim_start_matches('-')).unwrap_or_else(|| flag.to_owned());
+        Failure::invalid(&masked(text(ContextKind::InvalidValue)), place, rule)
     }
 
     /// Returns the failure of a setting that breaks a rule, with the source of the first setting in the rule that is set.
-    pub(crate) fn refuse(&self, invalid: &Invalid) -> Failure {
-        let rule = &invalid.rule;
-        let found = invalid.settings.iter().find_map(|name| {
-            let entry = ENTRIES.iter().find(|entry| entry.about.name == *name)?;
-            Some((entry.about, self.given(name)?))
-        });
-        let Some((about, given)) = found else {
-            return Failure::usage(format!("{}: {rule}", invalid.settings[0]));
+    pub(crate) fn refuse(&self, Invalid { settings, rule }: &Invalid) -> Failure {
+        let Some((name, place)) = settings.iter().find_map(|name| Some((*name, self.place(name)?))) else {
+            return Failure::usage(format!("{}: {rule}", settings[0]));
         };
-        let place = self.place(about.name).unwrap_or_default();
-        match given.value {
-            Value::Secret(_) => Failure::usage(format!("{place}: {rule}")),
-            _ => Failure::invalid(&masked(&about.form.text(&given.value)), place, rule),
+        match self.given(name) {
+            Some(given) => Failure::invalid(&masked(&given.text()), place, rule),
+            None => Failure::usage(format!("{place}: {rule}")),
         }
     }
 
     /// Returns where a setting is set.
     fn place(&self, name: &str) -> Option<String> {
-        let entry = ENTRIES.iter().find(|entry| entry.about.name == name)?;
+        let is_secret = SECRETS.iter().any(|(secret, _)| *secret == name);
+        if is_secret {
+            return of_environment(name).map(|_| variable(name));
+        }
         Some(match self.given(name)?.source {
             Source::Flag => format!("--{name}"),
-            Source::Environment => entry.about.variable(),
+            Source::Environment => variable(name),
             Source::File(line) => file::place(&self.file, line, name),
         })
     }
+}
+
+/// Returns the variable of a setting. An empty one, as compose files write it, counts as not set.
+pub(crate) fn of_environment(name: &str) -> Option<OsString> {
+    std::env::var_os(variable(name)).filter(|value| !value.is_empty())
 }
 
 /// Checks that tokens can be signed with the key in a file.
@@ -259,9 +348,16 @@ fn check_key(path: &Path) -> Result<(), String> {
 mod tests {
     use super::*;
 
+    fn settings(given: &[(&'static str, &str)]) -> Settings {
+        let given = given
+            .iter()
+            .map(|(name, text)| (*name, Given { texts: vec![text.into()], source: Source::Environment }));
+        Settings { given: given.collect(), ..Settings::default() }
+    }
+
     #[test]
     fn no_two_settings_have_the_same_name() {
-        let mut names: Vec<_> = ENTRIES.iter().map(|entry| entry.about.name).collect();
+        let mut names: Vec<_> = arguments().iter().map(name).chain(SECRETS.map(|(name, _)| name)).collect();
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
     }
@@ -270,30 +366,19 @@ mod tests {
     fn the_defaults_keep_their_own_rules() {
         let settings = Settings::default();
         let _ = (settings.own().unwrap(), settings.core().unwrap(), settings.server().unwrap());
-        for entry in ENTRIES.iter().filter(|entry| entry.about.form != Form::Secret) {
-            let Entry { about: About { form, name, .. }, default, .. } = entry;
-            if let Some(default) = default {
-                assert_eq!(form.parse(&form.text(default)).as_ref(), Ok(default), "{name}");
-            }
-        }
     }
 
     #[test]
-    fn the_place_of_a_rule_about_several_settings_is_one_that_is_given() {
-        let value = Value::Whole(7);
-        let given = [("pw-max", Given { value, source: Source::Environment })].into();
-        let settings = Settings { given, ..Settings::default() };
+    fn a_setting_that_breaks_a_rule_is_named_with_its_place() {
         assert_eq!(
-            settings.core().unwrap_err().message(),
-            "invalid value '7' for TIDINGS_PW_MAX: must be at most pw-max, which is 7"
+            settings(&[("pw-min", "200")]).core().unwrap_err().message(),
+            "invalid value '200' for TIDINGS_PW_MIN: must be from 1 to 128"
         );
     }
 
     #[test]
     fn a_password_in_the_address_of_a_mail_server_is_not_shown() {
-        let value = Value::Text("smtp://ann:secret@mail.example.org".into());
-        let given = [("smtp-url", Given { value, source: Source::Environment })].into();
-        let settings = Settings { given, ..Settings::default() };
+        let settings = settings(&[("smtp-url", "smtp://ann:secret@mail.example.org")]);
         assert_eq!(
             settings.core().unwrap_err().message(),
             "invalid value 'smtp://ann:***@mail.example.org' for TIDINGS_SMTP_URL: must not have the password: \

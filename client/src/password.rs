@@ -19,7 +19,7 @@ impl Service {
     /// Returns the rule of passwords in words; `None` if the server does not tell it.
     pub fn password_rule(&self) -> Option<String> {
         let bounds = match &self.0 {
-            Place::Database(database) => database.tidings.config().password_length,
+            Place::Database(database) => database.tidings.config().password_length(),
             Place::Server(server) => server.password_length().ok()?,
         };
         Some(Problem::password("pw", bounds).message().into_owned())

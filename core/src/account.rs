@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::Tidings;
 use crate::base::clock::Timestamp;
-use crate::base::config::Config;
+use crate::base::config::{Config, ID_LENGTH, NICKNAME_LENGTH};
 use crate::base::text::{self, shown};
 use crate::record::error::{Error, Outcome, Problem, Result};
 use crate::record::id::MemberKey;
@@ -244,22 +244,24 @@ pub(crate) fn fold(id: &str) -> String {
     folded
 }
 
-pub(crate) fn is_id(config: &Config, id: &str) -> bool {
+/// Returns whether a member may have this id: it has an allowed length, consists of ASCII letters, digits and `_ - .`,
+/// begins with a letter or digit, and is not reserved.
+pub(crate) fn is_id(id: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
-    config.id_length.hold(id)
+    ID_LENGTH.hold(id)
         && id.bytes().all(plain)
         && id.as_bytes()[0].is_ascii_alphanumeric()
         && !RESERVED_IDS.contains(&fold(id).as_str())
 }
 
-/// Longer than any id can be: such a text need not be folded or looked up.
-fn is_too_long(config: &Config, id: &str) -> bool {
+/// Returns whether `id` is longer than any id can be, so that it need not be folded or looked up.
+fn is_too_long(id: &str) -> bool {
     const BYTES_OF_A_CHARACTER: usize = 4;
-    id.len() > config.id_length.max.max(verify::ID_MAX).saturating_mul(BYTES_OF_A_CHARACTER)
+    id.len() > ID_LENGTH.max.max(verify::ID_MAX).saturating_mul(BYTES_OF_A_CHARACTER)
 }
 
 fn is_password(config: &Config, password: &str) -> bool {
-    config.password_length.hold(&Zeroizing::new(password.nfc().collect::<String>()))
+    config.password_length().hold(&Zeroizing::new(password.nfc().collect::<String>()))
 }
 
 fn check_new_password(
@@ -269,7 +271,7 @@ fn check_new_password(
     admin: bool,
 ) -> Result<(), Error> {
     let problem = if !is_password(config, password) {
-        Problem::password(field, config.password_length)
+        Problem::password(field, config.password_length())
     } else if (admin || config.refuse_common_passwords) && password::is_common(password) {
         Problem::invalid(field, "this is one of the 10,000 most common passwords: choose another one")
     } else {
@@ -278,16 +280,20 @@ fn check_new_password(
     Err(Outcome::WrongUserInfo.because(problem))
 }
 
-pub(crate) fn nickname(config: &Config, text: &str) -> Option<String> {
-    text::name(text, config.nickname_length)
+/// Returns the nickname as it is stored, or `None` if it has a forbidden length or contains control characters or
+/// invisible characters ([`shown`]).
+pub(crate) fn nickname(text: &str) -> Option<String> {
+    text::name(text, NICKNAME_LENGTH)
 }
 
-pub(crate) fn cut_nickname(config: &Config, name: &str, id: &str) -> String {
+/// Returns a nickname made from a member's name: forbidden characters are removed and the rest is cut to the allowed
+/// length. If nothing remains, the nickname is made from the member's id.
+pub(crate) fn cut_nickname(name: &str, id: &str) -> String {
     let cut = |text: &str| {
         let composed: String = text.nfc().filter(|c| !c.is_control()).collect();
-        let cut: String = shown::only_shown(&composed).chars().take(config.nickname_length.max).collect();
+        let cut: String = shown::only_shown(&composed).chars().take(NICKNAME_LENGTH.max).collect();
         // The cut may have left a joiner without its second character.
-        nickname(config, &shown::only_shown(&cut))
+        nickname(&shown::only_shown(&cut))
     };
     cut(name).or_else(|| cut(id)).unwrap_or_else(|| "member".to_owned())
 }
@@ -347,14 +353,13 @@ mod tests {
 
     #[test]
     fn ids_are_plain_ascii_and_not_reserved() {
-        let config = Config::default();
         for id in ["ann", "2026-11_x.y", &"a".repeat(30)] {
-            assert!(is_id(&config, id), "{id}");
+            assert!(is_id(id), "{id}");
         }
         let long = "a".repeat(31);
         for id in ["", "an", &long, "-ann", ".ann", "_ann", "an n", "ann\0", "한국인", "Guest", "removed"]
         {
-            assert!(!is_id(&config, id), "{id:?}");
+            assert!(!is_id(id), "{id:?}");
         }
     }
 
@@ -371,21 +376,20 @@ mod tests {
         assert!(is_password(&config, "비밀번호여덟글자") && !is_password(&config, "비밀번호일곱글"));
         assert!(!is_password(&config, &"e\u{301}".repeat(7)), "a letter with its accent counts once");
         assert!(is_password(&config, &"x".repeat(128)) && !is_password(&config, &"x".repeat(129)));
-        assert_eq!(nickname(&config, "e\u{301}").as_deref(), Some("é"));
-        assert_eq!(nickname(&config, &"🦀".repeat(30)).map(|n| n.len()), Some(120));
+        assert_eq!(nickname("e\u{301}").as_deref(), Some("é"));
+        assert_eq!(nickname(&"🦀".repeat(30)).map(|n| n.len()), Some(120));
         for refused in ["", "  ", "\u{3000}", "a\nb", "\0", &"n".repeat(31)] {
-            assert_eq!(nickname(&config, refused), None, "{refused:?}");
+            assert_eq!(nickname(refused), None, "{refused:?}");
         }
     }
 
     proptest! {
         #[test]
         fn no_text_panics_and_accepted_texts_are_within_bounds(text: String) {
-            let config = Config::default();
-            if is_id(&config, &text) {
+            if is_id(&text) {
                 prop_assert!((3..=30).contains(&text.len()));
             }
-            if let Some(nickname) = nickname(&config, &text) {
+            if let Some(nickname) = nickname(&text) {
                 prop_assert!((1..=30).contains(&nickname.chars().count()));
             }
         }

@@ -21,7 +21,7 @@ use crate::base::zone::Zone;
 use crate::record::answer::SUCCESS;
 use crate::record::error::{Code, Error, Pending, Problem, Result};
 use crate::record::schema::RequestMethod;
-use crate::store::{Isolation, Store, StoreError};
+use crate::store::{Isolation, QUERY_TIMEOUT, Store, StoreError};
 
 #[cfg(feature = "demo")]
 pub(crate) mod backfill;
@@ -311,7 +311,7 @@ fn read_log(
         log::record_reading(tidings, &identity)?;
     }
     analysis.settle();
-    tidings.store().read_within(tidings.config().query_timeout, |tx| {
+    tidings.store().read_within(QUERY_TIMEOUT, |tx| {
         let access = LogAccess::check(tx, tidings, &identity, user_id.as_deref())?;
         let since =
             window.map_or(Ok(Timestamp::MIN), |w| w.since(&analysis.calendar.zone(), tidings.now()))?;

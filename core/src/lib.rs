@@ -179,6 +179,7 @@ pub use service::fuzzing;
 pub use service::handle::Tidings;
 pub use service::handle::builder::Builder;
 pub use service::{api, changes, events, operations, stats, status};
+pub use store::READ_CONNECTIONS;
 pub use store::{PendingFuture, SCHEMA_VERSION, ServerError, StoreError};
 #[cfg(feature = "demo")]
 pub use transfer::demo;

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::Tidings;
 use crate::account::{self, Caller, Identity, Member};
 use crate::base::clock::Timestamp;
-use crate::base::config::Config;
+use crate::base::config::{Config, NICKNAME_LENGTH};
 use crate::record::answer::{self, Encoded, Ready};
 use crate::record::error::{Error, Outcome, Pending, Problem, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
@@ -227,14 +227,14 @@ impl Operation for ChangeNickname {
     type Answer = ();
     const SPEC: Spec = Spec::post(GROUP, "/change_nickname", Access::Members);
 
-    fn documented_refusals(settings: &Config) -> Vec<Error> {
-        let rule = Problem::nickname("new_nickname", settings.nickname_length);
+    fn documented_refusals(_: &Config) -> Vec<Error> {
+        let rule = Problem::nickname("new_nickname", NICKNAME_LENGTH);
         vec![Outcome::RewriteNickname.because(rule), Outcome::NoMember.because(Error::BadToken.problem())]
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
         let identity = caller.identify(tidings);
-        let nickname = NewNickname::parse(tidings, &self.new_nickname);
+        let nickname = NewNickname::parse(&self.new_nickname);
         // Its commit changes one row, to a value that does not depend on the row.
         let written = tidings.store().write(Isolation::Concurrent, move |tx| {
             let member = identity.member(tx)?;
@@ -248,9 +248,9 @@ impl Operation for ChangeNickname {
 struct NewNickname(Result<String, Problem>);
 
 impl NewNickname {
-    fn parse(tidings: &Tidings, nickname: &str) -> Self {
-        let rule = Problem::nickname("new_nickname", tidings.config().nickname_length);
-        Self(account::nickname(tidings.config(), nickname).ok_or(rule))
+    fn parse(nickname: &str) -> Self {
+        let rule = Problem::nickname("new_nickname", NICKNAME_LENGTH);
+        Self(account::nickname(nickname).ok_or(rule))
     }
 
     fn set(&self, tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {

@@ -50,7 +50,7 @@ const URL_RULE: Problem = Problem::invalid(
     "url is an address that begins with http:// or https://, of at most 1,000 characters, without a user",
 );
 const PRIVATE: Problem =
-    Problem::invalid("url", "url is a private address: only the setting source-private allows that");
+    Problem::invalid("url", "url is a private address: only the setting private-addresses allows that");
 const NAME_RULE: Problem = Problem::invalid("name", "name is at most 100 visible characters on one line");
 const EVERY_RULE: Problem = Problem::invalid(
     "every",

@@ -17,6 +17,7 @@
 //!   pauses between two loads.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::base::location::Location;
 use engine::{Committer, Engine};
@@ -73,7 +74,12 @@ pub(crate) use value::{Arg, FromValue, Row, Value};
 pub(crate) use watch::Versions;
 pub(crate) use writer::Gathered;
 
-/// Dropping it writes everything that is queued, including deferred writes, and closes the file.
+/// Connections to a PostgreSQL server for reads, half of which are for long ones. Further reads wait.
+pub const READ_CONNECTIONS: usize = 16;
+/// The time limit of a search or another long query.
+pub(crate) const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The database. Dropping it writes everything that is queued, including deferred writes, and closes the file.
 pub(crate) struct Store {
     // Declared before the engine, so that the writer's connection closes first.
     writer: writer::Writer,
@@ -98,26 +104,17 @@ fn is_replaying() -> bool {
 }
 
 impl Store {
-    /// Creates the database if it does not exist, and updates an older schema.
-    pub(crate) fn open_with(location: &Location, read_connections: usize) -> Result<Self, StoreError> {
-        Self::open_replaying(location, read_connections, is_replaying())
-    }
-
-    #[cfg(test)]
+    /// Opens the database at `location`. Creates it if it does not exist, and updates an older schema.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or written, is not a tidings database, or has a schema newer than the program's; when
+    /// the server cannot be used.
     pub(crate) fn open(location: &Location) -> Result<Self, StoreError> {
-        Self::open_with(location, crate::base::config::Config::default().postgres_read_connections)
+        Self::open_replaying(location, is_replaying())
     }
 
-    /// With `is_replaying`, every write runs, is rolled back and runs again.
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(unused_variables, reason = "a file has a fixed number of them")
-    )]
-    fn open_replaying(
-        location: &Location,
-        read_connections: usize,
-        is_replaying: bool,
-    ) -> Result<Self, StoreError> {
+    /// Opens the database like [`Store::open`]. `is_replaying` is whether every write runs, is rolled back and runs again.
+    fn open_replaying(location: &Location, is_replaying: bool) -> Result<Self, StoreError> {
         let versions = Arc::default();
         match location {
             Location::File(path) => {
@@ -126,7 +123,7 @@ impl Store {
             }
             #[cfg(feature = "postgres")]
             Location::Postgres(url) => {
-                let (engine, committer) = PgEngine::open(url, read_connections, &versions)?;
+                let (engine, committer) = PgEngine::open(url, READ_CONNECTIONS, &versions)?;
                 Self::start(Box::new(engine), committer, versions, is_replaying)
             }
             #[cfg(not(feature = "postgres"))]

@@ -1,145 +1,102 @@
-//! The settings that only the server needs, each with its default. The module `table` has the name, the help and the
-//! bounds of each.
+//! The settings that only the server needs: a field of [`Config`] declares the name, the help and the default of each.
 
 use std::fmt;
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::{ArgAction, Args};
 use http::HeaderValue;
 pub use ipnet::IpNet;
-use tidings_core::config::{Invalid, setting};
+use tidings_core::config::Invalid;
+use tidings_core::config::value::{defaults, seconds, socket_address, switch, within};
 
-mod table;
+/// Streams of live events at most. The other connections are for requests.
+const EVENT_STREAMS: usize = 5_000;
 
-pub use table::SETTINGS;
-
-/// Enough for a campus behind one address: 500 sign-ups in the first minute of a course, and 3,600 per hour after that.
-const SIGN_UPS: NonZeroU32 = NonZeroU32::new(60).expect("not zero");
-const SIGN_UP_BURST: NonZeroU32 = NonZeroU32::new(500).expect("not zero");
-/// Enough for 20,000 people behind one address who each send 36 such requests in the busiest hour: nine searches with
-/// their similar words, sites and search records, or a device and 35 views of posts.
-const SEARCHES: NonZeroU32 = NonZeroU32::new(12_000).expect("not zero");
-const GUEST_WRITES: NonZeroU32 = NonZeroU32::new(12_000).expect("not zero");
-/// Feedback of a full lecture hall behind one address.
-const FEEDBACK: NonZeroU32 = NonZeroU32::new(600).expect("not zero");
-/// Requests per second with one API key by default: enough for a script that sends one after another.
-const KEY_REQUESTS: NonZeroU32 = NonZeroU32::new(200).expect("not zero");
-/// Half of the connections. The other half is for requests.
-const EVENT_CONNECTIONS: NonZeroU32 = NonZeroU32::new(5_000).expect("not zero");
-
-/// The settings of the server. Those of the service itself are in [`tidings_core::config`].
-#[derive(Clone, Debug)]
+/// The settings of the server; those that are skipped are for programs that embed it. The settings of the service itself are
+/// in [`tidings_core::config`].
+#[derive(Clone, Debug, Args)]
+#[group(skip)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Config {
-    /// The path prefix of all routes.
+    /// Serve everything under this prefix, such as /api.
+    #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     pub base_path: BasePath,
-    /// The origins whose pages may read answers; empty means all origins.
+    /// Allow browsers of this origin only, not of any; may be repeated.
+    #[arg(long = "cors-origin", value_name = "ORIGIN", value_delimiter = ',')]
     pub cors_origins: Vec<Origin>,
-    /// The proxies whose `X-Forwarded-For` header the server trusts.
+    /// Believe the X-Forwarded-For of this proxy, an address or a network; may be repeated.
+    #[arg(long, value_name = "NET", value_delimiter = ',', value_parser = network)]
     pub trust_proxy: Vec<IpNet>,
-    /// The file with the certificate of the server and the chain to its authority, in PEM form. With it, the server speaks
-    /// TLS and nothing else.
+    /// Speak TLS with the certificate in this PEM file, which has the chain to its authority, and load it again when it changes.
+    #[arg(long, value_name = "FILE")]
     pub tls_cert: Option<PathBuf>,
-    /// The file with the private key of the certificate, in PEM form.
+    /// The private key of the certificate, a PEM file.
+    #[arg(long, value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
-    /// Maximum number of requests per second and client; `None` means any number.
+    /// Requests a second that one client may make; without it, any number.
+    #[arg(long, value_name = "N")]
     pub rate_limit: Option<NonZeroU32>,
-    /// Maximum number of sign-ups per minute and client after a burst of `sign_up_burst`; `None` means any number. A client
-    /// is an IPv4 address or the first 64 bits of an IPv6 address.
-    pub sign_up_limit: Option<NonZeroU32>,
-    /// Sign-ups that a client may send at once.
-    pub sign_up_burst: NonZeroU32,
-    /// Maximum number of searches per minute and client, which is also the burst; `None` means any number. A request for
-    /// similar words counts as a search.
-    pub search_limit: Option<NonZeroU32>,
-    /// Maximum number of writes per minute and client without a member's token, which is also the burst; `None` means any
-    /// number.
-    pub guest_write_limit: Option<NonZeroU32>,
-    /// Maximum number of feedback per minute and client; `None` means any number. A client is an IPv4 address or the first
-    /// 64 bits of an IPv6 address.
-    pub feedback_limit: Option<NonZeroU32>,
-    /// Requests per second with one API key; `None` means any number.
-    pub key_limit: Option<NonZeroU32>,
-    /// Whether the server logs each failed sign-in with the client's address.
-    pub log_auth_failures: bool,
-    /// Whether the server writes answered requests to the access log and counts their visitors. Views, likes, searches and
-    /// devices are always counted.
-    pub analytics: bool,
-    /// The address on which the server serves metrics for monitoring; `None` means that it serves none.
+    /// Connections at a time, fewer if the limit of open files requires it; the longest idle one is closed for the next.
+    #[arg(long, value_name = "N", default_value = "10000")]
+    pub max_connections: usize,
+    /// Serve metrics for Prometheus on this address, at /metrics.
+    #[arg(long, value_name = "ADDR", value_parser = socket_address)]
     pub metrics_listen: Option<SocketAddr>,
-    /// Whether `/openapi.json` and `/docs` are served.
-    pub docs: bool,
+    /// Seconds between SIGTERM and the stop in which the server answers but is not ready, for load balancers.
+    #[arg(long, value_name = "N", value_parser = seconds, default_value = "0")]
+    pub stop_delay: Duration,
+    /// Close /docs and /openapi.json.
+    #[arg(long)]
+    pub no_docs: bool,
+    /// Log failed sign-ins with the address they come from.
+    #[arg(long)]
+    pub log_auth_failures: bool,
+    /// Write answered requests to the access log and count their visitors. Views, likes, searches and devices are always
+    /// counted.
+    #[arg(
+        long, action = ArgAction::Set, value_parser = switch(), default_value = "on", help_heading = "Analytics"
+    )]
+    pub analytics: bool,
     /// Maximum size of a body in bytes.
+    #[arg(skip = 1_048_576_usize)]
     pub body_limit: usize,
     /// Maximum total size in bytes of all bodies in memory; the server refuses more with `overloaded`.
+    #[arg(skip = 134_217_728_usize)]
     pub bodies_limit: usize,
     /// Maximum size of an import in bytes. Imports are read as streams.
+    #[arg(skip = 67_108_864_usize)]
     pub import_limit: usize,
     /// Time limit for the head of a request, from its first byte; for the first request, from the start of the connection.
+    #[arg(skip = Duration::from_secs(10))]
     pub header_timeout: Duration,
     /// Time limit for a body; in an import, for each piece of it.
+    #[arg(skip = Duration::from_secs(30))]
     pub body_timeout: Duration,
     /// Maximum time that a connection waits for its next request, or for its client to read more of a response.
+    #[arg(skip = Duration::from_secs(75))]
     pub idle_timeout: Duration,
-    /// The time before a shutdown in which the server still answers, but is not ready and closes connections after their
-    /// responses, so that load balancers send their requests elsewhere.
-    pub stop_delay: Duration,
     /// Maximum time that a shutdown waits for running requests.
+    #[arg(skip = Duration::from_secs(10))]
     pub shutdown_timeout: Duration,
-    /// Maximum number of open connections, lower if the limit of open files requires it. Beyond it, the server closes the
-    /// connections that have been idle longest.
-    pub max_connections: usize,
-    /// Maximum number of open connections of one IPv4 address or IPv6 /64, at most nine tenths of all; `None` means three
-    /// quarters of all. Trusted proxies have no such limit.
-    pub max_connections_per_address: Option<usize>,
-    /// Maximum number of streams of live events, at most half of `max_connections`; a client has at most three times
-    /// what is free. `None` means that `/events` does not exist.
-    pub event_connections: Option<NonZeroU32>,
     /// Maximum total size in bytes of responses that clients have not read yet. Beyond it, the server closes the connections
     /// with the most unread bytes.
+    #[arg(skip = 134_217_728_usize)]
     pub responses_limit: usize,
     /// Maximum number of operations that use the database at once.
+    #[arg(skip = 32_usize)]
     pub operations: usize,
     /// Maximum number of operations that wait to use the database. The server refuses more with `overloaded`.
+    #[arg(skip = 1_024_usize)]
     pub operation_queue: usize,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            base_path: BasePath::default(),
-            cors_origins: Vec::new(),
-            trust_proxy: Vec::new(),
-            tls_cert: None,
-            tls_key: None,
-            rate_limit: None,
-            sign_up_limit: Some(SIGN_UPS),
-            sign_up_burst: SIGN_UP_BURST,
-            search_limit: Some(SEARCHES),
-            guest_write_limit: Some(GUEST_WRITES),
-            feedback_limit: Some(FEEDBACK),
-            key_limit: Some(KEY_REQUESTS),
-            log_auth_failures: false,
-            analytics: true,
-            metrics_listen: None,
-            docs: true,
-            body_limit: 1024 * 1024,
-            bodies_limit: 128 * 1024 * 1024,
-            import_limit: 64 * 1024 * 1024,
-            header_timeout: Duration::from_secs(10),
-            body_timeout: Duration::from_secs(30),
-            idle_timeout: Duration::from_secs(75),
-            stop_delay: Duration::ZERO,
-            shutdown_timeout: Duration::from_secs(10),
-            max_connections: 10_000,
-            max_connections_per_address: None,
-            event_connections: Some(EVENT_CONNECTIONS),
-            responses_limit: 128 * 1024 * 1024,
-            operations: 32,
-            operation_queue: 1_024,
-        }
+        defaults()
     }
 }
 
@@ -149,7 +106,8 @@ impl Config {
     /// # Errors
     /// The first setting that is not.
     pub fn check(&self) -> Result<(), Invalid> {
-        setting::check(SETTINGS, self)?;
+        within("max-connections", self.max_connections, 1..=usize::MAX)?;
+        within("stop-delay", self.stop_delay.as_secs(), 0..=3_600)?;
         let alone = match (&self.tls_cert, &self.tls_key) {
             (Some(_), None) => Some(("tls-cert", "needs tls-key too")),
             (None, Some(_)) => Some(("tls-key", "needs tls-cert too")),
@@ -165,9 +123,14 @@ impl Config {
 
     /// Returns the maximum number of streams of live events.
     pub(crate) fn event_streams(&self) -> usize {
-        let streams = self.event_connections.map_or(0, NonZeroU32::get);
-        usize::try_from(streams).unwrap_or(usize::MAX).min(self.max_connections.div_ceil(2))
+        EVENT_STREAMS.min(self.max_connections.div_ceil(2))
     }
+}
+
+/// Parses a network, or an address as the network of that address alone.
+fn network(text: &str) -> Result<IpNet, &'static str> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from);
+    text.parse().or_else(|_| address()).map_err(|_| "must be an address, or a network such as 10.0.0.0/8")
 }
 
 /// The files of a certificate and its key.

@@ -2,13 +2,11 @@
 
 use http::HeaderValue;
 use http::header::HeaderName;
-use tidings_core::Error;
 use tidings_core::api::Listen;
 use tidings_core::changes::Changes;
 use tidings_core::events::{Kind, NewPost, NoticeChange, TodayCounts};
 use utoipa::ToSchema;
 
-use crate::config::Config;
 use crate::filter::reply::{Answer, Reply};
 use crate::filter::request::Call;
 use crate::route::Route;
@@ -29,10 +27,9 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Proxies such as nginx pass the stream on without collecting it.
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Empty if live events are off.
-pub(crate) fn handlers(config: &Config) -> Vec<Route> {
-    let is_on = config.event_connections.is_some();
-    is_on.then(|| Route::stream::<Listen, _>(events)).into_iter().collect()
+/// Returns the route.
+pub(crate) fn handlers() -> Vec<Route> {
+    vec![Route::stream::<Listen, _>(events)]
 }
 
 /// The data of live events by the names of the events. The document describes them here, because it has no schema for the
@@ -70,9 +67,8 @@ pub(crate) async fn events(call: Call, fields: Listen) -> Answer {
         _ => Since::Unknown,
     };
     let app = call.app();
-    let hub = app.events.as_ref().ok_or(Error::NotFound)?;
     let watch = if kinds.has_changes { Some(Watch::begin(&call).await?) } else { None };
-    let listener = hub.listen(&app.config, call.address().into(), since, kinds).await?;
+    let listener = app.events.listen(&app.config, call.address().into(), since, kinds).await?;
     let reply = Reply::stream(listener::frames(listener, watch), EVENT_STREAM);
     Ok(reply.with(ACCEL_BUFFERING, HeaderValue::from_static("no")))
 }

@@ -54,7 +54,7 @@ mod syndication;
 #[cfg(test)]
 mod testing;
 
-pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};
+pub use config::{BasePath, Config, InvalidText, IpNet, Origin};
 pub use connection::listen::{Running, Server, serve};
 pub use filter::client::PeerAddress;
 pub use openapi::openapi;

@@ -86,7 +86,7 @@ pub fn openapi(core: &config::Config, server: &Config) -> String {
 
 /// Empty if the document and its page are disabled.
 pub(crate) fn handlers(core: &config::Config, config: &Config) -> Vec<Route> {
-    if !config.docs {
+    if config.no_docs {
         return Vec::new();
     }
     let document = Arc::new(Written { core: core.clone(), server: config.clone(), json: OnceLock::new() });

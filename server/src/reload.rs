@@ -13,18 +13,7 @@ pub struct Handle(Arc<App>);
 
 impl Handle {
     /// The names of the settings that [`Handle::reload`] applies.
-    pub const SETTINGS: [&str; 10] = [
-        "cors-origin",
-        "rate-limit",
-        "sign-up-limit",
-        "sign-up-burst",
-        "search-limit",
-        "guest-write-limit",
-        "feedback-limit-per-address",
-        "key-limit",
-        "tls-cert",
-        "tls-key",
-    ];
+    pub const SETTINGS: [&str; 4] = ["cors-origin", "rate-limit", "tls-cert", "tls-key"];
 
     pub(crate) fn new(app: &Arc<App>) -> Self {
         Self(Arc::clone(app))
@@ -47,23 +36,5 @@ impl Handle {
             tls.replace(next);
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tidings_core::config::setting::Setting;
-
-    use super::*;
-    use crate::config::SETTINGS;
-
-    #[test]
-    fn the_names_are_those_of_settings() {
-        let all: Vec<&str> = SETTINGS
-            .iter()
-            .flat_map(|group| group.settings)
-            .map(|setting: &Setting<Config>| setting.about.name)
-            .collect();
-        assert_eq!(Handle::SETTINGS.into_iter().find(|name| !all.contains(name)), None);
     }
 }

@@ -266,7 +266,7 @@ pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Ve
         websub::handlers(),
         analysis::handlers(),
         report::handlers(),
-        events::handlers(config),
+        events::handlers(),
         health::handlers(),
         home::handlers(config),
         account_page::handlers(core, config),

@@ -43,8 +43,8 @@ use crate::state::App;
 /// compresses responses. [`serve`](crate::serve) calls the same service and adds what belongs to connections. The
 /// mounting program is responsible for it instead:
 ///
-/// - limits on connections, in total and for each address ([`Config::max_connections`],
-///   [`Config::max_connections_per_address`]), and on the streams of an HTTP/2 connection;
+/// - limits on connections, in total and for each address ([`Config::max_connections`]), and on the streams of an HTTP/2
+///   connection;
 /// - time limits on the head of a request, on idle connections, and on responses that a client does not take
 ///   ([`Config::header_timeout`], [`Config::idle_timeout`]);
 /// - the memory budget of responses that clients have not taken ([`Config::responses_limit`]);

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwap;
 use tidings_core::account::{Account, Client};
 use tidings_core::config::Verifier;
-use tidings_core::{Surface, Tidings};
+use tidings_core::{READ_CONNECTIONS, Surface, Tidings};
 
 use crate::config::Config;
 use crate::connection::per_connection::PerConnection;
@@ -31,9 +31,9 @@ pub(crate) struct App {
     pub(crate) tls: OnceLock<Arc<Tls>>,
     /// `None` if no metrics are served.
     pub(crate) metrics: Option<Metrics>,
-    /// `None` if live events are off.
-    pub(crate) events: Option<Hub>,
-    /// For feed readers.
+    /// The hub of live events.
+    pub(crate) events: Hub,
+    /// The cached documents for feed readers.
     pub(crate) documents: Documents,
     /// In bytes, for the bodies of all requests.
     pub(crate) bodies: Arc<Shares<Client>>,
@@ -51,15 +51,14 @@ impl App {
             lanes: Lanes::new(
                 config.operations,
                 config.operation_queue,
-                tidings.config().hash_queue,
                 tidings.config().verifier == Verifier::Http || tidings.config().oidc.is_on(),
-                tidings.is_on_server().then_some(tidings.config().postgres_read_connections),
+                tidings.is_on_server().then_some(READ_CONNECTIONS),
             ),
             compressor: Compressor::new(),
-            policy: ArcSwap::from_pointee(Policy::new(&config)),
+            policy: ArcSwap::from_pointee(Policy::new(&config, tidings.config().client_limits)),
             tls: OnceLock::new(),
             metrics: config.metrics_listen.map(|_| Metrics::new()),
-            events: config.event_connections.map(|_| Hub::new(tidings.clone(), config.event_streams())),
+            events: Hub::new(tidings.clone(), config.event_streams()),
             documents: Documents::new(),
             bodies: Shares::new(config.bodies_limit, Part::OfFree),
             downloads: Downloads::new(),
@@ -83,7 +82,7 @@ impl App {
     /// Also ends the streams of events.
     pub(crate) fn stop(&self) {
         self.leave();
-        self.events.iter().for_each(Hub::close);
+        self.events.close();
     }
 
     pub(crate) fn sweep(&self) {

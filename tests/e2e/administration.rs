@@ -87,18 +87,6 @@ fn keys_are_made_and_revoked_over_http_by_people_only() {
 }
 
 #[test]
-fn a_key_has_a_rate_limit_of_its_own() {
-    let server = Server::with(|serve| {
-        serve.args(["--key-limit", "2"]);
-    });
-    let (one, two) = (key(&server, "one", "members:read"), key(&server, "two", "members:read"));
-    // The first request of a key shows that it is valid, and only then it has a limit.
-    let answers: Vec<String> = (0..6).map(|_| one.get("/get_blacklist").outcome()).collect();
-    assert!(answers.contains(&"429 too many requests".to_owned()), "{answers:?}");
-    assert_eq!(two.get("/get_blacklist").outcome(), "200 success");
-}
-
-#[test]
 fn a_member_sees_their_devices_and_signs_one_out() {
     let server = Server::start();
     let (ann, boss) = (server.member("ann"), server.admin());
@@ -137,7 +125,7 @@ fn revocations_take_effect_in_the_next_request() {
     let revocations: usize =
         std::env::var("TIDINGS_REVOCATIONS").map_or(400, |number| number.parse().unwrap());
     let server = Server::with(|serve| {
-        serve.args(["--key-limit", "off"]);
+        serve.args(["--client-limits", "off"]);
     });
     let boss = server.admin();
     let threads: Vec<_> = (0..4)

@@ -76,7 +76,7 @@ fn a_file_with_an_unknown_key_or_a_bad_value_is_refused_with_its_line() {
     let file = directory.path().join("other.toml");
     for (text, named) in [
         ("pw-min = 8\npassword-min = 8\n", "password-min"),
-        ("pw-min = 8\nnickname-max = \"many\"\n", "nickname-max"),
+        ("pw-min = 8\nlog-days = \"many\"\n", "log-days"),
         ("pw-min = 8\nverifier = \"oracle\"\n", "oracle"),
     ] {
         std::fs::write(&file, text).unwrap();
@@ -248,7 +248,7 @@ fn invalid_settings_are_refused_at_startup() {
         ["--school-ids", "("],
         ["--rate-limit", "0"],
         ["--max-connections", "0"],
-        ["--max-connections-per-address", "0"],
+        ["--sign-up-limit", "5"],
         ["--token-days", "-1"],
         ["--sign-in-slowing", "maybe"],
         ["--log-format", "xml"],

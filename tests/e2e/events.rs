@@ -99,7 +99,7 @@ fn open_and_next(server: &Server, last_id: &str) -> Option<Event> {
 #[test]
 fn every_other_operation_answers_while_streams_are_open_and_too_many_are_refused() {
     let server = Server::with(|serve| {
-        serve.args(["--event-connections", "4", "--max-connections", "16"]);
+        serve.args(["--max-connections", "8"]);
     });
     let streams: Vec<_> = (0..3).map(|_| open(&server, "")).collect();
     let refused = server.anyone().get("/events");
@@ -113,14 +113,6 @@ fn every_other_operation_answers_while_streams_are_open_and_too_many_are_refused
     drop(streams);
     // The server notices that the streams are closed when it writes to them or reads from them.
     wait_until("a stream is free", || EventStream::try_open(server.address(), "/events").is_ok());
-}
-
-#[test]
-fn events_can_be_switched_off() {
-    let server = Server::with(|serve| {
-        serve.args(["--event-connections", "off"]);
-    });
-    assert_eq!(server.anyone().get("/events").outcome(), "404 Not found");
 }
 
 #[test]

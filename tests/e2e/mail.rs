@@ -79,7 +79,7 @@ impl MailServer {
             ("TIDINGS_PUBLIC_URL", "https://campus.example/api".to_owned()),
         ];
         if self.encryption != Encryption::None {
-            settings.push(("TIDINGS_SMTP_CA", self.file("authority.pem").display().to_string()));
+            settings.push(("TIDINGS_EXTRA_CA", self.file("authority.pem").display().to_string()));
             settings.push(("TIDINGS_SMTP_PASSWORD_FILE", self.file("password").display().to_string()));
         }
         settings

@@ -204,16 +204,16 @@ fn one_client_cannot_make_a_post_popular() {
 }
 
 #[test]
-fn settings_change_the_weight_of_a_like_and_the_acts_interest_needs() {
+fn a_setting_says_how_many_acts_interest_needs() {
     let server = Server::with(|serve| {
-        serve.args(["--popular-like-weight", "9", "--interest-min-acts", "2"]);
+        serve.args(["--interest-min-acts", "2"]);
     });
     let posts: Vec<Value> = (0..8).map(post).collect();
     import(&server, &posts, 8);
     let ann = server.member("ann");
-    view(&server, 1, 5);
+    view(&server, 1, 2);
     like(&ann, 2);
-    wait_until("the like weighs more than five views", || {
+    wait_until("the like weighs more than two views", || {
         titles(&server.anyone(), "/get_popularity_newsfeed") == titles_of([2, 1, 7, 6, 5, 4, 3, 0])
     });
     let recommended = || titles(&ann, "/get_recommendation_newsfeed");

@@ -37,7 +37,7 @@ impl Drop for Proxy {
 /// Starts a server and a proxy in front of it: `configure` gets the configuration of the package, the directory with
 /// the certificate and the port, and returns the configuration to use and the command.
 fn proxy(file: &str, configure: impl Fn(&str, &Path, u16) -> (String, Command)) -> Proxy {
-    let server = Server::behind_a_proxy(&["--search-limit", "3"]);
+    let server = Server::behind_a_proxy(&["--log-auth-failures"]);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let authority = Authority::new("tests");
@@ -135,18 +135,19 @@ impl Proxy {
     }
 
     fn tells_clients_apart(&self) {
-        let search = |from: &str, forged: &str| {
+        let sign_in = |from: &str, forged: &str| {
             let header = format!("X-Forwarded-For: {forged}");
-            self.request(
-                "/priority_search/5",
-                &["--data", "search=a", "--interface", from, "--header", &header],
-            )
-            .1
+            let arguments = ["--data", "id=nobody&pw=wrong", "--interface", from, "--header", &header];
+            let _ = self.request("/sign_in", &arguments);
         };
-        let statuses: Vec<String> =
-            (0..5).map(|number| search("127.0.0.2", &format!("198.51.100.{number}"))).collect();
-        assert_eq!(statuses.iter().filter(|status| *status == "429 2").count(), 2, "{statuses:?}");
-        assert_ne!(search("127.0.0.3", "127.0.0.2"), "429 2", "another client has its own limit");
+        for number in 0..3 {
+            sign_in("127.0.0.2", &format!("198.51.100.{number}"));
+        }
+        sign_in("127.0.0.3", "127.0.0.2");
+        let log = self.server.log();
+        let lines = |address: &str| log.lines().filter(|line| line.contains(address)).count();
+        let of_clients = ["127.0.0.2", "127.0.0.3", "198.51.100."].map(lines);
+        assert_eq!(of_clients, [3, 1, 0], "the proxy tells whose request it is: {log}");
     }
 }
 

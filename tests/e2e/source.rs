@@ -8,7 +8,7 @@ use tidings_tests::{Caller, Server, wait_until};
 /// Starts a server that may fetch from this machine.
 fn server() -> Server {
     Server::with(|serve| {
-        serve.arg("--source-private");
+        serve.arg("--private-addresses");
     })
 }
 
@@ -83,7 +83,7 @@ fn the_command_line_shows_what_arrives() {
     site.gives("/", "<link rel=alternate type=application/rss+xml href=/feed title=News>");
     let url = site.url("/feed");
     let file = |name: &str| server.database().parent().unwrap().join(name);
-    std::fs::write(file("tidings.toml"), "source-private = true\n").unwrap();
+    std::fs::write(file("tidings.toml"), "private-addresses = true\n").unwrap();
     let cli = |args: &[&str]| server.cli(args);
     let found = cli(&["source", "discover", &site.url("/")]).succeeded().stdout;
     assert!(found.contains(&url) && found.contains("News"), "{found}");
@@ -138,7 +138,7 @@ fn the_command_line_shows_what_arrives() {
 fn the_command_line_takes_the_feed_of_a_page() {
     let (server, site) = (server(), Site::start());
     let file = server.database().parent().unwrap().join("tidings.toml");
-    std::fs::write(file, "source-private = true\n").unwrap();
+    std::fs::write(file, "private-addresses = true\n").unwrap();
     let cli = |args: &[&str]| server.cli(args);
     let link = |path: &str| format!("<link rel=alternate type=application/rss+xml href={path} title=News>");
     site.gives("/feed", &feed("Campus", &["One"]));
@@ -168,7 +168,7 @@ fn the_command_line_takes_the_feed_of_a_page() {
 fn a_hub_sends_what_is_new() {
     let (hub, site) = (Receiver::start(202), Site::start());
     let server = Server::with(|serve| {
-        serve.args(["--source-private", "--public-url", "https://campus.example/api/"]);
+        serve.args(["--private-addresses", "--public-url", "https://campus.example/api/"]);
     });
     let link = |rel: &str, href: &str| format!("<atom:link rel=\"{rel}\" href=\"{href}\"/>");
     let links = link("hub", &hub.url()) + &link("self", &site.url("/feed"));

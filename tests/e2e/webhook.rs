@@ -7,7 +7,7 @@ use tidings_tests::{Caller, Server, TlsProxy, wait_until};
 /// Starts a server that may send to this machine.
 fn server() -> Server {
     Server::with(|serve| {
-        serve.arg("--webhook-private");
+        serve.arg("--private-addresses");
     })
 }
 
@@ -165,7 +165,7 @@ fn a_receiver_with_a_private_certificate_needs_the_file_of_its_authority() {
     });
     let authority = proxy.authority();
     let trusting = Server::with(move |serve| {
-        serve.arg("--webhook-private").arg("--webhook-ca").arg(&authority);
+        serve.arg("--private-addresses").arg("--extra-ca").arg(&authority);
     });
     let boss = trusting.admin();
     add(&boss, "chat", &url);
@@ -177,7 +177,7 @@ fn a_receiver_with_a_private_certificate_needs_the_file_of_its_authority() {
 fn the_log_has_no_secret_at_any_level() {
     let receiver = Receiver::start(200);
     let server = Server::with(|serve| {
-        serve.args(["--webhook-private", "--log-level", "trace"]).env("RUST_LOG", "trace");
+        serve.args(["--private-addresses", "--log-level", "trace"]).env("RUST_LOG", "trace");
     });
     let boss = server.admin();
     let secret = add(&boss, "chat", &format!("{}/hooks/path-that-is-secret?key=hidden", receiver.url()));

@@ -27,8 +27,7 @@ impl Server {
     pub(crate) fn try_start(folder: &Path, url: &str, ahead_s: i64) -> Result<Self, String> {
         let mut serve = command();
         serve.current_dir(folder).env("PGPASSWORD", super::world::PASSWORD);
-        serve.args(["--db", url, "serve", "--listen", "127.0.0.1:0", "--sign-up-limit", "off"]);
-        serve.args(["--guest-write-limit", "off"]);
+        serve.args(["--db", url, "serve", "--listen", "127.0.0.1:0", "--client-limits", "off"]);
         if ahead_s != 0 {
             let library = faketime().expect("the case has looked for it");
             serve.env("LD_PRELOAD", library).env("FAKETIME", format!("{ahead_s:+}s"));

@@ -16,22 +16,8 @@ use crate::process::Process;
 use crate::server::{CountingServer, Server};
 
 const ADMINISTRATOR: &str = "boss";
-/// Settings that accept all load from one address, which stands for many clients. The access log stays limited, as
-/// by default; the part `counting` logs every request.
-const UNLIMITED: [&str; 12] = [
-    "--sign-up-limit",
-    "off",
-    "--search-limit",
-    "off",
-    "--guest-write-limit",
-    "off",
-    "--feedback-limit",
-    "0",
-    "--feedback-open-max",
-    "0",
-    "--feedback-limit-per-address",
-    "off",
-];
+/// Settings that accept all load from one address, which stands for many clients. The access log stays limited.
+const UNLIMITED: [&str; 2] = ["--client-limits", "off"];
 /// The password of all members.
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 

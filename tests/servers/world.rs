@@ -92,16 +92,7 @@ impl World {
     fn serve(&self) -> Result<Server> {
         let mut serve = command();
         serve.current_dir(self.folder.path()).args(["--db", &self.cluster.url(DATABASE), "serve"]);
-        serve.args([
-            "--listen",
-            "127.0.0.1:0",
-            "--sign-up-limit",
-            "off",
-            "--guest-write-limit",
-            "off",
-            "--log-lines-per-client",
-            "0",
-        ]);
+        serve.args(["--listen", "127.0.0.1:0", "--client-limits", "off"]);
         let mut child = serve.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let mut lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
         let line = lines.next().transpose()?.ok_or("the server does not start")?;

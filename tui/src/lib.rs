@@ -88,7 +88,7 @@ pub fn run(service: &Service, options: &Options) -> io::Result<()> {
         None => Title::database(&options.database),
     };
     let mut state = State::new(title, options.has_colours, (size.width, size.height), &watch.look());
-    state.ctx.password = service.database().map(|(tidings, _)| tidings.config().password_length);
+    state.ctx.password = service.database().map(|(tidings, _)| tidings.config().password_length());
     let sources = Sources { service: service.clone(), read: Read::at(options.read.clone()) };
     let mut app = App { state, sources, watch, send, stop: None, quit: None, stale: true };
     let ended = app.run(&mut guard, &events);

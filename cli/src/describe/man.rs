@@ -10,7 +10,7 @@ use clap_mangen::roff::{Inline, Roff, bold, roman};
 use tidings_core::clock::Clock;
 
 use crate::failure::EXIT_STATUSES;
-use crate::settings::{ENTRIES, Own};
+use crate::settings::{self, DATABASE};
 
 /// The variables that are neither settings nor options: their names, and what they do.
 const VARIABLES: [(&str, &str); 8] = [
@@ -132,9 +132,8 @@ fn environment(roff: &mut Roff, command: &Command, is_program: bool) {
     });
     let mut variables: Vec<(String, String)> = options.collect();
     if is_program {
-        let settings = ENTRIES.iter().map(|entry| (entry.about.variable(), entry.help()));
         let known: Vec<String> = variables.iter().map(|(name, _)| name.clone()).collect();
-        variables.extend(settings.filter(|(name, _)| !known.contains(name)));
+        variables.extend(settings::variables().into_iter().filter(|(name, _)| !known.contains(name)));
         variables.extend(VARIABLES.map(|(name, meaning)| (name.to_owned(), meaning.to_owned())));
     }
     section(roff, "ENVIRONMENT");
@@ -150,10 +149,9 @@ fn environment(roff: &mut Roff, command: &Command, is_program: bool) {
 
 fn files(roff: &mut Roff, is_program: bool) {
     section(roff, "FILES");
-    let database = Own::default().db;
     let files = [
-        (database.to_string(), "The database, unless --db or TIDINGS_DB names another one"),
-        (format!("{database}.key"), "The key that signs access tokens; it belongs to the database"),
+        (DATABASE.to_owned(), "The database, unless --db or TIDINGS_DB names another one"),
+        (format!("{DATABASE}.key"), "The key that signs access tokens; it belongs to the database"),
         ("./tidings.toml".to_owned(), "Settings, unless --config or TIDINGS_CONFIG names another file"),
         ("~/.config/tidings/profiles.toml".to_owned(), "The servers that tidings login has signed in to"),
         ("~/.config/tidings/secrets.toml".to_owned(), "Their tokens and API keys"),
@@ -174,8 +172,8 @@ mod tests {
         let mut command = Cli::command();
         command.build();
         let page = String::from_utf8(page(&command, None).unwrap()).unwrap();
-        for entry in ENTRIES.iter() {
-            let line = format!("\\fB{}\\fR", entry.about.variable());
+        for (variable, _) in settings::variables() {
+            let line = format!("\\fB{variable}\\fR");
             assert_eq!(page.lines().filter(|known| **known == line).count(), 1, "{line}");
         }
         for title in ["ENVIRONMENT", "FILES", "EXIT STATUS", "SEE ALSO"] {

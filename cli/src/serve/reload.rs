@@ -6,7 +6,7 @@ use tidings_server::Handle;
 
 use super::log::LogControl;
 use crate::failure::Failure;
-use crate::settings::{ENTRIES, Settings};
+use crate::settings::{self, DB, Settings, arguments};
 
 /// The setting that the log applies; the others are [`Handle::SETTINGS`].
 const LOG_LEVEL: &str = "log-level";
@@ -53,8 +53,8 @@ impl Reload {
         let turns_tls =
             TLS.iter().any(|name| self.in_force.given(name).is_some() != next.given(name).is_some());
         let (mut applied, mut refused) = (Vec::new(), Vec::new());
-        for name in ENTRIES.iter().map(|entry| entry.about.name) {
-            let value = |settings: &Settings| settings.given(name).map(|given| given.value.clone());
+        for name in arguments().iter().map(settings::name).chain([DB]) {
+            let value = |settings: &Settings| settings.given(name).map(|given| given.texts.clone());
             if value(&self.in_force) == value(&next) {
                 continue;
             }

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use tidings_core::config::SETTINGS;
-use tidings_core::config::setting::{EXPERIMENTAL, Form};
+use clap::Arg;
 
-use super::{ENTRIES, Entry};
+use super::{SECRETS, arguments, default, help, is_flag, name, variable};
 
 const INTRODUCTION: &str = "\
 # Settings
@@ -14,43 +13,41 @@ const INTRODUCTION: &str = "\
 Each setting is a flag, an environment variable and a key of the TOML file: `--base-path /api`,
 `TIDINGS_BASE_PATH=/api`, `base-path = \"/api\"`. A flag precedes a variable, a variable the file, the file the default.
 The file is `./tidings.toml`, or the one that `--config` or `TIDINGS_CONFIG` names. `tidings config` shows the settings in
-force and where each comes from. The [experimental settings](#experimental) are also keys of a table `experimental`.
+force and where each comes from. `db`, the database, is an option of every command.
 
 This file is generated. A test compares it with the program; `WRITE_DOCS=1 cargo test -p tidings-cli --bins` writes it.
 ";
 
-const INTO_EXPERIMENTAL: &str = "
-The weights and half-lives of the feeds. They suit most stores, the weights of the recommended feed are learned, and an operator
-can hardly judge them: their names and meanings may change. In the TOML file they belong into the table `experimental`; `serve
--h` does not list them.
-";
-
 fn document() -> String {
     let mut document = INTRODUCTION.to_owned();
-    for heading in SETTINGS.iter().map(|group| group.heading) {
-        let title = if heading.is_empty() { "General" } else { heading };
-        let about = if heading == EXPERIMENTAL { INTO_EXPERIMENTAL } else { "" };
-        write!(document, "\n## {title}\n{about}\n| setting | default | values | |\n|---|---|---|---|\n")
-            .unwrap();
-        for entry in ENTRIES.iter().filter(|entry| entry.heading == heading) {
-            document.push_str(&row(entry));
+    let mut headings: Vec<_> = arguments().iter().map(Arg::get_help_heading).collect();
+    headings.sort_by_key(|heading| arguments().iter().position(|one| one.get_help_heading() == *heading));
+    headings.dedup();
+    for heading in headings {
+        let title = heading.unwrap_or("General");
+        write!(document, "\n## {title}\n\n| setting | default | values | |\n|---|---|---|---|\n").unwrap();
+        for argument in arguments().iter().filter(|argument| argument.get_help_heading() == heading) {
+            document.push_str(&row(argument));
         }
+    }
+    document.push_str("\n## Secrets\n\nOnly a variable can hold these.\n\n| variable | |\n|---|---|\n");
+    for (name, help) in SECRETS {
+        writeln!(document, "| `{}` | {help} |", variable(name)).unwrap();
     }
     document
 }
 
-fn row(entry: &Entry) -> String {
-    let about = entry.about;
-    let name = match about.form {
-        Form::Secret => format!("`{}`, no flag and no key", about.variable()),
-        _ => format!("`{}`", about.name),
+fn row(argument: &Arg) -> String {
+    let default = default(argument).filter(|_| !is_flag(argument));
+    let words: Vec<_> = argument.get_possible_values();
+    let words: Vec<_> = words.iter().map(|word| word.get_name()).collect();
+    let values = match (&*words, argument.get_value_names()) {
+        ([], Some(names)) => names.join(" "),
+        (words, _) => words.join(", "),
     };
-    let default = entry.default.as_ref().map(|value| about.form.text(value)).filter(|text| !text.is_empty());
-    let default = default.map_or_else(|| about.unset.to_owned(), |text| format!("`{text}`"));
-    let bounds = about.form.bounds();
-    let values = if bounds.is_empty() { about.placeholder } else { &bounds };
-    let cells = [name, default, values.to_owned(), about.help()].map(|cell| cell.replace('|', "\\|"));
-    format!("| {} |\n", cells.join(" | "))
+    let default = default.map(|default| format!("`{default}`")).unwrap_or_default();
+    let cells = [format!("`{}`", name(argument)), default, values, help(argument)];
+    format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
 }
 
 #[test]

@@ -2,32 +2,12 @@
 
 use clap::Command;
 
-use super::{ENTRIES, Settings};
+use super::{DB, Given, SECRETS, Settings, arguments, name, variable};
 use crate::given::similarity;
 
-/// Settings that have no effect while another one has a value like this.
-struct Rule {
-    settings: &'static [&'static str],
-    other: &'static str,
-    is_off: fn(&str) -> bool,
-}
-
-const RULES: &[Rule] = &[
-    Rule {
-        settings: &["verifier-url", "verifier-timeout", "verifier-allow-plain-http", "school-ids"],
-        other: "verifier",
-        is_off: |verifier| verifier != "http",
-    },
-    Rule { settings: &["sign-up-burst"], other: "sign-up-limit", is_off: |limit| limit == "off" },
-    Rule { settings: &["log-lines-per-client"], other: "analytics", is_off: |analytics| analytics == "off" },
-    Rule { settings: &["novel-half-life"], other: "novel-weight", is_off: is_zero },
-    Rule {
-        settings: &["recent-half-life", "recent-half-life-growth"],
-        other: "recent-weight",
-        is_off: is_zero,
-    },
-    Rule { settings: &["fresh-half-life"], other: "fresh-weight", is_off: is_zero },
-];
+/// The settings that have no effect unless `verifier` is `http`.
+const DEFAULT_VERIFIER: &str = "roster";
+const OF_HTTP: [&str; 4] = ["verifier-url", "verifier-timeout", "verifier-allow-plain-http", "school-ids"];
 
 /// Settings that a variable overrides.
 const OVERRIDDEN: [(&str, &str); 3] = [
@@ -40,10 +20,6 @@ const OVERRIDDEN: [(&str, &str); 3] = [
 const OTHERS: [&str; 2] = ["TIDINGS_SERVER_KEY", "TIDINGS_STORE_REPLAY"];
 const PREFIX: &str = "TIDINGS_";
 const OF_TESTS: &str = "TIDINGS_TEST_";
-
-fn is_zero(text: &str) -> bool {
-    text.parse() == Ok(0.0)
-}
 
 impl Settings {
     /// Returns a sentence about each setting that is set and has no effect, and about each unknown variable of `command`.
@@ -60,11 +36,9 @@ impl Settings {
 
     fn without_effect(&self, is_variable: impl Fn(&str) -> bool) -> Vec<String> {
         let mut warnings = Vec::new();
-        for Rule { settings, other, is_off } in RULES {
-            let value = self.text(other);
-            for place in settings.iter().filter(|_| is_off(&value)).filter_map(|name| self.place(name)) {
-                warnings.push(format!("{place} has no effect, because {other} is {value}"));
-            }
+        let verifier = self.given("verifier").map_or_else(|| DEFAULT_VERIFIER.to_owned(), Given::text);
+        for place in OF_HTTP.iter().filter(|_| verifier != "http").filter_map(|name| self.place(name)) {
+            warnings.push(format!("{place} has no effect, because verifier is {verifier}"));
         }
         for (name, variable) in OVERRIDDEN {
             if let Some(place) = self.place(name).filter(|_| is_variable(variable)) {
@@ -72,13 +46,6 @@ impl Settings {
             }
         }
         warnings
-    }
-
-    /// Returns the value in force as text.
-    fn text(&self, name: &str) -> String {
-        let Some(entry) = ENTRIES.iter().find(|entry| entry.about.name == name) else { return String::new() };
-        let value = self.given(name).map(|given| &given.value).or(entry.default.as_ref());
-        value.map(|value| entry.about.form.text(value)).unwrap_or_default()
     }
 }
 
@@ -89,7 +56,8 @@ fn known_variables(command: &Command) -> Vec<String> {
         names.extend(variables.map(str::to_owned));
         command.get_subcommands().for_each(|command| of_options(command, names));
     }
-    let mut names: Vec<_> = ENTRIES.iter().map(|entry| entry.about.variable()).collect();
+    let settings = arguments().iter().map(name).chain(SECRETS.map(|(name, _)| name)).chain([DB]);
+    let mut names: Vec<_> = settings.map(variable).collect();
     names.extend(OTHERS.map(str::to_owned));
     of_options(command, &mut names);
     names
@@ -121,18 +89,13 @@ fn is_of_kubernetes(name: &str, value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use tidings_core::config::setting::{Form, Value};
-
-    use super::super::{Given, Source};
+    use super::super::Source;
     use super::*;
 
     fn settings(given: &[(&'static str, &str)]) -> Settings {
-        let given = given.iter().map(|(name, text)| {
-            let form = ENTRIES.iter().find(|entry| entry.about.name == *name).unwrap().about.form;
-            let value =
-                if form == Form::Text { Value::Text((*text).into()) } else { form.parse(text).unwrap() };
-            (*name, Given { value, source: Source::Flag })
-        });
+        let given = given
+            .iter()
+            .map(|(name, text)| (*name, Given { texts: vec![text.into()], source: Source::Flag }));
         Settings { given: given.collect(), ..Settings::default() }
     }
 
@@ -140,22 +103,10 @@ mod tests {
     fn a_setting_without_effect_is_named_with_the_reason() {
         let warnings = |given: &[_]| settings(given).without_effect(|variable| variable == "RUST_LOG");
         assert_eq!(
-            warnings(&[("verifier-url", "https://a.example"), ("sign-up-burst", "5"), ("log-level", "warn")]),
+            warnings(&[("verifier-url", "https://a.example"), ("log-level", "warn")]),
             [
                 "--verifier-url has no effect, because verifier is roster",
                 "--log-level has no effect, because RUST_LOG is set"
-            ]
-        );
-        assert_eq!(
-            warnings(&[
-                ("sign-up-burst", "5"),
-                ("sign-up-limit", "off"),
-                ("novel-half-life", "2"),
-                ("novel-weight", "0")
-            ]),
-            [
-                "--sign-up-burst has no effect, because sign-up-limit is off",
-                "--novel-half-life has no effect, because novel-weight is 0"
             ]
         );
         assert!(warnings(&[("verifier", "http"), ("verifier-url", "https://a.example")]).is_empty());
@@ -163,9 +114,8 @@ mod tests {
 
     #[test]
     fn the_rules_name_settings() {
-        let names: Vec<_> = ENTRIES.iter().map(|entry| entry.about.name).collect();
-        let of_rules = RULES.iter().flat_map(|rule| rule.settings.iter().chain([&rule.other]));
-        for name in of_rules.chain(OVERRIDDEN.iter().map(|(name, _)| name)) {
+        let names: Vec<_> = arguments().iter().map(name).collect();
+        for name in OF_HTTP.iter().chain(OVERRIDDEN.iter().map(|(name, _)| name)) {
             assert!(names.contains(name), "{name}");
         }
     }

@@ -1,20 +1,19 @@
 //! Reads the TOML file.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value as Json;
-use tidings_core::config::setting::{Form, Value};
 use tidings_core::location::masked;
+use toml::{Spanned, Value};
 
-use super::{ENTRIES, Entry, Given, Source};
+use super::removed::instead_of;
+use super::{DB, Given, Source, arguments, is_list, name};
 use crate::failure::Failure;
 use crate::given::similarity;
 
 /// The path of the default TOML file.
 const FILE: &str = "tidings.toml";
-/// The name of the table of the experimental settings, which may also be outside it.
-const EXPERIMENTAL: &str = "experimental";
 
 /// Returns the TOML file in force: the named one, or the default one if it exists.
 pub(crate) fn found(named: Option<&Path>) -> Option<PathBuf> {
@@ -63,89 +62,50 @@ fn line_at(text: &str, at: usize) -> usize {
 
 /// Reads the settings in the text of the file at `path`.
 fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
-    let wrong = |e: toml::de::Error| malformed(path, &e);
-    let table = toml::de::DeTable::parse(text).map_err(wrong)?;
-    let lines = |table: &toml::de::DeTable<'_>| -> Vec<(usize, String)> {
-        let line = |key: &toml::Spanned<_>| line_at(text, key.span().start);
-        table.keys().map(|key| (line(key), key.get_ref().to_string())).collect()
+    let values: BTreeMap<String, Spanned<Value>> = toml::from_str(text).map_err(|e| malformed(path, &e))?;
+    let line = |value: &Spanned<Value>| line_at(text, value.span().start);
+    let mut values: Vec<_> = values.iter().map(|(key, value)| (line(value), key, value.get_ref())).collect();
+    values.sort_by_key(|(line, ..)| *line);
+    let read = |(line, key, value): (usize, &String, &Value)| {
+        let wrong = |what: String| Failure::usage(format!("{}, line {line}: {what}", path.display()));
+        if let Some(instead) = instead_of(key) {
+            return Err(wrong(format!("the setting {key:?} was removed: {instead}")));
+        }
+        let Some((name, is_list)) = known().find(|(name, _)| name == key) else {
+            let meant = nearest(key).map(|known| format!("; do you mean {known}?")).unwrap_or_default();
+            return Err(wrong(format!("there is no setting {key:?}{meant}")));
+        };
+        let texts = texts(value, is_list)
+            .map_err(|rule| Failure::invalid(&masked(&value.to_string()), place(path, line, key), rule))?;
+        Ok((name, Given { texts, source: Source::File(line) }))
     };
-    let mut values: BTreeMap<String, Json> = toml::from_str(text).map_err(wrong)?;
-    let mut keys = lines(table.get_ref());
-    if let Some(toml::de::DeValue::Table(inner)) =
-        table.get_ref().get(EXPERIMENTAL).map(toml::Spanned::get_ref)
-    {
-        keys.retain(|(_, key)| key != EXPERIMENTAL);
-        for (line, key) in lines(inner) {
-            let is_twice = keys.iter().any(|(_, other)| *other == key);
-            let is_known = ENTRIES.iter().any(|entry| entry.is_experimental() && entry.about.name == key);
-            if is_twice || !is_known {
-                let what = if is_twice { "is set twice" } else { "is no experimental setting" };
-                return Err(Failure::usage(format!("{}, line {line}: {key:?} {what}", path.display())));
-            }
-            keys.push((line, key));
-        }
-        if let Some(Json::Object(inner)) = values.remove(EXPERIMENTAL) {
-            values.extend(inner);
-        }
-    }
-    keys.sort();
-    let mut given = Vec::new();
-    let all = || ENTRIES.iter().filter(|entry| entry.about.form != Form::Secret);
-    let known = |key: &str| all().find(|entry| entry.about.name == key);
-    if let Some((line, key)) = keys.iter().find(|(_, key)| known(key).is_none()) {
-        let meant = nearest(key, all()).map(|known| format!("; do you mean {known}?")).unwrap_or_default();
-        let path = path.display();
-        return Err(Failure::usage(format!("{path}, line {line}: there is no setting {key:?}{meant}")));
-    }
-    for (line, key) in keys {
-        let (Some(entry), Some(json)) = (known(&key), values.get(&key)) else { continue };
-        let value = value(entry.about.form, json).map_err(|rule| {
-            let text = json.as_str().map_or_else(|| json.to_string(), str::to_owned);
-            Failure::invalid(&masked(&text), place(path, line, &key), rule)
-        })?;
-        given.push((entry.about.name, Given { value, source: Source::File(line) }));
-    }
-    Ok(given)
+    values.into_iter().map(read).collect()
 }
 
-/// Converts a value to this form.
-///
-/// # Errors
-/// The rule that the value breaks.
-fn value(form: Form, json: &Json) -> Result<Value, String> {
-    let rule = match (form, json) {
-        (Form::Flag, Json::Bool(on)) => return Ok(Value::Bool(*on)),
-        (Form::Whole(..) | Form::WholeOrOff(_) | Form::WholeOr(..), Json::Number(number))
-            if number.is_u64() =>
-        {
-            return form.parse(&number.to_string());
+/// Returns the names of the keys, and whether each is of a list.
+fn known() -> impl Iterator<Item = (&'static str, bool)> {
+    let of_arguments = arguments().iter().map(|argument| (name(argument), is_list(argument)));
+    of_arguments.chain([(DB, false)])
+}
+
+/// Returns a value as it would be the text of a flag, or the texts of a list.
+fn texts(value: &Value, is_list: bool) -> Result<Vec<OsString>, &'static str> {
+    let text = |value: &Value| match value {
+        Value::String(text) => Ok(text.into()),
+        Value::Array(_) | Value::Table(_) => {
+            Err(if is_list { "must be a list of texts" } else { "must be one value" })
         }
-        (Form::Number(..), Json::Number(number)) => return form.parse(&number.to_string()),
-        (
-            Form::Text | Form::Switch | Form::Choice(_) | Form::WholeOrOff(_) | Form::WholeOr(..),
-            Json::String(text),
-        ) => return form.parse(text),
-        (Form::List, Json::Array(items)) => {
-            let texts: Option<Vec<_>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-            match texts {
-                Some(texts) => return Ok(Value::List(texts)),
-                None => "must be a list of texts",
-            }
-        }
-        (Form::Flag, _) => "must be true or false",
-        (Form::Whole(..), _) => "must be a whole number",
-        (Form::WholeOrOff(_), _) => "must be a whole number, or \"off\"",
-        (Form::WholeOr(_, word), _) => return Err(format!("must be a whole number, or {word:?}")),
-        (Form::Number(..), _) => "must be a number",
-        (Form::List, _) => "must be a list of texts",
-        (Form::Text | Form::Switch | Form::Choice(_) | Form::Secret, _) => "must be a text",
+        value => Ok(value.to_string().into()),
     };
-    Err(rule.to_owned())
+    match value {
+        Value::Array(items) if is_list => items.iter().map(text).collect(),
+        value => Ok(vec![text(value)?]),
+    }
 }
 
 /// Returns the known key that the user probably meant.
-fn nearest(key: &str, known: impl Iterator<Item = &'static Entry>) -> Option<&'static str> {
-    let similar = known.filter_map(|entry| Some((similarity(key, entry.about.name)?, entry.about.name)));
+fn nearest(key: &str) -> Option<&'static str> {
+    let similar = known().filter_map(|(name, _)| Some((similarity(key, name)?, name)));
     similar.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)
 }
 
@@ -184,7 +144,7 @@ mod tests {
     ];
 
     fn line() -> impl Strategy<Value = String> {
-        let known = ENTRIES.iter().map(|entry| entry.about.name).collect::<Vec<_>>();
+        let known = known().map(|(name, _)| name).collect::<Vec<_>>();
         let key = prop_oneof![8 => prop::sample::select(known).prop_map(str::to_owned), 1 => "[a-z-]{1,12}", 1 => ".{0,6}"];
         let value = prop_oneof![
             prop::sample::select(&VALUES[..]).prop_map(str::to_owned),
@@ -197,43 +157,6 @@ mod tests {
         (key, between, value).prop_map(|(key, between, value)| format!("{key}{between}{value}\n"))
     }
 
-    /// Returns a value in TOML syntax.
-    fn toml(name: &str, value: &Value) -> String {
-        let form = ENTRIES.iter().find(|entry| entry.about.name == name).unwrap().about.form;
-        let value: toml::Value = match value {
-            Value::Bool(on) if form == Form::Flag => (*on).into(),
-            // The parser reads numbers that a `toml::Value` cannot hold.
-            Value::Whole(n) => return n.to_string(),
-            Value::Number(x) => (*x).into(),
-            Value::List(texts) => texts.clone().into(),
-            value => form.text(value).into(),
-        };
-        value.to_string()
-    }
-
-    #[test]
-    fn experimental_settings_may_be_in_a_table_of_their_own() {
-        let read = |text: &str| {
-            let given =
-                from_text(text, Path::new("here.toml")).map_err(|failure| failure.message().to_owned())?;
-            Ok::<_, String>(given.into_iter().map(|(name, given)| (name, given.source)).collect::<Vec<_>>())
-        };
-        let text = "novel-weight = 1\nlearn = \"off\"\n\n[experimental]\nnear-weight = 0.5\n";
-        let lines = [("novel-weight", 1), ("learn", 2), ("near-weight", 5)];
-        assert_eq!(read(text), Ok(lines.map(|(name, line)| (name, Source::File(line))).to_vec()));
-        for (text, refused) in [
-            ("[experimental]\nlearn = \"off\"\n", "here.toml, line 2: \"learn\" is no experimental setting"),
-            ("[experimental]\nnear = 1\n", "here.toml, line 2: \"near\" is no experimental setting"),
-            (
-                "near-weight = 1\nexperimental.near-weight = 2\n",
-                "here.toml, line 2: \"near-weight\" is set twice",
-            ),
-            ("experimental = 1\n", "here.toml, line 1: there is no setting \"experimental\""),
-        ] {
-            assert_eq!(read(text), Err(refused.to_owned()), "{text}");
-        }
-    }
-
     proptest! {
         /// `PROPTEST_CASES` sets the number of files for a longer run by hand.
         #[test]
@@ -244,12 +167,8 @@ mod tests {
                     prop_assert!(failure.message().contains("here.toml"), "{}", failure.message());
                 }
                 Ok(given) => {
-                    let lines = given.iter().map(|(name, given)| format!("{name} = {}\n", toml(name, &given.value)));
-                    let again = from_text(&lines.collect::<String>(), path).unwrap();
-                    let values = |given: InFile| -> BTreeMap<_, _> {
-                        given.into_iter().map(|(name, given)| (name, given.value)).collect()
-                    };
-                    prop_assert_eq!(values(again), values(given));
+                    let places = given.iter().map(|(_, given)| given.source);
+                    prop_assert!(places.into_iter().all(|place| matches!(place, Source::File(1..))));
                 }
             }
         }

@@ -14,7 +14,7 @@ use super::{Caller, Client, SignInClient, fold, otp, reset};
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry, hex};
 use crate::base::clock::{SECOND_MS, Timestamp};
-use crate::base::config::{Config, Mail, PageUrl};
+use crate::base::config::{CONFIRM_PAGE, Config, Mail};
 use crate::base::random::random;
 use crate::mail::address::{ADDRESS_MAX, Address, RULE};
 use crate::mail::letter::{Letter, Text};
@@ -318,6 +318,6 @@ pub(crate) fn confirmation(
         let owner = sql::id(tx, owner)?;
         return Ok(owner.map(|id| Letter { to: pending, text: Text::Taken, id, code: None, link: None }));
     }
-    let link = config.confirm_url.as_ref().map(|page: &PageUrl| page.with_code(&code));
+    let link = config.link(CONFIRM_PAGE, &code);
     Ok(Some(Letter { to: pending, text: Text::Confirm, id, code: Some(digits), link }))
 }

@@ -14,7 +14,7 @@ use super::{AccessToken, Caller, Scopes, SignInClient, SignUp, otp, role, sessio
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{DAY_MS, Timestamp};
-use crate::base::config::{Bounds, Config, Mail};
+use crate::base::config::{Bounds, Config, INVITE_PAGE, Mail};
 use crate::base::text;
 use crate::mail::address::{Address, RULE};
 use crate::mail::letter::{Letter, Text};
@@ -221,7 +221,7 @@ pub(crate) fn letter(
     if !sql::set_hash(tx, id, &otp::hash(&code), now)? {
         return Ok(None);
     }
-    let link = config.invite_url.as_ref().map(|page| page.with_code(&code));
+    let link = config.link(INVITE_PAGE, &code);
     Ok(Some(Letter { to: to.to_owned(), text: Text::Invite, id: String::new(), code: Some(code), link }))
 }
 

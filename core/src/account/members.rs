@@ -230,7 +230,7 @@ impl Operation for SetPassword {
         .or(&[Failure::Missing]);
 
     fn documented_refusals(settings: &Config) -> Vec<Error> {
-        let rule = Problem::password("new_pw", settings.password_length);
+        let rule = Problem::password("new_pw", settings.password_length());
         vec![Outcome::WrongUserInfo.because(rule)]
     }
 

@@ -53,6 +53,7 @@ const STATE_MAX: usize = 500;
 const SUBJECT: &str = "sub";
 const EMAIL: &str = "email";
 const EMAIL_VERIFIED: &str = "email_verified";
+const NAME: &str = "name";
 
 /// Errors for the page of the app (RFC 6749 section 4.1.2.1).
 const ACCESS_DENIED: &str = "access_denied";
@@ -245,7 +246,7 @@ fn admit(tidings: &Tidings, flow: &Flow, person: &Person) -> Result<Result<Strin
                 (None, None, None) => return Ok(Err(UNAVAILABLE)),
             };
             if is_linked {
-                sql::name(tx, member, &person.name, &person.major)?;
+                sql::name(tx, member, &person.name)?;
             }
             let expires = now + if is_linked { CODE_MS } else { LINK_MS };
             let kept = kept.max(expires);
@@ -285,7 +286,7 @@ fn new_member(tidings: &Tidings, person: &Person) -> Result<Result<New, Denied>>
     if tidings.verifier().reserves(tidings, &id)? {
         return denied("the university's roster reserves the id of this person");
     }
-    let nickname = cut_nickname(config, &person.name, &id);
+    let nickname = cut_nickname(&person.name, &id);
     let password = tidings.hasher().hash(&hex(&random::<32>()))?;
     Ok(Ok(New { id, nickname, password, verified: None, email: None }))
 }

@@ -56,7 +56,7 @@ impl Operation for SignUp {
 }
 
 pub(super) fn sign_up_refusals(settings: &Config) -> [Error; 3] {
-    let rule = Problem::password("pw", settings.password_length);
+    let rule = Problem::password("pw", settings.password_length());
     [Outcome::WrongUserInfo.because(rule), Outcome::CheckPw.into(), Outcome::AlreadyId.into()]
 }
 
@@ -150,7 +150,7 @@ impl Operation for ChangePassword {
     fn documented_refusals(settings: &Config) -> Vec<Error> {
         vec![
             Outcome::IncorrectPw.into(),
-            Outcome::WrongUserInfo.because(Problem::password("new_pw", settings.password_length)),
+            Outcome::WrongUserInfo.because(Problem::password("new_pw", settings.password_length())),
             Outcome::CheckPw.because(Outcome::CheckPw.problem().of("new_pw_check")),
         ]
     }

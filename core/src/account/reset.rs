@@ -13,7 +13,7 @@ use super::{Caller, SignInClient, check_new_password, email, find, otp, revoke_t
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{HOUR_MS, Timestamp};
-use crate::base::config::{Config, Mail};
+use crate::base::config::{Config, Mail, RESET_PAGE};
 use crate::mail::letter::{Letter, Text};
 use crate::mail::limit;
 use crate::mail::outbox::{Kind, NO_MAIL, To};
@@ -138,7 +138,7 @@ pub(crate) fn letter(
     }
     let code = Zeroizing::new(otp::random_code());
     sql::insert(tx, member, &otp::hash(&code), false, now + email::LASTS_MS)?;
-    let link = config.reset_url.as_ref().map(|page| page.with_code(&code));
+    let link = config.link(RESET_PAGE, &code);
     Ok(Some(Letter { to, text: Text::Reset, id, code: Some(code), link }))
 }
 
@@ -170,7 +170,7 @@ impl Operation for ResetPassword {
     fn documented_refusals(settings: &Config) -> Vec<Error> {
         vec![
             Outcome::IncorrectCode.into(),
-            Outcome::WrongUserInfo.because(Problem::password("new_pw", settings.password_length)),
+            Outcome::WrongUserInfo.because(Problem::password("new_pw", settings.password_length())),
             Outcome::CheckPw.because(Outcome::CheckPw.problem().of("new_pw_check")),
         ]
     }

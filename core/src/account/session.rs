@@ -46,7 +46,7 @@ pub struct AccessToken {
 impl ForClient for SignIn {
     fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<AccessToken> {
         let SignIn { id, pw, otp } = self;
-        let possible = !is_too_long(tidings.config(), &id);
+        let possible = !is_too_long(&id);
         let attempt = begin(tidings, possible.then_some(&*id), client.client)?;
         if !possible {
             return Err(failed(attempt, Outcome::NoMember));
@@ -214,7 +214,7 @@ impl ForClient for SignInUp {
                 succeeded(attempt);
                 return Err(Outcome::NotSchool.because(SIGN_UP_CLOSED));
             }
-            let nickname = cut_nickname(tidings.config(), &name, id);
+            let nickname = cut_nickname(&name, id);
             let password = tidings.hasher().hash(&pw)?;
             succeeded(attempt);
             let new =

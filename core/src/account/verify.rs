@@ -1,6 +1,7 @@
 //! University verification: checks whether an id and a password belong to a university member.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
@@ -96,7 +97,9 @@ pub(crate) fn from_config(config: &Config) -> Result<Box<dyn Verifier>> {
     Ok(match config.verifier {
         config::Verifier::None => Box::new(Disabled),
         config::Verifier::Roster => Box::new(Roster),
-        config::Verifier::Http => Box::new(Http::new(config.http_verifier.clone())?),
+        config::Verifier::Http => {
+            Box::new(Http::new(config.http_verifier.clone(), config.extra_ca.as_deref())?)
+        }
     })
 }
 
@@ -158,17 +161,17 @@ struct Reply {
 const REPLY_MAX: u64 = 64 << 10;
 
 impl Http {
-    fn new(config: HttpVerifier) -> Result<Self> {
+    fn new(config: HttpVerifier, extra_ca: Option<&Path>) -> Result<Self> {
         let mut agent = ureq::Agent::config_builder().timeout_global(Some(config.timeout)).max_redirects(0);
         if !config.url.parse().is_ok_and(|url: Uri| config::allows_proxy(&url)) {
             agent = agent.proxy(None);
         }
         let agent = agent.build();
-        let agent = match &config.ca {
+        let agent = match extra_ca {
             None => agent.into(),
             Some(file) => {
                 let authorities =
-                    Authorities::in_file(file).map_err(|error| error.of_setting("verifier-ca"))?;
+                    Authorities::public_and_in_file(file).map_err(|error| error.of_setting("extra-ca"))?;
                 ureq::Agent::with_parts(agent, tls::connector(authorities), DefaultResolver::default())
             }
         };

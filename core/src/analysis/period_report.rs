@@ -23,7 +23,7 @@ use crate::base::clock::Timestamp;
 use crate::record::answer::{self, Encoded, Ready};
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Spec, Work};
-use crate::store::Tx;
+use crate::store::{QUERY_TIMEOUT, Tx};
 
 mod cache;
 mod sql;
@@ -224,7 +224,7 @@ fn compute(
     let dates = starts.start..starts.end.min(now + 1);
     let is_final = last < analysis.calendar.local_hour(now - super::LATE_MS).day;
     analysis.settle();
-    tidings.store().read_within(tidings.config().query_timeout, |tx| {
+    tidings.store().read_within(QUERY_TIMEOUT, |tx| {
         let made_of = sources_in(tx, zone, is_final, searches.map(|(version, _)| version))?;
         let (days, weekdays, devices) = count(tx, first, last)?;
         let (post_count, topics) = sql::topics(tx, &dates)?;

@@ -307,13 +307,6 @@ mod tests {
     use crate::store::{Arg, Dialect, Isolation, Row};
     use crate::testing::{NOW, service};
 
-    #[test]
-    fn the_help_states_the_limit_of_visitors_per_network() {
-        let mut settings = config::SETTINGS.iter().flat_map(|group| group.settings);
-        let setting = settings.find(|setting| setting.about.name == "trend-min-visitors").unwrap();
-        assert!(setting.about.help.contains(&format!("count as {} at most", term::NETWORK_VISITORS)));
-    }
-
     /// A transaction that fails after a number of queries.
     struct Failing<'t> {
         tx: &'t mut dyn Tx,

@@ -1,12 +1,12 @@
-//! The settings of the service, each with its default.
-//!
-//! `table` has the name, the help and the bounds of each. The HTTP server has further settings.
+//! The settings of the service: a field of [`Config`] declares the name, the help and the default of each. The HTTP server has
+//! further settings.
 
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::str::FromStr;
 
+use clap::{ArgAction, Args, ValueEnum};
 use url::Url;
 use zeroize::Zeroizing;
 
@@ -14,121 +14,138 @@ mod feeds;
 mod mail;
 mod oidc;
 mod passkey;
-pub mod setting;
-mod table;
 #[cfg(test)]
 mod tests;
+pub mod value;
 mod verifier;
 
+use crate::base::text_file;
 pub use crate::base::zone::{UnknownZone, Zone};
 pub use feeds::{Feed, Interest, SIMILAR_MAX, WordModel};
-pub(crate) use mail::Encryption;
-pub use mail::{CONFIRM_PAGE, Language, Mail, MailServer, PageUrl, RESET_PAGE, Sender};
+pub use mail::{CONFIRM_PAGE, Language, Mail, MailServer, RESET_PAGE, Sender};
+pub(crate) use mail::{Encryption, INVITE_PAGE};
 pub use oidc::{Issuer, Oidc};
 pub use passkey::Passkeys;
-pub use setting::Invalid;
-use setting::{FieldType, Value, parse};
-pub use table::SETTINGS;
+pub use value::Invalid;
+use value::{defaults, web_address, within};
 pub(crate) use verifier::allows_proxy;
 pub use verifier::{HttpVerifier, IdPattern, Verifier};
 
-/// The settings of the service.
-#[derive(Clone, Debug)]
+/// Characters of an id.
+pub const ID_LENGTH: Bounds = Bounds { min: 3, max: 30 };
+/// Characters of a nickname.
+pub const NICKNAME_LENGTH: Bounds = Bounds { min: 1, max: 30 };
+/// Characters of a password at most.
+pub const PASSWORD_MAX: usize = 128;
+/// Minutes between two fetches of a source at most, unless it fails or asks for more time.
+pub(crate) const SOURCE_INTERVAL_MAX: u64 = 12 * 60;
+
+/// The settings of the service. The comment of a setting is its help in the command line, and its attribute has its name and
+/// its default.
+#[derive(Clone, Debug, Args)]
+#[group(skip)]
+#[command(next_help_heading = "Accounts")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Config {
-    /// Characters of an id.
-    pub id_length: Bounds,
-    /// Characters of a password.
-    pub password_length: Bounds,
-    /// Characters of a nickname.
-    pub nickname_length: Bounds,
-    /// Days that an access token lasts.
-    pub token_days: u32,
+    /// Send webhooks and fetch sources at private addresses too, and send webhooks without encryption to addresses that begin
+    /// with `http://`.
+    #[arg(long, help_heading = SERVICE)]
+    pub private_addresses: bool,
+    /// A PEM file with certificates of authorities, or of servers themselves, that are trusted too: by mail, webhooks, sources,
+    /// single sign-on and the http verifier.
+    #[arg(long, value_name = "FILE", help_heading = SERVICE)]
+    pub extra_ca: Option<PathBuf>,
+    /// The address by which others reach the server, such as `https://campus.example`: for the links in mail, the way back from
+    /// single sign-on, and hubs of sources.
+    #[arg(long, value_name = "URL", value_parser = web_address, help_heading = SERVICE)]
+    pub public_url: Option<Url>,
+    /// Limit what a client, a guest, a member or an API key may do in a time, beside the rate limit; off for benchmarks, and
+    /// behind a gateway that limits.
+    #[arg(
+        long, action = ArgAction::Set, value_parser = value::switch(), default_value = "on", help_heading = SERVICE
+    )]
+    pub client_limits: bool,
+    /// Minutes between two fetches of a source at least, unless the source has a time of its own.
+    #[arg(long, value_name = "N", default_value = "10", help_heading = SERVICE)]
+    pub source_interval_min: u64,
+    /// Days that feedback is kept after it was marked as done.
+    #[arg(long, value_name = "N", default_value = "365", help_heading = SERVICE)]
+    pub feedback_days: u32,
     /// The key that signs tokens, at least [`Secret::BYTES_MIN`] bytes; `None` means the key in `token_key_file`.
+    #[arg(skip)]
     pub token_key: Option<Secret>,
-    /// The file with that key; `None` means the file next to the database.
-    pub token_key_file: Option<PathBuf>,
     /// A second key, which does not sign tokens but whose tokens are accepted: the previous or the next signing key.
     /// `None` means the key in `token_key_previous_file`.
+    #[arg(skip)]
     pub token_key_previous: Option<Secret>,
-    /// The file with that key; `None` means the signing key's file name with `.previous` appended, if that file exists.
-    pub token_key_previous_file: Option<PathBuf>,
-    /// Whether the most common passwords are refused for all members. They are always refused for administrators.
-    pub refuse_common_passwords: bool,
-    /// Whether administrators with a token need a second factor to act as administrators.
-    pub require_otp: bool,
-    /// Maximum number of callers that wait for a password hash. Each core computes one hash at a time.
-    pub hash_queue: usize,
-    /// Time limit of a search or another long query, which then fails with `overloaded`.
-    pub query_timeout: Duration,
-    /// Connections to a `PostgreSQL` server for reads, of which at most half are for long ones. Further reads wait.
-    pub postgres_read_connections: usize,
-    /// Whether failed sign-ins delay later sign-ins.
+    /// Slow down clients that guess passwords.
+    #[arg(long, action = ArgAction::Set, value_parser = value::switch(), default_value = "on")]
     pub sign_in_slowing: bool,
-    /// Who becomes a member without an administrator.
+    /// Days until an access token expires.
+    #[arg(long, value_name = "N", default_value = "30")]
+    pub token_days: u32,
+    /// A file with the key that signs access tokens, at least 32 bytes; by default, the database's name and .key, made at the first
+    /// start. `TIDINGS_TOKEN_KEY` holds the key itself.
+    #[arg(long, value_name = "FILE")]
+    pub token_key_file: Option<PathBuf>,
+    /// A file with a second key, whose tokens are accepted too while the signing key is replaced; by default, the key file's name
+    /// and .previous, if it exists. `TIDINGS_TOKEN_KEY_PREVIOUS` holds the key itself.
+    #[arg(long, value_name = "FILE")]
+    pub token_key_previous_file: Option<PathBuf>,
+    /// Refuse the 10,000 most common passwords for every member; for administrators they are always refused.
+    #[arg(long)]
+    pub refuse_common_passwords: bool,
+    /// Administrators and members with a role need a second factor to administer over HTTP, and an enrolment code to set one up.
+    #[arg(long)]
+    pub require_otp: bool,
+    /// The fewest characters of a password.
+    #[arg(long, value_name = "N", default_value = "8")]
+    pub pw_min: usize,
+    /// Who becomes a member without an administrator: everyone, only members of the university and people of single sign-on, or
+    /// nobody.
+    #[arg(long, default_value = "open")]
     pub sign_up: Registration,
-    /// The source that decides which ids belong to university members.
+    /// What decides which ids belong to university members.
+    #[arg(long, default_value = "roster")]
     pub verifier: Verifier,
     /// The address that [`Verifier::Http`] asks.
+    #[command(flatten)]
     pub http_verifier: HttpVerifier,
-    /// Whether webhooks may be at private addresses, and at addresses that begin with `http://`.
-    pub webhook_private: bool,
-    /// A PEM file with further certificates that webhooks trust.
-    pub webhook_ca: Option<PathBuf>,
-    /// The address by which others reach the service; `None` if only what runs beside it does.
-    pub public_url: Option<Url>,
     /// The settings of mail.
+    #[command(flatten)]
     pub mail: Mail,
     /// The settings of single sign-on.
+    #[command(flatten)]
     pub oidc: Oidc,
     /// The settings of passkeys.
+    #[command(flatten)]
     pub passkeys: Passkeys,
-    /// The settings of sources.
-    pub source: Source,
-    /// The bounds of feedback.
-    pub feedback: Feedback,
     /// The ranking of the feeds.
+    #[command(flatten)]
     pub feed: Feed,
     /// The settings of analytics.
+    #[command(flatten)]
     pub analysis: Analysis,
     /// The settings of the word model.
+    #[command(flatten)]
     pub words: WordModel,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            id_length: Bounds { min: 3, max: 30 },
-            password_length: Bounds { min: 8, max: 128 },
-            nickname_length: Bounds { min: 1, max: 30 },
-            token_days: 30,
-            token_key: None,
-            token_key_file: None,
-            token_key_previous: None,
-            token_key_previous_file: None,
-            refuse_common_passwords: false,
-            require_otp: false,
-            hash_queue: 64,
-            query_timeout: Duration::from_secs(2),
-            postgres_read_connections: 16,
-            sign_in_slowing: true,
-            sign_up: Registration::Open,
-            verifier: Verifier::Roster,
-            http_verifier: HttpVerifier::default(),
-            webhook_private: false,
-            webhook_ca: None,
-            public_url: None,
-            mail: Mail::default(),
-            oidc: Oidc::default(),
-            passkeys: Passkeys::default(),
-            source: Source::default(),
-            feedback: Feedback::default(),
-            feed: Feed::default(),
-            analysis: Analysis::default(),
-            words: WordModel::default(),
-        }
-    }
+/// The heading of settings that several parts use.
+const SERVICE: &str = "Service";
+
+/// Implements `Default` by the defaults that the declarations of the settings name.
+macro_rules! default_settings {
+    ($($settings:ty),+) => {
+        $(impl Default for $settings {
+            fn default() -> Self {
+                defaults()
+            }
+        })+
+    };
 }
+
+default_settings!(Config, HttpVerifier, Mail, Oidc, Passkeys, Feed, Interest, Analysis, WordModel);
 
 impl Config {
     /// Checks that every setting is within its bounds and that the settings agree with each other.
@@ -136,32 +153,33 @@ impl Config {
     /// # Errors
     /// The first setting that breaks a rule.
     pub fn check(&self) -> Result<(), Invalid> {
-        setting::check(SETTINGS, self)?;
+        const ANY: u32 = u32::MAX;
+        within("source-interval-min", self.source_interval_min, 1..=SOURCE_INTERVAL_MAX)?;
+        within("feedback-days", self.feedback_days, 1..=ANY)?;
+        within("token-days", self.token_days, 1..=ANY)?;
+        within("pw-min", self.pw_min, 1..=PASSWORD_MAX)?;
+        within("log-days", self.analysis.log_days, 1..=ANY)?;
+        within("audit-days", self.analysis.audit_days, 1..=ANY)?;
         for (name, key) in [("token-key", &self.token_key), ("token-key-previous", &self.token_key_previous)]
         {
             key.as_ref().map_or(Ok(()), Secret::check).map_err(|rule| Invalid::new(&[name], rule))?;
         }
-        for (bounds, names) in [
-            (self.id_length, ["id-min", "id-max"]),
-            (self.password_length, ["pw-min", "pw-max"]),
-            (self.nickname_length, ["nickname-min", "nickname-max"]),
-        ] {
-            if bounds.min > bounds.max {
-                return Err(Invalid::new(
-                    &names,
-                    format!("must be at most {}, which is {}", names[1], bounds.max),
-                ));
-            }
-        }
-        if self.source.interval_min > self.source.interval_max {
-            let names = ["source-interval-min", "source-interval-max"];
-            let why = format!("must be at most {}, which is {}", names[1], self.source.interval_max);
-            return Err(Invalid::new(&names, why));
-        }
+        self.feed.check()?;
+        self.words.check()?;
         self.mail.check()?;
         self.oidc.check(self.public_url.as_ref())?;
         self.passkeys.check()?;
         if self.verifier == Verifier::Http { self.http_verifier.check() } else { Ok(()) }
+    }
+
+    /// Returns the bounds of a password in characters.
+    pub const fn password_length(&self) -> Bounds {
+        Bounds { min: self.pw_min, max: PASSWORD_MAX }
+    }
+
+    /// Returns the settings of mail with the address of the server's pages.
+    pub(crate) fn mail(&self) -> Mail {
+        Mail { server_url: self.public_url.clone(), ..self.mail.clone() }
     }
 
     /// Returns the settings that were changed and have no effect together with the others.
@@ -195,7 +213,7 @@ pub struct WithoutEffect {
 }
 
 /// Who becomes a member without an administrator. The operator, administrators and imports always make members.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Registration {
     /// Everyone, by `sign_up`, members of the university, by `sign_in_up`, and people of the issuer of single sign-on.
     #[default]
@@ -204,22 +222,6 @@ pub enum Registration {
     Roster,
     /// Nobody.
     Closed,
-}
-
-impl Registration {
-    const NAMES: &[&str] = &["open", "roster", "closed"];
-}
-
-impl FieldType for Registration {
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Text(Self::NAMES[*self as usize].to_owned()))
-    }
-
-    fn from_value(value: &Value) -> Result<Self, String> {
-        let all = [Self::Open, Self::Roster, Self::Closed];
-        let found = all.into_iter().find(|sign_up| sign_up.to_value().as_ref() == Some(value));
-        found.ok_or_else(|| format!("must be one of {}", Self::NAMES.join(", ")))
-    }
 }
 
 /// The minimum and maximum length of a text in characters, both inclusive.
@@ -258,65 +260,9 @@ impl Secret {
     }
 }
 
-impl FieldType for Secret {
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Secret(self.clone()))
-    }
-
-    fn from_value(value: &Value) -> Result<Self, String> {
-        if let Value::Secret(secret) = value { Ok(secret.clone()) } else { setting::another_form() }
-    }
-}
-
-impl FieldType for Zone {
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Text(self.name().to_owned()))
-    }
-
-    fn from_value(value: &Value) -> Result<Self, String> {
-        parse(value)
-    }
-}
-
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[secret]")
-    }
-}
-
-/// The settings of sources.
-#[derive(Clone, Debug)]
-pub struct Source {
-    /// The minutes between two fetches of a source, at least.
-    pub interval_min: u64,
-    /// The minutes between two fetches of a source, at most.
-    pub interval_max: u64,
-    /// Whether sources may be at private addresses.
-    pub private: bool,
-    /// A PEM file with further certificates that fetches trust.
-    pub ca: Option<PathBuf>,
-}
-
-impl Default for Source {
-    fn default() -> Self {
-        Self { interval_min: 10, interval_max: 12 * 60, private: false, ca: None }
-    }
-}
-
-/// The bounds of feedback.
-#[derive(Clone, Copy, Debug)]
-pub struct Feedback {
-    /// Feedback that a member may send in an hour; 0 means any number.
-    pub hourly: u32,
-    /// Feedback that may be open; 0 means any number. That of one member may be a fiftieth of it.
-    pub open: u32,
-    /// Days until feedback that is done is removed.
-    pub days: u32,
-}
-
-impl Default for Feedback {
-    fn default() -> Self {
-        Self { hourly: 60, open: 10_000, days: 365 }
     }
 }
 
@@ -332,63 +278,60 @@ pub enum StudentNumbers {
     Full,
 }
 
-impl StudentNumbers {
-    pub(crate) const FULL: &str = "full";
+impl FromStr for StudentNumbers {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "entrance" => Ok(Self::Entrance),
+            "full" => Ok(Self::Full),
+            number => number.parse().map(Self::First).map_err(|_| "must be a whole number, entrance or full"),
+        }
+    }
 }
 
-impl FieldType for StudentNumbers {
-    fn to_value(&self) -> Option<Value> {
-        match self {
-            Self::Entrance => None,
-            Self::First(chars) => chars.to_value(),
-            Self::Full => Some(Value::Text(Self::FULL.to_owned())),
-        }
-    }
+/// The terms of a file, one on each line.
+pub type Terms = Vec<String>;
 
-    fn from_value(value: &Value) -> Result<Self, String> {
-        match value {
-            Value::Text(word) if word == Self::FULL => Ok(Self::Full),
-            value => usize::from_value(value).map(Self::First),
-        }
+fn terms(path: &str) -> Result<Terms, String> {
+    if path.is_empty() {
+        return Ok(Terms::new());
     }
+    let text = text_file::read(path.as_ref()).map_err(|e| format!("{path} cannot be read: {e}"))?;
+    Ok(text_file::lines(&text).map(str::to_owned).collect())
 }
 
 /// The settings of analytics.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
+#[group(skip)]
+#[command(next_help_heading = "Analytics")]
 pub struct Analysis {
-    /// The time zone of the counted days and hours; `None` means the database's zone, which in a new database is that of this
-    /// machine. A database that has counted days in a different zone is refused; [`crate::analysis::set_timezone`] changes it.
+    /// The time zone whose days and hours are counted, such as Asia/Seoul; by default the database's, which in a new one is this
+    /// machine's. Once a day is counted, tidings store timezone changes it.
+    #[arg(long, value_name = "ZONE")]
     pub timezone: Option<Zone>,
-    /// Days until a line of the access log is removed.
+    /// Days that lines of the access log are kept.
+    #[arg(long, value_name = "N", default_value = "180")]
     pub log_days: u32,
-    /// Days until a record of the audit trail is removed.
+    /// Days that records of the audit trail are kept.
+    #[arg(long, value_name = "N", default_value = "730")]
     pub audit_days: u32,
     /// Access log lines per second and client, after a burst of 24,576; `None` means any number. Further requests are
     /// counted without a line. A client is an IPv4 address or the first 64 bits of an IPv6 address.
+    #[arg(skip = NonZeroU32::new(2_000))]
     pub log_lines_per_client: Option<NonZeroU32>,
-    /// Whether all callers may read the access log.
+    /// Let everybody read the access log.
+    #[arg(long)]
     pub public_logs: bool,
-    /// The part of member ids in reports that callers see unless they may see all of them.
+    /// What reports show of member ids, except to administrators: full for all of an id, a number for its first characters, 0
+    /// for none, entrance for 4 of an id of digits and none of others.
+    #[arg(long, value_name = "N|full|entrance", default_value = "entrance")]
     pub student_num_chars: StudentNumbers,
-    /// Terms that never appear among the most searched.
-    pub trend_blocklist: Vec<String>,
-    /// Minimum number of visitors that must have searched a term before it appears there. The guests of one network (IPv4
-    /// /24, IPv6 /48) count as at most three per day. The last 24 hours span two days, so with at least 7 no single client
-    /// can make a trend.
+    /// A file of terms, one on each line, that are never listed among the most searched.
+    #[arg(long, value_name = "FILE", value_parser = terms, default_value = "", hide_default_value = true)]
+    pub trend_blocklist: Terms,
+    /// Visitors who must have searched a term before it is listed among the most searched; the guests of one network count as 3 at
+    /// most on a day. With at least 7, no single client can make a trend.
+    #[arg(long, value_name = "N", default_value = "1")]
     pub trend_min_visitors: usize,
-}
-
-impl Default for Analysis {
-    fn default() -> Self {
-        Self {
-            timezone: None,
-            log_days: 180,
-            audit_days: 730,
-            log_lines_per_client: NonZeroU32::new(2_000),
-            public_logs: false,
-            student_num_chars: StudentNumbers::default(),
-            trend_blocklist: Vec::new(),
-            trend_min_visitors: 1,
-        }
-    }
 }

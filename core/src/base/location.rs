@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use percent_encoding::percent_decode_str;
 
-use crate::base::config::setting::{self, FieldType, MASK, Value};
 use crate::base::files;
 
 /// The place of a database.
@@ -40,6 +39,9 @@ pub struct PostgresUrl(String);
 
 /// The beginnings of a URL that make a text a URL.
 const SCHEMES: [&str; 2] = ["postgres:", "postgresql:"];
+/// The text that is shown instead of a password.
+pub const MASK: &str = "***";
+/// The parameter of a URL with the password.
 const PASSWORD: &str = "password=";
 
 impl Location {
@@ -108,18 +110,7 @@ impl fmt::Display for Location {
     }
 }
 
-impl FieldType for Location {
-    /// The password of a URL is masked.
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Text(self.to_string()))
-    }
-
-    fn from_value(value: &Value) -> Result<Self, String> {
-        if let Value::Text(text) = value { Ok(text.into()) } else { setting::another_form() }
-    }
-}
-
-/// Still percent-encoded.
+/// The parts of a URL, still percent-encoded.
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only connecting needs all parts"))]
 pub(crate) struct Parts<'a> {
     /// The user, and after a colon the password.

@@ -2,20 +2,21 @@
 
 use super::Member;
 use crate::base::clock::{HOUR_MS, SECOND_MS, Timestamp};
-use crate::base::config;
 use crate::record::error::{Error, Result};
 use crate::store::{StoreError, Topic, Tx};
 
-/// One member may have 1/50 of all open feedback.
-const SHARE_DIVISOR: u32 = 50;
+/// Feedback that a member may send in an hour.
+const HOURLY: u32 = 60;
+/// Feedback that may be open, and how much of it by one member.
+const OPEN: u32 = 10_000;
+const OPEN_OF_ONE: u32 = OPEN / 50;
 
-pub(super) fn check(
-    tx: &mut dyn Tx,
-    config: config::Feedback,
-    member: &Member<'_>,
-    now: Timestamp,
-) -> Result<()> {
-    let wait_ms = match sql::nth_latest(tx, member, config.hourly)? {
+/// Checks that a member may send feedback now.
+///
+/// # Errors
+/// `too many requests` if the member has sent too much in the last hour, or too much is open.
+pub(super) fn check(tx: &mut dyn Tx, member: &Member<'_>, now: Timestamp) -> Result<()> {
+    let wait_ms = match sql::nth_latest(tx, member, HOURLY)? {
         // The clock may have been set back.
         Some(date) => (date + HOUR_MS - now).min(HOUR_MS),
         None => 0,
@@ -23,7 +24,7 @@ pub(super) fn check(
     if wait_ms > 0 {
         return Err(Error::TooManyRequests { retry_after_s: (wait_ms / SECOND_MS).unsigned_abs() + 1 });
     }
-    if sql::is_open(tx, config.open)? || sql::is_open_of(tx, member, config.open.div_ceil(SHARE_DIVISOR))? {
+    if sql::is_open(tx, OPEN)? || sql::is_open_of(tx, member, OPEN_OF_ONE)? {
         return Err(Error::TooManyRequests { retry_after_s: (HOUR_MS / SECOND_MS).unsigned_abs() });
     }
     Ok(())

@@ -270,47 +270,54 @@ fn a_page_of_open_feedback_reads_only_open_feedback() {
 
 #[test]
 fn a_member_sends_so_much_in_an_hour_and_so_much_may_be_open() {
-    let config = crate::base::config::Config {
-        feedback: crate::base::config::Feedback { hourly: 2, open: 150, days: 1 },
-        ..crate::base::config::Config::default()
-    };
-    let service = crate::testing::service_with(config);
+    let service = crate::testing::service();
     let (ann, ben) = (service.member("ann"), service.member("ben"));
     let wait = |member: &Caller| match service.call(member, SendGeneral { message: draft(None, "text") }) {
         Ok(()) => 0,
         Err(Error::TooManyRequests { retry_after_s }) => retry_after_s,
         Err(error) => panic!("{error:?}"),
     };
-    assert_eq!((wait(&ann), wait(&ann)), (0, 0));
+    let insert = |count: i64, sql: &str| {
+        let sql = format!(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
+             INSERT INTO feedback (id, type, post, member, notice, activation, date) {sql}"
+        );
+        service.store().write::<_, StoreError>(Isolation::Alone, move |tx| tx.run(&sql, &[])).unwrap();
+    };
+    assert_eq!(wait(&ann), 0);
+    insert(58, "SELECT 'copy ' || i, type, post, member, notice, 0, date FROM feedback, n");
     service.clock().advance(1_000);
-    assert_eq!(wait(&ann), 3_600, "the second that has begun counts");
+    assert_eq!((wait(&ann), wait(&ann)), (0, 3_600), "the second that has begun counts");
     assert_eq!(wait(&ben), 0);
     let text = service.call(&ann, SendGeneral { message: draft(None, "") }).unwrap_err();
     assert_eq!(text.to_string(), "fail", "a text that breaks its rule is told first");
     service.clock().advance(3_600_000);
+    insert(
+        197,
+        "SELECT 'open ' || i, 'general', 'text', (SELECT min(key) FROM member WHERE id = 'ann'), '', 1, 0 FROM n",
+    );
     assert_eq!(wait(&ann), 0);
     assert_eq!(wait(&ann), 3_600, "a fiftieth of all that is open is this member's");
     let open = all(&service).into_iter().find(|feedback| feedback.author == "ann").unwrap();
     service.call(&Caller::Operator, Mark { feedback_obi: open.id.clone(), activation: 0 }).unwrap();
     assert_eq!(wait(&ann), 0);
-    let work = |tx: &mut dyn Tx| {
-        tx.run(
-            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)
-             INSERT INTO feedback (id, type, post, member, notice, activation, date)
-             SELECT 'copy ' || i, 'general', 'text', NULL, '', 1, 0 FROM n",
-            &[],
-        )
-    };
-    service.store().write::<_, StoreError>(Isolation::Alone, work).unwrap();
+    insert(10_000, "SELECT 'all ' || i, 'general', 'text', NULL, '', 1, 0 FROM n");
     assert_eq!(wait(&service.member("cid")), 3_600);
 }
 
 #[test]
+fn without_limits_of_clients_a_member_sends_any_number() {
+    let config = crate::base::config::Config { client_limits: false, ..Default::default() };
+    let service = crate::testing::service_with(config);
+    let ann = service.member("ann");
+    for _ in 0..61 {
+        service.call(&ann, SendGeneral { message: draft(None, "text") }).unwrap();
+    }
+}
+
+#[test]
 fn feedback_is_removed_some_days_after_it_was_done() {
-    let config = crate::base::config::Config {
-        feedback: crate::base::config::Feedback { days: 10, ..Default::default() },
-        ..crate::base::config::Config::default()
-    };
+    let config = crate::base::config::Config { feedback_days: 10, ..crate::base::config::Config::default() };
     let service = crate::testing::service_with(config);
     let ann = service.member("ann");
     for text in ["open", "done", "reopened", "earlier"] {

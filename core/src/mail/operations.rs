@@ -87,7 +87,7 @@ impl Operation for Test {
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<TestResult> {
         let identity = caller.identify(tidings);
         tidings.store().read(|tx| identity.administrator(tx).map(drop))?;
-        let config = &tidings.config().mail.clone().with_pages(tidings.config().public_url.as_ref());
+        let config = &tidings.config().mail();
         if !config.is_on() {
             return Err(Error::BadRequest(MAIL_IS_OFF));
         }
@@ -102,7 +102,7 @@ impl Operation for Test {
         let templates = Templates::new(config)?;
         let outgoing =
             Outgoing::new(&ObjectId::new(tidings.clock()).to_string(), tidings.now(), &templates, letter);
-        let sent = Smtp::new(config)?.send(&outgoing);
+        let sent = Smtp::new(config, tidings.config().extra_ca.as_deref())?.send(&outgoing);
         // The right may be gone by now.
         tidings.store().read(|tx| identity.administrator(tx).map(drop))?;
         Ok(TestResult { error: sent.err().map(|failed| failed.reason) })

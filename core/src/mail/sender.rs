@@ -1,5 +1,6 @@
 //! The handle of the thread that sends mail.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::smtp::Smtp;
@@ -14,6 +15,7 @@ pub(crate) struct Sender {
     store: Arc<Store>,
     clock: Clock,
     config: Mail,
+    extra_ca: Option<PathBuf>,
     stop: Stop,
     thread: Background,
 }
@@ -26,7 +28,8 @@ impl Sender {
             thread: Background::new(Arc::clone(store), stop.clone()),
             store: Arc::clone(store),
             clock: clock.clone(),
-            config: config.mail.clone().with_pages(config.public_url.as_ref()),
+            config: config.mail(),
+            extra_ca: config.extra_ca.clone(),
             stop,
         }
     }
@@ -37,7 +40,7 @@ impl Sender {
             return Ok(());
         }
         self.thread.start("tidings-mail", || {
-            let transport = Arc::new(Smtp::new(&self.config)?);
+            let transport = Arc::new(Smtp::new(&self.config, self.extra_ca.as_deref())?);
             let worker = Worker::new(&self.store, &self.clock, self.config.clone(), transport)?;
             let stop = self.stop.clone();
             Ok(move || worker.run(&stop))

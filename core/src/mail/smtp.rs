@@ -1,6 +1,7 @@
 //! Sends mail over SMTP.
 
 use std::error::Error as _;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use lettre::message::header::{HeaderName, HeaderValue};
@@ -16,7 +17,7 @@ use percent_encoding::percent_decode_str;
 use super::letter::Letter;
 use super::templates::{Templates, Written};
 use crate::base::clock::Timestamp;
-use crate::base::config::{Encryption, Invalid, Mail, MailServer};
+use crate::base::config::{Config, Encryption, Invalid, Mail, MailServer};
 use crate::base::{host, text_file};
 use crate::record::error::{Error, Result};
 
@@ -66,7 +67,9 @@ pub(super) struct Smtp {
 }
 
 impl Smtp {
-    pub(super) fn new(config: &Mail) -> Result<Self> {
+    /// # Errors
+    /// [`Error::InvalidSetting`] when a file cannot be used, or there is no mail server.
+    pub(super) fn new(config: &Mail, extra_ca: Option<&Path>) -> Result<Self> {
         let (Some(server), Some(from)) = (&config.server, &config.from) else {
             return Err(Invalid::new(
                 &["smtp-url", "mail-from"],
@@ -75,8 +78,8 @@ impl Smtp {
             .into());
         };
         let mut tls = TlsParameters::builder(server.host().to_owned());
-        if let Some(file) = &config.ca {
-            let unusable = |why: String| Invalid::new(&["smtp-ca"], format!("{} {why}", file.display()));
+        if let Some(file) = extra_ca {
+            let unusable = |why: String| Invalid::new(&["extra-ca"], format!("{} {why}", file.display()));
             let text = text_file::read(file).map_err(|error| unusable(format!("cannot be read: {error}")))?;
             let authority = Certificate::from_pem(text.as_bytes());
             tls =
@@ -185,8 +188,9 @@ fn failed(error: &SmtpError) -> Failed {
 ///
 /// # Errors
 /// Why that failed, in a few words.
-pub fn check(config: &Mail) -> std::result::Result<(), String> {
-    let smtp = Smtp::new(config).map_err(|error| error.message().into_owned())?;
+pub fn check(config: &Config) -> std::result::Result<(), String> {
+    let smtp =
+        Smtp::new(&config.mail, config.extra_ca.as_deref()).map_err(|error| error.message().into_owned())?;
     smtp.connect().map(|mut connection| connection.abort()).map_err(|error| failed(&error).reason)
 }
 
@@ -196,8 +200,6 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
-    use crate::base::config::Sender;
-    use crate::base::config::setting::{FieldType as _, Value};
 
     /// Sends a mail to a server that answers one command with `answer`, and returns how that ended with the command for the sender.
     fn sent(command: &'static str, answer: &'static str) -> (std::result::Result<(), Failed>, String) {
@@ -222,17 +224,16 @@ mod tests {
             }
             sender
         });
-        let text = |text: &str| Value::Text(text.to_owned());
         let config = Mail {
-            server: Some(MailServer::from_value(&text(&format!("smtp+plain://LOCALHOST:{port}"))).unwrap()),
-            from: Some(Sender::from_value(&text("Campus <no-reply@도서관.example>")).unwrap()),
+            server: Some(format!("smtp+plain://LOCALHOST:{port}").parse().unwrap()),
+            from: Some("Campus <no-reply@도서관.example>".parse().unwrap()),
             ..Mail::default()
         };
         let written =
             Written { subject: "제목".into(), text: "본문\n".into(), html: "<p>본문</p>".into() };
         let at = Timestamp::from_millis(1_700_000_000_000);
         let outgoing = Outgoing { id: "1".into(), to: "ann@example.org".into(), at, written };
-        let sent = Smtp::new(&config).unwrap().send(&outgoing);
+        let sent = Smtp::new(&config, None).unwrap().send(&outgoing);
         (sent, server.join().unwrap())
     }
 

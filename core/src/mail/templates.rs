@@ -8,7 +8,7 @@ use std::fmt::{self, Write as _};
 use std::path::Path;
 
 use super::letter::{Letter, Text};
-use crate::base::config::{Invalid, Language, Mail};
+use crate::base::config::{CONFIRM_PAGE, INVITE_PAGE, Invalid, Language, Mail, RESET_PAGE};
 use crate::base::text_file;
 use crate::record::error::Result;
 use pulldown_cmark::{Parser, html};
@@ -82,15 +82,11 @@ impl Templates {
     /// The fault is found in a mail with only the values that every mail of this text has.
     fn fault(&self, text: Text, config: &Mail) -> Option<&'static str> {
         const CODE: &str = "0c0de0";
-        let pages = [
-            (Text::Confirm, &config.confirm_url),
-            (Text::Reset, &config.reset_url),
-            (Text::Invite, &config.invite_url),
-        ];
+        let pages = [(Text::Confirm, CONFIRM_PAGE), (Text::Reset, RESET_PAGE), (Text::Invite, INVITE_PAGE)];
         let page = pages.into_iter().find(|(of, _)| *of == text).map(|(_, page)| page);
         let id = if matches!(text, Text::Invite | Text::Test) { "" } else { "0" }.to_owned();
         let code = page.map(|_| CODE.to_owned().into());
-        let link = page.and_then(|page| Some(page.as_ref()?.with_code(CODE)));
+        let link = page.and_then(|page| config.link(page, CODE));
         let Written { subject, text, .. } = self.write(&Letter { to: String::new(), text, id, code, link });
         if subject.trim().is_empty() {
             return Some("has no subject in its first line, or one with a value that its mail may lack");
@@ -208,13 +204,7 @@ mod tests {
     }
 
     fn config(language: Language) -> Mail {
-        use crate::base::config::setting::{FieldType as _, Value};
-        let from = Value::Text("Campus <no-reply@campus.example>".into());
-        Mail {
-            from: Some(crate::base::config::Sender::from_value(&from).unwrap()),
-            language,
-            ..Mail::default()
-        }
+        Mail { from: Some("Campus <no-reply@campus.example>".parse().unwrap()), language, ..Mail::default() }
     }
 
     #[test]
@@ -280,14 +270,9 @@ mod tests {
 
     #[test]
     fn files_that_make_mail_without_what_it_is_for_are_refused() {
-        use crate::base::config::{
-            PageUrl,
-            setting::{FieldType as _, Value},
-        };
         let dir = tempfile::tempdir().unwrap();
-        let page = PageUrl::from_value(&Value::Text("https://app.example/reset".into())).unwrap();
         let without = Mail { templates: Some(dir.path().to_owned()), ..config(Language::Ko) };
-        let with = Mail { reset_url: Some(page), ..without.clone() };
+        let with = Mail { app_url: Some("https://app.example".parse().unwrap()), ..without.clone() };
         let fault = |config: &Mail, file: &str, text: &str| {
             std::fs::write(dir.path().join(file), text).unwrap();
             let error = Templates::new(config).err().map(|error| error.to_string()).unwrap_or_default();

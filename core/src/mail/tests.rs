@@ -12,8 +12,7 @@ use super::*;
 use crate::Tidings;
 use crate::account::{Caller, ConfirmEmail, RequestReset, SetEmail, SignUp};
 use crate::base::clock::{HOUR_MS, SECOND_MS};
-use crate::base::config::setting::{FieldType as _, Value};
-use crate::base::config::{self, Config, MailServer, PageUrl};
+use crate::base::config::{self, Config};
 use crate::record::error::Error;
 use crate::record::operation::Operation;
 use crate::testing::{Service, service_with};
@@ -77,12 +76,10 @@ pub(crate) struct Mailing {
 
 /// Returns the settings of a service that sends mail.
 pub(crate) fn config() -> Config {
-    let text = |text: &str| Value::Text(text.to_owned());
     let mail = config::Mail {
-        server: Some(MailServer::from_value(&text("smtp+plain://127.0.0.1:1")).unwrap()),
-        from: Some(config::Sender::from_value(&text("Campus <no-reply@campus.example>")).unwrap()),
-        reset_url: Some(PageUrl::from_value(&text("https://app.example/reset")).unwrap()),
-        confirm_url: Some(PageUrl::from_value(&text("https://app.example/confirm")).unwrap()),
+        server: Some("smtp+plain://127.0.0.1:1".parse().unwrap()),
+        from: Some("Campus <no-reply@campus.example>".parse().unwrap()),
+        app_url: Some("https://app.example".parse().unwrap()),
         ..config::Mail::default()
     };
     Config { mail, ..Config::default() }

@@ -148,7 +148,7 @@ pub fn evaluate(
     let of_settings = Scoring::of(config);
     let better = lessons.weights.filter(|learned| learned.is_better);
     let in_use = better.map_or(of_settings.clone(), |learned| Scoring::learned(learned.weights, config));
-    let mut past = Replay::new(&index, earlier, config);
+    let mut past = Replay::new(&index, earlier);
     past.go_to(at);
     let others = ItemNeighbours::new(&past.together);
     let moment = ScoringContext::past(&index, at, past.popular(popularity, at), &others);

@@ -259,7 +259,7 @@ impl Shared {
                 return Ok(Update::Load);
             };
             for row in &mut changed {
-                row.bound_heat(decay, self.config.like_weight, now);
+                row.bound_heat(decay, now);
             }
             Ok(Update::Changes(Changes { changed, removed, revision, seen }))
         })

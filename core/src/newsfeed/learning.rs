@@ -105,7 +105,7 @@ pub(super) fn learn_all(
     at: Timestamp,
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Lessons> {
-    let mut popularity = half_life::learn(index, acts, config, before, at, is_stopped);
+    let mut popularity = half_life::learn(index, acts, before, at, is_stopped);
     let mut weights = None;
     if config.learn {
         let with_lift = |learned| lift::learn(store, index, acts, config, learned, is_stopped);

@@ -52,7 +52,7 @@ pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loade
     store.read(|tx| {
         let (revision, seen) = (version_in(tx, Topic::Posts)?, Seen::by(tx)?);
         let popularity = Popularity::current(tx, config)?;
-        let reader = Reader { decay: popularity.decay(), config, now };
+        let reader = Reader { decay: popularity.decay(), now };
         let keys = feed_rows::newest(tx, config.posts)?;
         let parts = parts(keys.len(), cores()).into_iter().map(|part| &keys[part]);
         let parts: Vec<&[PostKey]> = parts.collect();
@@ -74,14 +74,14 @@ pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loade
     })
 }
 
-struct Reader<'c> {
+/// Reads parts of the posts.
+struct Reader {
     decay: Decay,
-    config: &'c Feed,
     now: Timestamp,
 }
 
-impl Reader<'_> {
-    /// `None` if the posts in this transaction are not those of `revision`.
+impl Reader {
+    /// Returns the posts with these keys; `None` if the posts in this transaction are not those of `revision`.
     fn read_at(&self, tx: &mut dyn Tx, revision: i64, keys: &[PostKey]) -> Result<Option<Vec<Arc<Item>>>> {
         if complete_version_in(tx, Topic::Posts)? != Some(revision) {
             return Ok(None);
@@ -93,7 +93,7 @@ impl Reader<'_> {
         let mut names = Names::default();
         let mut items = Vec::with_capacity(keys.len());
         feed_rows::of_keys(tx, keys, self.decay, &mut |mut row| {
-            row.bound_heat(self.decay, self.config.like_weight, self.now);
+            row.bound_heat(self.decay, self.now);
             items.push(Arc::new(Item::new(row, None, &mut names)));
         })?;
         Ok(items)
@@ -161,7 +161,7 @@ mod tests {
     fn a_part_at_another_revision_is_not_read() {
         let service = service();
         let config = Feed::default();
-        let reader = Reader { decay: Decay::new(3.0), config: &config, now: testing::NOW };
+        let reader = Reader { decay: Decay::new(3.0), now: testing::NOW };
         let keys = service.store().read(|tx| feed_rows::newest(tx, 9)).unwrap();
         let read = |revision| service.store().read(|tx| reader.read_at(tx, revision, &keys)).unwrap();
         let revision = service.store().version(Topic::Posts);

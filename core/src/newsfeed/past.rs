@@ -8,28 +8,20 @@ use super::popularity::Popularity;
 use super::recent::PastAct;
 use super::scoring_context::ScoringContext;
 use crate::base::clock::Timestamp;
-use crate::base::config::Feed;
-use crate::post::heat::{Decay, Heats, VIEW_WEIGHT};
+use crate::post::heat::{Decay, Heats, LIKE_WEIGHT, VIEW_WEIGHT};
 
 pub(super) struct Replay<'i> {
     index: &'i FeedIndex,
     acts: std::slice::Iter<'i, PastAct>,
-    like_weight: f64,
-    /// By position.
+    /// The heats of each post by position.
     pub(super) heats: Vec<Option<Heats>>,
     pub(super) together: CoVisits,
 }
 
 impl<'i> Replay<'i> {
-    /// `acts` are sorted, the earliest first.
-    pub(super) fn new(index: &'i FeedIndex, acts: &'i [PastAct], config: &Feed) -> Self {
-        Self {
-            index,
-            acts: acts.iter(),
-            like_weight: config.like_weight,
-            heats: vec![None; index.len()],
-            together: CoVisits::default(),
-        }
+    /// Begins before the first of these acts, the earliest first.
+    pub(super) fn new(index: &'i FeedIndex, acts: &'i [PastAct]) -> Self {
+        Self { index, acts: acts.iter(), heats: vec![None; index.len()], together: CoVisits::default() }
     }
 
     pub(super) fn go_to(&mut self, at: Timestamp) {
@@ -45,7 +37,7 @@ impl<'i> Replay<'i> {
     pub(super) fn heat(&mut self, act: &PastAct) {
         let Some(position) = self.index.position(act.post) else { return };
         let heats = &mut self.heats[position as usize];
-        *heats = Heats::add(*heats, if act.is_like { self.like_weight } else { VIEW_WEIGHT }, act.at);
+        *heats = Heats::add(*heats, if act.is_like { LIKE_WEIGHT } else { VIEW_WEIGHT }, act.at);
     }
 
     /// By position.

@@ -228,7 +228,7 @@ impl<'i> PublicFacts<'i> {
             return false;
         }
         let post = item.post();
-        let weight = heat::weight_of(post.view, post.fav_cnt, self.config.like_weight);
+        let weight = heat::weight_of(post.view, post.fav_cnt);
         let decay = self.index.popularity.decay();
         weight > 0.0 && decay.worth(item.heat, self.now) >= weight * decay.after_a_day()
     }

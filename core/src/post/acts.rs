@@ -40,16 +40,16 @@ pub(super) enum Kind {
 }
 
 impl Acts {
-    /// A like weighs `like_weight` views for the popularity.
+    /// Returns a queue of acts.
     ///
-    /// Acts run concurrently with those of other servers. Rows that both may change are locked in this order: the likes, the
-    /// views and the hidden posts by member and post, the posts by key, and at the commit the members by key. A like that another
-    /// server adds at the same time is waited for, so that only one of both is new. A post is locked before its stats are read,
-    /// so that no change is lost, and for as short a time as possible, because everybody may like the same post.
-    pub(crate) fn new(store: &Store, calendar: &Arc<Calendar>, like_weight: f64) -> Self {
+    /// Acts run beside those of other servers. The rows that both may change are locked in this order: the likes, the views and the hidden posts by
+    /// member and post, the posts by key, and at the commit the members by key. A like that another server adds at the same time
+    /// is waited for, so that one of both is new. A post is locked before its stats are read, so that none is lost; for as
+    /// short a time as possible, because everybody may like the same post.
+    pub(crate) fn new(store: &Store, calendar: &Arc<Calendar>) -> Self {
         let (calendar, viewers) = (Arc::clone(calendar), Viewers::default());
         Self(store.gathered(Isolation::Locking, move |tx, acts| {
-            Batch { calendar: &calendar, viewers: &viewers, like_weight }.run(tx, acts)
+            Batch { calendar: &calendar, viewers: &viewers }.run(tx, acts)
         }))
     }
 
@@ -61,7 +61,6 @@ impl Acts {
 struct Batch<'b> {
     calendar: &'b Calendar,
     viewers: &'b Viewers,
-    like_weight: f64,
 }
 
 struct Change {
@@ -137,14 +136,14 @@ impl Batch<'_> {
             let changes = of_posts.remove(&stats.post)?;
             for Change { at, kind, .. } in &changes {
                 match kind {
-                    ChangeKind::Like => stats.like(self.like_weight, *at),
-                    ChangeKind::Unlike(liked) => stats.unlike(self.like_weight, (*liked).min(*at)),
+                    ChangeKind::Like => stats.like(*at),
+                    ChangeKind::Unlike(liked) => stats.unlike((*liked).min(*at)),
                     ChangeKind::View(counts) => stats.view(counts.then_some(*at)),
                 }
             }
             Some((stats, changes.iter().map(|change| change.at).max()?))
         });
-        PostStats::update_each(tx, written.collect(), self.like_weight)
+        PostStats::update_each(tx, written.collect())
     }
 }
 

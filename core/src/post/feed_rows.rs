@@ -29,10 +29,10 @@ pub(crate) struct FeedRow {
 }
 
 impl FeedRow {
-    /// Limits the heat to that of acts which all happened at `now`: an act has a future date if the clock was ahead when it
-    /// happened.
-    pub(crate) fn bound_heat(&mut self, decay: Decay, like_weight: f64, now: Timestamp) {
-        self.heat = decay.bounded(self.heat, heat::weight_of(self.view, self.fav, like_weight), now);
+    /// Limits the heat to that of the post's acts, as if they had all happened at `now`: an act has a future date if
+    /// the clock was ahead when it happened.
+    pub(crate) fn bound_heat(&mut self, decay: Decay, now: Timestamp) {
+        self.heat = decay.bounded(self.heat, heat::weight_of(self.view, self.fav), now);
     }
 }
 

@@ -23,6 +23,8 @@ use crate::base::clock::{DAY_MS, Timestamp};
 use crate::store::{Arg, Row, StoreError};
 
 pub(crate) const VIEW_WEIGHT: f64 = 1.0;
+/// The weight of a like.
+pub(crate) const LIKE_WEIGHT: f64 = 3.0;
 
 /// In days. It is in effect until the acts of a store show that another half-life predicts better.
 pub(crate) const DEFAULT_HALF_LIFE_DAYS: f64 = 3.0;
@@ -200,10 +202,10 @@ fn days(at: Timestamp) -> f64 {
     at.as_millis() as f64 / DAY_MS as f64
 }
 
+/// Returns the total weight of the acts of a post.
 #[expect(clippy::cast_precision_loss, reason = "no post has 2^53 views")]
-pub(crate) fn weight_of(views: i64, likes: i64, like_weight: f64) -> f64 {
-    let likes = if like_weight > 0.0 { likes.max(0) as f64 * like_weight } else { 0.0 };
-    views.max(0) as f64 * VIEW_WEIGHT + likes
+pub(crate) fn weight_of(views: i64, likes: i64) -> f64 {
+    views.max(0) as f64 * VIEW_WEIGHT + likes.max(0) as f64 * LIKE_WEIGHT
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The stats of a post: views, likes and heats, which acts change.
 
 use super::change;
-use super::heat::{Heats, VIEW_WEIGHT, weight_of};
+use super::heat::{Heats, LIKE_WEIGHT, VIEW_WEIGHT, weight_of};
 use crate::base::clock::Timestamp;
 use crate::record::id::PostKey;
 use crate::store::{Pipelined, StoreError, Topic, Tx};
@@ -48,29 +48,26 @@ impl PostStats {
         self.heats = Heats::add(Heats::take(self.heats, VIEW_WEIGHT, before), VIEW_WEIGHT, at);
     }
 
-    pub(crate) fn like(&mut self, weight: f64, at: Timestamp) {
+    /// Counts a like.
+    pub(crate) fn like(&mut self, at: Timestamp) {
         self.fav += 1;
-        self.heats = Heats::add(self.heats, weight, at);
+        self.heats = Heats::add(self.heats, LIKE_WEIGHT, at);
     }
 
-    /// `at` is the time of the like.
-    pub(crate) fn unlike(&mut self, weight: f64, at: Timestamp) {
+    /// Subtracts a like that was given at the time `at`.
+    pub(crate) fn unlike(&mut self, at: Timestamp) {
         self.fav -= 1;
-        self.heats = Heats::take(self.heats, weight, at);
+        self.heats = Heats::take(self.heats, LIKE_WEIGHT, at);
     }
 
-    /// The posts are distinct and in the order of their keys, each with the time of its last act. The heats are limited to those
-    /// of the same acts if all happened at that time; a like weighs `like_weight`.
-    pub(crate) fn update_each(
-        tx: &mut dyn Tx,
-        mut posts: Vec<(Self, Timestamp)>,
-        like_weight: f64,
-    ) -> Result<(), StoreError> {
+    /// Writes the stats of different posts, each with the time of its last act, in the order of their keys. The heats are limited to those
+    /// of the same acts if all happened at that time.
+    pub(crate) fn update_each(tx: &mut dyn Tx, mut posts: Vec<(Self, Timestamp)>) -> Result<(), StoreError> {
         if posts.is_empty() {
             return Ok(());
         }
         for (stats, now) in &mut posts {
-            let weight = weight_of(stats.view, stats.fav, like_weight);
+            let weight = weight_of(stats.view, stats.fav);
             stats.heats = stats.heats.and_then(|heats| heats.bounded(weight, *now));
         }
         sql::update_each(tx, &posts)?;

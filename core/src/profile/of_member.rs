@@ -9,7 +9,7 @@ use super::{Lists, NewNickname, TYPE_RULE, UserInfo, Wanted, reset, set_auto_log
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member, find};
 use crate::audit::trail::{Action, Entry};
-use crate::base::config::Config;
+use crate::base::config::{Config, NICKNAME_LENGTH};
 use crate::record::answer::{Encoded, Ready};
 use crate::record::error::{Error, Outcome, Problem, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec};
@@ -99,13 +99,13 @@ impl Operation for ChangeNickname {
     type Answer = ();
     const SPEC: Spec = Spec::post(GROUP, "/change_member_nickname/{user_id}", ADMINS).or(&[Failure::Missing]);
 
-    fn documented_refusals(settings: &Config) -> Vec<Error> {
-        let rule = Problem::nickname("new_nickname", settings.nickname_length);
+    fn documented_refusals(_: &Config) -> Vec<Error> {
+        let rule = Problem::nickname("new_nickname", NICKNAME_LENGTH);
         vec![Outcome::RewriteNickname.because(rule)]
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let nickname = NewNickname::parse(tidings, &self.new_nickname);
+        let nickname = NewNickname::parse(&self.new_nickname);
         // The audit trail does not have nicknames: they are names of people.
         let entry = Entry::new(Action::MemberNickname);
         change(tidings, caller, self.user_id, entry, move |tx, member| nickname.set(tx, member))

@@ -108,16 +108,18 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
     is_global_unicast && !is_special
 }
 
-/// `ca` is a file with further trusted certificates, which the setting `ca_setting` names. No proxy is used, because it could
-/// connect to any address.
+/// Returns what sends requests, only to public addresses unless `allows_private`. `ca` is a file with further certificates that
+/// are trusted. No proxy is used, because it could connect to any address.
+///
+/// # Errors
+/// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when the file cannot be used.
 pub(crate) fn agent(
     config: ureq::config::ConfigBuilder<ureq::typestate::AgentScope>,
     allows_private: bool,
     ca: Option<&Path>,
-    ca_setting: &'static str,
 ) -> Result<ureq::Agent> {
     let authorities = ca.map_or_else(|| Ok(Authorities::public()), Authorities::public_and_in_file);
-    let authorities = authorities.map_err(|error| error.of_setting(ca_setting))?;
+    let authorities = authorities.map_err(|error| error.of_setting("extra-ca"))?;
     let config = config
         .http_status_as_error(false)
         .max_redirects(0)

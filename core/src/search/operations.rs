@@ -19,7 +19,7 @@ use crate::record::answer::{self, Encoded, Ready};
 use crate::record::error::{Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Rate, Spec, Work};
 use crate::record::schema::Switch;
-use crate::store::{StoreError, Tx};
+use crate::store::{QUERY_TIMEOUT, StoreError, Tx};
 use crate::{Caller, Tidings};
 
 const GROUP: &str = "search";
@@ -80,8 +80,8 @@ impl PostPage {
         let category = category.map(tidings_tokens::compose);
         let page = Page::of(paging, &search, category.as_deref(), num)?;
         let (mut terms, known) = terms::terms(tidings, &search)?;
-        let (limit, latest) = (tidings.config().query_timeout, tidings.term_frequencies().latest()?);
-        let (found, texts, next) = tidings.store().read_within(limit, |tx| {
+        let latest = tidings.term_frequencies().latest()?;
+        let (found, texts, next) = tidings.store().read_within(QUERY_TIMEOUT, |tx| {
             let terms = (&mut terms, &*known);
             let mut found = best(tidings, tx, &latest, terms, category.as_deref(), page.needed())?;
             let next = page.cut(&mut found);
@@ -224,10 +224,9 @@ impl Operation for FindSites {
             let next = page.cut(&mut Vec::<Domain>::new());
             return Ok(Domains { search_result: Vec::new(), next });
         };
-        let limit = tidings.config().query_timeout;
         let mut sites = tidings
             .store()
-            .read_within(limit, |tx| index::sites(tx, &query, tidings.now(), page.needed()))?;
+            .read_within(QUERY_TIMEOUT, |tx| index::sites(tx, &query, tidings.now(), page.needed()))?;
         let domain = |site: index::Site| {
             let scheme = if site.newest.get(..6).is_some_and(|s| s.eq_ignore_ascii_case("https:")) {
                 "https"

@@ -11,6 +11,7 @@ use tidings_tokens::{hangul, tokens};
 use crate::Tidings;
 use crate::post::index::{self, LatestTerms, Terms};
 use crate::record::error::Result;
+use crate::store::QUERY_TIMEOUT;
 use crate::words;
 
 /// Similar words per token, and in total.
@@ -121,8 +122,8 @@ impl Corrected {
 fn corrections(tidings: &Tidings, latest: &LatestTerms, words: &[&str]) -> Result<Vec<Option<String>>> {
     let candidates: Vec<Vec<String>> = words.iter().map(|word| latest.corrections(word)).collect();
     // A post may have been changed or removed.
-    let (all, limit) = (candidates.concat(), tidings.config().query_timeout);
-    let mut has = tidings.store().read_within(limit, |tx| index::has_words(tx, &all))?.into_iter();
+    let all = candidates.concat();
+    let mut has = tidings.store().read_within(QUERY_TIMEOUT, |tx| index::has_words(tx, &all))?.into_iter();
     let mut existing =
         |of: Vec<String>| of.into_iter().filter(|_| has.next() == Some(true)).collect::<Vec<_>>();
     Ok(candidates.into_iter().map(|of| existing(of).into_iter().next()).collect())
@@ -154,8 +155,7 @@ fn known(tidings: &Tidings, tokens: &[String]) -> Result<Vec<bool>> {
         return Ok(known);
     }
     let words: Vec<String> = rare.iter().map(|at| tokens[*at].clone()).collect();
-    let limit = tidings.config().query_timeout;
-    let has = tidings.store().read_within(limit, |tx| index::has_words(tx, &words))?;
+    let has = tidings.store().read_within(QUERY_TIMEOUT, |tx| index::has_words(tx, &words))?;
     for (at, has) in rare.into_iter().zip(has) {
         known[at] = has;
     }

@@ -89,7 +89,7 @@ impl Janitor {
             keys: Arc::clone(&analysis.keys),
             log_days: config.log_days,
             audit_days: config.audit_days,
-            feedback_days: tidings.config().feedback.days,
+            feedback_days: tidings.config().feedback_days,
             clock: clock.clone(),
             stop,
             lease: Lease::new(Arc::clone(store), clock.clone(), "retention"),

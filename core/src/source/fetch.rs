@@ -98,7 +98,7 @@ impl Http {
             .timeout_recv_response(Some(STEP))
             .timeout_recv_body(Some(WHOLE))
             .user_agent(concat!("tidings/", env!("CARGO_PKG_VERSION"), " (feed reader)"));
-        Ok(Self(outgoing::agent(config, allows_private, ca, "source-ca")?))
+        Ok(Self(outgoing::agent(config, allows_private, ca)?))
     }
 
     /// Fetches `url` unless its content is that of `known`.

@@ -143,7 +143,7 @@ impl Operation for Add {
             tag: self.tag.as_deref().unwrap_or_default(),
             every: self.every.unwrap_or_default(),
         };
-        let settings = given.check(tidings.config().source.private);
+        let settings = given.check(tidings.config().private_addresses);
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Sources)?;
             // A caller who may not add sources learns nothing about them.
@@ -207,7 +207,7 @@ impl Operation for Update {
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
         let (identity, now) = (caller.identify(tidings), tidings.now());
-        let allows_private = tidings.config().source.private;
+        let allows_private = tidings.config().private_addresses;
         tidings.store().write_long(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Sources)?;
             let (key, old) = found(tx, &admin, &self.source_obi)?;
@@ -377,5 +377,5 @@ impl Operation for Fetch {
 }
 
 pub(super) fn page(url: &str, tidings: &Tidings) -> Result<Url> {
-    address::parse(url, tidings.config().source.private).map_err(Error::BadRequest)
+    address::parse(url, tidings.config().private_addresses).map_err(Error::BadRequest)
 }

@@ -125,7 +125,7 @@ impl Operation for Import {
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<ImportedSources> {
         let (identity, now, clock) = (caller.identify(tidings), tidings.now(), tidings.clock().clone());
-        let allows_private = tidings.config().source.private;
+        let allows_private = tidings.config().private_addresses;
         let read = if self.opml.len() > OPML_MAX { Err(TOO_LONG) } else { read(&self.opml).ok_or(NO_OPML) };
         tidings.store().write_long(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Sources)?;

@@ -15,7 +15,7 @@ use super::sql::{self, Content, Record, Success};
 use super::websub::Offer;
 use super::{FAILING_MS, Fetched, MINUTE_MS, arrive};
 use crate::base::clock::{Clock, DAY_MS, Timestamp};
-use crate::base::config::Config;
+use crate::base::config::{Config, SOURCE_INTERVAL_MAX};
 use crate::base::text;
 use crate::post::origin::public;
 use crate::record::error::{Error, Result};
@@ -51,13 +51,10 @@ impl Reader {
         Self {
             store: Arc::clone(store),
             clock: clock.clone(),
-            allows_private: config.source.private,
-            ca: config.source.ca.clone(),
+            allows_private: config.private_addresses,
+            ca: config.extra_ca.clone(),
             public_url: config.public_url.clone(),
-            bounds: IntervalBounds {
-                min: ms(config.source.interval_min),
-                max: ms(config.source.interval_max),
-            },
+            bounds: IntervalBounds { min: ms(config.source_interval_min), max: ms(SOURCE_INTERVAL_MAX) },
             http: OnceLock::new(),
         }
     }

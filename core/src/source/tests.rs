@@ -29,7 +29,7 @@ fn reading() -> Service {
 
 fn with_private() -> Config {
     let mut config = Config::default();
-    config.source.private = true;
+    config.private_addresses = true;
     config
 }
 

@@ -24,7 +24,7 @@ fn open(database: &Scratch) -> Store {
 
 /// Opens a store that repeats every write, or one that does not, whatever the environment says.
 fn open_replaying(database: &Scratch, is_replaying: bool) -> Store {
-    create(Store::open_replaying(&database.location().into(), 16, is_replaying).unwrap())
+    create(Store::open_replaying(&database.location().into(), is_replaying).unwrap())
 }
 
 /// Creates the extra table.

@@ -125,7 +125,6 @@ pub(crate) fn lines(tidings: &Tidings, input: impl BufRead) -> impl Iterator<Ite
 
 pub(crate) struct ActImport {
     calendar: Arc<crate::analysis::calendar::Calendar>,
-    pub(crate) like_weight: f64,
     pub(crate) clock: clock::Clock,
 }
 
@@ -150,11 +149,7 @@ pub(crate) enum Act {
 
 impl ActImport {
     pub(crate) fn new(tidings: &Tidings) -> Self {
-        Self {
-            calendar: Arc::clone(&tidings.analysis().calendar),
-            like_weight: tidings.config().feed.like_weight,
-            clock: tidings.clock().clone(),
-        }
+        Self { calendar: Arc::clone(&tidings.analysis().calendar), clock: tidings.clock().clone() }
     }
 
     /// Ignores the time limit of a batch. The acts are arranged. Returns the number of new acts.

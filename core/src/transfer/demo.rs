@@ -149,7 +149,7 @@ fn perform(
             Guest::Views(url) => {
                 let Some(mut stats) = PostStats::of_url(tx, url)? else { continue };
                 stats.view(Some(at));
-                PostStats::update_each(tx, vec![(stats, acts.clock.now())], acts.like_weight)?;
+                PostStats::update_each(tx, vec![(stats, acts.clock.now())])?;
                 calendar.count(tx, Counter::View, at)?;
             }
             Guest::Searches { search, visitor, lately } => {

@@ -12,7 +12,7 @@ use crate::account::password::stored::Stored;
 use crate::account::{Admin, Caller, cut_nickname, email, fold, is_id, new_generation, nickname};
 use crate::audit::trail::Action;
 use crate::base::clock::Timestamp;
-use crate::base::config::{Bounds, Config};
+use crate::base::config::{Bounds, ID_LENGTH, NICKNAME_LENGTH};
 use crate::base::text;
 use crate::import::csv::{self, Columns};
 use crate::import::{
@@ -76,11 +76,11 @@ impl Import for ImportMembers {
         if !self.is_csv && !names_id(input.fill_buf().map_err(Error::Input)?) {
             return import::run(tidings, caller, Members, lines(tidings, input), progress);
         }
-        let (config, now) = (tidings.config(), tidings.now());
+        let now = tidings.now();
         let mut read = csv::lines(input, COLUMNS, fields)?;
         let checked = (&mut read).map(|item| {
             let Item { number, is_entry, bytes, line } = item?;
-            let line = line.and_then(|fields| Line::check(config, now, fields));
+            let line = line.and_then(|fields| Line::check(now, fields));
             Ok(Item { number, is_entry, bytes, line })
         });
         import::run(tidings, caller, Members, checked, progress).map(|report| read.told(report))
@@ -144,8 +144,8 @@ pub fn import_members(
 }
 
 pub(crate) fn lines(tidings: &Tidings, input: impl BufRead) -> impl Iterator<Item = Result<Item<Line>>> {
-    let (config, now) = (tidings.config(), tidings.now());
-    import::json(input, move |_, text| Line::check(config, now, import::parse_fields(text, EXAMPLE)?))
+    let now = tidings.now();
+    import::json(input, move |_, text| Line::check(now, import::parse_fields(text, EXAMPLE)?))
 }
 
 const COLUMNS: Columns = Columns {
@@ -183,9 +183,9 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    fn check(config: &Config, now: Timestamp, fields: MemberLine) -> Result<Self, String> {
+    fn check(now: Timestamp, fields: MemberLine) -> Result<Self, String> {
         let MemberLine { id, nickname: shown, password_hash, name, major, email, date } = fields;
-        let id = id.filter(|id| is_id(config, id)).ok_or_else(|| id_rule(config))?;
+        let id = id.filter(|id| is_id(id)).ok_or_else(id_rule)?;
         let name = name.filter(|name| !name.is_empty()).map(|name| text::line(&name, NAME).ok_or(NAME_RULE));
         let name = name.transpose()?;
         let major = major.map(|major| text::line(&major, MAJOR).ok_or(MAJOR_RULE)).transpose()?;
@@ -195,8 +195,8 @@ impl Line {
             (Some(_), major) => Some(major.unwrap_or_default()),
         };
         let nickname = match shown {
-            Some(shown) => nickname(config, &shown).ok_or_else(|| nickname_rule(config))?,
-            None => cut_nickname(config, name.as_deref().unwrap_or(&id), &id),
+            Some(shown) => nickname(&shown).ok_or_else(nickname_rule)?,
+            None => cut_nickname(name.as_deref().unwrap_or(&id), &id),
         };
         let password = password_hash.unwrap_or_default();
         Stored::parse(&password)?;
@@ -208,15 +208,15 @@ impl Line {
     }
 }
 
-fn id_rule(config: &Config) -> String {
-    let Bounds { min, max } = config.id_length;
+fn id_rule() -> String {
+    let Bounds { min, max } = ID_LENGTH;
     format!(
         "id is {min} to {max} ASCII letters, digits, _ - or ., a letter or digit first, and not guest or removed"
     )
 }
 
-fn nickname_rule(config: &Config) -> String {
-    let Bounds { min, max } = config.nickname_length;
+fn nickname_rule() -> String {
+    let Bounds { min, max } = NICKNAME_LENGTH;
     format!(
         "nickname is {min} to {max} visible characters on one line; leave it out to have the name, or the id"
     )

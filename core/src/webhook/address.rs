@@ -10,11 +10,11 @@ pub const URL_RULE: Problem = Problem::invalid(
 );
 const PRIVATE: Problem = Problem::invalid(
     "url",
-    "url is a private address, or begins with http://: only the setting webhook-private allows that",
+    "url is a private address, or begins with http://: only the setting private-addresses allows that",
 );
 const OWN: Problem = Problem::invalid(
     "url",
-    "url is an address of this server, but a webhook tells other systems: only the setting webhook-private allows that",
+    "url is an address of this server, but a webhook tells other systems: only the setting private-addresses allows that",
 );
 
 /// Normalises the URL, or returns the rule that it breaks.

@@ -66,7 +66,7 @@ impl Operation for Add {
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<WebhookSecret> {
         let (identity, now) = (caller.identify(tidings), tidings.now());
         let name = text::name(self.name.trim(), NAME).ok_or(NAME_RULE);
-        let url = address::parse(&self.url, tidings.config().webhook_private);
+        let url = address::parse(&self.url, tidings.config().private_addresses);
         let event = |name: &String| name.parse().map_err(|_| EVENT_RULE);
         let events = self.events.iter().map(event).collect::<Result<BTreeSet<Event>, Problem>>();
         let (id, secret) = (ObjectId::new(tidings.clock()).to_string(), sign::generate());

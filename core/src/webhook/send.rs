@@ -48,7 +48,7 @@ impl Http {
             .timeout_recv_response(Some(STEP))
             .timeout_recv_body(Some(STEP))
             .user_agent(outgoing::USER_AGENT);
-        Ok(Self(outgoing::agent(config, allows_private, ca, "webhook-ca")?))
+        Ok(Self(outgoing::agent(config, allows_private, ca)?))
     }
 }
 

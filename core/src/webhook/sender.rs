@@ -39,8 +39,8 @@ impl Sender {
             thread: Background::new(Arc::clone(store), stop.clone()),
             store: Arc::clone(store),
             clock: clock.clone(),
-            allows_private: config.webhook_private,
-            ca: config.webhook_ca.clone(),
+            allows_private: config.private_addresses,
+            ca: config.extra_ca.clone(),
             counters: Arc::default(),
             stop,
         }

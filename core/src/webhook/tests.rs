@@ -351,7 +351,7 @@ fn webhooks_have_rules_and_a_scope() {
     let (url, all) = ("https://example.org/", Event::ALL);
     assert_eq!(refusal(added(draft("", url, all))), NAME_RULE.message());
     assert_eq!(refusal(added(draft("one", "nowhere", all))), URL_RULE.message());
-    assert!(refusal(added(draft("one", "http://example.org/", all))).contains("webhook-private"));
+    assert!(refusal(added(draft("one", "http://example.org/", all))).contains("private-addresses"));
     assert_eq!(refusal(added(draft("one", url, &[]))), NO_EVENT.message());
     for n in 0..WEBHOOKS_MAX {
         added(draft(&format!("hook {n}"), url, all)).unwrap();
@@ -377,7 +377,7 @@ fn webhooks_have_rules_and_a_scope() {
         assert_eq!(refused.unwrap_err().to_string(), "Not admin");
     }
 
-    let allowed = service_with(Config { webhook_private: true, ..Config::default() });
+    let allowed = service_with(Config { private_addresses: true, ..Config::default() });
     allowed.call(&Caller::Operator, draft("one", "http://10.0.0.1/", all)).unwrap();
 }
 

@@ -341,10 +341,6 @@ fn errors_name_the_settings_that_are_out_of_their_bounds() {
         (config::WordModel { similar: 31, ..default() }, "similar-words"),
         (config::WordModel { similarity: f64::NAN, ..default() }, "similar-words-min"),
         (config::WordModel { retrain_after: -1.0, ..default() }, "words-retrain-after"),
-        (config::WordModel { dimensions: 0, ..default() }, "words-dimensions"),
-        (config::WordModel { window: 0, ..default() }, "words-window"),
-        (config::WordModel { vocabulary: 0, ..default() }, "words-max"),
-        (config::WordModel { corpus: 0, ..default() }, "words-corpus"),
     ] {
         let broken = Config { words: broken, ..Config::default() };
         assert_eq!(broken.check().unwrap_err().settings, [name]);

@@ -60,8 +60,8 @@ fn filled(page: &str, core: &Core, config: &Config) -> String {
     let mut origins = config.cors_origins.iter().map(ToString::to_string);
     let app = origins.find(|origin| origin.starts_with("http")).unwrap_or_default();
     page.replace("{app}", &format!("{app}/"))
-        .replace("{min}", &core.password_length.min.to_string())
-        .replace("{max}", &core.password_length.max.to_string())
+        .replace("{min}", &core.password_length().min.to_string())
+        .replace("{max}", &core.password_length().max.to_string())
         // Last, because a name may have braces.
         .replace("{site}", &site.replace('&', "&amp;").replace('<', "&lt;"))
 }

@@ -27,7 +27,7 @@ pub(super) const POLICY: HeaderValue = HeaderValue::from_static(
 
 fn described(config: &Config) -> Home {
     // Relative paths are right for any base path, and also behind a proxy that removes a prefix.
-    let if_served = |path| config.docs.then_some(path);
+    let if_served = |path| (!config.no_docs).then_some(path);
     Home {
         name: "tidings",
         version: env!("CARGO_PKG_VERSION"),
@@ -118,7 +118,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_page_without_documentation_links_to_the_report_only() {
-        let (service, config) = (service(), Config { docs: false, ..Config::default() });
+        let (service, config) = (service(), Config { no_docs: true, ..Config::default() });
         let page = service.answer(&config, request("GET", "/")).await;
         let links: Vec<_> = str::from_utf8(page.body()).unwrap().split("href=").skip(1).collect();
         assert!(page.status() == 200 && links.len() == 1 && links[0].starts_with("\"reports\""), "{links:?}");

@@ -96,7 +96,7 @@ impl Connections {
     /// `total` is the maximum number of connections; the other limits are those of `config`.
     pub(crate) fn new(config: &Config, total: usize) -> Arc<Self> {
         Arc::new(Self {
-            bounds: Bounds::new(total, config.max_connections_per_address),
+            bounds: Bounds::new(total),
             trusted: config.trust_proxy.clone(),
             unsent: Arc::default(),
             unsent_limit: config.responses_limit,

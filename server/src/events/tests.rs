@@ -211,11 +211,8 @@ async fn a_listener_gets_only_the_kinds_that_it_wants() {
 #[tokio::test]
 async fn streams_are_bounded_in_total_and_for_each_client() {
     let service = service();
-    let config = Config {
-        event_connections: std::num::NonZeroU32::new(4),
-        trust_proxy: vec!["127.0.0.0/8".parse().unwrap()],
-        ..Config::default()
-    };
+    let config =
+        Config { max_connections: 8, trust_proxy: vec!["127.0.0.0/8".parse().unwrap()], ..Config::default() };
     let app = app(&service, config);
     let by = |client| with(events(), "x-forwarded-for", client);
     let mut streams = Vec::new();
@@ -230,11 +227,11 @@ async fn streams_are_bounded_in_total_and_for_each_client() {
     streams.push(Events::open(&app, by("192.0.2.2")).await);
     let refused = service.answer_of(&app, by("192.0.2.3")).await;
     assert_eq!((outcome(&refused).as_str(), header(&refused, "retry-after")), ("503 overloaded", "1"));
-    assert_eq!(app.events.as_ref().unwrap().listeners(), 4);
+    assert_eq!(app.events.listeners(), 4);
     streams.truncate(1);
     streams.push(Events::open(&app, by("192.0.2.3")).await);
     drop(streams);
-    assert_eq!(app.events.as_ref().unwrap().listeners(), 0);
+    assert_eq!(app.events.listeners(), 0);
 }
 
 #[tokio::test]
@@ -290,7 +287,7 @@ async fn a_silent_stream_gets_heartbeats() {
 }
 
 #[tokio::test]
-async fn streams_end_with_the_server_and_can_be_off() {
+async fn streams_end_with_the_server() {
     let service = service();
     let running = app(&service, Config::default());
     let mut stream = Events::open(&running, request("GET", "/events?events=notice")).await;
@@ -298,8 +295,6 @@ async fn streams_end_with_the_server_and_can_be_off() {
     running.stop();
     assert_eq!(stream.next().await, None);
     assert_eq!(outcome(&service.answer_of(&running, events()).await), "503 overloaded");
-    let off = Config { event_connections: None, ..Config::default() };
-    assert_eq!(outcome(&service.answer(&off, events()).await), "404 Not found");
 }
 
 #[tokio::test]

@@ -28,8 +28,10 @@ const UNIVERSITY_QUEUE: usize = 64;
 const QUERIES_MAX: usize = 4;
 /// Waiting jobs that parse large bodies or compress large responses.
 const CODEC_QUEUE: usize = 64;
-/// The nice value of the threads that search, handle large bodies or compress shared responses: on a busy core they get about a
-/// third of the time of other threads, on an idle core all of it.
+/// The maximum number of passwords that wait to be hashed.
+const HASH_QUEUE: usize = 64;
+/// The nice value of the threads that search, handle large bodies or compress shared responses: on a busy core they get
+/// about a third of the time of other threads, on an idle core all of it.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
 /// Concurrent imports. The database has one writer, so more than two gain nothing when their bodies arrive fast; the others are
@@ -83,18 +85,12 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// `operations` run at the same time and `queue` wait; `hash_queue` passwords wait to be hashed. `asks` is whether sign-ins
-    /// may wait for another system.
+    /// Returns lanes for `operations` concurrent operations on the database and `queue` waiting ones, and for sign-ins, which
+    /// may wait for another system (`asks`).
     ///
     /// `connections` is the number of connections for reads to a database on a server, half of which are for long ones: then
     /// operations wait for the network and use no core meanwhile.
-    pub(crate) fn new(
-        operations: usize,
-        queue: usize,
-        hash_queue: usize,
-        asks: bool,
-        connections: Option<usize>,
-    ) -> Self {
+    pub(crate) fn new(operations: usize, queue: usize, asks: bool, connections: Option<usize>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (reads, queries) = connections.map_or_else(
             || (cores, (cores / 2).clamp(1, QUERIES_MAX)),
@@ -102,7 +98,7 @@ impl Lanes {
         );
         // The service hashes one password per CPU core at a time. The same number of jobs can read or write before or
         // after hashing.
-        let passwords = Arc::new(FairPool::new(2 * cores, hash_queue, || {}));
+        let passwords = Arc::new(FairPool::new(2 * cores, HASH_QUEUE, || {}));
         // Jobs that wait for another system use no core.
         let university = if asks { UNIVERSITY } else { 2 * cores };
         Self {

@@ -17,10 +17,9 @@ use tidings_core::account::Client;
 use tidings_core::account::key::KeyHash;
 use tidings_core::{Error, Result};
 
-use crate::config::Config;
-
-/// Beyond this number of clients, a new client replaces the least recently seen one, whose limit then starts again. This bounds
-/// memory; no limit is effective against an unlimited number of addresses anyway.
+/// The maximum number of clients that a limit stores. Beyond it, a new client replaces the least recently seen one,
+/// whose limit then starts again. This bounds memory; no limit is effective against an unlimited number of addresses
+/// anyway.
 const CLIENTS: NonZeroUsize = NonZeroUsize::new(65_536).expect("not zero");
 
 /// The limit that applies in addition to the general one.
@@ -41,6 +40,20 @@ impl Counted {
     }
 }
 
+/// Enough for a campus behind one address: 500 sign-ups in the first minute of a course, and 3,600 per hour after that.
+const SIGN_UPS: NonZeroU32 = NonZeroU32::new(60).expect("not zero");
+const SIGN_UP_BURST: NonZeroU32 = NonZeroU32::new(500).expect("not zero");
+/// Enough for 20,000 people behind one address who each send 36 such requests in the busiest hour: nine searches with
+/// their similar words, sites and search records, or a device and 35 views of posts.
+const SEARCHES: NonZeroU32 = NonZeroU32::new(12_000).expect("not zero");
+const GUEST_WRITES: NonZeroU32 = NonZeroU32::new(12_000).expect("not zero");
+/// Feedback of a full lecture hall behind one address.
+const FEEDBACK: NonZeroU32 = NonZeroU32::new(600).expect("not zero");
+/// Requests per second with one API key: enough for a script that sends one after another.
+const KEY_REQUESTS: NonZeroU32 = NonZeroU32::new(200).expect("not zero");
+
+/// The limits of clients and of API keys.
+#[derive(Clone)]
 pub(crate) struct Limits {
     /// For all requests.
     pub(crate) general: Limit,
@@ -52,33 +65,46 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn new(config: &Config) -> Self {
-        let minutely = |limit: NonZeroU32| Arc::new(RateLimit::per_minute(limit, limit));
-        let sign_ups = |limit| Arc::new(RateLimit::per_minute(limit, config.sign_up_burst));
+    /// Returns the limits, those beside the general one only if `limits_clients`.
+    pub(crate) fn new(general: Option<NonZeroU32>, limits_clients: bool) -> Self {
+        let per_minute = |limit, burst| limits_clients.then(|| Arc::new(RateLimit::per_minute(limit, burst)));
         Self {
-            general: config.rate_limit.map(|limit| Arc::new(RateLimit::per_second(limit))),
-            sign_ups: config.sign_up_limit.map(sign_ups),
-            searches: config.search_limit.map(minutely),
-            guest_writes: config.guest_write_limit.map(minutely),
-            feedback: config.feedback_limit.map(minutely),
-            keys: config.key_limit.map(|limit| Arc::new(RateLimit::per_second(limit))),
+            general: general.map(|limit| Arc::new(RateLimit::per_second(limit))),
+            sign_ups: per_minute(SIGN_UPS, SIGN_UP_BURST),
+            searches: per_minute(SEARCHES, SEARCHES),
+            guest_writes: per_minute(GUEST_WRITES, GUEST_WRITES),
+            feedback: per_minute(FEEDBACK, FEEDBACK),
+            keys: limits_clients.then(|| Arc::new(RateLimit::per_second(KEY_REQUESTS))),
         }
     }
 
-    /// A limit that is the same as before remembers its clients.
-    pub(crate) fn changed(&self, to: &Config) -> Self {
-        let new = Self::new(to);
+    /// Returns limits that each allow a number of requests, except the general one.
+    #[cfg(test)]
+    pub(crate) fn allowing(number: u32) -> Self {
+        let number = NonZeroU32::new(number).unwrap();
+        let limit = || Some(Arc::new(RateLimit::per_minute(number, number)));
         Self {
-            general: kept(self.general.as_ref(), new.general),
-            sign_ups: kept(self.sign_ups.as_ref(), new.sign_ups),
-            searches: kept(self.searches.as_ref(), new.searches),
-            guest_writes: kept(self.guest_writes.as_ref(), new.guest_writes),
-            feedback: kept(self.feedback.as_ref(), new.feedback),
-            keys: kept(self.keys.as_ref(), new.keys),
+            sign_ups: limit(),
+            searches: limit(),
+            guest_writes: limit(),
+            feedback: limit(),
+            keys: Some(Arc::new(RateLimit::per_minute(number, number))),
+            general: None,
         }
     }
 
-    /// `is_signed` tells whether the caller is signed in.
+    /// Returns the limits with another general one, which remembers its clients if it is the same as before.
+    pub(crate) fn changed(&self, general: Option<NonZeroU32>) -> Self {
+        let new = general.map(|limit| Arc::new(RateLimit::per_second(limit)));
+        let quota = |limit: &Limit| limit.as_ref().map(|limit| limit.quota);
+        let is_same = quota(&new) == quota(&self.general);
+        Self { general: if is_same { self.general.clone() } else { new }, ..self.clone() }
+    }
+
+    /// Counts a request of `client`. `is_signed` tells whether the caller is signed in.
+    ///
+    /// # Errors
+    /// `too many requests`.
     pub(crate) fn check(
         &self,
         counted: Counted,
@@ -115,10 +141,7 @@ impl Limits {
 
 type Limit<K = Client> = Option<Arc<RateLimit<K>>>;
 
-fn kept<K: Key>(old: Option<&Arc<RateLimit<K>>>, new: Limit<K>) -> Limit<K> {
-    old.filter(|old| new.as_ref().is_some_and(|new| new.quota == old.quota)).cloned().or(new)
-}
-
+/// The key of a limit: a client or an API key.
 pub(crate) trait Key: Copy + Eq + Hash {}
 
 impl Key for Client {}
@@ -318,8 +341,7 @@ mod tests {
     #[test]
     fn sign_ups_have_a_burst_of_500_and_then_60_a_minute() {
         let clock = FakeRelativeClock::default();
-        let config = Config::default();
-        let quota = Quota::per_minute(config.sign_up_limit.unwrap()).allow_burst(config.sign_up_burst);
+        let quota = Quota::per_minute(SIGN_UPS).allow_burst(SIGN_UP_BURST);
         let limit = RateLimit::with(quota, CLIENTS, clock.clone());
         let allowed = |tries: u32| (0..tries).filter(|_| limit.check(client("::1")).is_ok()).count();
         assert_eq!(allowed(600), 500);
@@ -341,15 +363,12 @@ mod tests {
 
     #[test]
     fn only_writes_of_guests_are_limited_and_a_limit_that_is_off_refuses_nothing() {
-        let config = Config {
-            guest_write_limit: Some(number(1)),
-            feedback_limit: Some(number(2)),
-            search_limit: None,
-            sign_up_limit: Some(number(1)),
-            sign_up_burst: number(2),
-            ..Config::default()
+        let limits = Limits {
+            guest_writes: Some(Arc::new(RateLimit::per_minute(number(1), number(1)))),
+            feedback: Some(Arc::new(RateLimit::per_minute(number(2), number(2)))),
+            sign_ups: Some(Arc::new(RateLimit::per_minute(number(1), number(2)))),
+            ..Limits::new(None, false)
         };
-        let limits = Limits::new(&config);
         let check = |counted, is_signed| limits.check(counted, || client("192.0.2.1"), || is_signed).is_ok();
         assert_eq!([(); 3].map(|()| check(Counted::Write, true)), [true; 3]);
         assert_eq!([(); 3].map(|()| check(Counted::Write, false)), [true, false, false]);
@@ -358,5 +377,15 @@ mod tests {
         assert_eq!([(); 3].map(|()| check(Counted::Search, false)), [true; 3]);
         assert_eq!([(); 3].map(|()| check(Counted::SignUp, true)), [true, true, false]);
         assert_eq!([(); 3].map(|()| check(Counted::Nothing, false)), [true; 3]);
+    }
+
+    #[test]
+    fn a_changed_rate_limit_keeps_the_clients_of_the_others() {
+        let limits = Limits::new(Some(number(5)), true);
+        let (same, other) = (limits.changed(Some(number(5))), limits.changed(None));
+        let is_kept =
+            |limit: &Limit, other: &Limit| Arc::ptr_eq(limit.as_ref().unwrap(), other.as_ref().unwrap());
+        assert!(is_kept(&limits.general, &same.general) && is_kept(&limits.searches, &other.searches));
+        assert!(other.general.is_none());
     }
 }

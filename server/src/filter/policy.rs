@@ -11,12 +11,13 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    pub(crate) fn new(config: &Config) -> Self {
-        Self { cors: Cors::new(&config.cors_origins), limits: Limits::new(config) }
+    /// Returns the rules of these settings. `limits_clients` is whether clients have more limits than the rate limit.
+    pub(crate) fn new(config: &Config, limits_clients: bool) -> Self {
+        Self { cors: Cors::new(&config.cors_origins), limits: Limits::new(config.rate_limit, limits_clients) }
     }
 
     /// Clients keep the used part of a limit that does not change.
     pub(crate) fn changed(&self, config: &Config) -> Self {
-        Self { cors: Cors::new(&config.cors_origins), limits: self.limits.changed(config) }
+        Self { cors: Cors::new(&config.cors_origins), limits: self.limits.changed(config.rate_limit) }
     }
 }

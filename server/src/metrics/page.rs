@@ -104,11 +104,7 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
             "Deliveries of webhooks that were given up in the last 30 days.",
             Some(stats.webhooks.dead as f64),
         ),
-        (
-            "event_streams",
-            "Open streams of live events.",
-            app.events.as_ref().map(|hub| hub.listeners() as f64),
-        ),
+        ("event_streams", "Open streams of live events.", Some(app.events.listeners() as f64)),
         (
             "certificate_remaining_seconds",
             "Seconds until the certificate expires, negative afterwards.",

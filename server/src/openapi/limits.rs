@@ -30,9 +30,9 @@ impl Limits {
         let up_to = |max: i64| Limit::Range(1, usize::try_from(max).expect("a limit is positive"));
         let text = |limit: &dyn Display| Limit::Text(limit.to_string());
         Self(vec![
-            ("{id}", characters(core.id_length)),
-            ("{pw}", characters(core.password_length)),
-            ("{nickname}", characters(core.nickname_length)),
+            ("{id}", characters(config::ID_LENGTH)),
+            ("{pw}", characters(core.password_length())),
+            ("{nickname}", characters(config::NICKNAME_LENGTH)),
             ("{notice-days}", characters(notice::DAYS)),
             ("{feedback-type}", characters(feedback::KIND)),
             ("{feedback-text}", characters(feedback::POST)),
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn limits_are_those_of_the_settings_in_force() {
         let core = config::Config {
-            password_length: Bounds { min: 12, max: 1_000 },
+            pw_min: 12,
             words: config::WordModel { similar: 7, ..config::WordModel::default() },
             ..config::Config::default()
         };
@@ -203,9 +203,9 @@ mod tests {
         let field =
             |schema: &str, name: &str| document["components"]["schemas"][schema]["properties"][name].clone();
         let pw = field("SignUpFields", "pw");
-        assert_eq!(pw["description"], "The password, 12 to 1,000 characters.");
-        assert_eq!((&pw["minLength"], &pw["maxLength"]), (&json!(12), &json!(1_000)));
-        assert_eq!(field("NewPasswordFields", "new_pw")["maxLength"], 1_000);
+        assert_eq!(pw["description"], "The password, 12 to 128 characters.");
+        assert_eq!((&pw["minLength"], &pw["maxLength"]), (&json!(12), &json!(128)));
+        assert_eq!(field("NewPasswordFields", "new_pw")["maxLength"], 128);
         let title = field("NoticeFields", "title");
         assert_eq!((&title["minLength"], &title["maxLength"]), (&json!(1), &json!(200)));
         let tag = field("PostFields", "tag");

@@ -187,7 +187,7 @@ async fn the_page_lists_every_operation_without_a_blocking_script() {
 
 #[tokio::test]
 async fn the_document_and_the_page_can_be_disabled() {
-    let (service, config) = (service(), Config { docs: false, ..Config::default() });
+    let (service, config) = (service(), Config { no_docs: true, ..Config::default() });
     for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {
         assert_eq!(service.answer(&config, request("GET", path)).await.status(), 404, "{path}");
     }

@@ -1,4 +1,8 @@
+use bytes::Bytes;
+use http_body_util::Full;
+
 use super::*;
+use crate::filter::limit::Limits;
 use crate::testing::{header, json, outcome, post, request, service, with};
 
 #[tokio::test]
@@ -139,6 +143,69 @@ async fn a_client_over_the_rate_limit_is_told_when_to_try_again() {
     assert_eq!(refused.headers()["ratelimit-policy"], "\"default\";q=1;w=1");
     assert_eq!(call("192.0.2.2", "/get_userinfo").await.unwrap().status(), 200);
     assert_eq!(call("192.0.2.1", "/healthz").await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn every_kind_of_request_counts_towards_its_limit() {
+    let service = service();
+    let server = App::new(service.tidings.clone(), Config::default());
+    let (ann, boss) = (service.member("ann").await, service.admin("boss").await);
+    let key = with(
+        post("/add_key", "application/json", r#"{"name":"one","scopes":["members:read"]}"#),
+        "authorization",
+        &format!("Bearer {boss}"),
+    );
+    let key = json(&service.call(key).await)["key"].as_str().unwrap().to_owned();
+    let status = async |address: &str, token: &str, request: Request<Full<Bytes>>| {
+        let mut request = with(request, "authorization", &format!("Bearer {token}"));
+        request.extensions_mut().insert(PeerAddress(address.parse().unwrap()));
+        tower::ServiceExt::oneshot(Router::new(&server).service(), request).await.unwrap().status().as_u16()
+    };
+    let get = |path: &str| request("GET", path);
+    let send = |path: &str, body| post(path, "application/json", body);
+    let (search, view) = (r#"{"search":"rust"}"#, "/post_view/0123456789abcdef01234567");
+    let (here, there) = ("192.0.2.1", "192.0.2.2");
+    let renew = || {
+        let policy = Policy { limits: Limits::allowing(4), ..Policy::new(&Config::default(), false) };
+        server.policy.store(Arc::new(policy));
+    };
+    renew();
+    for expected in [200, 429] {
+        for path in ["/priority_search/1", "/category_search/a/1", "/domain_search", "/get_similarity_words"]
+        {
+            assert_eq!(status(here, &ann, send(path, search)).await, expected, "{path}");
+        }
+    }
+    assert_eq!(status(here, &ann, send("/search_logging", search)).await, 200);
+    assert_eq!(status(there, &ann, send("/domain_search", search)).await, 200);
+
+    renew();
+    assert_eq!(status(here, "a.b.c", get("/insert_device/pc")).await, 200);
+    assert_eq!(status(here, "a.b.c", get(view)).await, 404);
+    assert_eq!(status(here, "a.b.c", send("/search_logging", search)).await, 200);
+    assert_ne!(status(here, "a.b.c", get("/post_like/0123456789abcdef01234567")).await, 429);
+    assert_eq!(status(here, "a.b.c", get("/insert_device/pc")).await, 429);
+    assert_eq!(status(here, "a.b.c", get("/get_device")).await, 200, "reads do not count");
+    assert_eq!(status(here, &ann, get("/insert_device/pc")).await, 200);
+    assert_eq!(status(there, "a.b.c", get("/insert_device/pc")).await, 200);
+
+    for _ in 0..4 {
+        assert_eq!(status(here, &ann, send("/send_feedback", r#"{"post":"text"}"#)).await, 200);
+    }
+    assert_eq!(status(here, &ann, send("/send_feedback", r#"{"post":"text"}"#)).await, 429);
+
+    // The first request of a key shows that it is valid, and only then it has a limit.
+    for _ in 0..5 {
+        assert_eq!(status(there, &key, get("/get_blacklist")).await, 200);
+    }
+    assert_eq!(status(there, &key, get("/get_blacklist")).await, 429);
+
+    renew();
+    assert_eq!(status(here, &ann, get("/sign_out_all")).await, 200);
+    for _ in 0..4 {
+        assert_eq!(status(here, &ann, get("/insert_device/pc")).await, 200);
+    }
+    assert_eq!(status(here, &ann, get("/insert_device/pc")).await, 429, "a revoked token counts as none");
 }
 
 #[tokio::test]

@@ -231,9 +231,8 @@ async fn pages_of_other_origins_may_call_it() {
 #[tokio::test]
 async fn the_host_says_which_client_a_request_comes_from() {
     let tidings = testing::service();
-    let guest_write_limit = NonZeroU32::new(1);
-    let service =
-        service(tidings.tidings.clone(), Config { guest_write_limit, ..Config::default() }).unwrap();
+    let rate_limit = NonZeroU32::new(1);
+    let service = service(tidings.tidings.clone(), Config { rate_limit, ..Config::default() }).unwrap();
     let call = async |address: Option<&str>| {
         let mut request = request("GET", "/insert_device/pc");
         if let Some(address) = address {

@@ -406,7 +406,7 @@ fn a_verifier_with_a_private_certificate_needs_the_file_of_its_authority() {
         Server::with(move |serve| {
             serve.args(["--verifier", "http", "--verifier-url", &url, "--verifier-timeout", "20"]);
             if let Some(file) = &file {
-                serve.arg("--verifier-ca").arg(file);
+                serve.arg("--extra-ca").arg(file);
             }
         })
     };
@@ -418,15 +418,8 @@ fn a_verifier_with_a_private_certificate_needs_the_file_of_its_authority() {
         assert_eq!(sign_in_up(&with(file.clone()), "ann", "secret").outcome(), outcome, "{file:?}");
     }
     let server = Server::start();
-    let missing = server.cli([
-        "serve",
-        "--verifier",
-        "http",
-        "--verifier-url",
-        &proxy.url(),
-        "--verifier-ca",
-        "none.pem",
-    ]);
+    let missing =
+        server.cli(["serve", "--verifier", "http", "--verifier-url", &proxy.url(), "--extra-ca", "none.pem"]);
     assert!(missing.status != 0 && missing.stderr.contains("none.pem cannot be read"), "{missing:?}");
 }
 

@@ -9,44 +9,34 @@ use tidings_tests::{Output, command, run};
 use super::without_database;
 
 /// A value for each setting that has no default.
-const WITHOUT_DEFAULT: [(&str, &str); 38] = [
+const WITHOUT_DEFAULT: [(&str, &str); 28] = [
     ("base-path", "/api"),
     ("cors-origin", "https://app.example.org"),
     ("trust-proxy", "10.0.0.0/8"),
     ("tls-cert", "cert.pem"),
     ("tls-key", "key.pem"),
     ("rate-limit", "50"),
-    ("max-connections-per-address", "500"),
     ("metrics-listen", "127.0.0.1:9100"),
     ("token-key-file", "the.key"),
     ("token-key-previous-file", "the.key"),
     ("verifier-url", "https://campus.example.org/verify"),
-    ("verifier-ca", "ca.pem"),
-    ("webhook-ca", "ca.pem"),
-    ("source-ca", "ca.pem"),
+    ("extra-ca", "ca.pem"),
     ("public-url", "https://campus.example/api"),
+    ("app-url", "https://app.example"),
     ("smtp-url", "smtps://tidings@mail.example.org"),
     ("smtp-password-file", "smtp.password"),
-    ("smtp-ca", "ca.pem"),
     ("mail-from", "Campus <no-reply@campus.example>"),
     ("mail-templates", "mail"),
-    ("reset-url", "https://app.example/reset"),
-    ("invite-url", "https://app.example/join"),
-    ("confirm-url", "https://app.example/confirm"),
     ("oidc-issuer", "https://login.campus.example"),
     ("oidc-client-id", "campus"),
     ("oidc-client-secret-file", "oidc.secret"),
-    ("oidc-ca", "ca.pem"),
     ("oidc-pages", "https://app.example/signed-in"),
-    ("oidc-major-claim", "department"),
     ("oidc-groups", "students"),
     ("oidc-domains", "campus.example"),
     ("passkey-domain", "app.example"),
-    ("passkey-origins", "https://app.example"),
     ("school-ids", "^s"),
     ("popular-half-life", "2.5"),
     ("timezone", "Asia/Seoul"),
-    ("student-num-chars", "4"),
     ("trend-blocklist", "blocked.txt"),
 ];
 
@@ -100,15 +90,7 @@ fn every_setting_means_the_same_as_flag_variable_and_file_entry() {
         number if number.parse::<f64>().is_ok() => number.to_owned(),
         text => format!("{text:?}"),
     };
-    let lists = [
-        "cors-origin",
-        "trust-proxy",
-        "oidc-pages",
-        "oidc-scopes",
-        "oidc-groups",
-        "oidc-domains",
-        "passkey-origins",
-    ];
+    let lists = ["cors-origin", "trust-proxy", "oidc-pages", "oidc-groups", "oidc-domains"];
     let lines = values.iter().map(|(name, value)| {
         let list = || value.split(',').map(toml).collect::<Vec<_>>().join(", ");
         let value = if lists.contains(&&**name) { format!("[{}]", list()) } else { toml(value) };
@@ -144,22 +126,21 @@ fn every_setting_means_the_same_as_flag_variable_and_file_entry() {
     // A flag overrides a variable, which overrides the file.
     let mixed = from(&|config| {
         config.args(["--config", "all.toml", "--pw-min", "9"]).env("TIDINGS_PW_MIN", "10");
-        config.env("TIDINGS_ID_MIN", "4").env("TIDINGS_DB", "there.db");
+        config.env("TIDINGS_LOG_DAYS", "4").env("TIDINGS_DB", "there.db");
     });
     assert_eq!(mixed["pw-min"], (json!(9), "flag".to_owned()));
-    assert_eq!(mixed["id-min"], (json!(4), "environment".to_owned()));
-    assert_eq!(mixed["id-max"], (json!(30), "file".to_owned()));
+    assert_eq!(mixed["log-days"], (json!(4), "environment".to_owned()));
+    assert_eq!(mixed["token-days"], (json!(30), "file".to_owned()));
     assert_eq!(mixed["db"], (json!("there.db"), "environment".to_owned()));
     assert_eq!(mixed["config"], (json!("all.toml"), "flag".to_owned()));
 }
 
 #[test]
-fn the_help_of_serve_names_every_setting_with_its_variable() {
+fn the_help_of_serve_names_every_setting() {
     let directory = directory();
     let help = without_database(directory.path(), &["serve", "--help"]).succeeded().stdout;
     for name in values(directory.path()).keys() {
         assert!(help.contains(&format!("--{name} ")) || help.contains(&format!("--{name}[")), "{name}");
-        assert!(help.contains(&format!("TIDINGS_{}=", name.replace('-', "_").to_uppercase())), "{name}");
     }
 }
 
@@ -170,13 +151,13 @@ fn the_settings_in_force_are_a_table_for_people() {
     let printed = without_database(directory.path(), &["config", "--listen", "0.0.0.0:80"]).succeeded();
     let first: Vec<&str> = printed.stdout.lines().take(7).map(str::trim_end).collect();
     insta::assert_snapshot!(first.join("\n"), @r"
-    Setting                      Value                                                  From
-    config                       tidings.toml                                           default
-    db                           campus.db                                              file
-    token-key                    the key in the key file                                default
-    token-key-previous           the key in its file                                    default
-    oidc-client-secret           the secret in its file                                 default
-    listen                       0.0.0.0:80                                             flag
+    Setting                    Value               From
+    config                     tidings.toml        default
+    db                         campus.db           file
+    token-key                  none                default
+    token-key-previous         none                default
+    oidc-client-secret         none                default
+    listen                     0.0.0.0:80          flag
     ");
     let line = printed.stdout.lines().find(|line| line.starts_with("pw-min ")).unwrap();
     assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["pw-min", "12", "file"]);
@@ -207,13 +188,13 @@ fn a_bad_setting_in_a_file_is_named_with_its_line() {
     let directory = directory();
     for (text, line, named) in [
         ("pw-min = 8\npassword-min = 8\n", 2, "password-min"),
-        ("# a remark\n\nnickname-max = \"many\"\n", 3, "nickname-max"),
+        ("# a remark\n\nlog-days = \"many\"\n", 3, "log-days"),
         ("pw-min = 8\nverifier = \"oracle\"\n", 2, "oracle"),
         ("pw-min = 8\npw-min = 9\n", 2, "pw-min"),
         ("pw-min = \n", 1, ""),
         ("no-docs = true\n\nbase-path = \"/a b\"\n", 3, "base-path"),
         ("no-docs = true\ntrust-proxy = [\"localhost\"]\n", 2, "trust-proxy"),
-        ("id-max = 40\npw-min = 500\n", 2, "pw-min"),
+        ("log-days = 40\npw-min = 500\n", 2, "pw-min"),
         (
             "\nschool-ids = \"(\"\nverifier = \"http\"\nverifier-url = \"http://127.0.0.1:1/\"\n",
             2,
@@ -235,7 +216,9 @@ fn a_bad_setting_in_a_file_is_named_with_its_line() {
         ("pw-min = 8\ntrend-blocklist = \"none.txt\"\n", 2, "trend-blocklist"),
         ("timezone = \"Mars/Olympus\"\n", 1, "timezone"),
         ("\npopular-half-life = -1\n", 2, "popular-half-life"),
-        ("\nwords-dimensions = 0\n", 2, "words-dimensions"),
+        ("\nwords-retrain-after = -1\n", 2, "words-retrain-after"),
+        ("pw-min = 8\nsign-up-limit = 5\n", 2, "\"sign-up-limit\" was removed: client-limits"),
+        ("pw-min = 8\n[experimental]\nnear-weight = 1\n", 2, "\"experimental\" was removed"),
     ] {
         std::fs::write(directory.path().join("tidings.toml"), text).unwrap();
         for args in [&["config"][..], &["init"], &["serve", "--listen", "127.0.0.1:0"]] {
@@ -268,10 +251,10 @@ fn an_unknown_key_is_reported_with_a_suggestion() {
     let directory = directory();
     for (text, message) in [
         (
-            "id-min = 3\npw_min = 8\n",
+            "log-days = 3\npw_min = 8\n",
             "tidings.toml, line 2: there is no setting \"pw_min\"; do you mean pw-min?",
         ),
-        ("[serve]\nid-min = 3\n", "tidings.toml, line 1: there is no setting \"serve\""),
+        ("[serve]\nlog-days = 3\n", "tidings.toml, line 1: there is no setting \"serve\""),
     ] {
         std::fs::write(directory.path().join("tidings.toml"), text).unwrap();
         let output = without_database(directory.path(), &["config"]);
@@ -311,6 +294,11 @@ fn a_bad_variable_is_named() {
                 "short",
                 "TIDINGS_TOKEN_KEY_PREVIOUS: the key has fewer than 32 bytes",
             ),
+            (
+                "TIDINGS_SMTP_CA",
+                "ca.pem",
+                "TIDINGS_SMTP_CA was removed: extra-ca names a file of certificates that every connection trusts too",
+            ),
         ] {
             let output = with(variable, value, args);
             assert_eq!(
@@ -323,6 +311,24 @@ fn a_bad_variable_is_named() {
     let flag = with("TIDINGS_PW_MIN", "8", &["config", "--pw-min=many"]);
     assert!(flag.status == 2 && flag.stderr.contains("--pw-min"), "{flag:?}");
     assert!(!flag.stderr.contains("TIDINGS_"), "{flag:?}");
+}
+
+#[test]
+fn a_removed_flag_is_an_error_that_names_what_took_its_place() {
+    let directory = directory();
+    for (flag, instead) in [
+        ("--sign-up-limit", "client-limits"),
+        ("--webhook-ca", "extra-ca"),
+        ("--source-private", "private-addresses"),
+        ("--reset-url", "app-url"),
+        ("--near-weight", "the weights of the feeds are learned"),
+        ("--pw-max", "its value is fixed"),
+    ] {
+        let refused = without_database(directory.path(), &["serve", flag, "5"]);
+        assert_eq!(refused.status, 2, "{refused:?}");
+        let named = refused.stderr.starts_with(&format!("error: {flag} was removed: "));
+        assert!(named && refused.stderr.contains(instead), "{refused:?}");
+    }
 }
 
 #[test]

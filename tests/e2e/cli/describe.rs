@@ -90,17 +90,17 @@ fn each_command_has_a_manual_page() {
 fn the_openapi_command_prints_the_servers_document() {
     for base in ["", "/api"] {
         let server = Server::with(move |serve| {
-            serve.env("TIDINGS_BASE_PATH", base).env("TIDINGS_PW_MAX", "64");
+            serve.env("TIDINGS_BASE_PATH", base).env("TIDINGS_PW_MIN", "12");
         });
         let answer = server.anyone().get(&format!("{base}/openapi.json"));
         let directory = tempfile::tempdir().unwrap();
         let mut openapi = tidings_tests::command();
         openapi.current_dir(directory.path()).arg("openapi");
-        openapi.env("TIDINGS_BASE_PATH", base).env("TIDINGS_PW_MAX", "64");
+        openapi.env("TIDINGS_BASE_PATH", base).env("TIDINGS_PW_MIN", "12");
         let printed = run(openapi, "").succeeded().stdout;
         assert!(printed.as_bytes() == answer.bytes, "{base}");
         assert!(
-            printed.contains("The password, 8 to 64 characters."),
+            printed.contains("The password, 12 to 128 characters."),
             "the settings in force are documented"
         );
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "the command creates no database");

@@ -88,7 +88,7 @@ fn slow_imports_of_a_key_leave_places_and_end_when_it_is_revoked() {
 #[test]
 fn slow_fetches_of_a_key_leave_places_and_bring_nothing_after_it_is_revoked() {
     let server = Server::with(|serve| {
-        serve.arg("--source-private");
+        serve.arg("--private-addresses");
     });
     let admin = server.admin();
     let key = admin.post("/add_key", json!({ "name": "reader", "scopes": ["sources"] })).succeeded();

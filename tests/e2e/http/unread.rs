@@ -63,7 +63,7 @@ fn idle_connections_are_closed_for_new_ones() {
 #[test]
 fn connections_waiting_for_a_body_are_closed_for_new_ones() {
     let server = Server::with(|serve| {
-        serve.args(["--max-connections", "40", "--max-connections-per-address", "10"]);
+        serve.args(["--max-connections", "12"]);
     });
     let head = "POST /sign_in HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n";
     let mut slow: Vec<_> = (0..30)

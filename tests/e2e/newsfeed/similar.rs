@@ -118,7 +118,7 @@ fn topics_name_nearly_identical_posts_and_a_member_sees_no_hidden_one_in_the_rec
 #[test]
 fn a_nearly_identical_post_is_named_with_its_source() {
     let server = Server::with(|serve| {
-        serve.arg("--source-private");
+        serve.arg("--private-addresses");
     });
     let boss = server.admin();
     let entry = "Reading room of the library opens in the old observatory";

@@ -212,19 +212,6 @@ fn a_member_with_a_role_uses_the_screens_of_its_scopes() {
 }
 
 #[test]
-fn a_server_without_live_events_is_asked_every_ten_seconds() {
-    let server = Server::with(|serve| {
-        serve.args(["--event-connections", "off"]);
-    });
-    let Remote { terminal, server } = Remote::open(server, ALL);
-    terminal.waits_for("○ every 10 seconds");
-    terminal.press(&["2"]);
-    terminal.waits_for("There are no notices.");
-    let _ = server.admin().post("/insert_notice", sample::notice("from afar")).succeeded();
-    terminal.waits_for("from afar");
-}
-
-#[test]
 fn a_server_that_lacks_an_operation_is_told_to_be_older() {
     // No operation has a path below this one.
     let server = Server::start();

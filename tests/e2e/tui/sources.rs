@@ -8,7 +8,7 @@ use super::*;
 /// Starts a server that may fetch from this machine.
 fn server() -> Server {
     Server::with(|serve| {
-        serve.arg("--source-private");
+        serve.arg("--private-addresses");
     })
 }
 
@@ -60,7 +60,7 @@ fn manages_a_source(terminal: &Tmux, admin: &Caller) {
 
 #[test]
 fn a_source_is_managed_on_the_database() {
-    let Screens { terminal, server } = Screens::open_with(server(), "TIDINGS_SOURCE_PRIVATE=true");
+    let Screens { terminal, server } = Screens::open_with(server(), "TIDINGS_PRIVATE_ADDRESSES=true");
     manages_a_source(&terminal, &server.admin());
 }
 

@@ -34,7 +34,7 @@ pub(super) fn counting(program: &Program, turns: &Turns, posts: usize) -> Result
         wait_for_feeds(server.address(), posts)?;
         Ok(server)
     };
-    let (counted, plain) = (serve(&["--log-lines-per-client", "0"])?, serve(&["--analytics", "off"])?);
+    let (counted, plain) = (serve(&[])?, serve(&["--analytics", "off"])?);
     let feeds = [
         ("popular feed, counted", "/get_popularity_newsfeed"),
         ("recommended feed, counted", "/get_recommendation_newsfeed"),

@@ -27,8 +27,7 @@ const RATIO: f64 = 0.95;
 /// A client may have three quarters of the streams, so the listeners have two addresses.
 const CLIENTS: [[u8; 4]; 2] = [[127, 0, 0, 2], [127, 0, 0, 3]];
 /// Connections for twice the listeners, because streams take at most half of them.
-const SETTINGS: [&str; 6] =
-    ["--max-connections", "20000", "--event-connections", "10000", "--words-retrain-after", "0"];
+const SETTINGS: [&str; 4] = ["--max-connections", "20000", "--words-retrain-after", "0"];
 /// The interval of the events.
 const EVENT_EVERY: Duration = Duration::from_secs(1);
 /// The time in which all listeners must get the last event.

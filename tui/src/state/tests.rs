@@ -67,7 +67,7 @@ impl Stage {
         let database = Scratch::new();
         let mut config = Config::default();
         config.analysis.timezone = Some(Zone::default());
-        config.source.private = true;
+        config.private_addresses = true;
         let builder = || Tidings::builder(database.location()).config(config.clone()).clock(clock.clone());
         // A service fills the database. The screens open it afterwards, so they load all of its posts.
         fill(&builder().start().unwrap(), &clock);

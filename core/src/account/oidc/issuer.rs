@@ -15,7 +15,7 @@ use super::flow::Flow;
 use super::id_token::{Claims, IdToken};
 use super::offer::{self, Metadata, Offer};
 use super::{
-    Denied, EMAIL, EMAIL_VERIFIED, INVALID, NO_TOKEN, REFUSED_CODE, REFUSED_SERVICE, RETURN_PATH,
+    Denied, EMAIL, EMAIL_VERIFIED, INVALID, NAME, NO_TOKEN, REFUSED_CODE, REFUSED_SERVICE, RETURN_PATH,
     SERVER_ERROR, SUBJECT, UNAVAILABLE,
 };
 use crate::account::verify::university_name;
@@ -30,7 +30,10 @@ const WHOLE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_secs(3);
 /// In bytes.
 const ANSWER_MAX: u64 = 1 << 20;
-/// Refusals of this service whatever the code (RFC 6749 section 5.2).
+/// What the issuer is asked for.
+const SCOPE: &str = "openid profile email";
+const SCOPE_WITH_GROUPS: &str = "openid profile email groups";
+/// The refusals of this service (RFC 6749 section 5.2), whatever the code.
 const OF_SERVICE: [&str; 3] = ["invalid_client", "unauthorized_client", "unsupported_grant_type"];
 
 pub(super) trait Transport: Send + Sync {
@@ -42,9 +45,9 @@ pub(crate) struct Issuer {
     client_id: String,
     secret: Option<Zeroizing<String>>,
     returns: String,
-    scope: String,
-    /// If the token lacks one of these claims, the issuer is asked again.
+    /// The claims for which the issuer is asked again if its token has them not.
     wanted: Vec<String>,
+    wants_groups: bool,
     clock: Clock,
     transport: Box<dyn Transport>,
     offer: Offer,
@@ -63,7 +66,7 @@ impl Issuer {
             // Only an issuer on this machine may be without encryption, and then also the addresses that it names.
             .https_only(config.oidc.issuer.as_ref().is_some_and(|issuer| issuer.0.starts_with("https://")))
             .user_agent(outgoing::USER_AGENT);
-        let agent = outgoing::agent(agent, true, config.oidc.ca.as_deref(), "oidc-ca")?;
+        let agent = outgoing::agent(agent, true, config.extra_ca.as_deref())?;
         Self::new(config, clock, Box::new(Http(agent)))
     }
 
@@ -80,11 +83,8 @@ impl Issuer {
             client_id: client_id.clone(),
             secret: secret(oidc)?,
             returns: format!("{}{RETURN_PATH}", public_url.as_str().trim_end_matches('/')),
-            scope: std::iter::once("openid")
-                .chain(oidc.scopes.iter().map(String::as_str))
-                .collect::<Vec<_>>()
-                .join(" "),
-            wanted: wanted.chain([EMAIL, EMAIL_VERIFIED]).map(str::to_owned).collect(),
+            wanted: wanted.chain([NAME, EMAIL, EMAIL_VERIFIED]).map(str::to_owned).collect(),
+            wants_groups: !oidc.groups.is_empty(),
             clock: clock.clone(),
             transport,
             offer: Offer::default(),
@@ -92,13 +92,15 @@ impl Issuer {
     }
 
     pub(super) fn sign_in(&self, flow: &Flow) -> Result<Url, Denied> {
-        let mut at = self.metadata(None)?.authorization_endpoint.clone();
+        let metadata = self.metadata(None)?;
+        let mut at = metadata.authorization_endpoint.clone();
+        let scope = if self.wants_groups && metadata.has_scope("groups") { SCOPE_WITH_GROUPS } else { SCOPE };
         let challenge = BASE64URL_NOPAD.encode(&Sha256::digest(flow.verifier()));
         at.query_pairs_mut().extend_pairs([
             ("response_type", "code"),
             ("client_id", &self.client_id),
             ("redirect_uri", &self.returns),
-            ("scope", &self.scope),
+            ("scope", scope),
             ("state", &flow.state()),
             ("nonce", &flow.nonce()),
             ("code_challenge", &challenge),
@@ -215,10 +217,8 @@ impl Issuer {
 
 /// Returns each setting that names a claim, and the claim.
 fn settings_of_claims(oidc: &Oidc) -> Vec<(&'static str, &str)> {
-    let major = oidc.major_claim.as_ref().map(|claim| ("oidc-major-claim", claim.as_str()));
     let groups = (!oidc.groups.is_empty()).then_some(("oidc-groups-claim", oidc.groups_claim.as_str()));
-    let always = [("oidc-id-claim", oidc.id_claim.as_str()), ("oidc-name-claim", &oidc.name_claim)];
-    always.into_iter().chain(major).chain(groups).collect()
+    std::iter::once(("oidc-id-claim", oidc.id_claim.as_str())).chain(groups).collect()
 }
 
 /// Checks that the issuer responds, signs in a supported way, and may send the claims that the settings name.

@@ -42,6 +42,11 @@ impl Metadata {
         methods.is_some_and(|methods| !methods.contains(&"client_secret_basic"))
     }
 
+    /// Returns whether it says that it knows a scope.
+    pub(super) fn has_scope(&self, scope: &str) -> bool {
+        self.list("scopes_supported").is_some_and(|scopes| scopes.contains(&scope))
+    }
+
     fn list(&self, field: &str) -> Option<Vec<&str>> {
         Some(self.fields.get(field)?.as_array()?.iter().filter_map(Value::as_str).collect())
     }

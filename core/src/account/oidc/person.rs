@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::id_token::Claims;
-use super::{ACCESS_DENIED, Denied, EMAIL, EMAIL_VERIFIED, SERVER_ERROR, SUBJECT};
+use super::{ACCESS_DENIED, Denied, EMAIL, EMAIL_VERIFIED, NAME, SERVER_ERROR, SUBJECT};
 use crate::account::verify::{university_id, university_name};
 use crate::base::config::Oidc;
 use crate::mail::address::Address;
@@ -18,8 +18,7 @@ pub(super) struct Person {
     /// The id of a new member; `None` if the issuer has none that can be one.
     pub(super) id: Option<String>,
     pub(super) name: String,
-    pub(super) major: String,
-    /// Only an address that the issuer has verified.
+    /// The address, if the issuer has verified that it is theirs.
     pub(super) email: Option<Address>,
 }
 
@@ -44,8 +43,7 @@ impl Person {
         Ok(Self {
             subject: subject.to_owned(),
             id: university_id(text(&oidc.id_claim)).map(std::borrow::Cow::into_owned),
-            name: university_name(text(&oidc.name_claim)),
-            major: oidc.major_claim.as_deref().map(|claim| university_name(text(claim))).unwrap_or_default(),
+            name: university_name(text(NAME)),
             email,
         })
     }
@@ -85,18 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn the_settings_say_which_claims_are_the_id_the_name_and_the_major() {
+    fn the_settings_say_which_claim_is_the_id() {
         let found = person(&Oidc::default(), &json!({ "dept": "Music" })).unwrap();
         assert_eq!((found.subject.as_str(), found.id.as_deref()), ("7f3", Some("ann")));
-        assert_eq!((found.name.as_str(), found.major.as_str()), ("Ann  Lee", ""));
-        let oidc = Oidc {
-            id_claim: "student".into(),
-            name_claim: "dept".into(),
-            major_claim: Some("dept".into()),
-            ..Oidc::default()
-        };
+        assert_eq!(found.name, "Ann  Lee");
+        let oidc = Oidc { id_claim: "student".into(), ..Oidc::default() };
         let found = person(&oidc, &json!({ "dept": "Music", "student": 2_026 })).unwrap();
-        assert_eq!((found.id, found.name.as_str(), found.major.as_str()), (None, "Music", "Music"));
+        assert_eq!((found.id, found.name.as_str()), (None, "Ann  Lee"));
         for id in ["guest", "", " ann", "a\u{200b}nn"] {
             assert_eq!(
                 person(&Oidc::default(), &json!({ "preferred_username": id })).unwrap().id,

@@ -28,11 +28,11 @@ pub(super) fn link(
     tx.run(sql, &[member.into(), to.issuer.into(), to.subject.into(), now.into()]).map(drop)
 }
 
-/// Changes only a member whom the issuer names; an empty text changes nothing.
-pub(super) fn name(tx: &mut dyn Tx, member: MemberKey, name: &str, major: &str) -> Result<(), StoreError> {
-    let sql = "UPDATE member SET name = coalesce(nullif($2, ''), name, ''), major = coalesce(nullif($3, ''), major, '')
+/// Stores the name that the issuer has for a member, unless it is empty.
+pub(super) fn name(tx: &mut dyn Tx, member: MemberKey, name: &str) -> Result<(), StoreError> {
+    let sql = "UPDATE member SET name = coalesce(nullif($2, ''), name, ''), major = coalesce(major, '')
                WHERE key = $1 AND EXISTS (SELECT 1 FROM oidc_identity WHERE member = $1 AND names = 1)";
-    tx.run(sql, &[member.into(), name.into(), major.into()])?;
+    tx.run(sql, &[member.into(), name.into()])?;
     tx.touch(Topic::Members);
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Tests of passkeys with a device in memory.
 
+use webauthn_rp::request::{DomainOrigin, Port};
+
 use self::device::{DOMAIN, Device, options};
 use super::*;
 use crate::account::{AccessToken, otp};
@@ -12,10 +14,7 @@ mod begun;
 mod device;
 
 fn service() -> Service {
-    service_with(Config {
-        passkeys: Passkeys { domain: Some(DOMAIN.into()), origins: Vec::new() },
-        ..Config::default()
-    })
+    service_with(Config { passkeys: Passkeys { domain: Some(DOMAIN.into()) }, ..Config::default() })
 }
 
 fn text<T>(result: Result<T>) -> String {
@@ -231,22 +230,20 @@ fn there_are_none_unless_they_are_set_up() {
 }
 
 #[test]
-fn origins_are_those_of_the_domain() {
-    let check = |domain: &str, origins: &[&str]| {
-        let origins = origins.iter().map(|origin| (*origin).to_owned()).collect();
-        let passkeys = Passkeys { domain: Some(domain.into()), origins };
-        Config { passkeys, ..Config::default() }.check().is_ok()
+fn the_origin_follows_from_the_domain() {
+    let origins = |domain: &str| {
+        let passkeys = Passkeys { domain: Some(domain.into()) };
+        let allowed = passkeys.allowed();
+        let any_port = |origin: &DomainOrigin<'_, '_>| matches!(origin.port, Port::Any);
+        allowed.iter().map(|origin| (origin.host.to_owned(), any_port(origin))).collect::<Vec<_>>()
     };
-    assert!(check("app.example", &["https://app.example", "https://sub.app.example:8443"]));
-    assert!(check("localhost", &["http://localhost:3000"]));
-    for (domain, origins) in [
-        ("App.example", &[][..]),
-        ("https://app.example", &[]),
-        ("", &[]),
-        ("app.example", &["http://app.example"]),
-        ("app.example", &["https://evilapp.example"]),
-        ("app.example", &["app.example"]),
-    ] {
-        assert!(!check(domain, origins), "{domain} {origins:?}");
+    assert_eq!(origins("app.example"), [("app.example".to_owned(), false)]);
+    let here = "localhost".to_owned();
+    assert_eq!(origins("localhost"), [(here.clone(), false), (here, true)], "with http:// and any port");
+    for (domain, is_valid) in
+        [("app.example", true), ("App.example", false), ("https://app.example", false), ("", false)]
+    {
+        let passkeys = Passkeys { domain: Some(domain.into()) };
+        assert_eq!(Config { passkeys, ..Config::default() }.check().is_ok(), is_valid, "{domain}");
     }
 }

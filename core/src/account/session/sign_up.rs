@@ -8,7 +8,7 @@ use crate::account::attempt::ForClient;
 use crate::account::device::SignInClient;
 use crate::account::{Caller, SignUp, check_new_password, email, find, is_id, new_generation, nickname};
 use crate::base::clock::Timestamp;
-use crate::base::config;
+use crate::base::config::{self, ID_LENGTH, NICKNAME_LENGTH};
 use crate::mail::address::{Address, RULE};
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
 use crate::record::id::MemberKey;
@@ -55,12 +55,12 @@ fn register<T>(
     insert: impl FnOnce(New) -> Result<T>,
 ) -> Result<T> {
     let config = tidings.config();
-    if !is_id(config, &form.id) {
-        return Err(Outcome::WrongUserInfo.because(Problem::id(config.id_length)));
+    if !is_id(&form.id) {
+        return Err(Outcome::WrongUserInfo.because(Problem::id(ID_LENGTH)));
     }
     check_new_password(config, "pw", &form.pw, admin)?;
-    let rule = || Outcome::WrongUserInfo.because(Problem::nickname("nickname", config.nickname_length));
-    let nickname = nickname(config, &form.nickname).ok_or_else(rule)?;
+    let rule = || Outcome::WrongUserInfo.because(Problem::nickname("nickname", NICKNAME_LENGTH));
+    let nickname = nickname(&form.nickname).ok_or_else(rule)?;
     let email = match form.email.as_deref().map(str::trim).filter(|email| !email.is_empty()) {
         Some(email) => Some(Address::parse(email).ok_or_else(|| Outcome::WrongUserInfo.because(RULE))?),
         None if config.mail.required && !admin => {

@@ -1,41 +1,53 @@
 //! The settings of mail.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use clap::{Args, ValueEnum};
 use lettre::message::Mailbox;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-use super::setting::{FieldType, Invalid, Value, another_form};
+use super::value::{Invalid, web_address};
 use crate::base::host;
 
-/// The path of the server's page for a new password.
+/// The path of the page for a new password, of the server or of an app.
 pub const RESET_PAGE: &str = "account/password";
-/// The path of the server's page that confirms an address.
+/// The path of the page that confirms an address, of the server or of an app.
 pub const CONFIRM_PAGE: &str = "account/email";
+/// The path of the page on which people sign up with an invitation, of an app.
+pub(crate) const INVITE_PAGE: &str = "account/invitation";
 
 /// The settings of the mail that the service sends to members.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Args)]
+#[group(skip)]
+#[command(next_help_heading = "Mail")]
 pub struct Mail {
-    /// The mail server; `None` if the service sends no mail.
+    /// The mail server: `smtps://HOST` with TLS, `smtp://HOST` with STARTTLS, `smtp+plain://HOST` without, only on this machine;
+    /// without it, no mail is sent.
+    #[arg(id = "smtp-url", long, value_name = "URL")]
     pub server: Option<MailServer>,
-    /// The file with the password for the mail server.
+    /// A file with the password for the mail server, whose user is in smtp-url.
+    #[arg(long = "smtp-password-file", value_name = "FILE")]
     pub password_file: Option<PathBuf>,
-    /// A PEM file with further certificates that the mail server may have.
-    pub ca: Option<PathBuf>,
-    /// The sender of mail, an address with or without a name.
+    /// The sender of mail, such as `Campus <no-reply@campus.example>`; its name is what mail calls the service.
+    #[arg(long = "mail-from", value_name = "ADDRESS")]
     pub from: Option<Sender>,
-    /// The language of the built-in texts.
+    /// The language of the built-in texts of mail.
+    #[arg(long = "mail-language", value_name = "LANGUAGE", default_value = "en")]
     pub language: Language,
-    /// A directory with texts that replace the built-in ones.
+    /// A directory with texts of mail that replace the built-in ones.
+    #[arg(long = "mail-templates", value_name = "DIR")]
     pub templates: Option<PathBuf>,
-    /// The page on which members choose a new password.
-    pub reset_url: Option<PageUrl>,
-    /// The page on which members confirm their address.
-    pub confirm_url: Option<PageUrl>,
-    /// The page on which people sign up with the code of an invitation.
-    pub invite_url: Option<PageUrl>,
-    /// Whether a sign-up needs an address.
+    /// The address of an app with pages at account/password, account/email and account/invitation, to which mail links with the
+    /// code after #; without it, mail links to the pages of the server at public-url, and an invitation is the code alone.
+    #[arg(long, value_name = "URL", value_parser = web_address)]
+    pub app_url: Option<Url>,
+    /// The address of the pages of the server. A service takes it from `public_url`.
+    #[arg(skip)]
+    pub server_url: Option<Url>,
+    /// A sign-up needs an e-mail address.
+    #[arg(long = "require-email")]
     pub required: bool,
 }
 
@@ -52,12 +64,11 @@ impl Mail {
             .unwrap_or_default()
     }
 
-    /// Returns the settings with the pages of the server in place of those of apps that are not set.
-    pub(crate) fn with_pages(mut self, server: Option<&Url>) -> Self {
-        let page = |path| server.map(|server| PageUrl::of_server(server, path));
-        self.reset_url = self.reset_url.or_else(|| page(RESET_PAGE));
-        self.confirm_url = self.confirm_url.or_else(|| page(CONFIRM_PAGE));
-        self
+    /// Returns the link to a page with a code, which has nothing but letters, digits and hyphens.
+    pub(crate) fn link(&self, page: &str, code: &str) -> Option<String> {
+        let server = self.server_url.as_ref().filter(|_| page != INVITE_PAGE);
+        let base = self.app_url.as_ref().or(server)?;
+        Some(format!("{}/{page}#{code}", base.as_str().trim_end_matches('/')))
     }
 
     pub(super) fn check(&self) -> Result<(), Invalid> {
@@ -117,13 +128,10 @@ impl MailServer {
     }
 }
 
-impl FieldType for MailServer {
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Text(self.0.to_string()))
-    }
+impl FromStr for MailServer {
+    type Err = &'static str;
 
-    fn from_value(value: &Value) -> Result<Self, String> {
-        let Value::Text(text) = value else { return another_form() };
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let is_plain = |url: &Url| {
             let has_more =
                 url.query().is_some() || url.fragment().is_some() || !matches!(url.path(), "" | "/");
@@ -138,14 +146,12 @@ impl FieldType for MailServer {
             "must be an address such as smtps://mail.example.org or smtp://user@mail.example.org:587",
         )?;
         if url.password().is_some() {
-            return Err("must not have the password: name a file with it in smtp-password-file".to_owned());
+            return Err("must not have the password: name a file with it in smtp-password-file");
         }
         let server = Self(url);
         let is_here = server.0.host_str().is_some_and(host::is_this_machine);
         if server.encryption().0 == Encryption::None && !is_here {
-            return Err(
-                "mail would be sent unencrypted to another machine: write smtp:// or smtps://".to_owned()
-            );
+            return Err("mail would be sent unencrypted to another machine: write smtp:// or smtps://");
         }
         Ok(server)
     }
@@ -155,21 +161,17 @@ impl FieldType for MailServer {
 #[derive(Clone, Debug)]
 pub struct Sender(pub(crate) Mailbox);
 
-impl FieldType for Sender {
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Text(self.0.to_string()))
-    }
+impl FromStr for Sender {
+    type Err = &'static str;
 
-    fn from_value(value: &Value) -> Result<Self, String> {
-        let Value::Text(text) = value else { return another_form() };
-        let wrong = "must be an address such as Campus <no-reply@campus.example>";
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let from = text.parse().ok().filter(|from: &Mailbox| from.email.user().is_ascii());
-        from.map(Self).ok_or_else(|| wrong.to_owned())
+        from.map(Self).ok_or("must be an address such as Campus <no-reply@campus.example>")
     }
 }
 
 /// The language of the built-in texts of mail.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Language {
     /// English.
     #[default]
@@ -179,64 +181,15 @@ pub enum Language {
 }
 
 impl Language {
-    pub(super) const NAMES: &[&str] = &["en", "ko"];
     /// All languages.
     pub const ALL: [Self; 2] = [Self::En, Self::Ko];
 
     /// Returns its tag.
     pub const fn tag(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-impl FieldType for Language {
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Text(self.tag().to_owned()))
-    }
-
-    fn from_value(value: &Value) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|one| one.to_value().as_ref() == Some(value));
-        found.ok_or_else(|| format!("must be one of {}", Self::NAMES.join(", ")))
-    }
-}
-
-/// The address of a page to which mail links with a code, which takes the place of `{code}`, or else is the fragment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PageUrl(String);
-
-impl PageUrl {
-    const CODE: &str = "{code}";
-
-    /// Returns the link with this code, which has nothing but letters, digits and hyphens.
-    pub(crate) fn with_code(&self, code: &str) -> String {
-        if self.0.contains(Self::CODE) {
-            self.0.replace(Self::CODE, code)
-        } else {
-            format!("{}#{code}", self.0)
+        match self {
+            Self::En => "en",
+            Self::Ko => "ko",
         }
-    }
-
-    /// Returns a page of the server at this address.
-    pub(crate) fn of_server(server: &Url, path: &str) -> Self {
-        Self(format!("{}/{path}", server.as_str().trim_end_matches('/')))
-    }
-}
-
-impl FieldType for PageUrl {
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Text(self.0.clone()))
-    }
-
-    fn from_value(value: &Value) -> Result<Self, String> {
-        let Value::Text(text) = value else { return another_form() };
-        // As in a link of a mail, which ends at a blank or a bracket.
-        let is_link = !text.contains(|c: char| c.is_control() || c.is_whitespace() || matches!(c, '<' | '>'));
-        let is_page = |url: &Url| matches!(url.scheme(), "https" | "http") && url.has_host();
-        let with_code = text.replace(Self::CODE, "0");
-        let is_page = is_link && Url::parse(&with_code).is_ok_and(|url| is_page(&url));
-        let has_place = text.contains(Self::CODE) || !text.contains('#');
-        let rule = "must be the address of a page, such as https://app.example/reset or https://app.example/reset?code={code}";
-        if is_page && has_place { Ok(Self(text.clone())) } else { Err(rule.to_owned()) }
     }
 }
 
@@ -246,7 +199,7 @@ mod tests {
 
     #[test]
     fn hosts_of_mail_servers_have_one_form() {
-        let server = |text: &str| MailServer::from_value(&Value::Text(text.into()));
+        let server = str::parse::<MailServer>;
         for (text, host) in [
             ("smtp+plain://LOCALHOST:2525", "localhost"),
             ("smtp+plain://localhost.", "localhost"),

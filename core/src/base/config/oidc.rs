@@ -1,62 +1,48 @@
 //! The settings of single sign-on.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use clap::Args;
 use url::Url;
 
 use super::Secret;
-use super::setting::{FieldType, Invalid, Value, another_form};
+use super::value::{Invalid, element};
 use crate::base::host;
 
 /// The settings of single sign-on with OpenID Connect.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
+#[group(skip)]
+#[command(next_help_heading = "Single sign-on")]
 pub struct Oidc {
-    /// The issuer, which signs people in; `None` if there is no single sign-on.
+    /// The issuer of OpenID Connect with which people sign in, such as `https://login.campus.example`; without it, there is no
+    /// single sign-on.
+    #[arg(long = "oidc-issuer", value_name = "URL")]
     pub issuer: Option<Issuer>,
     /// The name that the issuer has given to this service.
+    #[arg(long = "oidc-client-id", value_name = "ID")]
     pub client_id: Option<String>,
     /// The secret that the issuer has given to this service; `None` means the one in `client_secret_file`, or none.
+    #[arg(skip)]
     pub client_secret: Option<Secret>,
-    /// The file with that secret.
+    /// A file with the secret that the issuer has given to this service; `TIDINGS_OIDC_CLIENT_SECRET` holds the secret itself.
+    #[arg(long = "oidc-client-secret-file", value_name = "FILE")]
     pub client_secret_file: Option<PathBuf>,
-    /// A PEM file with further certificates that the issuer may have.
-    pub ca: Option<PathBuf>,
-    /// The pages of apps to which people return, the first of which is the default.
+    /// A page of an app to which people may return, compared exactly; may be repeated, and the first is the default.
+    #[arg(long = "oidc-pages", value_name = "URL", value_delimiter = ',', value_parser = element)]
     pub pages: Vec<String>,
-    /// What the issuer is asked for besides `openid`.
-    pub scopes: Vec<String>,
-    /// The claim with the id of a new member.
+    /// The claim of the issuer with the id of a new member.
+    #[arg(long = "oidc-id-claim", value_name = "CLAIM", default_value = "preferred_username")]
     pub id_claim: String,
-    /// The claim with the name of a member.
-    pub name_claim: String,
-    /// The claim with the major of a member; `None` if the issuer knows none.
-    pub major_claim: Option<String>,
-    /// The claim with the groups of a person.
+    /// The claim of the issuer with the groups of a person.
+    #[arg(long = "oidc-groups-claim", value_name = "CLAIM", default_value = "groups")]
     pub groups_claim: String,
-    /// The groups whose people may sign in; empty for all.
+    /// Only people of this group may sign in with the issuer; may be repeated.
+    #[arg(long = "oidc-groups", value_name = "GROUP", value_delimiter = ',', value_parser = element)]
     pub groups: Vec<String>,
-    /// The domains of the verified addresses of people who may sign in; empty for all.
+    /// Only people whose verified e-mail address is of this domain may sign in with the issuer; may be repeated.
+    #[arg(long = "oidc-domains", value_name = "DOMAIN", value_delimiter = ',', value_parser = element)]
     pub domains: Vec<String>,
-}
-
-impl Default for Oidc {
-    fn default() -> Self {
-        Self {
-            issuer: None,
-            client_id: None,
-            client_secret: None,
-            client_secret_file: None,
-            ca: None,
-            pages: Vec::new(),
-            scopes: vec!["profile".to_owned(), "email".to_owned()],
-            id_claim: "preferred_username".to_owned(),
-            name_claim: "name".to_owned(),
-            major_claim: None,
-            groups_claim: "groups".to_owned(),
-            groups: Vec::new(),
-            domains: Vec::new(),
-        }
-    }
 }
 
 impl Oidc {
@@ -101,23 +87,20 @@ impl Oidc {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issuer(pub(crate) String);
 
-impl FieldType for Issuer {
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Text(self.0.clone()))
-    }
+impl FromStr for Issuer {
+    type Err = &'static str;
 
-    fn from_value(value: &Value) -> Result<Self, String> {
-        let Value::Text(text) = value else { return another_form() };
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let url = Url::parse(text).ok().filter(|url| {
             let has_more = url.query().is_some() || url.fragment().is_some() || !url.username().is_empty();
             matches!(url.scheme(), "https" | "http") && url.has_host() && !has_more
         });
         let url = url.ok_or("must be the address of an issuer, such as https://login.campus.example")?;
         if url.scheme() == "http" && !is_here(&url) {
-            return Err("people would sign in unencrypted on another machine: write https://".to_owned());
+            return Err("people would sign in unencrypted on another machine: write https://");
         }
         // As it is written: the issuer names itself so in its tokens.
-        Ok(Self(text.clone()))
+        Ok(Self(text.to_owned()))
     }
 }
 

@@ -1,16 +1,18 @@
 //! The settings of passkeys.
 
-use webauthn_rp::request::{AsciiDomain, DomainOrigin, RpId, Scheme};
+use clap::Args;
+use webauthn_rp::request::{AsciiDomain, DomainOrigin, Port, RpId, Scheme};
 
-use super::setting::Invalid;
+use super::value::Invalid;
 
 /// The settings of passkeys.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Args)]
+#[group(skip)]
+#[command(next_help_heading = "Passkeys")]
 pub struct Passkeys {
-    /// The domain to which passkeys belong, that of the apps; `None` if there are none.
+    /// The domain of the app in whose browsers members sign in with passkeys, such as app.example; without it there are none.
+    #[arg(long = "passkey-domain", value_name = "DOMAIN")]
     pub domain: Option<String>,
-    /// The origins of the apps; empty means `https://` and the domain.
-    pub origins: Vec<String>,
 }
 
 impl Passkeys {
@@ -24,47 +26,21 @@ impl Passkeys {
         AsciiDomain::try_from(self.domain.clone()?).ok().map(RpId::Domain)
     }
 
-    /// Returns the origins as browsers call them.
+    /// Returns the origin of the app as browsers call it: `https://` and the domain, or on this machine `http://` and any port,
+    /// which a browser treats as secure.
     pub(crate) fn allowed(&self) -> Vec<DomainOrigin<'_, '_>> {
         let Some(domain) = &self.domain else { return Vec::new() };
-        if self.origins.is_empty() {
-            return vec![DomainOrigin::new(domain)];
-        }
-        self.origins.iter().filter_map(|origin| DomainOrigin::try_from(origin.as_str()).ok()).collect()
+        let here = DomainOrigin { scheme: Scheme::Other("http"), host: domain, port: Port::Any };
+        let is_here = domain == "localhost";
+        std::iter::once(DomainOrigin::new(domain)).chain(is_here.then_some(here)).collect()
     }
 
     pub(super) fn check(&self) -> Result<(), Invalid> {
-        let Some(domain) = &self.domain else {
-            let rule = "needs the domain of the apps: set passkey-domain";
-            return if self.origins.is_empty() {
-                Ok(())
-            } else {
-                Err(Invalid::new(&["passkey-origins", "passkey-domain"], rule))
-            };
-        };
+        let Some(domain) = &self.domain else { return Ok(()) };
         let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
-        if self.relying_party().is_none() || !domain.bytes().all(is_plain) {
-            return Err(Invalid::new(
-                &["passkey-domain"],
-                "must be a domain such as app.example, in lower case",
-            ));
-        }
-        let is_of_domain = |origin: &String| {
-            DomainOrigin::try_from(origin.as_str()).is_ok_and(|origin| {
-                let below = origin.host.strip_suffix(domain.as_str());
-                let is_secure = match origin.scheme {
-                    Scheme::Https => true,
-                    // A browser treats this machine as secure.
-                    Scheme::Other("http") => origin.host == "localhost",
-                    _ => false,
-                };
-                is_secure && below.is_some_and(|below| below.is_empty() || below.ends_with('.'))
-            })
-        };
-        if self.origins.iter().all(is_of_domain) {
+        if self.relying_party().is_some() && domain.bytes().all(is_plain) {
             return Ok(());
         }
-        let rule = "each must be an origin of passkey-domain, such as https://app.example";
-        Err(Invalid::new(&["passkey-origins", "passkey-domain"], rule))
+        Err(Invalid::new(&["passkey-domain"], "must be a domain such as app.example, in lower case"))
     }
 }

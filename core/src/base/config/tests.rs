@@ -23,19 +23,14 @@ fn a_database_is_not_opened_with_a_setting_that_breaks_a_rule() {
     };
     let key = |bytes: usize| Some(Secret(vec![7; bytes].into()));
     for (invalid, rule) in [
-        (broken(&|config| config.id_length.min = 0), "id-min: must be from 1 to 1000000"),
-        (broken(&|config| config.id_length.max = 2), "id-min: must be at most id-max, which is 2"),
-        (broken(&|config| config.password_length.max = usize::MAX), "pw-max: must be from 1 to 1000000"),
+        (broken(&|config| config.pw_min = 129), "pw-min: must be from 1 to 128"),
+        (broken(&|config| config.source_interval_min = 721), "source-interval-min: must be from 1 to 720"),
         (broken(&|config| config.token_days = 0), "token-days: must be from 1 to 4294967295"),
         (broken(&|config| config.token_key = key(31)), "token-key: the key has fewer than 32 bytes"),
-        (broken(&|config| config.hash_queue = usize::MAX), "hash-queue: must be from 0 to 1000000"),
-        (broken(&|config| config.query_timeout = Duration::ZERO), "query-timeout: must be from 1 to 3600"),
         (broken(&|config| config.feed.exploration = f64::NAN), "exploration: must be from 0 to 1"),
-        (broken(&|config| config.feed.posts = 0), "feed-posts: must be from 1 to 10000000"),
-        (broken(&|config| config.feed.diverse_max = 0), "diverse-max: must be from 1 to 10"),
         (
-            broken(&|config| config.feed.interest.half_life_days = f64::INFINITY),
-            "interest-half-life: must be from 0.001 to 100000",
+            broken(&|config| config.feed.popular_half_life_days = Some(f64::INFINITY)),
+            "popular-half-life: must be from 0.001 to 100000",
         ),
         (broken(&|config| config.analysis.log_days = 0), "log-days: must be from 1 to 4294967295"),
         (broken(&|config| config.words.similar = 31), "similar-words: must be from 1 to 30"),
@@ -47,20 +42,6 @@ fn a_database_is_not_opened_with_a_setting_that_breaks_a_rule() {
         assert_eq!(invalid, rule);
     }
     assert!(!path.exists(), "no file is created");
-}
-
-#[test]
-fn a_part_of_a_second_is_a_timeout_too() {
-    let config = Config { query_timeout: Duration::from_millis(1), ..Config::default() };
-    assert_eq!(config.check(), Ok(()));
-}
-
-#[test]
-fn the_help_of_key_files_says_how_long_a_key_is() {
-    let all = SETTINGS.iter().flat_map(|group| group.settings);
-    for setting in all.filter(|setting| ["token-key", "token-key-file"].contains(&setting.about.name)) {
-        assert!(setting.about.help.contains(&format!("at least {} bytes", Secret::BYTES_MIN)));
-    }
 }
 
 #[test]

@@ -1,17 +1,16 @@
 //! The settings of the university verification.
 
-use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::{Args, ValueEnum};
 use ureq::http::Uri;
 
-use super::setting::{FieldType, Invalid, Value, parse};
+use super::value::{Invalid, seconds, within};
 use crate::base::host;
 
 /// The source that decides which ids belong to university members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Verifier {
     /// No source: `sign_in_up` always answers `api error`.
     None,
@@ -21,58 +20,28 @@ pub enum Verifier {
     Http,
 }
 
-impl Verifier {
-    pub(super) const NAMES: &[&str] = &["none", "roster", "http"];
-}
-
-impl FieldType for Verifier {
-    fn to_value(&self) -> Option<Value> {
-        let [none, roster, http] = Self::NAMES else { return None };
-        let name = match self {
-            Self::None => none,
-            Self::Roster => roster,
-            Self::Http => http,
-        };
-        Some(Value::Text((*name).to_owned()))
-    }
-
-    fn from_value(value: &Value) -> Result<Self, String> {
-        let all = [Self::None, Self::Roster, Self::Http];
-        let found = all.into_iter().find(|verifier| verifier.to_value().as_ref() == Some(value));
-        found.ok_or_else(|| "must be none, roster or http".to_owned())
-    }
-}
-
 /// A university's HTTP interface that verifies members. The service sends it `POST {id, pw}`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
+#[group(skip)]
 pub struct HttpVerifier {
-    /// The address, http or https; empty if it is not set.
+    /// The address that the http verifier asks.
+    #[arg(long = "verifier-url", value_name = "URL", default_value = "", hide_default_value = true)]
     pub url: String,
-    /// A PEM file with the certificates that are trusted instead of the public authorities.
-    pub ca: Option<PathBuf>,
-    /// Whether passwords may be sent unencrypted to another machine.
+    /// Send passwords to the http verifier unencrypted, where its address begins with `http://` and is not of this machine.
+    #[arg(long = "verifier-allow-plain-http")]
     pub allow_plain_http: bool,
-    /// The timeout of an answer.
+    /// Seconds that the http verifier may take.
+    #[arg(long = "verifier-timeout", value_name = "N", value_parser = seconds, default_value = "5")]
     pub timeout: Duration,
-    /// The ids of university members, which `sign_up` refuses. `None` means no ids.
+    /// The ids that belong to members of the http verifier: sign-ups and single sign-on cannot take them.
+    #[arg(long, value_name = "REGEX")]
     pub school_ids: Option<IdPattern>,
-}
-
-impl Default for HttpVerifier {
-    fn default() -> Self {
-        Self {
-            url: String::new(),
-            ca: None,
-            allow_plain_http: false,
-            timeout: Duration::from_secs(5),
-            school_ids: None,
-        }
-    }
 }
 
 impl HttpVerifier {
     /// Checks that the address is valid, and that the service sends passwords encrypted unless plain HTTP is allowed.
     pub(super) fn check(&self) -> Result<(), Invalid> {
+        within("verifier-timeout", self.timeout.as_secs_f64(), 0.001..=3_600.0)?;
         if self.url.is_empty() {
             return Err(Invalid::new(
                 &["verifier", "verifier-url"],
@@ -123,15 +92,12 @@ fn is_of_this_machine(url: &Uri) -> bool {
 /// assert!("(".parse::<IdPattern>().is_err());
 /// ```
 #[derive(Clone, Debug)]
-pub struct IdPattern {
-    text: String,
-    regex: regex::Regex,
-}
+pub struct IdPattern(regex::Regex);
 
 impl IdPattern {
     /// Returns whether the pattern matches the whole of `id`.
     pub fn matches(&self, id: &str) -> bool {
-        self.regex.is_match(id)
+        self.0.is_match(id)
     }
 }
 
@@ -139,23 +105,6 @@ impl FromStr for IdPattern {
     type Err = regex::Error;
 
     fn from_str(text: &str) -> Result<Self, regex::Error> {
-        let regex = regex::RegexBuilder::new(&format!("^(?:{text})$")).case_insensitive(true).build()?;
-        Ok(Self { text: text.to_owned(), regex })
-    }
-}
-
-impl fmt::Display for IdPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl FieldType for IdPattern {
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Text(self.to_string()))
-    }
-
-    fn from_value(value: &Value) -> Result<Self, String> {
-        parse(value)
+        regex::RegexBuilder::new(&format!("^(?:{text})$")).case_insensitive(true).build().map(Self)
     }
 }

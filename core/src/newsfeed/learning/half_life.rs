@@ -12,7 +12,6 @@ use super::super::popularity::{LearnedPopularity, TriedHalfLife, finite};
 use super::super::recent::PastAct;
 use super::trials::Trials;
 use crate::base::clock::Timestamp;
-use crate::base::config::Feed;
 use crate::base::keyed::{OwnMap, OwnSet};
 use crate::post::heat::{DEFAULT_HALF_LIFE_DAYS, GRID, HALF_LIVES, Heats};
 use crate::record::id::{MemberKey, PostKey};
@@ -43,7 +42,6 @@ struct First {
 pub(super) fn learn(
     index: &FeedIndex,
     acts: &[PastAct],
-    config: &Feed,
     before: Option<&LearnedPopularity>,
     at: Timestamp,
     is_stopped: &dyn Fn() -> bool,
@@ -55,7 +53,7 @@ pub(super) fn learn(
     let sampled = spread(&all, ACTS_MAX.min(WORK_MAX / index.len()).max(1));
     let half_life_before = before.map_or(DEFAULT_HALF_LIFE_DAYS, LearnedPopularity::half_life_days);
     let before_at = HALF_LIVES.iter().position(|days| *days >= half_life_before).unwrap_or(GRID - 1);
-    let trials = Trials::of(Walk { index, acts, config, is_stopped }.half_lives(&sampled), before_at);
+    let trials = Trials::of(Walk { index, acts, is_stopped }.half_lives(&sampled), before_at);
     if is_stopped() {
         return None;
     }
@@ -96,7 +94,6 @@ fn spread(all: &[First], max: usize) -> Vec<First> {
 struct Walk<'a> {
     index: &'a FeedIndex,
     acts: &'a [PastAct],
-    config: &'a Feed,
     is_stopped: &'a dyn Fn() -> bool,
 }
 
@@ -112,7 +109,7 @@ struct Moment<'m> {
 impl Walk<'_> {
     /// `judge` gets the moment before each act.
     fn each(&self, acts: &[First], mut judge: impl FnMut(&Moment<'_>)) {
-        let mut replay = Replay::new(self.index, self.acts, self.config);
+        let mut replay = Replay::new(self.index, self.acts);
         let mut known: OwnMap<MemberKey, Vec<u32>> = OwnMap::default();
         let mut replayed = 0;
         for act in acts.iter().take_while(|_| !(self.is_stopped)()) {

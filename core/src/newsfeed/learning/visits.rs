@@ -132,7 +132,7 @@ impl<'a> Walk<'a> {
         count: usize,
         is_stopped: &'a dyn Fn() -> bool,
     ) -> Self {
-        let (replay, neighbours) = (Replay::new(index, acts, config), ItemNeighbours::default());
+        let (replay, neighbours) = (Replay::new(index, acts), ItemNeighbours::default());
         Self {
             store,
             index,

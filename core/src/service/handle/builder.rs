@@ -94,7 +94,7 @@ impl Builder {
     fn opened(self) -> Result<Tidings> {
         let Self { location, config, clock, verifier, operator } = self;
         config.check()?;
-        let store = Arc::new(Store::open_with(&location, config.postgres_read_connections)?);
+        let store = Arc::new(Store::open(&location)?);
         let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
         let stem = location.base();
         post::reindex::complete_index(&store)?;
@@ -110,7 +110,7 @@ impl Builder {
         let throttle = Throttle::new(&store, clock.clone());
         let (notice_cache, lists) = (notice::NoticeCache::default(), Arc::default());
         let inner = Inner {
-            acts: post::acts::Acts::new(&store, &analysis.calendar, config.feed.like_weight),
+            acts: post::acts::Acts::new(&store, &analysis.calendar),
             user_infos: profile::UserInfos::new(&store, &lists),
             lists,
             webhook_sender: webhook::Sender::new(&store, &clock, &config),

@@ -75,7 +75,7 @@ impl<'a> Writer<'a> {
         let mut posts: Vec<_> = changed.map(|post| (post.stats, now)).collect();
         // In the order of the table, because that changes each of its pages only once.
         posts.sort_unstable_by_key(|(stats, _)| stats.post);
-        PostStats::update_each(tx, posts, self.acts.like_weight)?;
+        PostStats::update_each(tx, posts)?;
         for ((counter, hour), n) in self.counts {
             self.acts.calendar.count_in(tx, counter, hour, n)?;
         }
@@ -208,20 +208,19 @@ impl<'a> Writer<'a> {
 
     /// Of two likes of a post, the earlier one counts.
     fn like(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, url: &str) -> Result<bool> {
-        let weight = self.acts.like_weight;
         let Some(post) = self.post(tx, url)? else { return Ok(false) };
         let key = post.stats.post;
         match history::liked_at(tx, member, key)? {
             Some(before) if before <= at => return Ok(false),
             Some(before) => {
-                post.stats.unlike(weight, before);
-                post.stats.like(weight, at);
+                post.stats.unlike(before);
+                post.stats.like(at);
                 post.changed = true;
                 history::date_like(tx, member, key, at)?;
                 self.count(Counter::Like, before, -1);
             }
             None => {
-                post.stats.like(weight, at);
+                post.stats.like(at);
                 post.changed = true;
                 history::like_in_the_past(tx, member, key, at)?;
             }

@@ -11,7 +11,7 @@ const ISSUER: &str = "single_sign_on";
 pub(super) fn check(run: &mut Run<'_>, config: &Config) {
     if config.mail.is_on() {
         run.begin(MAIL);
-        run.add(match mail::check(&config.mail) {
+        run.add(match mail::check(config) {
             Ok(()) => Check::new(MAIL, true, "the mail server answers, and accepts the sign-in"),
             Err(why) => Check::new(MAIL, false, format!("{why}; correct smtp-url and the settings after it")),
         });

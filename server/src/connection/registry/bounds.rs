@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) total: usize,
-    /// Per IPv4 address or IPv6 /64.
+    /// The limit of one IPv4 address or IPv6 /64: three quarters of all.
     pub(super) address: usize,
     /// Per IPv4 /24 or IPv6 /48.
     pub(super) network: usize,
@@ -14,10 +14,10 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    pub(super) fn new(total: usize, address: Option<usize>) -> Self {
+    pub(super) fn new(total: usize) -> Self {
         let reserved = if total < 8 { 0 } else { (total / 10).max(2) };
         let relaxed = total - reserved;
-        let address = address.unwrap_or(total - total / 4).min(relaxed);
+        let address = (total - total / 4).min(relaxed);
         Self { total, address, network: relaxed, relaxed }
     }
 }
@@ -49,16 +49,14 @@ mod tests {
 
     #[test]
     fn bounds_leave_room_for_others_and_small_totals_are_used_in_full() {
-        let bounds = |total, address| {
-            let Bounds { total, address, network, relaxed } = Bounds::new(total, address);
+        let bounds = |total| {
+            let Bounds { total, address, network, relaxed } = Bounds::new(total);
             (total, address, network, relaxed)
         };
-        assert_eq!(bounds(10_000, None), (10_000, 7_500, 9_000, 9_000));
-        assert_eq!(bounds(10_000, Some(20)), (10_000, 20, 9_000, 9_000));
-        assert_eq!(bounds(10_000, Some(20_000)), (10_000, 9_000, 9_000, 9_000));
-        assert_eq!(bounds(10, None), (10, 8, 8, 8));
-        assert_eq!(bounds(2, None), (2, 2, 2, 2));
-        assert_eq!(bounds(1, None), (1, 1, 1, 1));
+        assert_eq!(bounds(10_000), (10_000, 7_500, 9_000, 9_000));
+        assert_eq!(bounds(10), (10, 8, 8, 8));
+        assert_eq!(bounds(2), (2, 2, 2, 2));
+        assert_eq!(bounds(1), (1, 1, 1, 1));
     }
 
     #[test]

@@ -59,12 +59,9 @@ async fn a_new_connection_stays_open_beside_many_idle_ones() {
 
 #[tokio::test(start_paused = true)]
 async fn an_address_at_its_bound_closes_its_own_idle_connections_and_a_proxy_has_no_bound() {
-    let config = Config {
-        max_connections_per_address: Some(3),
-        trust_proxy: vec!["10.0.0.0/8".parse().unwrap()],
-        ..Config::default()
-    };
-    let connections = connections(100, &config);
+    let config = Config { trust_proxy: vec!["10.0.0.0/8".parse().unwrap()], ..Config::default() };
+    let mut connections = connections(100, &config);
+    Arc::get_mut(&mut connections).unwrap().bounds.address = 3;
     let admit = |from: &str| connections.admit(address(from));
     let hold: Vec<_> = (0..3).map(|_| admit("2001:db8::1").unwrap()).collect();
     let next = admit("2001:db8::2").unwrap();

@@ -12,7 +12,7 @@ fn free(lane: &Lane) -> (usize, usize) {
 
 #[tokio::test]
 async fn a_full_lane_refuses_immediately_and_the_others_keep_running() {
-    let lanes = Lanes::new(1, 1, 1, false, None);
+    let lanes = Lanes::new(1, 1, false, None);
     let (release, released) = mpsc::channel::<()>();
     let store = lanes.store.clone();
     let running = tokio::spawn(async move {

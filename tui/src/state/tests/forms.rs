@@ -145,7 +145,7 @@ fn the_keys_of_the_form_are_listed() {
 #[test]
 fn a_password_is_typed_twice_hidden_and_set_after_a_question() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
-    stage.state.ctx.password = Some(stage.tidings.config().password_length);
+    stage.state.ctx.password = Some(stage.tidings.config().password_length());
     stage.keys(&["4", "Down", "P"]);
     stage.sees("A new password for ben");
     stage.sees("A password has 8 to 128 characters.");

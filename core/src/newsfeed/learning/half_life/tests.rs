@@ -4,6 +4,7 @@ use super::super::super::index::tests::{as_of_now, row};
 use super::super::super::popularity::Popularity;
 use super::*;
 use crate::base::clock::DAY_MS;
+use crate::base::config::Feed;
 use crate::testing::NOW;
 
 const POSTS: i64 = 120;
@@ -33,7 +34,7 @@ fn acts(count: i64, choice: impl Fn(i64, i64) -> i64) -> Vec<PastAct> {
 }
 
 fn learned(index: &FeedIndex, acts: &[PastAct]) -> Option<LearnedPopularity> {
-    learn(index, acts, &Feed::default(), None, NOW, &|| false)
+    learn(index, acts, None, NOW, &|| false)
 }
 
 fn gain(learned: &LearnedPopularity, days: Option<f64>) -> f64 {
@@ -78,8 +79,8 @@ fn a_small_store_has_the_half_life_of_3_days() {
 fn what_was_learned_before_stays_unless_another_value_is_better() {
     let (index, acts) = (old_posts(), acts(2_000, trends));
     let first = learned(&index, &acts).unwrap();
-    let again = learn(&index, &acts, &Feed::default(), Some(&first), NOW, &|| false).unwrap();
+    let again = learn(&index, &acts, Some(&first), NOW, &|| false).unwrap();
     assert_eq!(again.half_life_days, first.half_life_days);
     assert_eq!(learned(&index, &acts), Some(first), "the choice is deterministic");
-    assert_eq!(learn(&index, &acts, &Feed::default(), None, NOW, &|| true), None);
+    assert_eq!(learn(&index, &acts, None, NOW, &|| true), None);
 }

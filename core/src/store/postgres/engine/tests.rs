@@ -15,7 +15,7 @@ fn reads_wait_for_a_connection_of_a_server_that_has_none_free() {
     // Three of them are for the writer, the watching thread and the test.
     let cluster = Cluster::builder().fast().set("max_connections", "6").start().expect("it is installed");
     let database = cluster.database();
-    let store = Store::open_with(&Location::from(database.url()), 16).unwrap();
+    let store = Store::open(&Location::from(database.url())).unwrap();
     let read = || {
         let slow = "SELECT CAST(pg_sleep(0.05) AS text) || '1'";
         store.read(|tx| tx.one(slow, &[])?.take::<String>(0))
