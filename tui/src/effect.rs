@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use tidings_client::Service;
 use tidings_core::account::{MemberFilter, Members};
-use tidings_core::analysis::{Live, LogEntry, LogFilter, LogPage, LogPlace, Period, SearchBurst};
+use tidings_core::analysis::{GetLog, Live, LogLine, LogLines, LogPlace, Period, SearchBurst};
 use tidings_core::audit::{AuditPage, Verification};
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::Feedback;
@@ -57,7 +57,7 @@ pub(crate) enum Query {
     FindPosts(String),
     Post(String),
     Period { first: String, last: String },
-    Log { filter: LogFilter, place: Option<LogPlace> },
+    Log { filter: GetLog, place: Option<LogPlace> },
     Members { search: String, only: Option<MemberFilter>, after: Option<String>, limit: usize },
     Member(String),
     Audit { before: Option<i64> },
@@ -72,7 +72,7 @@ pub(crate) struct Overview {
     pub(crate) terms: Vec<(String, i64)>,
     /// The terms searched more than usual.
     pub(crate) bursts: Vec<SearchBurst>,
-    pub(crate) log: LogPage,
+    pub(crate) log: LogLines,
     pub(crate) health: Health,
 }
 
@@ -133,7 +133,7 @@ pub(crate) enum Answer {
     Posts(Vec<PostRow>),
     Post(PostText),
     Figures(Box<Figures>),
-    Log(LogPage),
+    Log(LogLines),
     Members(Members),
     Member(Box<Member>),
     Audit(AuditPage),
@@ -156,7 +156,7 @@ pub(crate) struct Member {
     pub(crate) auto_login: bool,
     pub(crate) lists: Lists,
     /// The member's lines of the log, or why the caller may not see them.
-    pub(crate) log: Result<Vec<LogEntry>, Problem>,
+    pub(crate) log: Result<Vec<LogLine>, Problem>,
 }
 
 /// Returns the message of a panic.
