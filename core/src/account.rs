@@ -112,7 +112,6 @@ struct TokenState {
 }
 
 impl Token {
-    /// Returns the token's text.
     #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         &self.0.text

@@ -117,9 +117,6 @@ impl Drop for State {
 }
 
 /// Loads the recent searches.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.call(&Caller::Guest, GetRealtime {}).map(drop)
 }
@@ -315,9 +312,6 @@ impl State {
     }
 
     /// Waits until all records that are queued now are committed, for work that needs the complete log.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) fn flush(&self) -> Result<(), StoreError> {
         self.journal.settle_all(&self.store)
     }

@@ -19,7 +19,6 @@ pub(crate) mod stored;
 pub(crate) use common::is_common;
 use stored::Stored;
 
-/// Returns whether a text is a password hash.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn is_hash(text: &str) -> bool {
     Stored::parse(text).is_ok()
@@ -51,7 +50,6 @@ struct Tickets {
     complete: u64,
 }
 
-/// The result of checking a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
     /// The password is wrong.

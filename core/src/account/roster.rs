@@ -17,7 +17,6 @@ pub(crate) mod table;
 
 /// The maximum number of entries on a page of the roster.
 pub const ROSTER_MAX: i64 = 1_000;
-/// The default number of entries on a page of the roster.
 const ENTRIES: i64 = 100;
 
 /// A page of the roster.

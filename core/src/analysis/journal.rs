@@ -120,9 +120,6 @@ impl Journal {
 
     /// Begins a report: waits for a commit of the queued records, if it should; if they are too many for one commit, of the first
     /// few thousand.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
         let must_settle = self.must_settle();
         let second = self.second();
@@ -151,9 +148,6 @@ impl Journal {
     }
 
     /// Waits for commits of all records that are queued now. Others that are queued meanwhile may delay it.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) fn settle_all(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
         // Limited, because others may be queued all the time. The length of the queue is no limit: a write that is running may
         // give back what it has taken.
@@ -167,12 +161,10 @@ impl Journal {
         Ok(())
     }
 
-    /// Returns the number of queued records.
     pub(super) fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Returns whether anything is queued.
     #[cfg(test)]
     pub(super) fn has_pending(&self) -> bool {
         self.queue.has_pending()

@@ -29,7 +29,6 @@ const PARTITIONS: i64 = 26;
 const PARTITION_DAYS_MAX: i64 = 366;
 /// The number of lines that one statement inserts where statements take no arrays.
 const INSERT_BATCH: usize = 5;
-/// The number of columns of a line.
 const COLUMNS: usize = 5;
 
 /// The member column of a line.
@@ -73,7 +72,6 @@ impl FromValue for LogMember {
     }
 }
 
-/// A line to be inserted.
 pub(super) struct Entry<'p> {
     pub(super) at: Timestamp,
     pub(super) member: LogMember,
@@ -82,7 +80,6 @@ pub(super) struct Entry<'p> {
 }
 
 impl Entry<'_> {
-    /// Returns the columns of the line, with this key.
     fn columns(&self, key: i64) -> [Arg<'_>; COLUMNS] {
         let LoggedPath { text, member: named } = &self.path;
         [key.into(), self.member.into(), self.request.into(), text.as_deref().into(), (*named).into()]
@@ -145,7 +142,6 @@ struct FreeKeys {
     numbers: std::ops::Range<i64>,
     /// The greatest key of the shard before the first line; that of the log, if all keys are one shard.
     last: i64,
-    /// The greatest key that was assigned.
     assigned: i64,
     /// The millisecond whose keys are being assigned …
     at: Timestamp,
@@ -224,7 +220,6 @@ pub(super) struct LogRange {
 /// The part that the requests of lines have in common.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RequestFilter<'a> {
-    /// Their paths contain this text.
     pub(super) path: Option<&'a str>,
     /// Their `result` is this text, without regard to case; an underscore stands for a blank.
     pub(super) result: Option<&'a str>,
@@ -273,7 +268,6 @@ pub(super) fn search(
     Ok((lines, end))
 }
 
-/// Returns the time of a line from its key.
 pub(super) const fn line_time(key: i64) -> Timestamp {
     Timestamp::from_millis(key.div_euclid(1 << NUMBER_BITS))
 }
@@ -335,7 +329,6 @@ mod sql {
                           LEFT JOIN member n ON n.key = coalesce(l.named_member, r.named_member)
                           LEFT JOIN logged_key k ON k.number = -1 - l.member";
 
-    /// Returns the lines that a statement selects.
     fn lines(tx: &mut dyn Tx, sql: &str, args: &[Arg<'_>]) -> Result<Vec<LogLine>, StoreError> {
         let mut lines = Vec::new();
         tx.for_each(sql, args, &mut |row| {

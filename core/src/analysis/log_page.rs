@@ -20,7 +20,6 @@ use crate::record::error::{Error, Problem, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::scope::Scope;
 
-/// The number of lines of a page by default.
 const LINES: i64 = 100;
 /// The maximum number of lines that a page with a filter by path, result or status reads.
 const SEARCH_MAX: i64 = 20_000;
@@ -51,7 +50,6 @@ pub enum StatusFilter {
 pub struct InvalidStatus;
 
 impl StatusFilter {
-    /// Returns the lowest and the highest status that match.
     const fn range(self) -> (u16, u16) {
         match self {
             Self::One(status) => (status, status),

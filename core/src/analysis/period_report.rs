@@ -255,7 +255,6 @@ fn compute(
     })
 }
 
-/// Returns the numbers of the first and the last day.
 fn days(today: i64, from: Option<&str>, to: Option<&str>) -> Result<(i64, i64)> {
     let number = |text: Option<&str>, rule| {
         let text = text.filter(|text| !text.is_empty());
@@ -270,7 +269,6 @@ fn days(today: i64, from: Option<&str>, to: Option<&str>) -> Result<(i64, i64)> 
     }
 }
 
-/// Reads the counters of the days.
 fn count(tx: &mut dyn Tx, first: i64, last: i64) -> Result<(Vec<DayFigures>, Vec<WeekdayHours>, Devices)> {
     let weekday = |weekday: &str| WeekdayHours { weekday: weekday.to_owned(), days: 0, hours: [0; HOURS] };
     let mut weekdays = WEEKDAYS.map(weekday);

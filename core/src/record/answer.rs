@@ -196,7 +196,6 @@ impl<T: ToSchema> ToSchema for Ready<T> {
     }
 }
 
-/// Appends the JSON of a value.
 fn encode<T: Serialize + ?Sized>(json: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(json, value)
         .expect("the types of answers have text keys and serialise without errors");

@@ -11,7 +11,6 @@ use url::{Host, Url};
 use crate::base::tls::{self, Authorities};
 use crate::record::error::Result;
 
-/// The maximum length of a URL in bytes.
 pub(crate) const URL_MAX: usize = 1_000;
 /// The name of the program for other systems.
 pub(crate) const USER_AGENT: &str = concat!("tidings/", env!("CARGO_PKG_VERSION"));

@@ -20,7 +20,6 @@ pub(crate) struct MemberRecord {
     pub(crate) measured: Timestamp,
 }
 
-/// Finds a member by their folded id.
 const FIND: &str =
     "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, scopes, measured_since
                     FROM member WHERE folded = $1";

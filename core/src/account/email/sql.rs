@@ -5,24 +5,20 @@ use crate::base::clock::Timestamp;
 use crate::record::id::MemberKey;
 use crate::store::{Row, StoreError, Tx};
 
-/// Returns the id of a member.
 pub(crate) fn id(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<String>, StoreError> {
     tx.row("SELECT id FROM member WHERE key = $1", &[member.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
-/// Returns the addresses of a member.
 pub(crate) fn addresses(tx: &mut dyn Tx, member: MemberKey) -> Result<EmailAddress, StoreError> {
     let row = tx.row("SELECT address, pending FROM member_email WHERE member = $1", &[member.into()])?;
     let Some(mut row) = row else { return Ok(EmailAddress { email: None, pending_email: None }) };
     Ok(EmailAddress { email: row.take(0)?, pending_email: row.take(1)? })
 }
 
-/// Returns the confirmed address of a member.
 pub(crate) fn confirmed(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<String>, StoreError> {
     Ok(addresses(tx, member)?.email)
 }
 
-/// Returns the member whose confirmed address it is.
 pub(in crate::account) fn owner(tx: &mut dyn Tx, folded: &str) -> Result<Option<MemberKey>, StoreError> {
     let row = tx.row("SELECT member FROM member_email WHERE folded = $1", &[folded.into()])?;
     row.map(|mut row| row.take(0)).transpose()
@@ -44,7 +40,6 @@ pub(super) fn propose(tx: &mut dyn Tx, member: MemberKey, address: &str) -> Resu
     tx.run(sql, &[member.into(), address.into()]).map(drop)
 }
 
-/// Stores the hashes of new codes.
 pub(super) fn set_codes(
     tx: &mut dyn Tx,
     member: MemberKey,
@@ -90,7 +85,6 @@ pub(super) fn count_wrong(tx: &mut dyn Tx, member: MemberKey) -> Result<(), Stor
     tx.run("UPDATE member_email SET wrong = wrong + 1 WHERE member = $1", &[member.into()]).map(drop)
 }
 
-/// Confirms the address that waits for it.
 pub(super) fn confirm(
     tx: &mut dyn Tx,
     member: MemberKey,

@@ -67,7 +67,6 @@ pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>, now: Timestamp) -> Result<Vec
     .collect()
 }
 
-/// Returns whether the code with this hash works.
 pub(super) fn is_open(tx: &mut dyn Tx, hash: &str, now: Timestamp) -> Result<bool, StoreError> {
     let sql = format!("SELECT 1 FROM invitation WHERE hash = $2 AND {IS_OPEN}");
     Ok(tx.row(&sql, &[now.into(), hash.into()])?.is_some())
@@ -107,7 +106,6 @@ pub(crate) fn forget_mail(tx: &mut dyn Tx, now: Timestamp) -> Result<(), StoreEr
     tx.run(&sql, &[now.into()]).map(drop)
 }
 
-/// Removes all invitations.
 pub(in crate::account) fn remove_all(tx: &mut dyn Tx) -> Result<(), StoreError> {
     tx.run("DELETE FROM mail WHERE kind = 'invite'", &[])?;
     tx.run("DELETE FROM invitation", &[]).map(drop)

@@ -84,7 +84,6 @@ pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, key: &str) -> Result<Option
     Ok(Some(row.take(1)?))
 }
 
-/// Notes when a key was used last.
 pub(crate) fn used(tx: &mut dyn Tx, id: &str, at: Timestamp) -> Result<(), StoreError> {
     let sql = "UPDATE api_key SET last_used = $2 WHERE id = $1 AND (last_used IS NULL OR last_used < $2)";
     tx.run(sql, &[id.into(), at.into()])?;

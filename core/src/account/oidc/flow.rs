@@ -27,7 +27,6 @@ const DOMAIN: &str = "tidings single sign-on 1\0";
 #[derive(Serialize, Deserialize)]
 pub(super) struct Flow {
     secret: Zeroizing<String>,
-    /// The time at which it expires.
     pub(super) expires: Timestamp,
     /// The page of the app to which the person returns.
     pub(super) page: String,
@@ -36,7 +35,6 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Begins a flow.
     pub(super) fn new(page: String, app_state: Option<String>, now: Timestamp) -> Self {
         let secret = Zeroizing::new(hex(&random::<32>()));
         Self { secret, expires: now + LASTS_MS, page, app_state }
@@ -61,7 +59,6 @@ impl Flow {
         hex(&Sha256::new_with_prefix(DOMAIN).chain_update(what).chain_update(&*self.secret).finalize())
     }
 
-    /// Returns the name and the value of its cookie.
     pub(super) fn cookie(&self, tidings: &Tidings) -> (String, String) {
         (cookie_name(tidings, &self.state()), sealed::seal(tidings, DOMAIN, self))
     }
@@ -80,7 +77,6 @@ impl Flow {
     }
 }
 
-/// Returns the name of the cookie of the flow with this state.
 pub(super) fn cookie_name(tidings: &Tidings, state: &str) -> String {
     let is_secure = tidings.config().public_url.as_ref().is_some_and(|url| url.scheme() == "https");
     format!("{}{COOKIE}{}", if is_secure { HOST } else { "" }, state.get(..NAME).unwrap_or_default())

@@ -19,7 +19,6 @@ const ED25519: usize = 43;
 /// What the issuer has asserted about a person.
 pub(super) type Claims = Map<String, Value>;
 
-/// An ID token.
 pub(super) struct IdToken<'t> {
     algorithm: Algorithm,
     /// The part that is signed.
@@ -36,7 +35,6 @@ pub(super) fn algorithm(name: &str) -> Option<Algorithm> {
 }
 
 impl<'t> IdToken<'t> {
-    /// Parses a token.
     pub(super) fn parse(token: &'t str) -> Result<Self, String> {
         let (message, signature) = token.rsplit_once('.').ok_or("it is not signed")?;
         let (header, claims) = message.split_once('.').ok_or("it is not signed")?;
@@ -123,7 +121,6 @@ impl<'t> IdToken<'t> {
     }
 }
 
-/// Returns whether a claim is this text.
 fn is(claim: Option<&Value>, text: &str) -> bool {
     claim.and_then(Value::as_str) == Some(text)
 }

@@ -28,7 +28,6 @@ use crate::record::outgoing;
 /// The time limit of a request to the issuer, and of its parts.
 const WHOLE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_secs(3);
-/// The maximum number of bytes that are read from an answer.
 const ANSWER_MAX: u64 = 1 << 20;
 /// The refusals of this service (RFC 6749 section 5.2), whatever the code.
 const OF_SERVICE: [&str; 3] = ["invalid_client", "unauthorized_client", "unsupported_grant_type"];
@@ -39,7 +38,6 @@ pub(super) trait Transport: Send + Sync {
     fn send(&self, request: Request<Vec<u8>>) -> std::result::Result<Response<Vec<u8>>, String>;
 }
 
-/// An issuer.
 pub(crate) struct Issuer {
     url: String,
     client_id: String,
@@ -160,7 +158,6 @@ impl Issuer {
         Ok(claims)
     }
 
-    /// Exchanges the code for the tokens of the person.
     fn exchange(&self, metadata: &Metadata, flow: &Flow, code: &str) -> Result<Claims, Denied> {
         let mut form = form_urlencoded::Serializer::new(String::new());
         form.extend_pairs([
@@ -244,7 +241,6 @@ pub(crate) fn check(config: &Config) -> Result<(), String> {
     }
 }
 
-/// Returns the secret that the issuer has given to this service.
 fn secret(oidc: &Oidc) -> Result<Option<Zeroizing<String>>> {
     let unusable = |setting, why: String| Error::InvalidSetting(Invalid::new(&[setting], why));
     match (&oidc.client_secret, &oidc.client_secret_file) {

@@ -138,7 +138,6 @@ impl Offer {
     }
 }
 
-/// Asks the issuer what it offers.
 pub(super) fn ask(issuer: &str, transport: &dyn Transport) -> Result<Metadata, String> {
     let at = format!("{}/.well-known/openid-configuration", issuer.strip_suffix('/').unwrap_or(issuer));
     let fields = get(&at, transport)?;

@@ -75,12 +75,10 @@ pub(super) struct Returned<'a> {
     pub(super) kept: Timestamp,
 }
 
-/// Returns whether the flow with this state has come back.
 pub(super) fn has_returned(tx: &mut dyn Tx, state: &str) -> Result<bool, StoreError> {
     Ok(tx.row("SELECT 1 FROM oidc_sign_in WHERE state = $1", &[state.into()])?.is_some())
 }
 
-/// Stores a flow that has come back.
 pub(super) fn insert(tx: &mut dyn Tx, returned: &Returned<'_>) -> Result<(), StoreError> {
     let Returned { state, code, person, member, is_linked, expires, kept } = returned;
     let sql = "INSERT INTO oidc_sign_in (state, code, issuer, subject, member, linked, expires, kept)

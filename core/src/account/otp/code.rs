@@ -8,14 +8,12 @@ use crate::base::clock::{SECOND_MS, Timestamp};
 
 /// The number of bytes of a secret, which RFC 4226 recommends.
 pub(super) const SECRET: usize = 20;
-/// The number of digits of a code.
 pub(super) const DIGITS: u32 = 6;
 /// The period of a code.
 pub(super) const STEP_MS: i64 = 30 * SECOND_MS;
 /// The number of earlier and later steps whose codes are accepted, for clocks that differ.
 const AROUND: i64 = 1;
 
-/// Returns the number of the period at this time.
 pub(super) const fn step(at: Timestamp) -> i64 {
     at.as_millis().div_euclid(STEP_MS)
 }

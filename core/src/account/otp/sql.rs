@@ -8,7 +8,6 @@ use crate::base::clock::Timestamp;
 use crate::record::id::MemberKey;
 use crate::store::{StoreError, Tx};
 
-/// A member's second factor.
 pub(super) struct Stored {
     pub(super) secret: Zeroizing<Vec<u8>>,
     pub(super) is_enabled: bool,

@@ -21,7 +21,6 @@ pub(super) struct New {
     pub(super) at: Timestamp,
 }
 
-/// Returns the state of a device as it is stored.
 pub(super) fn state(state: DynamicState) -> String {
     BASE64URL_NOPAD.encode(&state.encode().unwrap_or_else(|never| match never {}))
 }
@@ -50,7 +49,6 @@ pub(super) struct Known {
     pub(super) handle: String,
 }
 
-/// Returns the passkeys of a member.
 pub(super) fn credentials(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<Known>, StoreError> {
     let sql = "SELECT credential, handle FROM passkey WHERE member = $1 ORDER BY id";
     let rows = tx.rows(sql, &[member.into()])?.into_iter();
@@ -109,7 +107,6 @@ pub(super) fn used(tx: &mut dyn Tx, found: &Stored, state: &str, now: Timestamp)
     Ok(tx.run(sql, &args)? > 0)
 }
 
-/// Removes all passkeys of a member.
 pub(in crate::account) fn remove_all(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
     tx.run("DELETE FROM passkey WHERE member = $1", &[member.into()]).map(drop)
 }

@@ -21,9 +21,7 @@ const MEMORY_KIB_MAX: u64 = 256 << 10;
 const WORK_KIB_MAX: u64 = 1 << 20;
 /// The maximum number of PBKDF2 iterations: twice the recommended number for the fastest digest.
 const ITERATIONS_MAX: u32 = 2_800_000;
-/// The maximum length of Werkzeug's salts, in bytes.
 const SALT_MAX: usize = 128;
-/// The length of Werkzeug's scrypt hashes, in bytes.
 const SCRYPT_LEN: usize = 64;
 /// The costs of bcrypt, which repeats its work two to the power of the cost times. 14 takes about a second.
 const BCRYPT_COSTS: RangeInclusive<u32> = 4..=14;
@@ -39,7 +37,6 @@ const FORM: &str =
 const COSTLY: &str = "password_hash is too costly to check: at most 256 MiB, 1 GiB in all passes, 2800000 iterations, or bcrypt's cost 14";
 const NO_ITERATIONS: &str = "password_hash does not say how many iterations it was made with";
 
-/// A password hash.
 pub(crate) enum Stored {
     /// The account has no password: every password is wrong.
     Nothing,

@@ -4,10 +4,8 @@ use super::RosterMember;
 use crate::account::Admin;
 use crate::store::{StoreError, Tx};
 
-/// The roster's entry of a university member.
 #[derive(PartialEq, Eq)]
 pub(crate) struct RosterEntry {
-    /// The member's name.
     pub(crate) name: String,
     /// The subject that the member studies, or `""`.
     pub(crate) major: String,
@@ -15,7 +13,6 @@ pub(crate) struct RosterEntry {
     pub(crate) password: String,
 }
 
-/// Returns the roster's entry for a folded id.
 pub(crate) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<RosterEntry>, StoreError> {
     let sql = "SELECT name, major, password FROM roster WHERE folded = $1";
     let row = tx.row(sql, &[folded.into()])?;

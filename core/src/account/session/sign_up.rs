@@ -86,7 +86,6 @@ fn register<T>(
     register().map_err(|e: Error| e.if_failed("sign_up fail"))
 }
 
-/// A member who signs up.
 pub(in crate::account) struct New {
     pub(in crate::account) id: String,
     pub(in crate::account) nickname: String,

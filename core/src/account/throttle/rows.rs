@@ -49,9 +49,6 @@ impl Table for Rows<'_> {
 }
 
 /// Returns the keys of the hashes: the halves of the secret that all servers know for the hashes of paths.
-///
-/// # Errors
-/// An error of the store.
 pub(super) fn keys(tx: &mut dyn Tx) -> Result<(u64, u64)> {
     let secret: String = tx.one("SELECT secret FROM path_key WHERE one = 1", &[])?.take(0)?;
     let secret = u128::from_str_radix(&secret, 16).map_err(|e| Error::Internal(e.into()))?;

@@ -13,7 +13,6 @@ use crate::base::random::random;
 use crate::record::error::{Explained, Result};
 use crate::store::StoreError;
 
-/// The maximum number of bytes that are read from a key file.
 const BYTES_MAX: u64 = 64 << 10;
 
 /// Properties of a file that change when it is written or replaced.

@@ -21,7 +21,6 @@ pub(super) fn fingerprint(key: &Secret) -> String {
     })
 }
 
-/// Returns the recorded fingerprint.
 pub(super) fn recorded(tx: &mut dyn Tx) -> Result<Option<String>, StoreError> {
     let row = tx.row("SELECT fingerprint FROM token_key WHERE one = 1", &[])?;
     row.map(|mut row| row.take(0)).transpose()

@@ -29,7 +29,6 @@ impl VerifiedTokens {
         Self((0..SLOTS).map(|_| ArcSwapOption::empty()).collect())
     }
 
-    /// Returns the claims of a token that was inserted.
     pub(super) fn get(&self, token: &str) -> Option<Arc<Claims>> {
         let hash = keyed::hash(token);
         let found = self.slot(hash).load();

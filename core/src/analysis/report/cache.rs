@@ -49,7 +49,6 @@ pub(in crate::analysis) enum Question {
 /// The days on which visits may still be counted.
 #[derive(Clone, Copy)]
 pub(super) struct OpenDays {
-    /// The current day.
     pub(super) today: i64,
     /// The first day on which visits may still be counted: communications from just before midnight are written, and
     /// become visible, after it.
@@ -72,7 +71,6 @@ struct CachedAnswer {
     made: Monotonic,
 }
 
-/// A cache of reports.
 pub(in crate::analysis) struct ReportCache {
     answers: Mutex<LruCache<Question, CachedAnswer>>,
     finished: Mutex<FinishedDays>,
@@ -108,9 +106,6 @@ impl State {
     }
 
     /// Returns the answer to a question. Calls `make` if the cached one is not valid.
-    ///
-    /// # Errors
-    /// Those of `make`.
     pub(in crate::analysis) fn report<T>(
         &self,
         question: Question,

@@ -226,7 +226,6 @@ fn is_reserved(student_num: &str) -> bool {
     RESERVED_IDS.contains(&fold(student_num).as_str())
 }
 
-/// Returns what is shown of an id.
 fn shown(id: &str, numbers: StudentNumbers) -> &str {
     match numbers {
         StudentNumbers::Entrance if id.bytes().all(|c| c.is_ascii_digit()) => first_chars(id, ENTRANCE_CHARS),
