@@ -127,7 +127,7 @@ fn time(mut work: impl FnMut()) -> Duration {
 }
 
 /// Returns the time of a report after a change.
-fn uncached(tidings: &Tidings, report: impl tidings_core::operation::Operation + Clone) -> Duration {
+fn uncached(tidings: &Tidings, report: &(impl tidings_core::operation::Operation + Clone)) -> Duration {
     time(|| {
         // A change makes the cached answer stale, and a second later it is not returned.
         analysis::insert_device(tidings, "pc").wait().expect("the store writes");
@@ -156,9 +156,9 @@ fn measure(tidings: &Tidings, lines: u64) {
     let both = analysis::GetLogUserDate { user_id: "2000007".into(), months, days, hours, limit };
     let both = time(|| drop(tidings.call(op, both.clone()).expect("the log is read")));
     let (summary, days, devices) = (
-        uncached(tidings, GetSummary {}),
-        uncached(tidings, GetDaysAgo { days: 30 }),
-        uncached(tidings, GetDevices {}),
+        uncached(tidings, &GetSummary {}),
+        uncached(tidings, &GetDaysAgo { days: 30 }),
+        uncached(tidings, &GetDevices {}),
     );
     let mut searched = 0;
     let realtime = time(|| {

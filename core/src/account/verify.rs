@@ -65,6 +65,7 @@ pub enum Verdict {
     WrongPassword,
     /// The id and the password belong to a university member.
     Verified {
+        /// The member's name.
         name: String,
         /// The subject that the member studies, or `""`.
         major: String,
@@ -86,6 +87,9 @@ pub trait Verifier: Send + Sync {
     fn verify(&self, tidings: &Tidings, id: &str, password: &str) -> Result<Result<Verdict, VerifyError>>;
 
     /// Returns whether `sign_up` refuses the id because it belongs to a university member.
+    ///
+    /// # Errors
+    /// When the store fails.
     fn reserves(&self, tidings: &Tidings, id: &str) -> Result<bool>;
 }
 

@@ -253,9 +253,10 @@ pub(super) fn search(
         let found = sql::search(tx, member, rest, filter, limit)?;
         // Lines older than the last line searched for any member are left out, so that the result has no gaps.
         let last = usize::try_from(rest.lines - 1).unwrap_or_default();
-        end = end.max(match filter.matches_all() {
-            true => found.get(last).map(|line| line.place.0),
-            false => sql::cut_key(tx, member, rest)?,
+        end = end.max(if filter.matches_all() {
+            found.get(last).map(|line| line.place.0)
+        } else {
+            sql::cut_key(tx, member, rest)?
         });
         lines.extend(found);
         lines.sort_by_key(|line| Reverse(line.place));

@@ -19,7 +19,7 @@ impl Table for Rows<'_> {
             let number = |number: i64| u32::try_from(number).unwrap_or_default();
             (failures.count, failures.last_at) = (number(row.take(0)?), row.take(1)?);
             let times: String = row.take(2)?;
-            failures.times = times.split_terminator(' ').filter_map(|time| time.parse().ok()).collect();
+            failures.times = times.split(' ').filter_map(|time| time.parse().ok()).collect();
             (failures.running, failures.reserved_until) = (number(row.take(3)?), row.take(4)?);
         }
         failures.refresh(now);
@@ -33,7 +33,7 @@ impl Table for Rows<'_> {
         }
         let Failures { count, last_at, ref times, running, reserved_until, .. } = failures;
         let forgotten = last_at + if kind == Kind::Client { CLIENT_WINDOW_MS } else { FORGET_MS };
-        let times: String = times.iter().map(|time| format!("{time} ")).collect();
+        let times = times.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         let sql = "INSERT INTO sign_in_failure (kind, key, failures, last, times, running, reserved, until)
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
                    ON CONFLICT (kind, key) DO UPDATE SET failures = excluded.failures, last = excluded.last,

@@ -68,7 +68,7 @@ pub(in crate::analysis) struct Validity {
 struct CachedAnswer {
     body: Arc<Encoded>,
     valid: Validity,
-    made: Monotonic,
+    began: Monotonic,
 }
 
 pub(in crate::analysis) struct ReportCache {
@@ -95,11 +95,11 @@ impl State {
     /// Returns the cached answer if it includes all that happened before; when reports are requested often, also if it is recent.
     /// Never blocks.
     pub(in crate::analysis) fn cached(&self, question: Question, now: Timestamp) -> Option<Arc<Encoded>> {
-        let CachedAnswer { body, valid, made } = lock(&self.reports.answers).get(&question)?.clone();
+        let CachedAnswer { body, valid, began } = lock(&self.reports.answers).get(&question)?.clone();
         let is_current = |(topic, version): &(Topic, i64)| {
             self.store.version(*topic) <= *version && (*topic != Topic::Counts || !self.journal.must_settle())
         };
-        let is_recent = (0..AGE_MS).contains(&(self.calendar.monotonic() - made));
+        let is_recent = (0..AGE_MS).contains(&(self.calendar.monotonic() - began));
         let is_valid = (valid.from..valid.until).contains(&now)
             && (valid.versions.iter().all(is_current) || (is_recent && !self.journal.may_be_exact()));
         is_valid.then_some(body)
@@ -115,12 +115,12 @@ impl State {
         if let Some(cached) = self.cached(question, now) {
             return Ok(Ready::new(cached));
         }
-        let made = self.calendar.monotonic();
+        let began = self.calendar.monotonic();
         let (json, valid) = make()?;
         let body = Arc::new(Encoded::new(json));
         if body.json().len() <= ANSWER_MAX {
             let body = Arc::clone(&body);
-            lock(&self.reports.answers).put(question, CachedAnswer { body, valid, made });
+            lock(&self.reports.answers).put(question, CachedAnswer { body, valid, began });
         }
         Ok(Ready::new(body))
     }

@@ -127,7 +127,7 @@ fn a_flood_of_rows_removes_those_with_the_fewest_failures() {
         service.throttle().begin(Some("ann"), HERE, || Ok(false)).unwrap().failed();
     }
     let flood = "INSERT INTO sign_in_failure (kind, key, failures, last, times, running, reserved, until)
-                 SELECT 1, n, 1, $1, '', 0, 0, $1 + 1000 FROM generate_series(1, 200100) n";
+                 SELECT 1, n, 1, $1::bigint, '', 0, 0, $1::bigint + 1000 FROM generate_series(1, 200100) n";
     let now = service.now();
     let flooded = service.store().write(Isolation::Alone, move |tx| tx.run(flood, &[now.into()]));
     flooded.unwrap();
