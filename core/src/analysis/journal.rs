@@ -30,7 +30,7 @@ pub(super) use write::write;
 /// The queue length at which the journal requests a commit at once.
 const FLUSH_AT: usize = 4_096;
 /// The number of reports made in a second that include all communications answered before them.
-const EXACT_MAX: u32 = 16;
+const EXACT_MAX: u32 = 32;
 
 /// A communication to be written.
 pub(super) struct Record {

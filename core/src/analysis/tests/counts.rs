@@ -374,11 +374,11 @@ fn reports_that_are_requested_often_are_a_second_old_at_most() {
         views += 1;
         service.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis.total_view == views
     };
-    assert!((0..16).all(|_| is_exact()) && !is_exact());
+    assert!((0..32).all(|_| is_exact()) && !is_exact());
     service.clock().advance(999);
     assert!(!is_exact());
     service.clock().advance(1);
-    assert!((0..16).all(|_| is_exact()) && !is_exact());
+    assert!((0..32).all(|_| is_exact()) && !is_exact());
 }
 
 #[test]
