@@ -54,7 +54,7 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
     let Session { service, out } = session;
     match command {
         Analysis::Summary => {
-            let (summary, crawled) = (service.as_reader().call(GetSummary {})?, service.crawled()?);
+            let (summary, crawled) = (service.as_reader().call(GetSummary {})?.fields(), service.crawled()?);
             out.answer(&summary, |page| figures(page, &summary.analysis, crawled))
         }
         Analysis::Day { date } => {
@@ -68,7 +68,7 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
             out.answer(&(), |page| page.line(format!("Reported one {device}.")))
         }
         Analysis::Device { device: None } => {
-            let devices = service.as_reader().call(GetDevices {})?;
+            let devices = service.as_reader().call(GetDevices {})?.fields();
             out.answer(&devices, |page| {
                 let counts = [("pc", devices.pc), ("tablet", devices.tablet), ("mobile", devices.mobile)];
                 bars(page, "Device", "Reported", counts.map(|(name, count)| (name.to_owned(), count)));
@@ -83,11 +83,11 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
 fn one_day(session: &Session, date: Option<&str>) -> Result<OneDay, Failure> {
     let Session { service, .. } = session;
     let Some(date) = date else {
-        let mut today = service.call(GetDaysAgo { days: 0 })?;
+        let mut today = service.call(GetDaysAgo { days: 0 })?.fields();
         return Ok(OneDay { analysis: today.analysis.remove(0) });
     };
     let [year, month, day] = numbers(date)?;
-    Ok(service.call(GetDay { year, month, day })?)
+    Ok(service.call(GetDay { year, month, day })?.fields())
 }
 
 /// Returns the year, the month and the day of a date.

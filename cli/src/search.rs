@@ -159,7 +159,7 @@ fn similar(session: &Session, text: &str) -> Result<ExitCode, Failure> {
 }
 
 fn realtime(session: &Session) -> Result<ExitCode, Failure> {
-    let realtime = session.service.as_reader().call(GetRealtime {})?;
+    let realtime = session.service.as_reader().call(GetRealtime {})?.fields();
     session.out.list(&realtime, &realtime.search_realtime, |page| {
         let mut table = Table::new([Column::number("Searches"), Column::text("Term")]);
         for (term, count) in &realtime.search_realtime {
@@ -170,7 +170,7 @@ fn realtime(session: &Session) -> Result<ExitCode, Failure> {
 }
 
 fn bursts(session: &Session) -> Result<ExitCode, Failure> {
-    let bursts = session.service.as_reader().call(GetBursts {})?;
+    let bursts = session.service.as_reader().call(GetBursts {})?.fields();
     session.out.list(&bursts, &bursts.search_bursts, |page| {
         let columns = [
             Column::number("Visitors"),

@@ -6,13 +6,15 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use tidings_core::Tidings;
 use tidings_core::account::Caller;
-use tidings_core::analysis::{self, Communication, GetReport, LogFilter, Operation, Question};
+use tidings_core::analysis::{
+    self, Communication, GetDaysAgo, GetDevices, GetLog, GetRealtime, GetReport, GetSummary, Operation,
+};
 use tidings_core::answer::SUCCESS;
 use tidings_core::config::Config;
 use tidings_core::post::{self, Draft};
 use tidings_core::stats::Stats;
+use tidings_core::{Tidings, operation};
 
 const AGENT: &[u8] = b"Mozilla/5.0 (Linux; Android 14; SM-S918B) AppleWebKit/537.36 (KHTML, like Gecko) \
     Chrome/131.0.0.0 Mobile Safari/537.36";
@@ -95,27 +97,31 @@ fn benches(c: &mut Criterion) {
         });
     });
 
-    for question in [Question::Summary, Question::DaysAgo(30), Question::Devices, Question::Realtime] {
-        c.bench_function(&format!("{question:?}, cached"), |b| {
-            wait_for_writes(&tidings);
-            analysis::answer(&tidings, &Caller::Guest, question).expect("the store answers");
-            b.iter(|| {
-                analysis::try_answer(&tidings, &Caller::Guest, question).expect("the answer is cached")
-            });
-        });
-    }
+    cached(c, &tidings, "Summary", &GetSummary {});
+    cached(c, &tidings, "DaysAgo(30)", &GetDaysAgo { days: 30 });
+    cached(c, &tidings, "Devices", &GetDevices {});
+    cached(c, &tidings, "Realtime", &GetRealtime {});
     report(c, &tidings);
     // A screen with live analytics reads these figures once a second while they change.
     c.bench_function("live figures of today", |b| {
         b.iter(|| analysis::live(&tidings, &Caller::Operator).expect("the store answers"));
     });
     c.bench_function("60 lines of the log for a screen", |b| {
-        let all = LogFilter::default();
-        b.iter(|| analysis::browse(&tidings, &Caller::Operator, &all, None, 60).expect("the log is read"));
+        let all = GetLog { limit: Some(60), ..GetLog::default() };
+        b.iter(|| tidings.call(&Caller::Operator, all.clone()).expect("the log is read"));
     });
     let log = analysis::GetLogDate { months: 0, days: 1, hours: 0, limit: 100 };
     c.bench_function("100 lines of the log", |b| {
         b.iter(|| tidings.call(&Caller::Operator, log).expect("the log is read"));
+    });
+}
+
+/// Measures a cached report.
+fn cached<O: operation::Operation + Clone>(c: &mut Criterion, tidings: &Tidings, name: &str, question: &O) {
+    c.bench_function(&format!("{name}, cached"), |b| {
+        wait_for_writes(tidings);
+        tidings.call(&Caller::Guest, question.clone()).expect("the store answers");
+        b.iter(|| question.remembered(tidings).expect("the answer is cached"));
     });
 }
 

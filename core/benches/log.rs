@@ -9,7 +9,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tidings_core::account::{Caller, SignUp};
-use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question};
+use tidings_core::analysis::{
+    self, Communication, GetDaysAgo, GetDevices, GetLog, GetRealtime, GetSummary, Operation,
+};
 use tidings_core::answer::SUCCESS;
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::config::Config;
@@ -124,6 +126,16 @@ fn time(mut work: impl FnMut()) -> Duration {
     times[50]
 }
 
+/// Returns the time of a report after a change.
+fn uncached(tidings: &Tidings, report: &(impl tidings_core::operation::Operation + Clone)) -> Duration {
+    time(|| {
+        // A change makes the cached answer stale, and a second later it is not returned.
+        analysis::insert_device(tidings, "pc").wait().expect("the store writes");
+        tidings.clock().advance(1_000);
+        tidings.call(&Caller::Operator, report.clone()).expect("the store answers");
+    })
+}
+
 /// Prints the times of the log queries and the reports.
 fn measure(tidings: &Tidings, lines: u64) {
     let op = &Caller::Operator;
@@ -143,20 +155,16 @@ fn measure(tidings: &Tidings, lines: u64) {
     let (frequent, rare) = (user("2000007"), user("2000040"));
     let both = analysis::GetLogUserDate { user_id: "2000007".into(), months, days, hours, limit };
     let both = time(|| drop(tidings.call(op, both.clone()).expect("the log is read")));
-    let uncached = |question| {
-        time(|| {
-            // A change makes the cached answer stale.
-            analysis::insert_device(tidings, "pc").wait().expect("the store writes");
-            analysis::answer(tidings, op, question).expect("the store answers");
-        })
-    };
-    let (summary, days, devices) =
-        (uncached(Question::Summary), uncached(Question::DaysAgo(30)), uncached(Question::Devices));
+    let (summary, days, devices) = (
+        uncached(tidings, &GetSummary {}),
+        uncached(tidings, &GetDaysAgo { days: 30 }),
+        uncached(tidings, &GetDevices {}),
+    );
     let mut searched = 0;
     let realtime = time(|| {
         searched += 1;
         search::log(tidings, op, None, &format!("term {}", searched % 40)).wait().expect("the store writes");
-        analysis::answer(tidings, op, Question::Realtime).expect("the store answers");
+        tidings.call(op, GetRealtime {}).expect("the store answers");
     });
     eprintln!(
         "{lines:>10} lines: 100 of a period {date:?}, of a frequent member {frequent:?}, of a rare member {rare:?}, of a \
@@ -188,7 +196,7 @@ fn waits(tidings: &Tidings, what: &str, mut continues: impl FnMut() -> bool) {
 
 /// Prints how long acts wait while retention removes lines.
 fn prune(tidings: &Tidings, before: Timestamp) {
-    let old = LogFilter { until: Some(before), ..LogFilter::default() };
+    let old = GetLog { until: Some(before.to_string()), limit: Some(1), ..GetLog::default() };
     let mut checked = Instant::now();
     waits(tidings, "while old lines are removed", || {
         if checked.elapsed() < Duration::from_millis(200) {
@@ -196,10 +204,7 @@ fn prune(tidings: &Tidings, before: Timestamp) {
         }
         checked = Instant::now();
         // Stops when there are no old lines left.
-        !analysis::browse(tidings, &Caller::Operator, &old, None, 1)
-            .expect("the log is read")
-            .lines
-            .is_empty()
+        !tidings.call(&Caller::Operator, old.clone()).expect("the log is read").log.is_empty()
     });
 }
 

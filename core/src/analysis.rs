@@ -2,7 +2,7 @@
 //!
 //! The server calls [`record`] for each answered request, which writes a line of the access log and counts the visitor.
 //! Views, likes, searches and devices are counted in the transaction of the act itself. Reports read a few counters,
-//! however long the history is; reports that many callers request stay cached until something is counted.
+//! however long the history is; they stay cached until something in them changes.
 //!
 //! Days and hours are those of one time zone, which the database stores ([`crate::base::config::Analysis::timezone`]).
 
@@ -18,18 +18,15 @@ use crate::base::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
 use crate::base::config;
 use crate::base::keyed;
 use crate::base::zone::Zone;
-use crate::record::answer::SUCCESS;
 use crate::record::error::{Code, Error, Pending, Problem, Result};
 use crate::record::schema::RequestMethod;
 use crate::store::{Isolation, QUERY_TIMEOUT, Store, StoreError};
 
 #[cfg(feature = "demo")]
 pub(crate) mod backfill;
-mod browse;
 pub(crate) mod calendar;
 pub(crate) mod counters;
 mod crawler;
-mod exact_limit;
 mod journal;
 mod live;
 pub(crate) mod local_time;
@@ -45,12 +42,11 @@ mod tests;
 pub(crate) mod trends;
 pub(crate) mod visitor;
 
-pub use browse::{InvalidStatus, LogFilter, LogPage, LogPlace, StatusFilter, browse};
 pub use calendar::{NextTimezone, Timezone, set_timezone, timezone};
 pub use live::{DayVisitors, Live, MONTH_DAYS, Sums, TodayCounts, live};
 pub(crate) use live::{today, today_counts};
 pub use log::Operation;
-pub use log_page::{GetLog, InvalidLogPlace, LogLine, LogLines};
+pub use log_page::{GetLog, InvalidLogPlace, InvalidStatus, LogLine, LogLines, LogPlace, StatusFilter};
 pub use operations::{GetLogDate, GetLogUser, GetLogUserDate, InsertDevice};
 pub use period::{DayFigures, GetPeriod, PERIOD_MAX, Period};
 pub use period_report::{
@@ -59,8 +55,7 @@ pub use period_report::{
 };
 pub use report::{
     Analysis, Bursts, DAYS_MAX, Day, Days, Devices, GetBursts, GetDay, GetDaysAgo, GetDevices, GetRealtime,
-    GetSummary, HourVisitors, OneDay, Question, Realtime, StudentVisits, Summary, answer, crawled,
-    try_answer,
+    GetSummary, HourVisitors, OneDay, Realtime, StudentVisits, Summary, crawled,
 };
 pub use trends::{BURST_HOURS, SearchBurst};
 pub use visitor::Guest;
@@ -69,8 +64,7 @@ use calendar::Calendar;
 use counters::Counter;
 use journal::{Journal, Record, UnloggedCounts};
 use local_time::LocalTime;
-use log::{LogAccess, LoggedAnswer};
-use period_report::PeriodCache;
+use log::{LogAccess, LogRange, LoggedAnswer, RequestFilter, first_key};
 use report::ReportCache;
 use trends::Trends;
 use visitor::DayKeys;
@@ -93,7 +87,6 @@ pub(crate) struct State {
     journal: Arc<Journal>,
     pub(crate) keys: Arc<DayKeys>,
     reports: ReportCache,
-    periods: PeriodCache,
     trends: Trends,
     store: Arc<Store>,
 }
@@ -110,7 +103,6 @@ impl State {
             calendar,
             keys: Arc::default(),
             reports: ReportCache::default(),
-            periods: PeriodCache::default(),
             trends: Trends::new(config),
             store: Arc::clone(store),
         })
@@ -125,9 +117,6 @@ impl Drop for State {
 }
 
 /// Loads the recent searches.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.call(&Caller::Guest, GetRealtime {}).map(drop)
 }
@@ -227,8 +216,6 @@ pub fn zone(tidings: &Tidings) -> String {
 /// A line of the access log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LogEntry {
-    #[serde(skip)]
-    pub(crate) key: i64,
     /// The member's id, `key:` and the name of an API key, `guest` if the caller was not signed in, or `removed` if the member
     /// has been removed.
     #[schema(max_length = 1_000_000, examples("ann"))]
@@ -244,17 +231,6 @@ pub struct LogEntry {
     /// The HTTP status of the answer.
     #[schema(minimum = 100, maximum = 599, examples(200))]
     pub status: i64,
-    /// The `result` text of the answer; `None` in lines of versions that did not store it. It is not in the answers of the
-    /// HTTP API, whose fields the interface documents.
-    #[serde(skip)]
-    pub result: Option<String>,
-}
-
-impl LogEntry {
-    /// Returns whether the request failed, whatever its status: documented failures have status 200.
-    pub fn is_failure(&self) -> bool {
-        self.status >= 400 || self.result.as_ref().is_some_and(|result| result != SUCCESS)
-    }
 }
 
 /// The result of a query of the log.
@@ -318,27 +294,24 @@ fn read_log(
         if limit < 0 {
             return Err(Error::BadRequest(LIMIT_RULE));
         }
-        let scope = access.scope(tx)?;
-        Ok(Log { log: log::lines(tx, scope, since, limit.min(LOG_MAX))? })
+        let (scope, limit) = (access.scope(tx)?, limit.min(LOG_MAX));
+        let range = LogRange { since: first_key(since), before: i64::MAX, lines: limit.max(1) };
+        let (lines, _) = log::search(tx, scope, range, RequestFilter::default(), limit)?;
+        Ok(Log { log: lines.into_iter().map(|line| line.entry).collect() })
     })
 }
 
 impl State {
-    /// Waits for a commit of the queued records before a report, unless reports are requested too often. If it fails,
-    /// the report is made without these records.
+    /// Begins a report: waits for a commit of the queued records, unless reports are made too often. If it fails, the report is
+    /// made without these records.
     pub(crate) fn settle(&self) {
         self.calendar.refresh(&self.store);
-        if self.journal.must_settle()
-            && let Err(error) = self.journal.settle(&self.store)
-        {
+        if let Err(error) = self.journal.settle(&self.store) {
             tracing::debug!(cause = error.to_string(), "a report is made without the latest communications");
         }
     }
 
     /// Waits until all records that are queued now are committed, for work that needs the complete log.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) fn flush(&self) -> Result<(), StoreError> {
         self.journal.settle_all(&self.store)
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tidings_client::Service;
 use tidings_core::account::{MemberFilter, Members};
-use tidings_core::analysis::{Live, LogEntry, LogFilter, LogPage, LogPlace, Period, SearchBurst};
+use tidings_core::analysis::{GetLog, Live, LogLine, LogLines, LogPlace, Period, SearchBurst};
 use tidings_core::audit::{AuditPage, Verification};
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::Feedback;
@@ -54,7 +54,7 @@ pub(crate) enum Query {
     FindPosts(String),
     Post(String),
     Period { first: String, last: String },
-    Log { filter: LogFilter, place: Option<LogPlace> },
+    Log { filter: GetLog, place: Option<LogPlace> },
     Members { search: String, only: Option<MemberFilter>, after: Option<String>, limit: usize },
     Member(String),
     Audit { before: Option<i64> },
@@ -68,7 +68,7 @@ pub(crate) struct Overview {
     pub(crate) terms: Vec<(String, i64)>,
     /// Terms that are searched more than usual.
     pub(crate) bursts: Vec<SearchBurst>,
-    pub(crate) log: LogPage,
+    pub(crate) log: LogLines,
     pub(crate) health: Health,
 }
 
@@ -122,7 +122,7 @@ pub(crate) enum Answer {
     Posts(Vec<PostRow>),
     Post(PostText),
     Figures(Box<Figures>),
-    Log(LogPage),
+    Log(LogLines),
     Members(Members),
     Member(Box<Member>),
     Audit(AuditPage),
@@ -144,8 +144,8 @@ pub(crate) struct Member {
     pub(crate) id: String,
     pub(crate) auto_login: bool,
     pub(crate) lists: Lists,
-    /// Or why the caller may not see them.
-    pub(crate) log: Result<Vec<LogEntry>, Problem>,
+    /// The member's lines of the log, or why the caller may not see them.
+    pub(crate) log: Result<Vec<LogLine>, Problem>,
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Problem {

@@ -45,7 +45,7 @@ impl Days {
                     DAYS_MAX + 1
                 )));
             }
-            let days = service.call(GetDaysAgo { days: number - 1 })?;
+            let days = service.call(GetDaysAgo { days: number - 1 })?.fields();
             let rows = days.analysis.iter();
             let rows = rows.map(|day| (&*day.date, [day.today_visitor, day.today_view, day.today_fav]));
             return out.list(&days, &days.analysis, |page| table(page, rows));
@@ -82,7 +82,7 @@ const FROM: &str = "'--from <YYYY-MM-DD>'";
 
 /// Returns the current day where the service is.
 fn today(session: &Session) -> Result<Date, Failure> {
-    let today = session.service.call(GetDaysAgo { days: 0 })?;
+    let today = session.service.call(GetDaysAgo { days: 0 })?.fields();
     let date = today.analysis.first().and_then(|day| day.date.parse().ok());
     date.ok_or_else(|| Failure::system("the service does not tell which day it is"))
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tidings_client::Error;
 use tidings_client::shown::escape;
-use tidings_core::analysis::{GetLog, LOG_MAX, LogFilter, LogLine, LogPlace, Window};
+use tidings_core::analysis::{GetLog, LOG_MAX, LogLine, LogPlace, Window};
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::error::Code;
 use tidings_core::operation::Operation as _;
@@ -36,7 +36,7 @@ const STOP_TIMEOUT: Duration = Duration::from_millis(500);
 /// When the log cannot be read, or a line cannot be written. Ctrl-C and a reader that closes the pipe are no failures.
 pub(super) fn run(
     session: &Session,
-    filter: LogFilter,
+    filter: GetLog,
     older: &[LogLine],
     skips_older: bool,
 ) -> Result<ExitCode, Failure> {
@@ -123,7 +123,7 @@ fn is_closed() -> bool {
 /// The printed part of a log.
 struct Follower<'s> {
     session: &'s Session,
-    filter: LogFilter,
+    filter: GetLog,
     /// Lines before this one are not printed: they are older than what was asked for.
     first: LogPlace,
     /// The lines printed that the next look may find again.
@@ -135,7 +135,8 @@ struct Follower<'s> {
 impl Follower<'_> {
     /// Returns the lines that were not printed yet, newest first.
     fn look(&mut self, now: Timestamp) -> Result<Vec<LogLine>, Error> {
-        let filter = LogFilter { since: Some(self.read_to - LATE_MS), ..self.filter.clone() };
+        let since = Some((self.read_to - LATE_MS).to_string());
+        let filter = GetLog { since, ..self.filter.clone() };
         let (mut lines, mut place) = (Vec::new(), None);
         loop {
             let page = self.session.service.call(filter.page(place, LOG_MAX))?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
-use tidings_core::analysis::{self, LogFilter, LogLine, LogPlace, StatusFilter, Window};
+use tidings_core::analysis::{self, GetLog, LogLine, LogPlace, StatusFilter, Window};
 
 use super::follow;
 use crate::failure::Failure;
@@ -70,11 +70,12 @@ impl LogArgs {
         out.answer(&log, |page| of_log(page, &log.log))
     }
 
-    fn filter(&self, session: &Session) -> Result<LogFilter, Failure> {
-        let since = Some(session.service.since(self.window())?);
+    fn filter(&self, session: &Session) -> Result<GetLog, Failure> {
+        let since = Some(session.service.since(self.window())?.to_string());
         let Self { member, path, status, result, .. } = self;
         let (member, path, result) = (member.clone(), path.clone(), result.clone());
-        Ok(LogFilter { member, path, result, status: *status, since, until: None })
+        let status = status.map(|status| status.to_string());
+        Ok(GetLog { member, path, result, status, since, ..GetLog::default() })
     }
 
     /// Returns the time span of the log.
@@ -87,7 +88,7 @@ impl LogArgs {
 }
 
 /// Returns the newest lines, newest first.
-fn newest(session: &Session, filter: &LogFilter, limit: u32) -> Result<Vec<LogLine>, Failure> {
+fn newest(session: &Session, filter: &GetLog, limit: u32) -> Result<Vec<LogLine>, Failure> {
     let limit = i64::from(limit).min(analysis::LOG_MAX);
     let (mut lines, mut place) = (Vec::new(), None);
     loop {
@@ -107,7 +108,7 @@ fn newest(session: &Session, filter: &LogFilter, limit: u32) -> Result<Vec<LogLi
 /// Returns a page of the log, and the position of the next one.
 fn page(
     session: &Session,
-    filter: &LogFilter,
+    filter: &GetLog,
     place: Option<LogPlace>,
     limit: i64,
 ) -> Result<(Vec<LogLine>, Option<LogPlace>), Failure> {

@@ -1,214 +1,215 @@
 //! Sign-in slowing: a client that guesses passwords has to wait between attempts; other clients do not.
 //!
 //! Failures are counted per pair of account and client, and per client; wrong codes of a second factor, which only a caller
-//! who knows the password can give, also per account. They are stored under keyed hashes and in a fixed number of
-//! buckets, so that their size depends neither on the length of ids nor on the number of clients. They are in the memory
-//! of the process ([`Memory`]), where waits are measured with the monotonic clock: setting the date neither ends nor
-//! prolongs them. On a database server, all servers of the service share them in a table ([`Shared`]), and the clock is
-//! that of the primary. The rule is the same.
+//! who knows the password can give, also per account. They are stored under keyed hashes, so that their size does not depend
+//! on the length of ids. They are in the memory of the process ([`Memory`]), where waits are measured with the monotonic
+//! clock: setting the date neither ends nor prolongs them. On a database server, all servers of the service share them in a
+//! table ([`Rows`]), and the clock is that of the primary. Both are bounded, and lose the keys with the fewest failures first.
+//!
+//! An attempt is reserved before its password is hashed, and counts as a failure until it ends: however many attempts arrive at
+//! once, at however many servers, they begin as if they had arrived one by one.
 
+use std::collections::VecDeque;
 use std::hash::{Hash as _, Hasher as _};
-use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use memory::Memory;
-use shared::Shared;
+use rows::Rows;
 use siphasher::sip::SipHasher24;
-use table::{Moment, State, Worth};
 
 use crate::base::client::Client;
 use crate::base::clock::{Clock, SECOND_MS};
+use crate::base::random::random;
 use crate::record::error::{Error, Result};
 use crate::record::id::MemberKey;
-use crate::store::Store;
+use crate::store::{Isolation, Store, StoreError};
 
 mod memory;
-mod shared;
-mod table;
+mod rows;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use rows::prune;
+
+/// A point in time in milliseconds, of the clock that all users of the failures share.
+type Millis = i64;
 
 /// The time after its last failure at which a pair or an account is forgotten, in milliseconds.
 const FORGET_MS: i64 = 24 * 60 * 60 * SECOND_MS;
 /// The number of failures, over all accounts, within [`CLIENT_WINDOW_MS`] after which a client may not sign in.
-const CLIENT_FAILURES: u8 = 50;
+const CLIENT_FAILURES: usize = 50;
 /// The time for which a client's failures count, in milliseconds.
 const CLIENT_WINDOW_MS: i64 = 15 * 60 * SECOND_MS;
-/// The number of buckets of clients: 65,536 clients.
-const CLIENT_BUCKETS: u64 = 8_192;
+/// The time after which the reservation of an attempt expires whose server died, in milliseconds: longer than any attempt takes.
+const RESERVED_MS: i64 = 60 * SECOND_MS;
+/// The number of failures above which more change nothing: long before, the wait has reached its maximum.
+const COUNT_MAX: u32 = 255;
+
+/// What failures are counted for. The shared table stores these numbers, which must not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A client, whatever the account.
+    Client = 0,
+    /// An account and a client.
+    Pair = 1,
+    /// The codes of an account, whatever the client.
+    Codes = 2,
+}
 
 /// The waits after failures. Each failure that is not free doubles the wait.
-trait Rule: Default {
-    /// The number of failures that are not slowed.
-    const FREE_FAILURES: u32;
-    /// The first wait, in milliseconds.
-    const WAIT_MS: i64;
-    /// The maximum wait, in milliseconds.
-    const WAIT_MAX_MS: i64;
-    /// The number of buckets of 8 entries.
-    const BUCKETS: u64;
-    /// The number of the kind in the shared table, which must not change.
-    const KIND: i64;
+struct Waits {
+    free_failures: u32,
+    first_ms: i64,
+    max_ms: i64,
 }
 
-/// The waits of a client for an account.
-#[derive(Clone, Copy, Default)]
-struct OfPair;
-
-impl Rule for OfPair {
-    const FREE_FAILURES: u32 = 5;
-    const WAIT_MS: i64 = SECOND_MS;
-    const WAIT_MAX_MS: i64 = 30 * SECOND_MS;
-    const BUCKETS: u64 = 16_384;
-    const KIND: i64 = 1;
+impl Kind {
+    const fn waits(self) -> Waits {
+        match self {
+            // A client waits for its oldest failure to be forgotten.
+            Self::Client => Waits { free_failures: COUNT_MAX, first_ms: 0, max_ms: CLIENT_WINDOW_MS },
+            Self::Pair => Waits { free_failures: 5, first_ms: SECOND_MS, max_ms: 30 * SECOND_MS },
+            // With one attempt an hour, a guesser who knows the password needs 26 years for an even chance.
+            Self::Codes => Waits { free_failures: 10, first_ms: 60 * SECOND_MS, max_ms: 60 * 60 * SECOND_MS },
+        }
+    }
 }
 
-/// The waits of an account for codes of its second factor. With one attempt an hour, a guesser who knows the password needs 26
-/// years for an even chance.
-#[derive(Clone, Copy, Default)]
-struct OfCodes;
-
-impl Rule for OfCodes {
-    const FREE_FAILURES: u32 = 10;
-    const WAIT_MS: i64 = 60 * SECOND_MS;
-    const WAIT_MAX_MS: i64 = 60 * 60 * SECOND_MS;
-    const BUCKETS: u64 = 4_096;
-    const KIND: i64 = 2;
+/// A kind, and the keyed hash of what its failures are counted for.
+#[derive(Clone, Copy, Debug)]
+struct Key {
+    kind: Kind,
+    hash: u64,
 }
 
-/// The failures of an account from a client.
-type Pair = Failed<OfPair>;
-/// The wrong codes of an account.
-type Codes = Failed<OfCodes>;
+impl Key {
+    /// Returns the key of a client.
+    fn of_client(keys: (u64, u64), client: Client) -> Self {
+        let mut hasher = SipHasher24::new_with_keys(keys.0, keys.1);
+        client.hash(&mut hasher);
+        Self { kind: Kind::Client, hash: hasher.finish() }
+    }
 
-/// Failures, after which the next attempts wait.
-#[derive(Clone, Copy, Default)]
-struct Failed<R> {
-    last_at: Moment,
-    /// The number of failures, at most 255: long before that, the wait has reached its maximum.
-    failures: u8,
-    rule: PhantomData<R>,
+    /// Returns the key of an account and a client.
+    fn of_pair(keys: (u64, u64), id: &str, client: Client) -> Self {
+        let mut hasher = SipHasher24::new_with_keys(keys.0, keys.1);
+        client.hash(&mut hasher);
+        hasher.write(id.to_ascii_lowercase().as_bytes());
+        Self { kind: Kind::Pair, hash: hasher.finish() }
+    }
+
+    /// Returns the key of the codes of a member.
+    fn of_codes(keys: (u64, u64), member: MemberKey) -> Self {
+        let mut hasher = SipHasher24::new_with_keys(keys.0, keys.1);
+        hasher.write_i64(member.as_i64());
+        Self { kind: Kind::Codes, hash: hasher.finish() }
+    }
 }
 
-impl<R: Rule> Failed<R> {
+/// The failures of a key, and its attempts in progress.
+#[derive(Clone, Debug)]
+struct Failures {
+    kind: Kind,
+    count: u32,
+    last_at: Millis,
+    /// Of a client, the times of the failures that count, oldest first: [`CLIENT_FAILURES`] at most.
+    times: VecDeque<Millis>,
+    running: u32,
+    /// The end of the latest reservation.
+    reserved_until: Millis,
+}
+
+impl Failures {
+    const fn new(kind: Kind) -> Self {
+        Self { kind, count: 0, last_at: 0, times: VecDeque::new(), running: 0, reserved_until: 0 }
+    }
+
+    /// Forgets what no longer counts. What is later than `now` counts as of `now`: the clock was set back.
+    fn refresh(&mut self, now: Millis) {
+        self.last_at = self.last_at.min(now);
+        self.reserved_until = self.reserved_until.min(now + RESERVED_MS);
+        if now >= self.reserved_until {
+            self.running = 0;
+        }
+        self.times.iter_mut().for_each(|time| *time = (*time).min(now));
+        while self.times.front().is_some_and(|time| now - time >= CLIENT_WINDOW_MS) {
+            self.times.pop_front();
+            self.count = self.count.saturating_sub(1);
+        }
+        if now - self.last_at > FORGET_MS {
+            self.count = 0;
+        }
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.count == 0 && self.running == 0
+    }
+
+    /// Returns how important it is to keep the failures.
+    const fn priority(&self) -> (bool, u32, Millis) {
+        (self.running > 0, self.count, self.last_at)
+    }
+
     /// Returns the milliseconds until the next attempt may begin; 0 or less if it may begin now.
-    fn waits(&self, now: Moment) -> i64 {
-        let further = u32::from(self.failures).saturating_sub(R::FREE_FAILURES);
-        let doublings = further.checked_sub(1).map(|doublings| doublings.min(16));
-        let wait_ms = doublings.map_or(0, |doublings| (R::WAIT_MS << doublings).min(R::WAIT_MAX_MS));
-        self.last_at + wait_ms - now
+    fn wait_ms(&self, now: Millis) -> i64 {
+        if let Some(oldest) = self.times.front()
+            && self.times.len() == CLIENT_FAILURES
+        {
+            return oldest + CLIENT_WINDOW_MS - now;
+        }
+        let Waits { free_failures, first_ms, max_ms } = self.kind.waits();
+        match self.count.saturating_sub(free_failures) {
+            0 => 0,
+            slowed => self.last_at + (first_ms << (slowed - 1).min(16)).min(max_ms) - now,
+        }
+    }
+
+    /// Decides whether an attempt may begin. Attempts in progress count as failures.
+    ///
+    /// # Errors
+    /// `too many requests` while it has to wait.
+    fn admit(&self, now: Millis) -> Result<()> {
+        let Waits { free_failures, max_ms, .. } = self.kind.waits();
+        let is_taken = self.running > 0 && self.count + self.running >= free_failures;
+        let wait_ms = self.wait_ms(now).max(if is_taken { SECOND_MS } else { 0 });
+        if wait_ms <= 0 {
+            return Ok(());
+        }
+        // No wait is longer than the longest, even if the clock is wrong.
+        let seconds = u64::try_from(wait_ms.min(max_ms)).unwrap_or_default().div_ceil(1_000);
+        Err(Error::TooManyRequests { retry_after_s: seconds.max(1) })
+    }
+
+    /// Reserves an attempt.
+    const fn reserve(&mut self, now: Millis) {
+        self.running += 1;
+        self.reserved_until = now + RESERVED_MS;
     }
 
     /// Records the end of an attempt.
-    fn record(&mut self, outcome: Outcome, now: Moment) {
+    fn end(&mut self, outcome: Outcome, now: Millis) {
+        self.running = self.running.saturating_sub(1);
         match outcome {
             Outcome::Failed => {
-                *self = Self { last_at: now, failures: self.failures.saturating_add(1), ..Self::default() }
+                if self.kind == Kind::Client {
+                    self.times.push_back(now);
+                }
+                self.count = (self.count + 1).min(COUNT_MAX);
+                self.last_at = now;
             }
-            Outcome::Succeeded => *self = Self::default(),
+            Outcome::Succeeded => self.count = 0,
             Outcome::Unknown => {}
         }
     }
 }
 
-impl<R: Rule> State for Failed<R> {
-    fn worth(&self, now: Moment) -> Option<Worth> {
-        let counts = self.failures > 0 && now - self.last_at <= FORGET_MS;
-        counts.then(|| (self.waits(now) > 0, self.failures, self.last_at))
-    }
-}
+/// The failures of all keys.
+trait Table {
+    /// Returns the failures of a key that count now.
+    fn get(&mut self, key: Key, now: Millis) -> Result<Failures, StoreError>;
 
-/// The times of a client's last [`CLIENT_FAILURES`] failures within [`CLIENT_WINDOW_MS`].
-struct Failures {
-    last: Moment,
-    /// The low 32 bits of each time in milliseconds, in a ring. They suffice: failures count for 15 minutes, and 32
-    /// bits overflow after 49 days.
-    times: [u32; CLIENT_FAILURES as usize],
-    oldest: u8,
-    count: u8,
-}
-
-impl Default for Failures {
-    fn default() -> Self {
-        Self { last: 0, times: [0; CLIENT_FAILURES as usize], oldest: 0, count: 0 }
-    }
-}
-
-impl Failures {
-    /// Returns the age of the oldest failure, in milliseconds.
-    fn age(&self, now: Moment) -> i64 {
-        i64::from(low_half(now).wrapping_sub(self.times[usize::from(self.oldest)]))
-    }
-
-    fn forget_oldest(&mut self) {
-        self.oldest = (self.oldest + 1) % CLIENT_FAILURES;
-        self.count -= 1;
-    }
-
-    fn forget_old(&mut self, now: Moment) {
-        while self.count > 0 && self.age(now) >= CLIENT_WINDOW_MS {
-            self.forget_oldest();
-        }
-    }
-
-    fn add(&mut self, now: Moment) {
-        self.forget_old(now);
-        if self.count == CLIENT_FAILURES {
-            self.forget_oldest();
-        }
-        self.times[usize::from((self.oldest + self.count) % CLIENT_FAILURES)] = low_half(now);
-        self.count += 1;
-        self.last = now;
-    }
-
-    /// Returns the milliseconds until the client may sign in again; 0 or less if it may now.
-    fn waits(&self, now: Moment) -> i64 {
-        if self.count == CLIENT_FAILURES { CLIENT_WINDOW_MS - self.age(now) } else { 0 }
-    }
-}
-
-impl State for Failures {
-    fn worth(&self, now: Moment) -> Option<Worth> {
-        let counts = self.count > 0 && now - self.last < CLIENT_WINDOW_MS;
-        counts.then(|| (self.waits(now) > 0, self.count, self.last))
-    }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "only the low 32 bits are needed"
-)]
-const fn low_half(time: Moment) -> u32 {
-    time as u32
-}
-
-/// Decides whether an attempt of a client with these failures may begin.
-///
-/// # Errors
-/// `too many requests` while the client has to wait.
-fn admit_client(failures: Option<&Failures>, now: Moment) -> Result<()> {
-    let waits = failures.map_or(0, |failures| failures.waits(now));
-    if waits > 0 { Err(wait(waits, CLIENT_WINDOW_MS)) } else { Ok(()) }
-}
-
-/// Decides whether an attempt may begin, with the earlier failures of its kind and the number of attempts in progress.
-///
-/// Attempts in progress count as failures until they end, because otherwise many simultaneous attempts could begin before
-/// the first one fails.
-///
-/// # Errors
-/// `too many requests` while it has to wait.
-fn admit<R: Rule>(earlier: Option<&Failed<R>>, running: u32, now: Moment) -> Result<()> {
-    let (waits, failed) = earlier.map_or((0, 0), |earlier| (earlier.waits(now), earlier.failures.into()));
-    if waits > 0 {
-        return Err(wait(waits, R::WAIT_MAX_MS));
-    }
-    if running > 0 && failed + running >= R::FREE_FAILURES {
-        Err(wait(SECOND_MS, R::WAIT_MAX_MS))
-    } else {
-        Ok(())
-    }
+    /// Replaces the failures of a key.
+    fn put(&mut self, key: Key, failures: Failures) -> Result<(), StoreError>;
 }
 
 /// How an attempt ended.
@@ -223,21 +224,32 @@ enum Outcome {
 }
 
 /// The failed sign-ins of all accounts and clients.
-pub(crate) enum Throttle {
-    /// Those of this process.
-    Memory(Box<Memory>),
-    /// Those of all servers of the database.
-    Shared(Shared),
+pub(crate) struct Throttle {
+    clock: Clock,
+    /// The keys of the hashes, so that attackers cannot choose accounts and clients with one hash.
+    keys: OnceLock<(u64, u64)>,
+    place: Place,
+}
+
+/// Where the failures are.
+enum Place {
+    Memory(Mutex<Memory>),
+    Database(Arc<Store>),
 }
 
 impl Throttle {
     /// Returns the failures of a database: those that its servers share, or none yet.
     pub(crate) fn new(store: &Arc<Store>, clock: Clock) -> Self {
         if store.is_on_server() {
-            Self::Shared(Shared::new(Arc::clone(store), clock))
+            Self { clock, keys: OnceLock::new(), place: Place::Database(Arc::clone(store)) }
         } else {
-            Self::Memory(Box::new(Memory::new(clock)))
+            Self::in_memory(clock)
         }
+    }
+
+    fn in_memory(clock: Clock) -> Self {
+        let keys = (u64::from_le_bytes(random()), u64::from_le_bytes(random()));
+        Self { clock, keys: keys.into(), place: Place::Memory(Mutex::default()) }
     }
 
     /// Begins an attempt of `client` to sign in to the account `id`; case does not matter. `None` stands for an id
@@ -254,14 +266,22 @@ impl Throttle {
         client: Client,
         is_known: impl FnOnce() -> Result<bool>,
     ) -> Result<Attempt<'_>> {
-        let keys = self.keys()?;
-        let pair = id.map(|id| hash(keys, &Key::Pair(id, client)));
-        let client = hash(keys, &Key::Client(client));
-        match self {
-            Self::Memory(memory) => memory.begin(pair, client, is_known)?,
-            Self::Shared(shared) => shared.begin(pair, client, is_known)?,
+        let (keys, now) = (self.keys()?, self.now());
+        let pair = id.map(|id| Key::of_pair(keys, id, client));
+        let client = Key::of_client(keys, client);
+        // Refused here, a flood of attempts writes nothing.
+        let admit = |table: &mut dyn Table, key: Key| Ok::<_, Error>(table.get(key, now)?.admit(now));
+        let (of_client, of_pair) =
+            self.read(|table| Ok((admit(table, client)?, pair.map(|pair| admit(table, pair)).transpose()?)))?;
+        // It may read the database, so the memory is not locked.
+        if of_client.is_err() && !is_known()? {
+            of_client?;
         }
-        Ok(Attempt { throttle: self, what: What::Password { pair, client }, outcome: Outcome::Unknown })
+        if let (Some(pair), Some(of_pair)) = (pair, of_pair) {
+            of_pair?;
+            self.reserve(pair, now)?;
+        }
+        Ok(Attempt { throttle: self, client: Some(client), account: pair, outcome: Outcome::Unknown })
     }
 
     /// Begins to check a code of a member's second factor.
@@ -269,77 +289,93 @@ impl Throttle {
     /// # Errors
     /// `too many requests` while the account has to wait; an error of the store.
     pub(crate) fn begin_code(&self, member: MemberKey) -> Result<Attempt<'_>> {
-        let account = hash(self.keys()?, &Key::Account(member));
-        match self {
-            Self::Memory(memory) => memory.begin_code(account)?,
-            Self::Shared(shared) => shared.begin_code(account)?,
-        }
-        Ok(Attempt { throttle: self, what: What::Code { account }, outcome: Outcome::Unknown })
+        let (codes, now) = (Key::of_codes(self.keys()?, member), self.now());
+        self.read(|table| table.get(codes, now)?.admit(now))?;
+        self.reserve(codes, now)?;
+        Ok(Attempt { throttle: self, client: None, account: Some(codes), outcome: Outcome::Unknown })
     }
 
-    /// Returns the keys of the hashes.
-    fn keys(&self) -> Result<(u64, u64)> {
-        match self {
-            Self::Memory(memory) => Ok(memory.keys()),
-            Self::Shared(shared) => shared.keys(),
-        }
+    /// Adds an attempt to those in progress.
+    ///
+    /// # Errors
+    /// `too many requests` while it has to wait; an error of the store.
+    fn reserve(&self, key: Key, now: Millis) -> Result<()> {
+        self.write(move |table| {
+            let mut failures = table.get(key, now)?;
+            failures.admit(now)?;
+            failures.reserve(now);
+            Ok(table.put(key, failures)?)
+        })
     }
-}
 
-/// What failures are counted for.
-enum Key<'a> {
-    Client(Client),
-    Pair(&'a str, Client),
-    Account(MemberKey),
-}
-
-/// Returns the hash of a key. All servers of a database must compute the same.
-fn hash(keys: (u64, u64), key: &Key<'_>) -> u64 {
-    let mut hasher = SipHasher24::new_with_keys(keys.0, keys.1);
-    match key {
-        Key::Client(client) => {
-            client.hash(&mut hasher);
-            hasher.write_u8(0);
-        }
-        Key::Pair(id, client) => {
-            client.hash(&mut hasher);
-            for part in id.as_bytes().chunks(64) {
-                let mut folded = [0; 64];
-                let folded = &mut folded[..part.len()];
-                folded.copy_from_slice(part);
-                folded.make_ascii_lowercase();
-                hasher.write(folded);
+    /// Records the end of an attempt, and returns when other servers know.
+    fn end(&self, client: Option<Key>, account: Option<Key>, outcome: Outcome) {
+        let now = self.now();
+        let client = client.filter(|_| outcome == Outcome::Failed);
+        let ended = self.write(move |table| {
+            if let Some(key) = client {
+                let mut failures = table.get(key, now)?;
+                // While the client waits, only members whom it is a place of get here. Their mistakes do not prolong the wait
+                // of others.
+                if failures.admit(now).is_ok() {
+                    failures.end(outcome, now);
+                    table.put(key, failures)?;
+                }
             }
-            hasher.write_u8(1);
-        }
-        Key::Account(member) => {
-            hasher.write_i64(member.as_i64());
-            hasher.write_u8(2);
+            if let Some(key) = account {
+                let mut failures = table.get(key, now)?;
+                failures.end(outcome, now);
+                table.put(key, failures)?;
+            }
+            Ok(())
+        });
+        if let Err(error) = ended {
+            // The reservation counts as a failure until it expires.
+            tracing::warn!(cause = error.to_string(), "the end of a sign-in could not be recorded");
         }
     }
-    hasher.finish()
-}
 
-/// Returns the refusal of an attempt that has to wait. No wait is longer than `most`, even if the clock is wrong.
-fn wait(ms: i64, most: i64) -> Error {
-    let seconds = u64::try_from(ms.min(most)).unwrap_or_default().div_ceil(1_000);
-    Error::TooManyRequests { retry_after_s: seconds.max(1) }
-}
+    fn read<T>(&self, read: impl FnOnce(&mut dyn Table) -> Result<T>) -> Result<T> {
+        match &self.place {
+            Place::Memory(memory) => read(&mut *memory.lock().unwrap_or_else(PoisonError::into_inner)),
+            Place::Database(store) => store.read(|tx| read(&mut Rows(tx))),
+        }
+    }
 
-/// What an attempt proves, with the hashes of what its failure counts for.
-#[derive(Clone, Copy)]
-enum What {
-    /// The password of an account.
-    Password { pair: Option<u64>, client: u64 },
-    /// A code of a second factor.
-    Code { account: u64 },
+    fn write(&self, change: impl Fn(&mut dyn Table) -> Result<()> + Send + 'static) -> Result<()> {
+        match &self.place {
+            Place::Memory(_) => self.read(change),
+            Place::Database(store) => store.write(Isolation::Alone, move |tx| change(&mut Rows(tx))),
+        }
+    }
+
+    fn now(&self) -> Millis {
+        match &self.place {
+            Place::Memory(_) => self.clock.monotonic().as_millis(),
+            Place::Database(_) => self.clock.now().as_millis(),
+        }
+    }
+
+    /// Returns the keys of the hashes. All servers of a database have the same.
+    fn keys(&self) -> Result<(u64, u64)> {
+        match (self.keys.get(), &self.place) {
+            (None, Place::Database(store)) => {
+                let keys = store.read(rows::keys)?;
+                Ok(*self.keys.get_or_init(|| keys))
+            }
+            (keys, _) => Ok(*keys.expect("memory has keys")),
+        }
+    }
 }
 
 /// An attempt to sign in that is in progress. If it is dropped without a result, it counts neither as a failure nor
 /// as a success.
 pub(crate) struct Attempt<'t> {
     throttle: &'t Throttle,
-    what: What,
+    /// The client, unless it is an attempt with a code.
+    client: Option<Key>,
+    /// The pair or the codes.
+    account: Option<Key>,
     outcome: Outcome,
 }
 
@@ -357,15 +393,6 @@ impl Attempt<'_> {
 
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
-        match (self.throttle, self.what) {
-            (Throttle::Memory(memory), What::Password { pair, client }) => {
-                memory.end(pair, client, self.outcome);
-            }
-            (Throttle::Memory(memory), What::Code { account }) => memory.end_code(account, self.outcome),
-            (Throttle::Shared(shared), What::Password { pair, client }) => {
-                shared.end(pair, client, self.outcome);
-            }
-            (Throttle::Shared(shared), What::Code { account }) => shared.end_code(account, self.outcome),
-        }
+        self.throttle.end(self.client, self.account, self.outcome);
     }
 }

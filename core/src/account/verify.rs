@@ -157,7 +157,6 @@ struct Reply {
     major: String,
 }
 
-/// In bytes.
 const REPLY_MAX: u64 = 64 << 10;
 
 impl Http {

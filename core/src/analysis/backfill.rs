@@ -11,7 +11,6 @@ use crate::record::error::Result;
 use crate::record::id::MemberKey;
 use crate::store::{TimeSlice, Tx};
 
-/// A request with a past date.
 pub(crate) struct PastRequest {
     pub(crate) at: Timestamp,
     pub(crate) operation: Operation,
@@ -20,7 +19,6 @@ pub(crate) struct PastRequest {
     pub(crate) requester: Requester,
 }
 
-/// The client of a past request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Requester {
     /// The member with this key.
@@ -31,7 +29,6 @@ pub(crate) enum Requester {
 }
 
 impl Requester {
-    /// Returns the number in the table of visitors.
     pub(crate) fn number(self) -> VisitorNumber {
         match self {
             Self::Member(key) => key.into(),
@@ -44,9 +41,6 @@ impl Requester {
 
 /// Writes past requests, sorted by time, to the log and counts their visits. Writes them hour by hour, so that each visit
 /// counts in the hour in which it began.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) fn write(
     tx: &mut dyn Tx,
     _: &Admin<'_>,

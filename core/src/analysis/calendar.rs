@@ -163,34 +163,25 @@ impl Calendar {
         }
     }
 
-    /// Returns the monotonic time, for measuring durations.
     pub(super) fn monotonic(&self) -> Monotonic {
         self.clock.monotonic()
     }
 
-    /// Returns the local day and hour of a time.
     pub(crate) fn local_hour(&self, at: Timestamp) -> LocalHour {
         self.local_time.load().local_hour(at)
     }
 
-    /// Returns the current day.
     pub(crate) fn today(&self) -> i64 {
         self.local_hour(self.clock.now()).day
     }
 
     /// Counts one event that happened at `at`.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) fn count(&self, tx: &mut dyn Tx, counter: Counter, at: Timestamp) -> Result<(), StoreError> {
         self.check_zone(tx)?;
         self.count_in(tx, counter, self.local_hour(at), 1)
     }
 
     /// Adds to the count of events on a day and in its hour.
-    ///
-    /// # Errors
-    /// Those of [`Calendar::count`].
     pub(crate) fn count_in(
         &self,
         tx: &mut dyn Tx,
@@ -206,9 +197,6 @@ impl Calendar {
     }
 
     /// Adds to a counter of a day.
-    ///
-    /// # Errors
-    /// Those of [`Calendar::count`].
     pub(crate) fn add(&self, tx: &mut dyn Tx, counter: i64, day: i64, n: i64) -> Result<(), StoreError> {
         self.check_zone(tx)?;
         tx.count(counter, Some(day), n);
@@ -317,7 +305,6 @@ impl Stored {
     }
 }
 
-/// Returns the zone with a stored name.
 fn known(name: &str) -> Result<Zone> {
     name.parse().map_err(|_| {
         Error::Internal(format!("this program does not know the database's time zone {name}").into())
@@ -334,7 +321,6 @@ mod sql {
         Ok((row.take(0)?, row.take(1)?))
     }
 
-    /// Reads the later zones, with the times from which they count.
     pub(super) fn changes(tx: &mut dyn Tx) -> Result<Vec<(Timestamp, String)>, StoreError> {
         let rows = tx.rows("SELECT date, name FROM zone_change ORDER BY date", &[])?;
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
@@ -347,7 +333,6 @@ mod sql {
         tx.run(sql, &[name.into()]).map(drop)
     }
 
-    /// Removes the zones that begin after a time.
     pub(super) fn remove_changes(tx: &mut dyn Tx, after: Timestamp) -> Result<(), StoreError> {
         tx.run("DELETE FROM zone_change WHERE date > $1", &[after.into()]).map(drop)
     }

@@ -73,7 +73,6 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Returns the value of a counter.
     pub(crate) const fn of(&self, counter: Counter) -> i64 {
         self.single[counter as usize]
     }
@@ -87,7 +86,6 @@ impl Counts {
         }
     }
 
-    /// Reads the counters of a day.
     pub(crate) fn of_day(tx: &mut dyn Tx, day: i64) -> Result<Self, StoreError> {
         Self::read(tx, "SELECT counter, n FROM day_count WHERE day = $1 AND counter < 200", Some(day))
     }
@@ -105,7 +103,6 @@ impl Counts {
         Ok(days)
     }
 
-    /// Reads a counter for each hour of a day.
     pub(crate) fn hourly(tx: &mut dyn Tx, day: i64, counter: Counter) -> Result<[i64; HOURS], StoreError> {
         let first = hourly(counter, 0);
         let sql = "SELECT counter, n FROM day_count WHERE day = $1 AND counter BETWEEN $2 AND $3";
@@ -120,13 +117,11 @@ impl Counts {
         Ok(hours)
     }
 
-    /// Reads a single counter of a day.
     pub(crate) fn single(tx: &mut dyn Tx, day: i64, counter: Counter) -> Result<i64, StoreError> {
         let sql = "SELECT coalesce(sum(n), 0) FROM day_count WHERE day = $1 AND counter = $2";
         tx.one(sql, &[day.into(), (counter as i64).into()])?.take(0)
     }
 
-    /// Reads the totals.
     pub(crate) fn in_total(tx: &mut dyn Tx) -> Result<Self, StoreError> {
         Self::read(tx, "SELECT counter, n FROM total_count", None)
     }
@@ -146,7 +141,6 @@ pub(crate) fn first_day(tx: &mut dyn Tx) -> Result<Option<i64>, StoreError> {
     tx.one("SELECT min(day) FROM day_count", &[])?.take(0)
 }
 
-/// Returns the highest number of visitors on one day.
 pub(crate) fn most_visitors(tx: &mut dyn Tx) -> Result<i64, StoreError> {
     let row = tx.row(tx.dialect().most_visitors(), &[])?;
     row.map_or(Ok(0), |mut row| row.take(0))

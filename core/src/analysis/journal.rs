@@ -12,11 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::calendar::Calendar;
-use super::exact_limit::ExactLimit;
 use super::log::{LoggedAnswer, Operation, RequestKeys};
 use super::visitor::Guest;
 use crate::account::ResolvedCaller;
-use crate::base::clock::{Clock, Timestamp};
+use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx};
 
 mod client_limit;
@@ -30,8 +29,8 @@ pub(super) use write::write;
 
 /// The queue length at which the journal requests a commit at once.
 const FLUSH_AT: usize = 4_096;
-/// The time after which one more report includes all communications answered before it.
-const EXACT_INTERVAL_MS: i64 = 100;
+/// The number of reports made in a second that include all communications answered before them.
+const EXACT_MAX: u32 = 32;
 
 /// A communication to be written.
 pub(super) struct Record {
@@ -59,7 +58,8 @@ pub(crate) struct Journal {
     calendar: Arc<Calendar>,
     /// Written communications of crawlers since the process started.
     crawled: AtomicU64,
-    exact: ExactLimit,
+    /// The last second in which reports were made, and their number.
+    reports: Mutex<(i64, u32)>,
 }
 
 impl Journal {
@@ -70,7 +70,7 @@ impl Journal {
             request_keys: Mutex::default(),
             calendar,
             crawled: AtomicU64::new(0),
-            exact: ExactLimit::new(EXACT_INTERVAL_MS),
+            reports: Mutex::default(),
         }
     }
 
@@ -106,31 +106,48 @@ impl Journal {
     }
 
     /// Returns whether a report should first wait for a commit of the queued records, so that it includes the latest
-    /// communications. If reports are requested often, only some of them wait; the others are up to 200 ms behind.
+    /// communications. If reports are made often, only some of them wait; the others are up to 200 ms behind.
     pub(super) fn must_settle(&self) -> bool {
         // No revision tells this, because another process may commit a greater one before.
         self.may_be_exact() && self.queue.is_unsettled()
     }
 
-    /// Returns whether a report includes the latest communications, because reports are not requested too often.
+    /// Returns whether a report made now is exact, because few others were made in this second.
     pub(super) fn may_be_exact(&self) -> bool {
-        self.exact.allows(self.calendar.monotonic())
+        let (second, reports) = *self.reports();
+        second != self.second() || reports < EXACT_MAX
     }
 
-    /// Waits for a commit of the queued records; if they are too many for one commit, of the first few thousand.
-    ///
-    /// # Errors
-    /// When the store fails.
+    /// Begins a report: waits for a commit of the queued records, if it should; if they are too many for one commit, of the first
+    /// few thousand.
     pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
-        self.exact.count(self.calendar.monotonic());
+        let must_settle = self.must_settle();
+        let second = self.second();
+        let mut reports = self.reports();
+        *reports = (second, if reports.0 == second { reports.1 + 1 } else { 1 });
+        drop(reports);
+        if !must_settle {
+            return Ok(());
+        }
         self.flush(store);
         store.flush().wait()
     }
 
+    /// Makes the next report exact, as if no other had been made in this second.
+    #[cfg(test)]
+    pub(super) fn forget_reports(&self) {
+        *self.reports() = (0, 0);
+    }
+
+    fn second(&self) -> i64 {
+        self.calendar.monotonic().as_millis() / SECOND_MS
+    }
+
+    fn reports(&self) -> MutexGuard<'_, (i64, u32)> {
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits for commits of all records that are queued now. Others that are queued meanwhile may delay it.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) fn settle_all(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
         // Limited, because others may be queued all the time. The length of the queue is no limit: a write that is running may
         // give back what it has taken.
@@ -144,12 +161,10 @@ impl Journal {
         Ok(())
     }
 
-    /// Returns the number of queued records.
     pub(super) fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Returns whether anything is queued.
     #[cfg(test)]
     pub(super) fn has_pending(&self) -> bool {
         self.queue.has_pending()

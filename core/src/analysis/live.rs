@@ -107,9 +107,6 @@ pub(crate) fn today(tidings: &Tidings) -> String {
 }
 
 /// Returns the counts of today as of the last commit.
-///
-/// # Errors
-/// An error of the store.
 pub(crate) fn today_counts(tidings: &Tidings) -> Result<TodayCounts> {
     let day = tidings.analysis().calendar.today();
     let counts = tidings.store().read(|tx| Counts::of_day(tx, day))?;

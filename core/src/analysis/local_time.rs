@@ -137,7 +137,6 @@ impl LocalTime {
     }
 }
 
-/// Returns the start of a day in a zone.
 pub(super) fn day_start(zone: &Zone, day: i64) -> Timestamp {
     let date = date(day).and_then(|date| date.to_zoned(zone.rules().clone()).ok());
     date.and_then(|date| date.start_of_day().ok())

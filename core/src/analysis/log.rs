@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use super::LogEntry;
+use super::{LogEntry, LogLine, LogPlace};
 use crate::account::{self, Member};
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::record::id::MemberKey;
@@ -29,7 +29,6 @@ const PARTITIONS: i64 = 26;
 const PARTITION_DAYS_MAX: i64 = 366;
 /// The number of lines that one statement inserts where statements take no arrays.
 const INSERT_BATCH: usize = 5;
-/// The number of columns of a line.
 const COLUMNS: usize = 5;
 
 /// The member column of a line.
@@ -73,7 +72,6 @@ impl FromValue for LogMember {
     }
 }
 
-/// A line to be inserted.
 pub(super) struct Entry<'p> {
     pub(super) at: Timestamp,
     pub(super) member: LogMember,
@@ -82,7 +80,6 @@ pub(super) struct Entry<'p> {
 }
 
 impl Entry<'_> {
-    /// Returns the columns of the line, with this key.
     fn columns(&self, key: i64) -> [Arg<'_>; COLUMNS] {
         let LoggedPath { text, member: named } = &self.path;
         [key.into(), self.member.into(), self.request.into(), text.as_deref().into(), (*named).into()]
@@ -145,7 +142,6 @@ struct FreeKeys {
     numbers: std::ops::Range<i64>,
     /// The greatest key of the shard before the first line; that of the log, if all keys are one shard.
     last: i64,
-    /// The greatest key that was assigned.
     assigned: i64,
     /// The millisecond whose keys are being assigned …
     at: Timestamp,
@@ -210,22 +206,6 @@ pub(super) const fn first_key(at: Timestamp) -> i64 {
     at.as_millis().saturating_mul(1 << NUMBER_BITS)
 }
 
-/// Returns the lines since a time, newest first, at most `limit`.
-pub(super) fn lines(
-    tx: &mut dyn Tx,
-    scope: LogScope,
-    since: Timestamp,
-    limit: i64,
-) -> Result<Vec<LogEntry>, StoreError> {
-    match scope.member() {
-        Some(LogMember::Removed) => {
-            let range = LogRange { since: first_key(since), before: i64::MAX, lines: limit.max(1) };
-            Ok(search(tx, scope, range, RequestFilter::default(), limit)?.0)
-        }
-        member => sql::lines(tx, member, since, limit),
-    }
-}
-
 /// A range of the log to search, by the keys of lines, newest first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogRange {
@@ -240,7 +220,6 @@ pub(super) struct LogRange {
 /// The part that the requests of lines have in common.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RequestFilter<'a> {
-    /// Their paths contain this text.
     pub(super) path: Option<&'a str>,
     /// Their `result` is this text, without regard to case; an underscore stands for a blank.
     pub(super) result: Option<&'a str>,
@@ -262,7 +241,7 @@ pub(super) fn search(
     range: LogRange,
     filter: RequestFilter<'_>,
     limit: i64,
-) -> Result<(Vec<LogEntry>, Option<i64>), StoreError> {
+) -> Result<(Vec<LogLine>, Option<i64>), StoreError> {
     let mut members = vec![scope.member()];
     if scope.member() == Some(LogMember::Removed) {
         // The lines of recently removed members still have the keys of these members.
@@ -271,20 +250,25 @@ pub(super) fn search(
     let shown = usize::try_from(limit).unwrap_or_default();
     let (mut lines, mut end, mut rest) = (Vec::new(), None, range);
     for member in members {
-        lines.extend(sql::search(tx, member, rest, filter, limit)?);
+        let found = sql::search(tx, member, rest, filter, limit)?;
         // Lines older than the last line searched for any member are left out, so that the result has no gaps.
-        end = end.max(sql::cut_key(tx, member, rest)?);
-        lines.sort_by_key(|line| Reverse(line.key));
+        let last = usize::try_from(rest.lines - 1).unwrap_or_default();
+        end = end.max(if filter.matches_all() {
+            found.get(last).map(|line| line.place.0)
+        } else {
+            sql::cut_key(tx, member, rest)?
+        });
+        lines.extend(found);
+        lines.sort_by_key(|line| Reverse(line.place));
         lines.truncate(shown);
         // The other members need not be searched beyond the last line that can still be returned.
-        let full = lines.get(shown.saturating_sub(1)).map(|line| line.key);
+        let full = lines.get(shown.saturating_sub(1)).map(|line| line.place.0);
         rest.since = rest.since.max(end.unwrap_or(i64::MIN)).max(full.unwrap_or(i64::MIN));
     }
-    lines.retain(|line| end.is_none_or(|end| line.key >= end));
+    lines.retain(|line| end.is_none_or(|end| line.place.0 >= end));
     Ok((lines, end))
 }
 
-/// Returns the time of a line from its key.
 pub(super) const fn line_time(key: i64) -> Timestamp {
     Timestamp::from_millis(key.div_euclid(1 << NUMBER_BITS))
 }
@@ -295,13 +279,13 @@ pub(crate) fn lines_of(
     member: &Member<'_>,
     after: i64,
     limit: i64,
-) -> Result<Vec<LogEntry>, StoreError> {
+) -> Result<Vec<LogLine>, StoreError> {
     sql::lines_of(tx, member, after, limit)
 }
 
-fn entry(row: &mut Row) -> Result<LogEntry, StoreError> {
+fn line(row: &mut Row) -> Result<LogLine, StoreError> {
     let key: i64 = row.take(0)?;
-    let id = match row.take(1)? {
+    let user_id = match row.take(1)? {
         LogMember::Guest => account::GUEST.to_owned(),
         LogMember::Key(number) => {
             let name = row.take::<Option<String>>(7)?.unwrap_or_else(|| number.to_string());
@@ -309,15 +293,9 @@ fn entry(row: &mut Row) -> Result<LogEntry, StoreError> {
         }
         _ => row.take::<Option<String>>(2)?.unwrap_or_else(|| account::REMOVED.to_owned()),
     };
-    Ok(LogEntry {
-        key,
-        user_id: id,
-        date: line_time(key),
-        method: row.take(3)?,
-        path: row.take(4)?,
-        status: row.take(5)?,
-        result: row.take(6)?,
-    })
+    let (method, path, status) = (row.take(3)?, row.take(4)?, row.take(5)?);
+    let entry = LogEntry { user_id, date: line_time(key), method, path, status };
+    Ok(LogLine { entry, result: row.take(6)?, place: LogPlace(key) })
 }
 
 /// Returns how the lines of the log expire that are older than a time.
@@ -340,10 +318,7 @@ pub(crate) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bo
 }
 
 mod sql {
-    use super::{
-        Arg, LogEntry, LogMember, LogRange, Member, MemberKey, RequestFilter, StoreError, Timestamp, Tx,
-        entry,
-    };
+    use super::{Arg, LogLine, LogMember, LogRange, Member, MemberKey, RequestFilter, StoreError, Tx, line};
 
     /// The path of a line `l` of a request `r`, with the current id of the member it names. Lines of earlier versions have both in
     /// their requests.
@@ -355,31 +330,13 @@ mod sql {
                           LEFT JOIN member n ON n.key = coalesce(l.named_member, r.named_member)
                           LEFT JOIN logged_key k ON k.number = -1 - l.member";
 
-    pub(super) fn lines(
-        tx: &mut dyn Tx,
-        member: Option<LogMember>,
-        since: Timestamp,
-        limit: i64,
-    ) -> Result<Vec<LogEntry>, StoreError> {
-        // Two statements, so that each uses its own index.
-        let by_member = if member.is_some() { "l.member = $3 AND" } else { "" };
-        let sql = format!(
-            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result, k.name
-             FROM log l {JOINED} WHERE {by_member} l.key >= $1 ORDER BY l.key DESC LIMIT $2"
-        );
-        let args: [Arg<'_>; 3] = [super::first_key(since).into(), limit.into(), member.into()];
-        let args = if member.is_some() { &args[..] } else { &args[..2] };
-        entries(tx, &sql, args)
-    }
-
-    /// Returns the lines that a statement selects.
-    fn entries(tx: &mut dyn Tx, sql: &str, args: &[Arg<'_>]) -> Result<Vec<LogEntry>, StoreError> {
-        let mut entries = Vec::new();
+    fn lines(tx: &mut dyn Tx, sql: &str, args: &[Arg<'_>]) -> Result<Vec<LogLine>, StoreError> {
+        let mut lines = Vec::new();
         tx.for_each(sql, args, &mut |row| {
-            entries.push(entry(row)?);
+            lines.push(line(row)?);
             Ok(())
         })?;
-        Ok(entries)
+        Ok(lines)
     }
 
     /// Returns the lines of a member after the one with this key, earliest first.
@@ -388,39 +345,54 @@ mod sql {
         member: &Member<'_>,
         after: i64,
         limit: i64,
-    ) -> Result<Vec<LogEntry>, StoreError> {
+    ) -> Result<Vec<LogLine>, StoreError> {
         let sql = format!(
             "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result, k.name
              FROM log l {JOINED} WHERE l.member = $1 AND l.key > $2 ORDER BY l.key LIMIT $3"
         );
-        entries(tx, &sql, &[member.key.into(), after.into(), limit.into()])
+        lines(tx, &sql, &[member.key.into(), after.into(), limit.into()])
     }
 
     /// Returns the lines of a range whose requests match a filter.
     pub(super) fn search(
         tx: &mut dyn Tx,
         member: Option<LogMember>,
-        LogRange { since, before, lines }: LogRange,
+        LogRange { since, before, lines: searched }: LogRange,
         RequestFilter { path, result, status }: RequestFilter<'_>,
         limit: i64,
-    ) -> Result<Vec<LogEntry>, StoreError> {
-        let by_member = if member.is_some() { "member = $9 AND" } else { "" };
-        let position = tx.dialect().position();
+    ) -> Result<Vec<LogLine>, StoreError> {
+        // Statements of their own, so that each uses its own index and compares no more than it has to.
+        let mut args: Vec<Arg<'_>> = vec![since.into(), before.into(), searched.into(), limit.into()];
+        let by_member = if let Some(member) = member {
+            args.push(member.into());
+            "member = $5 AND"
+        } else {
+            ""
+        };
+        let mut conditions = Vec::new();
+        if let Some(path) = path {
+            args.push(path.into());
+            conditions.push(format!("{}({PATH}, ${}) > 0", tx.dialect().position(), args.len()));
+        }
+        if let Some(result) = result {
+            args.push(result.into());
+            let [one, other] = ["r.result", &format!("${}", args.len())]
+                .map(|text| format!("replace(lower({text}), ' ', '_')"));
+            conditions.push(format!("{one} = {other}"));
+        }
+        if let Some((low, high)) = status {
+            args.extend([low, high].map(|status| Arg::from(i64::from(status))));
+            conditions.push(format!("r.status BETWEEN ${} AND ${}", args.len() - 1, args.len()));
+        }
+        let filter = if conditions.is_empty() { "" } else { "WHERE" };
+        let conditions = conditions.join(" AND ");
         let sql = format!(
             "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result, k.name
              FROM (SELECT key, member, request, path, named_member FROM log WHERE {by_member} key >= $1 AND key < $2
                    ORDER BY key DESC LIMIT $3) l {JOINED}
-             WHERE ($4 = '' OR {position}({PATH}, $4) > 0) AND ($5 = '' OR replace(lower(r.result), ' ', '_') = replace(lower($5), ' ', '_'))
-               AND r.status >= $7 AND r.status <= $8
-             ORDER BY l.key DESC LIMIT $6"
+             {filter} {conditions} ORDER BY l.key DESC LIMIT $4"
         );
-        let [path, result] = [path, result].map(|text| Arg::from(text.unwrap_or_default()));
-        let (low, high) = status.unwrap_or((0, u16::MAX));
-        let [low, high] = [low, high].map(|status| Arg::from(i64::from(status)));
-        let (since, before, lines, limit) = (since.into(), before.into(), lines.into(), limit.into());
-        let args: [Arg<'_>; 9] = [since, before, lines, path, result, limit, low, high, member.into()];
-        let args = if member.is_some() { &args[..] } else { &args[..8] };
-        entries(tx, &sql, args)
+        lines(tx, &sql, &args)
     }
 
     /// Returns the last key that a search of the range reads, if the range has more lines than its maximum.

@@ -1,4 +1,7 @@
-//! The access log as the HTTP API and the command line answer it: page by page, with texts for times and positions.
+//! The access log page by page, filtered by member, path, result, status and time.
+//!
+//! A page reads a bounded range of the log, whatever the filter and the length of the log. If few lines match, a page
+//! may contain few lines or none; its `next` is the position of the next page.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,19 +9,23 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 
-use super::browse::{LogFilter, LogPage, LogPlace, STATUS_TEXT, browse};
-use super::log::NUMBER_BITS;
+use super::log::{self, LogAccess, LogRange, NUMBER_BITS, RequestFilter, first_key};
 use super::{LOG_MAX, LogEntry};
 
 use crate::Tidings;
-use crate::account::Caller;
+use crate::account::{Caller, fold};
 use crate::base::clock::Timestamp;
+use crate::record::answer::{self, SUCCESS};
 use crate::record::error::{Error, Problem, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::scope::Scope;
 
-/// The number of lines of a page by default.
 const LINES: i64 = 100;
+/// The maximum number of lines that a page with a filter by path, result or status reads.
+const SEARCH_MAX: i64 = 20_000;
+
+/// The rule of the text of a [`StatusFilter`].
+const STATUS_TEXT: &str = "status is 100 to 599, or a class such as 4xx";
 
 const LIMIT_RULE: Problem = Problem::invalid("limit", "limit is 1 to 1,000");
 const SINCE_RULE: Problem =
@@ -27,6 +34,63 @@ const UNTIL_RULE: Problem =
     Problem::invalid("until", "until is written like 2026-11-20T08:36:00Z, or 2026-11-20");
 const STATUS_RULE: Problem = Problem::invalid("status", STATUS_TEXT);
 const BEFORE_RULE: Problem = Problem::invalid("before", "before is what the page before answered as next");
+
+/// A filter of statuses: one status such as `404`, or all of a class such as `4xx`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusFilter {
+    /// This status.
+    One(u16),
+    /// The statuses with this first digit.
+    Class(u16),
+}
+
+/// The error for a text that is neither a status nor a class of statuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{STATUS_TEXT}")]
+pub struct InvalidStatus;
+
+impl StatusFilter {
+    const fn range(self) -> (u16, u16) {
+        match self {
+            Self::One(status) => (status, status),
+            Self::Class(digit) => (digit * 100, digit * 100 + 99),
+        }
+    }
+}
+
+impl FromStr for StatusFilter {
+    type Err = InvalidStatus;
+
+    fn from_str(text: &str) -> Result<Self, InvalidStatus> {
+        let number = |text: &str| text.parse::<u16>().ok().filter(|_| !text.starts_with('+'));
+        let class = text.strip_suffix("xx").or_else(|| text.strip_suffix("XX"));
+        let filter = match class {
+            Some(digit) => number(digit).filter(|digit| (1..=5).contains(digit)).map(Self::Class),
+            None => number(text).filter(|status| (100..=599).contains(status)).map(Self::One),
+        };
+        filter.ok_or(InvalidStatus)
+    }
+}
+
+impl fmt::Display for StatusFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(status) => write!(f, "{status}"),
+            Self::Class(digit) => write!(f, "{digit}xx"),
+        }
+    }
+}
+
+/// A position in the log, directly before a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LogPlace(pub(crate) i64);
+
+impl LogPlace {
+    /// Returns the position before the lines of this time.
+    pub const fn at(time: Timestamp) -> Self {
+        Self(first_key(time))
+    }
+}
 
 impl fmt::Display for LogPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -82,7 +146,7 @@ pub struct LogLines {
 }
 
 /// A line of the access log with its result.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LogLine {
     /// The line.
     #[serde(flatten)]
@@ -95,39 +159,10 @@ pub struct LogLine {
     pub place: LogPlace,
 }
 
-impl From<LogEntry> for LogLine {
-    fn from(mut entry: LogEntry) -> Self {
-        Self { result: entry.result.take(), place: entry.place(), entry }
-    }
-}
-
-impl From<LogLine> for LogEntry {
-    fn from(LogLine { entry, result, place }: LogLine) -> Self {
-        Self { key: place.0, result, ..entry }
-    }
-}
-
-impl From<LogLines> for LogPage {
-    fn from(LogLines { log, next, looked_to }: LogLines) -> Self {
-        Self { lines: log.into_iter().map(LogEntry::from).collect(), next, looked_to }
-    }
-}
-
-impl LogFilter {
-    /// Returns the operation that reads the newest matching lines, or those after `place`, as [`browse`] does.
-    pub fn page(&self, place: Option<LogPlace>, limit: i64) -> GetLog {
-        let Self { member, path, result, status, since, until } = self.clone();
-        let [since, until] = [since, until].map(|time| time.map(|time| time.to_string()));
-        GetLog {
-            member,
-            result,
-            path,
-            status: status.map(|status| status.to_string()),
-            since,
-            until,
-            before: place.map(|place| place.to_string()),
-            limit: Some(limit.clamp(1, LOG_MAX)),
-        }
+impl LogLine {
+    /// Returns whether the request failed, whatever its status: documented failures have status 200.
+    pub fn is_failure(&self) -> bool {
+        self.entry.status >= 400 || self.result.as_ref().is_some_and(|result| result != SUCCESS)
     }
 }
 
@@ -135,7 +170,7 @@ impl LogFilter {
 ///
 /// Newest first. A page reads a bounded part of the log, so it can be empty although `next` names another page. For
 /// administrators and for the member whose lines it asks for, unless the settings make the log public.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GetLog {
     /// Lines of the member with this id, of `guest` or of `removed`.
     #[schema(max_length = 1_000, examples("ann"))]
@@ -163,6 +198,18 @@ pub struct GetLog {
     pub limit: Option<i64>,
 }
 
+impl GetLog {
+    /// Returns the query of the lines after `place`, of `limit` lines or of the next possible number.
+    #[must_use]
+    pub fn page(&self, place: Option<LogPlace>, limit: i64) -> Self {
+        Self {
+            before: place.map(|place| place.to_string()),
+            limit: Some(limit.clamp(1, LOG_MAX)),
+            ..self.clone()
+        }
+    }
+}
+
 impl Operation for GetLog {
     type Answer = LogLines;
     const SPEC: Spec = Spec::get("analysis", "/get_log", Access::Admins(Scope::AnalyticsRead))
@@ -179,16 +226,30 @@ impl Operation for GetLog {
             text.map(|text| Timestamp::parse(&text).ok_or(Error::BadRequest(rule))).transpose()
         };
         let (since, until) = (time(since, SINCE_RULE)?, time(until, UNTIL_RULE)?);
-        let status =
+        let status: Option<StatusFilter> =
             status.map(|status| status.parse().map_err(|_| Error::BadRequest(STATUS_RULE))).transpose()?;
-        let place =
+        let place: Option<LogPlace> =
             before.map(|before| before.parse().map_err(|_| Error::BadRequest(BEFORE_RULE))).transpose()?;
-        let filter = LogFilter { member, path, result, status, since, until };
-        let page = browse(tidings, caller, &filter, place, limit)?;
-        Ok(LogLines {
-            log: page.lines.into_iter().map(LogLine::from).collect(),
-            next: page.next,
-            looked_to: page.looked_to,
+        let (identity, member) = (caller.identify(tidings), member.as_deref().map(fold));
+        if place.is_some() || limit > log::READING {
+            log::record_reading(tidings, &identity)?;
+        }
+        tidings.analysis().settle();
+        let filter = RequestFilter {
+            path: path.as_deref(),
+            result: result.as_deref(),
+            status: status.map(StatusFilter::range),
+        };
+        let until = until.map_or(i64::MAX, first_key);
+        let before = place.map_or(until, |LogPlace(key)| until.min(key));
+        // If every line matches, no more lines are read than are shown.
+        let lines = if filter.matches_all() { limit + 1 } else { SEARCH_MAX };
+        let range = LogRange { since: since.map_or(i64::MIN, first_key), before, lines };
+        tidings.store().read(|tx| {
+            let scope = LogAccess::check(tx, tidings, &identity, member.as_deref())?.scope(tx)?;
+            let (mut log, searched) = log::search(tx, scope, range, filter, limit + 1)?;
+            let next = answer::cut(&mut log, limit).map(|line| line.place).or(searched.map(LogPlace));
+            Ok(LogLines { log, next, looked_to: next.map(|LogPlace(key)| log::line_time(key)) })
         })
     }
 }

@@ -44,7 +44,6 @@ pub struct DayFigures {
 }
 
 impl DayFigures {
-    /// Returns the figures of a day with these counters and this number of visits.
     pub(super) fn new(day: i64, counts: &Counts, visit: i64) -> Self {
         Self {
             date: date_text(day),

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::counters::{Counter, Counts};
 use super::local_time::{HOURS, date_text};
 use super::period::{DayFigures, PERIOD_MAX, day_number};
-use super::report::Devices;
+use super::report::{Devices, Question, Validity};
 use super::trends;
 use crate::account::Caller;
 use crate::record::id::ObjectId;
@@ -23,13 +23,9 @@ use crate::base::clock::Timestamp;
 use crate::record::answer::{self, Encoded, Ready};
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Spec, Work};
-use crate::store::{QUERY_TIMEOUT, Tx};
+use crate::store::{QUERY_TIMEOUT, Topic, Tx, version_in};
 
-mod cache;
 mod sql;
-
-pub(super) use cache::PeriodCache;
-use cache::{Cached, sources_in};
 
 /// The number of days of a report whose first day is not given.
 pub const REPORT_DAYS: i64 = 30;
@@ -182,11 +178,12 @@ impl Operation for GetReport {
 
     fn run(self, tidings: &Tidings, _: &Caller) -> Result<Ready<PeriodReport>> {
         let (analysis, now) = (tidings.analysis(), tidings.now());
-        let asked = analysis.asks_for_period(now);
+        let zone = tidings.store().version(Topic::Zone);
         analysis.calendar.refresh(tidings.store());
         let today = analysis.calendar.local_hour(now).day;
-        let days = days(today, self.from.as_deref(), self.to.as_deref())?;
-        analysis.period(days, &asked, || compute(tidings, asked.zone(), days, today, now)).map(Ready::new)
+        let (first, last) = days(today, self.from.as_deref(), self.to.as_deref())?;
+        analysis
+            .report(Question::Period(first, last), now, || compute(tidings, zone, (first, last), today, now))
     }
 
     fn shared(answer: &Ready<PeriodReport>) -> Option<&Arc<Encoded>> {
@@ -196,20 +193,19 @@ impl Operation for GetReport {
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
         let (analysis, now) = (tidings.analysis(), tidings.now());
         let today = analysis.calendar.local_hour(now).day;
-        let days = days(today, self.from.as_deref(), self.to.as_deref()).ok()?;
-        let cached = analysis.cached_period(days, &analysis.asks_for_period(now))?;
-        Some(Ok(cached))
+        let (first, last) = days(today, self.from.as_deref(), self.to.as_deref()).ok()?;
+        analysis.cached(Question::Period(first, last), now).map(Ok)
     }
 }
 
-/// Computes the report of the period with these first and last days. `zone` is the version of the time zone.
+/// Computes the report of the period with these first and last days. `zone` is the version from before the time zone was read.
 fn compute(
     tidings: &Tidings,
     zone: i64,
     (first, last): (i64, i64),
     today: i64,
     now: Timestamp,
-) -> Result<Cached> {
+) -> Result<(Vec<u8>, Validity)> {
     let analysis = tidings.analysis();
     let ranking = (last == today).then(|| analysis.trends.ranking(tidings.store(), now)).transpose()?;
     let term = |(term, count)| TermCount { term, count };
@@ -225,7 +221,13 @@ fn compute(
     let is_final = last < analysis.calendar.local_hour(now - super::LATE_MS).day;
     analysis.settle();
     tidings.store().read_within(QUERY_TIMEOUT, |tx| {
-        let made_of = sources_in(tx, zone, is_final, searches.map(|(version, _)| version))?;
+        let mut versions = vec![(Topic::Zone, zone)];
+        versions.extend(searches.map(|(version, _)| (Topic::Terms, version)));
+        // Nothing is counted on days that are final, except what touches the history.
+        let topics = [Topic::Posts, Topic::History, Topic::Counts];
+        for topic in &topics[..if is_final { 2 } else { 3 }] {
+            versions.push((*topic, version_in(tx, *topic)?));
+        }
         let (days, weekdays, devices) = count(tx, first, last)?;
         let (post_count, topics) = sql::topics(tx, &dates)?;
         let day_of = |date: Timestamp| date_text(local_time.local_hour(date).day);
@@ -249,12 +251,10 @@ fn compute(
             sql::next(tx, &(dates.end..starts.end))?,
         ];
         let until = ends.into_iter().flatten().min().unwrap_or(now);
-        let answer = Arc::new(Encoded::new(answer::success(&report)));
-        Ok(Cached { answer, made_of, from: now, until, is_final })
+        Ok((answer::success(&report), Validity { versions, from: now, until }))
     })
 }
 
-/// Returns the numbers of the first and the last day.
 fn days(today: i64, from: Option<&str>, to: Option<&str>) -> Result<(i64, i64)> {
     let number = |text: Option<&str>, rule| {
         let text = text.filter(|text| !text.is_empty());
@@ -269,7 +269,6 @@ fn days(today: i64, from: Option<&str>, to: Option<&str>) -> Result<(i64, i64)> 
     }
 }
 
-/// Reads the counters of the days.
 fn count(tx: &mut dyn Tx, first: i64, last: i64) -> Result<(Vec<DayFigures>, Vec<WeekdayHours>, Devices)> {
     let weekday = |weekday: &str| WeekdayHours { weekday: weekday.to_owned(), days: 0, hours: [0; HOURS] };
     let mut weekdays = WEEKDAYS.map(weekday);

@@ -49,7 +49,6 @@ pub(crate) fn sum_totals(database: &dyn Inspected) -> Result<()> {
     })
 }
 
-/// Returns the date of a day.
 fn date(day: i64) -> String {
     let day = i32::try_from(day).ok().and_then(|day| {
         jiff::civil::date(1970, 1, 1).checked_add(jiff::Span::new().try_days(day).ok()?).ok()

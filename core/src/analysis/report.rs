@@ -12,7 +12,7 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::base::clock::Timestamp;
 use crate::base::config::StudentNumbers;
-use crate::record::answer::{self, Encoded};
+use crate::record::answer::{self, Encoded, Ready};
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Spec, Work};
 use crate::record::scope::Scope;
@@ -21,11 +21,10 @@ use crate::store::{Topic, Tx, version_in};
 mod cache;
 mod types;
 
-pub(super) use cache::ReportCache;
-use cache::{OpenDays, Validity};
+use cache::OpenDays;
+pub(super) use cache::{Question, ReportCache, Validity};
 pub use types::{
-    Analysis, Bursts, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits,
-    Summary,
+    Analysis, Bursts, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Realtime, StudentVisits, Summary,
 };
 use types::{read_devices, read_summary};
 pub(super) use types::{read_students, sort};
@@ -37,15 +36,19 @@ const DATE_RULE: Problem = Problem::new(Code::InvalidValue, "there is no such da
 pub struct GetSummary {}
 
 impl Operation for GetSummary {
-    type Answer = Summary;
+    type Answer = Ready<Summary>;
     const SPEC: Spec = Spec::get("analysis", "/get_analysis", Access::Open).public().works(Work::Store);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Summary> {
-        Ok(compute(tidings, |tx, open, _| read_summary(tx, open.today))?.0)
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Ready<Summary>> {
+        of_counters(tidings, Question::Summary, |tx, open, _| read_summary(tx, open.today))
+    }
+
+    fn shared(answer: &Ready<Summary>) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
-        try_answer(tidings, &Caller::Guest, Question::Summary).map(Ok)
+        remembered(tidings, Question::Summary)
     }
 }
 
@@ -56,32 +59,25 @@ pub struct GetDaysAgo {
     pub days: i64,
 }
 
-impl From<GetDay> for Question {
-    fn from(GetDay { year, month, day }: GetDay) -> Self {
-        Self::Day(year, month, day)
-    }
-}
-
-impl From<GetDaysAgo> for Question {
-    fn from(GetDaysAgo { days }: GetDaysAgo) -> Self {
-        Self::DaysAgo(days)
-    }
-}
-
 impl Operation for GetDaysAgo {
-    type Answer = Days;
+    type Answer = Ready<Days>;
     const SPEC: Spec = Spec::get("analysis", "/get_everyday_analysis_days_ago/{days}", Access::Anyone)
         .public()
         .works(Work::Store);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Days> {
-        let numbers = visible_numbers(tidings, caller)?;
-        Ok(compute(tidings, |tx, open, reports| reports.days_ago(tx, self.days, open, numbers, |_| Ok(())))?
-            .0)
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<Days>> {
+        let (days, numbers) = (self.days, visible_numbers(tidings, caller)?);
+        of_counters(tidings, Question::DaysAgo(days, numbers), |tx, open, reports| {
+            reports.days_ago(tx, days, open, numbers)
+        })
+    }
+
+    fn shared(answer: &Ready<Days>) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
-        try_answer(tidings, &Caller::Guest, (*self).into()).map(Ok)
+        remembered(tidings, Question::DaysAgo(self.days, numbers_for_guests(tidings)))
     }
 }
 
@@ -99,22 +95,35 @@ pub struct GetDay {
     pub day: i64,
 }
 
+impl GetDay {
+    /// Returns the number of the day, if there is such a date.
+    fn number(&self) -> Option<i64> {
+        day_of(self.year, self.month, self.day)
+    }
+}
+
 impl Operation for GetDay {
-    type Answer = OneDay;
+    type Answer = Ready<OneDay>;
     const SPEC: Spec =
         Spec::get("analysis", "/get_everyday_analysis_specific_days/{year}/{month}/{day}", Access::Anyone)
             .named("specific_days")
             .public()
             .works(Work::Store);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OneDay> {
-        let (numbers, day) = (visible_numbers(tidings, caller)?, day_of(self.year, self.month, self.day));
-        let day = || day.ok_or(Error::BadRequest(DATE_RULE));
-        Ok(compute(tidings, |tx, open, reports| reports.one_day(tx, day()?, open, numbers))?.0)
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<OneDay>> {
+        let numbers = visible_numbers(tidings, caller)?;
+        let day = self.number().ok_or(Error::BadRequest(DATE_RULE))?;
+        of_counters(tidings, Question::Day(day, numbers), |tx, open, reports| {
+            reports.one_day(tx, day, open, numbers)
+        })
+    }
+
+    fn shared(answer: &Ready<OneDay>) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
-        try_answer(tidings, &Caller::Guest, (*self).into()).map(Ok)
+        remembered(tidings, Question::Day(self.number()?, numbers_for_guests(tidings)))
     }
 }
 
@@ -123,15 +132,19 @@ impl Operation for GetDay {
 pub struct GetDevices {}
 
 impl Operation for GetDevices {
-    type Answer = Devices;
+    type Answer = Ready<Devices>;
     const SPEC: Spec = Spec::get("analysis", "/get_device", Access::Open).public().works(Work::Store);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Devices> {
-        Ok(compute(tidings, |tx, _, _| read_devices(tx))?.0)
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Ready<Devices>> {
+        of_counters(tidings, Question::Devices, |tx, _, _| read_devices(tx))
+    }
+
+    fn shared(answer: &Ready<Devices>) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
-        try_answer(tidings, &Caller::Guest, Question::Devices).map(Ok)
+        remembered(tidings, Question::Devices)
     }
 }
 
@@ -153,18 +166,24 @@ pub fn crawled(tidings: &Tidings) -> Result<i64> {
 pub struct GetRealtime {}
 
 impl Operation for GetRealtime {
-    type Answer = Realtime;
+    type Answer = Ready<Realtime>;
     const SPEC: Spec =
         Spec::get("analysis", "/get_search_realtime", Access::Open).public().works(Work::Store);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Realtime> {
-        let analysis = tidings.analysis();
-        let current = analysis.trends.ranking(tidings.store(), tidings.now())?;
-        Ok(Realtime { search_realtime: current.list })
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Ready<Realtime>> {
+        let (analysis, now) = (tidings.analysis(), tidings.now());
+        analysis.report(Question::Realtime, now, || {
+            let Current { list, version, until } = analysis.trends.ranking(tidings.store(), now)?;
+            Ok((answer::success(&Realtime { search_realtime: list }), of_terms(version, until)))
+        })
+    }
+
+    fn shared(answer: &Ready<Realtime>) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
-        try_answer(tidings, &Caller::Guest, Question::Realtime).map(Ok)
+        remembered(tidings, Question::Realtime)
     }
 }
 
@@ -179,76 +198,43 @@ impl Operation for GetRealtime {
 pub struct GetBursts {}
 
 impl Operation for GetBursts {
-    type Answer = Bursts;
+    type Answer = Ready<Bursts>;
     const SPEC: Spec = Spec::get("analysis", "/get_search_bursts", Access::Open).public().works(Work::Store);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Bursts> {
-        let analysis = tidings.analysis();
-        let current = analysis.trends.bursts(tidings.store(), tidings.now())?;
-        Ok(Bursts { search_bursts: current.list })
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Ready<Bursts>> {
+        let (analysis, now) = (tidings.analysis(), tidings.now());
+        analysis.report(Question::Bursts, now, || {
+            let Current { list, version, until } = analysis.trends.bursts(tidings.store(), now)?;
+            Ok((answer::success(&Bursts { search_bursts: list }), of_terms(version, until)))
+        })
+    }
+
+    fn shared(answer: &Ready<Bursts>) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
-        try_answer(tidings, &Caller::Guest, Question::Bursts).map(Ok)
+        remembered(tidings, Question::Bursts)
     }
 }
 
-/// Returns the complete JSON answer to a question.
-///
-/// # Errors
-/// Those of the report's own function; `overloaded` if the answer is very large and another large answer is being made
-/// or sent.
-pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<Arc<Encoded>> {
-    let analysis = tidings.analysis();
-    let numbers =
-        if question.shows_students() { visible_numbers(tidings, caller)? } else { StudentNumbers::Full };
-    let key = (question, numbers);
-    if let Some(cached) = analysis.cached(&key, tidings.now()) {
-        return Ok(cached);
-    }
-    let mut permit = None;
-    let (json, valid) = match question {
-        Question::Realtime => {
-            let Current { list, version, until } = analysis.trends.ranking(tidings.store(), tidings.now())?;
-            (answer::success(&Realtime { search_realtime: list }), of_terms(version, until))
-        }
-        Question::Bursts => {
-            let Current { list, version, until } = analysis.trends.bursts(tidings.store(), tidings.now())?;
-            (answer::success(&Bursts { search_bursts: list }), of_terms(version, until))
-        }
-        Question::Summary => encoded(tidings, |tx, open, _| read_summary(tx, open.today))?,
-        Question::Devices => encoded(tidings, |tx, _, _| read_devices(tx))?,
-        Question::DaysAgo(days) => encoded(tidings, |tx, open, reports| {
-            reports
-                .days_ago(tx, days, open, numbers, |students| analysis.reports.admit(students, &mut permit))
-        })?,
-        Question::Day(year, month, day) => {
-            let day = day_of(year, month, day).ok_or(Error::BadRequest(DATE_RULE))?;
-            encoded(tidings, |tx, open, reports| reports.one_day(tx, day, open, numbers))?
-        }
-    };
-    Ok(analysis.reports.insert(key, json, valid))
-}
-
-/// Returns the cached result of [`answer()`], or `None` if answering needs the database. Never blocks.
-pub fn try_answer(tidings: &Tidings, caller: &Caller, question: Question) -> Option<Arc<Encoded>> {
-    let numbers = match tidings.config().analysis.student_num_chars {
-        _ if !question.shows_students() => StudentNumbers::Full,
-        StudentNumbers::Full => StudentNumbers::Full,
-        hidden if matches!(caller, Caller::Guest) => hidden,
-        // Only the database knows whether the caller is an administrator.
-        _ => return None,
-    };
-    tidings.analysis().cached(&(question, numbers), tidings.now())
+/// Returns the answer to a guest if it is in memory and up to date.
+fn remembered(tidings: &Tidings, question: Question) -> Option<Result<Arc<Encoded>>> {
+    tidings.analysis().cached(question, tidings.now()).map(Ok)
 }
 
 fn of_terms(version: i64, until: Timestamp) -> Validity {
-    Validity { topic: Topic::Terms, version, from: Timestamp::MIN, until }
+    Validity { versions: vec![(Topic::Terms, version)], from: Timestamp::MIN, until }
+}
+
+/// Returns what everyone may see of member ids.
+fn numbers_for_guests(tidings: &Tidings) -> StudentNumbers {
+    tidings.config().analysis.student_num_chars
 }
 
 /// Returns what the caller may see of member ids.
 fn visible_numbers(tidings: &Tidings, caller: &Caller) -> Result<StudentNumbers> {
-    let hidden = tidings.config().analysis.student_num_chars;
+    let hidden = numbers_for_guests(tidings);
     if hidden == StudentNumbers::Full {
         return Ok(hidden);
     }
@@ -256,10 +242,10 @@ fn visible_numbers(tidings: &Tidings, caller: &Caller) -> Result<StudentNumbers>
     Ok(if all.is_some() { StudentNumbers::Full } else { hidden })
 }
 
-/// Computes a report, and returns it with its validity.
+/// Reads counters, and returns the report with its validity.
 fn compute<T>(
     tidings: &Tidings,
-    mut make: impl FnMut(&mut dyn Tx, OpenDays, &ReportCache) -> Result<T>,
+    make: impl FnOnce(&mut dyn Tx, OpenDays, &ReportCache) -> Result<T>,
 ) -> Result<(T, Validity)> {
     let (analysis, now) = (tidings.analysis(), tidings.now());
     analysis.settle();
@@ -268,15 +254,19 @@ fn compute<T>(
     let local_time = analysis.calendar.local_time();
     let (from, until) = (local_time.day_start(today), local_time.day_start(today + 1));
     tidings.store().read(|tx| {
-        let version = version_in(tx, Topic::Counts)?;
-        Ok((make(tx, open, &analysis.reports)?, Validity { topic: Topic::Counts, version, from, until }))
+        let versions = vec![(Topic::Counts, version_in(tx, Topic::Counts)?)];
+        Ok((make(tx, open, &analysis.reports)?, Validity { versions, from, until }))
     })
 }
 
-fn encoded<T: Serialize>(
+/// Returns the cached report, or computes it.
+fn of_counters<T: Serialize>(
     tidings: &Tidings,
-    make: impl FnMut(&mut dyn Tx, OpenDays, &ReportCache) -> Result<T>,
-) -> Result<(Vec<u8>, Validity)> {
-    let (report, valid) = compute(tidings, make)?;
-    Ok((answer::success(&report), valid))
+    question: Question,
+    make: impl FnOnce(&mut dyn Tx, OpenDays, &ReportCache) -> Result<T>,
+) -> Result<Ready<T>> {
+    tidings.analysis().report(question, tidings.now(), || {
+        let (report, valid) = compute(tidings, make)?;
+        Ok((answer::success(&report), valid))
+    })
 }

@@ -3,13 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::*;
+use crate::record::answer::SUCCESS;
 use crate::testing::Service;
 
-mod browse;
 mod bursts;
 mod counts;
 mod guests;
 mod live;
+mod log_page;
 mod logs;
 mod paths;
 mod period_report;
@@ -65,6 +66,7 @@ impl Service {
     /// Waits until all records are written.
     fn settle(&self) {
         let journal = &self.analysis().journal;
+        journal.forget_reports();
         loop {
             journal.flush(self.store());
             let is_last = !journal.has_pending();
@@ -78,13 +80,13 @@ impl Service {
     /// Returns the figures over all days, with all records written.
     fn figures(&self) -> Analysis {
         self.settle();
-        self.call(&Caller::Guest, GetSummary {}).unwrap().analysis
+        self.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis
     }
 
     /// Returns the report of today, with all records written.
     fn today(&self) -> Arc<Day> {
         self.settle();
-        self.call(&Caller::Operator, GetDaysAgo { days: 0 }).unwrap().analysis.remove(0)
+        self.call(&Caller::Operator, GetDaysAgo { days: 0 }).unwrap().fields().analysis.remove(0)
     }
 }
 

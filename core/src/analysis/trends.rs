@@ -31,9 +31,7 @@ use term::{SearchTime, Term, hour_end, hour_of};
 pub(crate) const WINDOW_MS: i64 = DAY_MS;
 /// The time for which the store retains a search after that.
 const LATE_MS: i64 = 60 * 60 * SECOND_MS;
-/// The maximum number of terms in a ranking.
 pub(super) const RANKING_MAX: usize = 10;
-/// The number of searches that one query reads.
 const READ_BATCH: i64 = 4_096;
 /// The maximum memory for the searches of a day. If there are more, the oldest are dropped early.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -81,7 +79,6 @@ struct RecentSearches {
 
 /// A search that counts, or would without the limits.
 struct Counted {
-    /// The folded form of the term.
     term: Arc<str>,
     spelling: Arc<str>,
     visitor: VisitorNumber,
@@ -90,7 +87,6 @@ struct Counted {
 /// Sorts by frequency, highest first, then by the last search, newest first.
 type Rank = (Reverse<i64>, Reverse<SearchTime>, Arc<str>);
 
-/// The key of a search in the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct SearchKey {
     /// The revision of its transaction.
@@ -124,9 +120,6 @@ impl Trends {
     }
 
     /// Returns the terms searched most in the 24 hours before `now`.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) fn ranking(&self, store: &Store, now: Timestamp) -> Result<Current<Ranking>> {
         let (recent, Current { version, until, .. }) = self.up_to_date(store, now)?;
         let ranked = recent.ranks.iter().take(RANKING_MAX);
@@ -136,9 +129,6 @@ impl Trends {
     }
 
     /// Returns the terms searched more than usual, as of at most [`BURSTS_MS`] before `now`.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) fn bursts(&self, store: &Store, now: Timestamp) -> Result<Current<Vec<SearchBurst>>> {
         let (mut recent, Current { version, until, .. }) = self.up_to_date(store, now)?;
         if let Some((at, bursts)) = &recent.bursts

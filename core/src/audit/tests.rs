@@ -377,8 +377,7 @@ fn reading_about_many_members_is_recorded_once_an_hour() {
         service.call(caller, member::List { limit, after, ..member::List::default() }).unwrap();
         let (limit, after) = page;
         service.call(caller, member::ListRoster { limit, after }).unwrap();
-        let filter = crate::analysis::LogFilter::default();
-        crate::analysis::browse(&service, caller, &filter, None, limit.unwrap_or_default()).unwrap();
+        service.call(caller, crate::analysis::GetLog { limit, ..Default::default() }).unwrap();
     };
     let before = lines(&service).len();
     list(&ann, None, 100);
@@ -406,8 +405,9 @@ fn reading_about_many_members_is_recorded_once_an_hour() {
         ["member ann library feed.learn too few acts", "member ann library audit.export"]
     );
     // Members read their own lines.
-    let own = crate::analysis::LogFilter { member: Some("ben".into()), ..Default::default() };
-    crate::analysis::browse(&service, &Caller::Member("ben".into()), &own, None, 1_000).unwrap();
+    let own =
+        crate::analysis::GetLog { member: Some("ben".into()), limit: Some(1_000), ..Default::default() };
+    service.call(&Caller::Member("ben".into()), own).unwrap();
     assert_eq!(lines(&service).len(), before + 10);
 }
 

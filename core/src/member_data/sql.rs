@@ -215,8 +215,8 @@ pub(super) fn trend_searches(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Opt
 
 pub(super) fn log(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<After>> {
     let lines = log::lines_of(tx, page.member, page.after.0, LINES)?;
-    lines.iter().try_for_each(|line| page.add(line))?;
-    Ok(lines.last().filter(|_| has(lines.len(), LINES)).map(|last| (last.key, 0)))
+    lines.iter().try_for_each(|line| page.add(&line.entry))?;
+    Ok(lines.last().filter(|_| has(lines.len(), LINES)).map(|last| (last.place.0, 0)))
 }
 
 pub(super) fn audit(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<After>> {

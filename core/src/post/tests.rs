@@ -333,7 +333,7 @@ fn one_guest_does_not_make_a_post_popular_and_every_view_is_counted() {
         seen(&liked, guest([198, 51, n, 1], "apple"));
     }
     assert_eq!(views(&liked), (31, 31.0));
-    let figures = service.call(&Caller::Guest, crate::analysis::GetSummary {}).unwrap().analysis;
+    let figures = service.call(&Caller::Guest, crate::analysis::GetSummary {}).unwrap().fields().analysis;
     assert_eq!(figures.total_view, 691);
 }
 

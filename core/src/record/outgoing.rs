@@ -11,7 +11,6 @@ use url::{Host, Url};
 use crate::base::tls::{self, Authorities};
 use crate::record::error::Result;
 
-/// In bytes.
 pub(crate) const URL_MAX: usize = 1_000;
 pub(crate) const USER_AGENT: &str = concat!("tidings/", env!("CARGO_PKG_VERSION"));
 

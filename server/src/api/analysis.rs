@@ -1,8 +1,6 @@
-//! Analytics: counters, reports, and the access log.
+//! Analytics: counts.
 
-use tidings_core::analysis::{
-    self, GetBursts, GetDay, GetDaysAgo, GetDevices, GetRealtime, GetSummary, InsertDevice, Question,
-};
+use tidings_core::analysis::{self, InsertDevice};
 
 use crate::filter::reply::{Answer, Reply};
 use crate::filter::request::Call;
@@ -12,24 +10,7 @@ use crate::route::Route;
 mod tests;
 
 pub(crate) fn handlers() -> Vec<Route> {
-    vec![
-        Route::of::<GetRealtime>().answered_by(|call, _: GetRealtime| report(call, Question::Realtime)),
-        Route::of::<GetBursts>().answered_by(|call, _: GetBursts| report(call, Question::Bursts)),
-        Route::of::<GetSummary>().answered_by(|call, _: GetSummary| report(call, Question::Summary)),
-        Route::of::<GetDaysAgo>().answered_by(|call, asked: GetDaysAgo| report(call, asked.into())),
-        Route::of::<GetDay>().answered_by(|call, asked: GetDay| report(call, asked.into())),
-        Route::of::<InsertDevice>().answered_by(insert_device),
-        Route::of::<GetDevices>().answered_by(|call, _: GetDevices| report(call, Question::Devices)),
-    ]
-}
-
-/// Answers with a report, from memory if it is cached.
-async fn report(call: Call, question: Question) -> Answer {
-    if let Some(cached) = analysis::try_answer(call.tidings(), call.caller(), question) {
-        return call.encoded(&cached).await;
-    }
-    call.shared_in(|lanes| &lanes.store, move |tidings, caller| analysis::answer(tidings, caller, question))
-        .await
+    vec![Route::of::<InsertDevice>().answered_by(insert_device)]
 }
 
 /// Counts a device, and waits for the disk without a thread.

@@ -1,7 +1,7 @@
 //! The access log: its queries, and the reports.
 
 use tidings_core::account::Caller;
-use tidings_core::analysis::{self, LogFilter, Question};
+use tidings_core::analysis::{self, GetDaysAgo, GetDevices, GetLog, GetSummary};
 
 use super::Range;
 use crate::table::Growth::Flat;
@@ -68,20 +68,18 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
     let both = analysis::GetLogUserDate { user_id: "member7".into(), months, days, hours, limit };
     let both = || tidings.call(&operator, both.clone());
     add("50 lines of a member in a month", cost::each(both));
-    let path = LogFilter { path: Some("/get_post/77".into()), ..LogFilter::default() };
-    add(
-        "a page of lines with a path",
-        cost::each(|| analysis::browse(&tidings, &operator, &path, None, LINES)),
-    );
-    let report_of = |question| {
-        cost::each(|| {
-            // A change makes the cached answer stale.
-            analysis::insert_device(&tidings, "pc").wait()?;
-            analysis::answer(&tidings, &operator, question)
-        })
+    let path = GetLog { path: Some("/get_post/77".into()), limit: Some(LINES), ..GetLog::default() };
+    add("a page of lines with a path", cost::each(|| tidings.call(&operator, path.clone())));
+    // A change makes the cached answer stale, and a second later it is not returned.
+    let count = || {
+        tidings.clock().advance(1_000);
+        analysis::insert_device(&tidings, "pc").wait()
     };
-    add("get_analysis, after a count", report_of(Question::Summary));
-    add("get_everyday_analysis, 30 days, after a count", report_of(Question::DaysAgo(30)));
-    add("get_device, after a count", report_of(Question::Devices));
+    let summary = || count().and_then(|()| tidings.call(&operator, GetSummary {}));
+    add("get_analysis, after a count", cost::each(summary));
+    let days = || count().and_then(|()| tidings.call(&operator, GetDaysAgo { days: 30 }));
+    add("get_everyday_analysis, 30 days, after a count", cost::each(days));
+    let devices = || count().and_then(|()| tidings.call(&operator, GetDevices {}));
+    add("get_device, after a count", cost::each(devices));
     Ok(())
 }

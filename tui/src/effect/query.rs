@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tidings_client::{Error, Service};
-use tidings_core::analysis::{GetBursts, GetPeriod, GetRealtime, LogFilter, LogPage};
+use tidings_core::analysis::{GetBursts, GetLog, GetPeriod, GetRealtime};
 use tidings_core::audit;
 use tidings_core::error::Code;
 use tidings_core::feedback::ListAll;
@@ -39,7 +39,7 @@ impl Query {
             Self::Period { first, last } => Answer::Figures(Box::new(figures(service, first, last)?)),
             Self::Log { filter, place } => {
                 let page = service.call(filter.page(place, LOG_LINES));
-                Answer::Log(page.map_err(|error| no_such_member(error, filter.member.as_deref()))?.into())
+                Answer::Log(page.map_err(|error| no_such_member(error, filter.member.as_deref()))?)
             }
             Self::Members { search, only, after, limit } => {
                 let search = Some(search).filter(|search| !search.is_empty());
@@ -79,9 +79,9 @@ fn overview(service: &Service) -> Result<Overview, Error> {
         [changes.posts, changes.notices, changes.feedback, changes.members, changes.counts, changes.terms];
     Ok(Overview {
         live: status.live,
-        terms: service.as_reader().call(GetRealtime {})?.search_realtime,
-        bursts: service.as_reader().call(GetBursts {})?.search_bursts,
-        log: service.call(LogFilter::default().page(None, OVERVIEW_LINES))?.into(),
+        terms: service.as_reader().call(GetRealtime {})?.fields().search_realtime,
+        bursts: service.as_reader().call(GetBursts {})?.fields().search_bursts,
+        log: service.call(GetLog::default().page(None, OVERVIEW_LINES))?,
         health: Health {
             database_bytes: status.database_bytes,
             wal_bytes: status.wal_bytes,
@@ -161,13 +161,13 @@ fn whole_post(service: &Service, id: String) -> Result<PostText, Error> {
 fn figures(service: &Service, first: String, last: String) -> Result<Figures, Error> {
     Ok(Figures {
         period: service.call(GetPeriod { first, last })?,
-        terms: service.as_reader().call(GetRealtime {})?.search_realtime,
-        bursts: service.as_reader().call(GetBursts {})?.search_bursts,
+        terms: service.as_reader().call(GetRealtime {})?.fields().search_realtime,
+        bursts: service.as_reader().call(GetBursts {})?.fields().search_bursts,
     })
 }
 
 fn member(service: &Service, id: String) -> Result<Member, Error> {
-    let of_member = LogFilter { member: Some(id.clone()), ..LogFilter::default() };
+    let of_member = GetLog { member: Some(id.clone()), ..GetLog::default() };
     Ok(Member {
         auto_login: service.user_info(&id)?.auto_login == 1,
         lists: service.lists(&id, 0)?,
@@ -176,7 +176,7 @@ fn member(service: &Service, id: String) -> Result<Member, Error> {
             Err(error) if matches!(error.code(), Some(Code::NotAdmin | Code::MissingScope)) => {
                 Err(error.into())
             }
-            log => Ok(LogPage::from(log?).lines),
+            log => Ok(log?.log),
         },
         id,
     })

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use ratatui::text::Line;
 use serde_json::{Value, json};
-use tidings_core::analysis::{LogEntry, LogPage, LogPlace};
+use tidings_core::analysis::{LogEntry, LogLine, LogLines, LogPlace};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
@@ -27,7 +27,7 @@ const LINES_MAX: usize = 20_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     id: String,
-    line: LogEntry,
+    line: LogLine,
 }
 
 #[derive(Default)]
@@ -113,7 +113,7 @@ impl Browse for Log {
     }
 
     fn text(&self, row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
-        let LogEntry { user_id, date, path, method, status, result, .. } = &row.line;
+        let LogLine { entry: LogEntry { user_id, date, path, method, status }, result, .. } = &row.line;
         let facts = format!("{} {}", ctx.day(*date), ctx.clock(*date));
         let answer =
             result.as_ref().map_or_else(|| status.to_string(), |result| format!("{status} {result}"));
@@ -154,20 +154,20 @@ impl Browse for Log {
     }
 
     fn values(&self, Row { line, .. }: &Row, _: &Ctx) -> Value {
-        let result = line.result.as_deref().unwrap_or_default();
-        json!([line.date.to_string(), line.user_id, line.method, line.path, line.status, result])
+        let LogEntry { user_id, date, path, method, status } = &line.entry;
+        json!([date.to_string(), user_id, method, path, status, line.result.as_deref().unwrap_or_default()])
     }
 
     fn copied(Row { line, .. }: &Row) -> (&'static str, String) {
-        let LogEntry { user_id, date, path, method, status, .. } = line;
+        let LogEntry { user_id, date, path, method, status } = &line.entry;
         ("the line", format!("{date} {user_id} {method} {path} {status}"))
     }
 
     fn loaded(&mut self, answer: Answer, _: &Ctx, _: &mut Out) {
-        let Answer::Log(LogPage { lines, next, looked_to }) = answer else { return };
+        let Answer::Log(LogLines { log: lines, next, looked_to }) = answer else { return };
         let is_at_top = self.base.list.is_at_top();
         self.results.extend(lines.iter().filter_map(|line| Some(line.result.as_ref()?.replace(' ', "_"))));
-        let rows = lines.into_iter().map(|line| Row { id: format!("{:?}", line.place()), line });
+        let rows = lines.into_iter().map(|line| Row { id: line.place.to_string(), line });
         self.add(rows.collect(), next);
         self.looked_to = looked_to;
         self.base.next.take_if(|_| self.base.rows.len() >= LINES_MAX);
@@ -183,14 +183,15 @@ impl Browse for Log {
 
     fn cells(&self, Row { line, .. }: &Row, above: Option<&Row>, ctx: &Ctx) -> Vec<Cell> {
         let style = if line.is_failure() { ctx.theme.bad() } else { Theme::faint() };
-        let (member, path) = (Cell::from(line.user_id.as_str()), Cell::from(line.path.as_str()));
-        let status = Cell::styled(line.status.to_string(), style);
+        let LogEntry { user_id, date, path, method, status } = &line.entry;
+        let (member, path) = (Cell::from(user_id.as_str()), Cell::from(path.as_str()));
+        let status = Cell::styled(status.to_string(), style);
         if ctx.body().width < ROOMY {
-            return vec![Cell::faint(ctx.clock(line.date)), member, path, status];
+            return vec![Cell::faint(ctx.clock(*date)), member, path, status];
         }
-        let date = Cell::faint(ctx.dated(line.date, above.map(|above| above.line.date)));
+        let date = Cell::faint(ctx.dated(*date, above.map(|above| above.line.entry.date)));
         let result = Cell::styled(line.result.as_deref().unwrap_or_default(), style);
-        vec![date, member, Cell::faint(line.method.as_str()), path, status, result]
+        vec![date, member, Cell::faint(method.as_str()), path, status, result]
     }
 
     fn head(&self, ctx: &Ctx) -> String {
@@ -201,7 +202,7 @@ impl Browse for Log {
         let day = self.base.selected().filter(|_| ctx.body().width < ROOMY);
         let follow = if self.is_paused { "‖ paused (f follows)" } else { "▶ following" };
         let to = self.looked_to.map(|to| format!("back to {}; m loads older lines", ctx.moment(to)));
-        let day = day.map(|row| ctx.day(row.line.date));
+        let day = day.map(|row| ctx.day(row.line.entry.date));
         let head = [day, Some(follow.to_owned()), Some(count(self.base.rows.len(), "line")), to];
         head.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }

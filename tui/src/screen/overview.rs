@@ -61,7 +61,7 @@ impl Screen for Overview {
         match action {
             Action::Up => self.scroll = self.scroll.saturating_sub(1),
             Action::Down => {
-                let lines = self.data.as_ref().map_or(0, |data| data.log.lines.len());
+                let lines = self.data.as_ref().map_or(0, |data| data.log.log.len());
                 self.scroll = (self.scroll + 1).min(lines.saturating_sub(1));
             }
             Action::Back if self.scroll > 0 => self.scroll = 0,

@@ -19,7 +19,6 @@ pub(crate) fn confirmed(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Str
     Ok(addresses(tx, member)?.email)
 }
 
-/// Only a confirmed address has a folded form.
 pub(in crate::account) fn owner(tx: &mut dyn Tx, folded: &str) -> Result<Option<MemberKey>, StoreError> {
     let row = tx.row("SELECT member FROM member_email WHERE folded = $1", &[folded.into()])?;
     row.map(|mut row| row.take(0)).transpose()

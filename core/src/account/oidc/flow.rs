@@ -57,7 +57,6 @@ impl Flow {
         hex(&Sha256::new_with_prefix(DOMAIN).chain_update(what).chain_update(&*self.secret).finalize())
     }
 
-    /// Returns the name and the value.
     pub(super) fn cookie(&self, tidings: &Tidings) -> (String, String) {
         (cookie_name(tidings, &self.state()), sealed::seal(tidings, DOMAIN, self))
     }

@@ -28,7 +28,6 @@ use crate::record::outgoing;
 /// The time limits of a request to the issuer and of its parts.
 const WHOLE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_secs(3);
-/// In bytes.
 const ANSWER_MAX: u64 = 1 << 20;
 /// What the issuer is asked for.
 const SCOPE: &str = "openid profile email";

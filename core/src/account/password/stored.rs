@@ -19,9 +19,7 @@ const MEMORY_KIB_MAX: u64 = 256 << 10;
 const WORK_KIB_MAX: u64 = 1 << 20;
 /// The maximum number of PBKDF2 iterations: twice the recommended number for the fastest digest.
 const ITERATIONS_MAX: u32 = 2_800_000;
-/// Of Werkzeug, in bytes.
 const SALT_MAX: usize = 128;
-/// Of Werkzeug, in bytes.
 const SCRYPT_LEN: usize = 64;
 /// bcrypt repeats its work two to the power of the cost times: 14 takes about a second.
 const BCRYPT_COSTS: RangeInclusive<u32> = 4..=14;

@@ -75,7 +75,7 @@ fn a_member_whose_role_does_not_contain_it_reads_as_other_members_do() {
     let seen = service.call(&ann, notice::List::default()).unwrap();
     assert_eq!(seen.notices().iter().map(|notice| notice.id).collect::<Vec<_>>(), [shown]);
     let log = |of: Option<&str>| {
-        let filter = analysis::LogFilter { member: of.map(str::to_owned), ..analysis::LogFilter::default() };
+        let filter = analysis::GetLog { member: of.map(str::to_owned), ..analysis::GetLog::default() };
         code(service.call(&ann, filter.page(None, 10)))
     };
     assert_eq!(

@@ -23,14 +23,12 @@ pub(super) const QUEUE_MAX: usize = 32_768;
 const CLIENT_BURST: NonZeroU32 = NonZeroU32::new(QUEUE_MAX as u32 / 4 * 3).expect("not zero");
 /// The number of records that return to the queue after a failed write. Writing them again takes little time.
 const RETRY_MAX: usize = 4_096;
-/// The number of records that a write takes at a time.
 const BATCH: usize = 1_024;
 /// The minimum interval between two warnings about lost lines.
 const REPORT_MS: i64 = 10 * SECOND_MS;
 
 /// The queue of records that wait to be written. Adding a record takes no lock.
 pub(super) struct Queue {
-    /// New records.
     sender: Sender<Record>,
     receiver: Receiver<Record>,
     /// The number of records in the queue, including those that are being added.
@@ -168,7 +166,6 @@ impl Queue {
         !self.is_deferred.load(SeqCst) && !self.is_deferred.swap(true, SeqCst)
     }
 
-    /// Notes that the deferred write was dropped.
     pub(super) fn deferred_dropped(&self) {
         self.is_deferred.store(false, SeqCst);
     }
@@ -179,12 +176,10 @@ impl Queue {
         !self.has_pending() || !self.must_defer()
     }
 
-    /// Returns the number of records in the queue.
     pub(super) fn len(&self) -> usize {
         self.len.load(SeqCst)
     }
 
-    /// Returns whether anything waits to be written.
     pub(super) fn has_pending(&self) -> bool {
         self.len() > 0 || !self.unlogged.is_empty()
     }
@@ -210,12 +205,10 @@ impl Queue {
         self.lost.load(Relaxed)
     }
 
-    /// Takes the communications without a line.
     pub(super) fn take_unlogged(&self) -> UnloggedCounts {
         self.unlogged.take()
     }
 
-    /// Takes the oldest records.
     pub(super) fn take(&self, records: &mut Vec<Record>) {
         let from = records.len();
         let mut writing = self.writing();

@@ -85,7 +85,7 @@ fn records_over_several_commits_stay_in_order_and_count_a_visitor_once() {
     assert_eq!((slices, line_count(&service), journal.len()), (3, 2_000, 0));
     let log = lines(&service);
     assert!(log.is_sorted_by(|a, b| a.date == b.date + 1), "newest first, none missing");
-    let figures = service.call(&Caller::Guest, GetSummary {}).unwrap().analysis;
+    let figures = service.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis;
     assert_eq!((figures.communication_avg, figures.total_visitor), (2_000, 1));
 }
 
@@ -137,7 +137,7 @@ fn a_write_that_runs_again_after_a_rollback_writes_each_record_once() {
     service.store().flush().wait().unwrap();
     assert_eq!((line_count(&service), journal.len()), (701, 0));
     assert!(journal.queue.must_defer(), "no write is deferred");
-    let figures = service.call(&Caller::Guest, GetSummary {}).unwrap().analysis;
+    let figures = service.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis;
     assert_eq!((figures.communication_avg, figures.total_visitor), (701, 1));
 }
 
@@ -242,7 +242,10 @@ fn a_flood_leaves_room_for_other_clients_and_is_counted_completely() {
         service.clock().advance(1_000);
     }
     assert_eq!(line_count(&service), 25_577);
-    assert_eq!(service.call(&Caller::Guest, GetSummary {}).unwrap().analysis.communication_avg, 42_001);
+    assert_eq!(
+        service.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis.communication_avg,
+        42_001
+    );
 }
 
 #[test]

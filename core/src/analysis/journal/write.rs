@@ -33,9 +33,6 @@ pub(in crate::analysis) struct Written {
 }
 
 /// Writes records, which must be in chronological order: at least a few hundred, and more until the time slice is over.
-///
-/// # Errors
-/// When the store fails.
 pub(in crate::analysis) fn write(
     tx: &mut dyn Tx,
     calendar: &Calendar,
@@ -161,14 +158,12 @@ mod sql {
     use super::{MemberKey, StoreError, Tx};
     use crate::store::row_each;
 
-    /// Returns for each of the keys whether a member has it.
     pub(super) fn are_members(tx: &mut dyn Tx, keys: &[MemberKey]) -> Result<Vec<bool>, StoreError> {
         let keys: Vec<_> = keys.iter().map(|key| [(*key).into()]).collect();
         let rows = row_each(tx, "SELECT 1 FROM member WHERE key = $1", &keys)?;
         Ok(rows.iter().map(Option::is_some).collect())
     }
 
-    /// Returns the keys of the members with these folded ids.
     pub(super) fn by_ids(tx: &mut dyn Tx, folded: &[String]) -> Result<Vec<Option<MemberKey>>, StoreError> {
         let folded: Vec<_> = folded.iter().map(|id| [id.into()]).collect();
         let rows = row_each(tx, "SELECT key FROM member WHERE folded = $1", &folded)?;

@@ -28,7 +28,6 @@ pub(crate) struct RequestKeys(OwnMap<(Operation, LoggedAnswer), i64>);
 /// The answer to a request, as far as the log stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::analysis) struct LoggedAnswer {
-    /// The HTTP status.
     pub(in crate::analysis) status: u16,
     /// The `result` text.
     pub(in crate::analysis) result: &'static str,
@@ -59,7 +58,6 @@ impl RequestKeys {
 pub(in crate::analysis) struct LoggedPath<'p> {
     /// The path, with [`MEMBER_PLACEHOLDER`] for the id of a member.
     pub(super) text: Option<Cow<'p, str>>,
-    /// The member whom it names.
     pub(super) member: Option<MemberKey>,
 }
 

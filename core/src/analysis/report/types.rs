@@ -137,35 +137,6 @@ pub struct Bursts {
     pub search_bursts: Vec<SearchBurst>,
 }
 
-/// A report whose encoded answer is cached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Question {
-    /// [`GetSummary`](super::GetSummary).
-    Summary,
-    /// [`GetDaysAgo`](super::GetDaysAgo), with the number of days.
-    DaysAgo(i64),
-    /// [`GetDay`](super::GetDay): year, month and day.
-    Day(i64, i64, i64),
-    /// [`GetDevices`](super::GetDevices).
-    Devices,
-    /// [`GetRealtime`](super::GetRealtime).
-    Realtime,
-    /// [`GetBursts`](super::GetBursts).
-    Bursts,
-}
-
-impl Question {
-    /// Returns whether the answer contains only what trends count, not records that may still be queued.
-    pub(super) const fn is_of_terms(self) -> bool {
-        matches!(self, Self::Realtime | Self::Bursts)
-    }
-
-    /// Returns whether the answer contains student numbers.
-    pub(super) const fn shows_students(self) -> bool {
-        matches!(self, Self::DaysAgo(_) | Self::Day(..))
-    }
-}
-
 pub(super) fn read_summary(tx: &mut dyn Tx, today: i64) -> Result<Summary> {
     let total = Counts::in_total(tx)?;
     let (first, of_today) = (counters::first_day(tx)?, Counts::of_day(tx, today)?);
@@ -255,7 +226,6 @@ fn is_reserved(student_num: &str) -> bool {
     RESERVED_IDS.contains(&fold(student_num).as_str())
 }
 
-/// Returns what is shown of an id.
 fn shown(id: &str, numbers: StudentNumbers) -> &str {
     match numbers {
         StudentNumbers::Entrance if id.bytes().all(|c| c.is_ascii_digit()) => first_chars(id, ENTRANCE_CHARS),

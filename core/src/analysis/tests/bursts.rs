@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::base::config::Config;
+use crate::record::operation::Operation as _;
 use crate::search;
 use crate::testing::{service, service_with};
 
@@ -21,7 +22,7 @@ fn search(service: &Service, callers: &[Caller], term: &str) {
 /// Returns the bursts after the time for which a list is current.
 fn found(service: &Service) -> Vec<(String, i64, f64, f64)> {
     service.clock().advance(1_000);
-    let bursts = service.call(&Caller::Guest, GetBursts {}).unwrap().search_bursts;
+    let bursts = service.call(&Caller::Guest, GetBursts {}).unwrap().fields().search_bursts;
     bursts.into_iter().map(|burst| (burst.term, burst.count, burst.usual, burst.score)).collect()
 }
 
@@ -89,17 +90,14 @@ fn a_list_of_bursts_is_current_for_a_second() {
     let members = members(&service);
     assert_eq!(found(&service), []);
     search(&service, &members[..5], "exam");
-    assert!(service.call(&Caller::Guest, GetBursts {}).unwrap().search_bursts.is_empty());
+    assert!(service.call(&Caller::Guest, GetBursts {}).unwrap().fields().search_bursts.is_empty());
     assert_eq!(found(&service).len(), 1);
-    let body = answer(&service, &Caller::Guest, Question::Bursts).unwrap();
+    let body = service.call(&Caller::Guest, GetBursts {}).unwrap();
     let expected =
         br#"{"result":"success","search_bursts":[{"term":"exam","count":5,"usual":0.0,"score":5.0}]}"#;
-    assert_eq!(body.json(), &expected[..]);
-    let cached = try_answer(&service, &Caller::Guest, Question::Bursts).unwrap();
-    assert!(Arc::ptr_eq(&cached, &body));
+    assert_eq!(body.encoded().json(), &expected[..]);
+    let cached = GetBursts {}.remembered(&service).unwrap().unwrap();
+    assert!(Arc::ptr_eq(&cached, body.encoded()));
     service.clock().advance(HOUR);
-    assert!(
-        try_answer(&service, &Caller::Guest, Question::Bursts).is_none(),
-        "another hour is the current one"
-    );
+    assert!(GetBursts {}.remembered(&service).is_none(), "another hour is the current one");
 }

@@ -6,6 +6,8 @@ use super::zones::in_zone;
 use super::*;
 use crate::base::config::Config;
 use crate::post::{self, Draft};
+use crate::record::answer::{Encoded, Ready};
+use crate::record::operation::Operation;
 use crate::record::scope::Scope;
 use crate::service::retention;
 use crate::store::{Isolation, StoreError};
@@ -28,8 +30,11 @@ fn reports_without_counts_are_zero() {
     assert!(figures.as_object().unwrap().values().all(|n| n == 0), "{figures}");
     let day = service.today();
     assert_eq!((day.date.as_str(), hours(&day), students(&day)), ("2026-11-20", vec![], vec![]));
-    assert_eq!(service.call(&Caller::Guest, GetDevices {}).unwrap(), Devices { pc: 0, tablet: 0, mobile: 0 });
-    assert!(service.call(&Caller::Guest, GetRealtime {}).unwrap().search_realtime.is_empty());
+    assert_eq!(
+        service.call(&Caller::Guest, GetDevices {}).unwrap().fields(),
+        Devices { pc: 0, tablet: 0, mobile: 0 }
+    );
+    assert!(service.call(&Caller::Guest, GetRealtime {}).unwrap().fields().search_realtime.is_empty());
 }
 
 #[test]
@@ -83,7 +88,7 @@ fn each_day_starts_at_the_zones_midnight() {
     service.visit(&again(&ann), 1);
     service.visit(&Caller::Guest, 1);
     service.settle();
-    let days = service.call(&Caller::Operator, GetDaysAgo { days: 1 }).unwrap().analysis;
+    let days = service.call(&Caller::Operator, GetDaysAgo { days: 1 }).unwrap().fields().analysis;
     let [before, after] = [&days[0], &days[1]];
     assert_eq!((before.date.as_str(), hours(before)), ("2026-11-20", vec![(23, 2)]));
     assert_eq!((after.date.as_str(), hours(after)), ("2026-11-21", vec![(0, 2)]));
@@ -125,7 +130,7 @@ fn guests_keep_their_number_after_a_restart_but_not_on_the_next_day() {
     keys.sort_unstable();
     assert_eq!(keys, [1, 2]);
     assert_eq!(
-        tomorrow.call(&Caller::Guest, GetSummary {}).unwrap().analysis.total_visitor,
+        tomorrow.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis.total_visitor,
         1,
         "counters stay"
     );
@@ -178,7 +183,10 @@ fn devices_are_counted_by_the_names_that_apps_send() {
         let refused = insert_device(&service, device).wait();
         assert!(matches!(refused, Err(Error::BadRequest(_))), "{device}");
     }
-    assert_eq!(service.call(&Caller::Guest, GetDevices {}).unwrap(), Devices { pc: 2, tablet: 2, mobile: 3 });
+    assert_eq!(
+        service.call(&Caller::Guest, GetDevices {}).unwrap().fields(),
+        Devices { pc: 2, tablet: 2, mobile: 3 }
+    );
 }
 
 #[test]
@@ -195,7 +203,7 @@ fn figures_over_days_are_sums_averages_and_maxima() {
     let figures = service.figures();
     assert_eq!((figures.total_visitor, figures.today_visitor, figures.highest_day_visitor), (8, 1, 4));
     assert_eq!(figures.day_avg_visitor, 1, "8 on 5 days");
-    let days = service.call(&Caller::Guest, GetDaysAgo { days: 5 }).unwrap().analysis;
+    let days = service.call(&Caller::Guest, GetDaysAgo { days: 5 }).unwrap().fields().analysis;
     let days: Vec<(&str, i64)> = days.iter().map(|day| (&day.date[5..], day.today_visitor)).collect();
     assert_eq!(days, [("11-19", 0), ("11-20", 1), ("11-21", 4), ("11-22", 0), ("11-23", 2), ("11-24", 1)]);
 }
@@ -203,12 +211,12 @@ fn figures_over_days_are_sums_averages_and_maxima() {
 #[test]
 fn reports_check_the_number_of_days_and_the_date() {
     let service = service();
-    assert_eq!(service.call(&Caller::Guest, GetDaysAgo { days: 366 }).unwrap().analysis.len(), 367);
+    assert_eq!(service.call(&Caller::Guest, GetDaysAgo { days: 366 }).unwrap().fields().analysis.len(), 367);
     for days in [-1, 367, i64::MIN, i64::MAX] {
         assert!(matches!(service.call(&Caller::Guest, GetDaysAgo { days }), Err(Error::BadRequest(_))));
     }
     let date = |year, month, d| {
-        service.call(&Caller::Guest, GetDay { year, month, day: d }).map(|d| d.analysis.date.clone())
+        service.call(&Caller::Guest, GetDay { year, month, day: d }).map(|d| d.fields().analysis.date.clone())
     };
     assert_eq!(date(2024, 2, 29).unwrap(), "2024-02-29");
     assert_eq!(date(1, 1, 1).unwrap(), "0001-01-01");
@@ -233,7 +241,7 @@ fn student_numbers_are_truncated_and_added_up_except_for_administrators() {
     service.settle();
     service.call(&removed, profile::Remove {}).unwrap();
     let shown = |caller: &Caller| {
-        let day = service.call(caller, GetDay { year: 2026, month: 11, day: 20 }).unwrap().analysis;
+        let day = service.call(caller, GetDay { year: 2026, month: 11, day: 20 }).unwrap().fields().analysis;
         students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
     };
     let truncated = ["2019 2", "2020 1", "gues 1", "guest 1", "removed 1"];
@@ -243,12 +251,11 @@ fn student_numbers_are_truncated_and_added_up_except_for_administrators() {
     assert_eq!(shown(&root), whole);
     assert_eq!(shown(&Caller::Operator), whole);
     // An answer that is cached for one caller is not shown to a caller with other permissions.
-    let question = Question::Day(2026, 11, 20);
-    let long = answer(&service, &root, question).unwrap();
-    let short = answer(&service, &Caller::Guest, question).unwrap();
-    assert!(long.json().len() > short.json().len());
-    assert!(Arc::ptr_eq(&short, &try_answer(&service, &Caller::Guest, question).unwrap()));
-    assert!(try_answer(&service, &root, question).is_none());
+    let day = GetDay { year: 2026, month: 11, day: 20 };
+    let long = service.call(&root, day).unwrap();
+    let short = service.call(&Caller::Guest, day).unwrap();
+    assert!(long.encoded().json().len() > short.encoded().json().len());
+    assert!(Arc::ptr_eq(short.encoded(), &day.remembered(&service).unwrap().unwrap()));
 }
 
 #[test]
@@ -264,7 +271,8 @@ fn reports_show_entrance_years_and_no_other_ids_unless_the_settings_say_so() {
         service.visit(&Caller::Guest, 1);
         service.settle();
         let day = |caller: &Caller| {
-            let day = service.call(caller, GetDay { year: 2026, month: 11, day: 20 }).unwrap().analysis;
+            let day =
+                service.call(caller, GetDay { year: 2026, month: 11, day: 20 }).unwrap().fields().analysis;
             students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
         };
         assert_eq!(day(&Caller::Operator).len(), ids.len() + 1);
@@ -288,7 +296,8 @@ fn visits_of_removed_members_are_added_up_on_past_days_too() {
     service.settle();
     service.clock().advance(DAY_MS);
     let yesterday = || {
-        let day = service.call(&Caller::Operator, GetDaysAgo { days: 1 }).unwrap().analysis.remove(0);
+        let day =
+            service.call(&Caller::Operator, GetDaysAgo { days: 1 }).unwrap().fields().analysis.remove(0);
         students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
     };
     assert_eq!(yesterday(), ["ann 1", "ben 1"]);
@@ -305,8 +314,9 @@ fn a_request_counts_on_its_own_day_even_if_written_later() {
     let service = service();
     service.visit(&Caller::Guest, 1);
     service.clock().advance(DAY_MS);
-    let yesterday =
-        || service.call(&Caller::Operator, GetDaysAgo { days: 1 }).unwrap().analysis[0].today_visitor;
+    let yesterday = || {
+        service.call(&Caller::Operator, GetDaysAgo { days: 1 }).unwrap().fields().analysis[0].today_visitor
+    };
     assert_eq!(yesterday(), 1);
     // A request from the last millisecond of the day, written on the next day.
     service.clock().advance(-DAY_MS);
@@ -315,39 +325,60 @@ fn a_request_counts_on_its_own_day_even_if_written_later() {
     assert_eq!(yesterday(), 2);
 }
 
+/// Returns the encoded report, if it is in memory and up to date.
+fn remembered(service: &Service, question: &impl Operation) -> Option<Arc<Encoded>> {
+    question.remembered(service).map(Result::unwrap)
+}
+
 #[test]
 fn answers_are_cached_until_something_is_counted_or_the_day_changes() {
+    fn is_cached<T>(service: &Service, question: &(impl Operation<Answer = Ready<T>> + Clone)) {
+        assert!(remembered(service, question).is_none());
+        let ask = || Arc::clone(service.call(&Caller::Guest, question.clone()).unwrap().encoded());
+        let first = ask();
+        assert!(Arc::ptr_eq(&first, &ask()));
+        assert!(Arc::ptr_eq(&first, &remembered(service, question).unwrap()));
+    }
     let service = service();
     let id = post(&service, "a");
-    let ask = |question| answer(&service, &Caller::Guest, question).unwrap();
-    let questions = [
-        Question::Summary,
-        Question::DaysAgo(3),
-        Question::Day(2026, 11, 20),
-        Question::Devices,
-        Question::Realtime,
-    ];
-    for question in questions {
-        assert!(try_answer(&service, &Caller::Guest, question).is_none());
-        let first = ask(question);
-        assert!(Arc::ptr_eq(&first, &ask(question)));
-        assert!(Arc::ptr_eq(&first, &try_answer(&service, &Caller::Guest, question).unwrap()));
-    }
+    let day = GetDay { year: 2026, month: 11, day: 20 };
+    is_cached(&service, &GetSummary {});
+    is_cached(&service, &GetDaysAgo { days: 3 });
+    is_cached(&service, &day);
+    is_cached(&service, &GetDevices {});
+    is_cached(&service, &GetRealtime {});
     post::view(&service, &Caller::Guest, &id).wait().unwrap();
-    assert!(try_answer(&service, &Caller::Guest, Question::Summary).is_none());
-    assert!(str::from_utf8(ask(Question::Summary).json()).unwrap().contains(r#""total_view":1"#));
+    assert!(remembered(&service, &GetSummary {}).is_none());
+    assert_eq!(service.figures().total_view, 1);
     search::log(&service, &Caller::Guest, None, "Rust").wait().unwrap();
-    let trends = ask(Question::Realtime);
-    assert_eq!(trends.json(), &br#"{"result":"success","search_realtime":[["rust",1]]}"#[..]);
-    let days = ask(Question::DaysAgo(0));
+    let trends = service.call(&Caller::Guest, GetRealtime {}).unwrap();
+    assert_eq!(trends.encoded().json(), &br#"{"result":"success","search_realtime":[["rust",1]]}"#[..]);
+    let today = || service.call(&Caller::Guest, GetDaysAgo { days: 0 }).unwrap().fields().analysis.remove(0);
+    let before = today();
     service.clock().advance(DAY_MS);
-    for question in questions {
-        assert!(try_answer(&service, &Caller::Guest, question).is_none(), "{question:?}");
-    }
-    assert_ne!(ask(Question::DaysAgo(0)).json(), days.json());
-    for wrong in [Question::DaysAgo(367), Question::Day(2026, 2, 30)] {
-        assert!(matches!(answer(&service, &Caller::Guest, wrong), Err(Error::BadRequest(_))));
-    }
+    assert!(remembered(&service, &GetSummary {}).is_none() && remembered(&service, &day).is_none());
+    assert!(remembered(&service, &GetDaysAgo { days: 0 }).is_none());
+    assert!(
+        remembered(&service, &GetDevices {}).is_none() && remembered(&service, &GetRealtime {}).is_none()
+    );
+    assert_ne!(today(), before);
+}
+
+#[test]
+fn reports_that_are_requested_often_are_a_second_old_at_most() {
+    let service = service();
+    let id = post(&service, "a");
+    let mut views = 0;
+    let mut is_exact = || {
+        post::view(&service, &Caller::Guest, &id).wait().unwrap();
+        views += 1;
+        service.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis.total_view == views
+    };
+    assert!((0..32).all(|_| is_exact()) && !is_exact());
+    service.clock().advance(999);
+    assert!(!is_exact());
+    service.clock().advance(1);
+    assert!((0..32).all(|_| is_exact()) && !is_exact());
 }
 
 #[test]
@@ -381,7 +412,11 @@ fn a_truncated_student_number_never_reads_guest_or_removed() {
         let service = service_with(config);
         service.visit(&service.member(id), 1);
         service.settle();
-        let day = service.call(&Caller::Guest, GetDay { year: 2026, month: 11, day: 20 }).unwrap().analysis;
+        let day = service
+            .call(&Caller::Guest, GetDay { year: 2026, month: 11, day: 20 })
+            .unwrap()
+            .fields()
+            .analysis;
         assert_eq!(students(&day), [(shown, 1)]);
     }
 }
@@ -392,7 +427,11 @@ fn an_event_committed_after_midnight_counts_on_the_day_before() {
     let service = service_at(midnight - 1, Config::default());
     let (tidings, clock) = (service.tidings.clone(), service.clock().clone());
     let yesterday = |tidings: &Tidings| {
-        let day = tidings.call(&Caller::Guest, GetDay { year: 2026, month: 11, day: 20 }).unwrap().analysis;
+        let day = tidings
+            .call(&Caller::Guest, GetDay { year: 2026, month: 11, day: 20 })
+            .unwrap()
+            .fields()
+            .analysis;
         day.today_view
     };
     let before = service.store().write(Isolation::Alone, move |tx| {

@@ -263,7 +263,10 @@ fn a_report_includes_all_earlier_requests_while_reports_are_rare() {
     let service = service();
     for n in 1..=10 {
         service.visit(&Caller::Guest, 1);
-        assert_eq!(service.call(&Caller::Guest, GetSummary {}).unwrap().analysis.communication_avg, n);
+        assert_eq!(
+            service.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis.communication_avg,
+            n
+        );
     }
     for _ in 0..100 {
         service.visit(&Caller::Guest, 1);
@@ -315,9 +318,10 @@ fn processes_write_lines_of_the_same_millisecond() {
             }
             tidings.analysis().flush().unwrap();
         }
-        let lines = log_date(&service, &Caller::Operator, DAY, 1_000).unwrap().log;
+        let page = GetLog { limit: Some(1_000), ..GetLog::default() };
+        let lines = service.call(&Caller::Operator, page).unwrap().log;
         assert_eq!(lines.len(), (450 * (n + 1)).min(1_000));
-        assert!(lines.is_sorted_by(|one, next| one.place() != next.place() && one.date >= next.date));
+        assert!(lines.is_sorted_by(|one, next| one.place > next.place && one.entry.date >= next.entry.date));
     }
 }
 

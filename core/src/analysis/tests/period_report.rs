@@ -201,52 +201,6 @@ fn a_report_is_computed_again_when_something_in_it_changes() {
 }
 
 #[test]
-fn changed_reports_that_are_requested_often_are_five_seconds_old_at_most() {
-    let service = service();
-    let post = insert(&service, "post", "2026-11-01T00:00:00Z", &[]);
-    let mut views = 0;
-    let mut seen = || {
-        view(&service, &post, 1);
-        views += 1;
-        report(&service, "2026-11-01", "2026-11-10").posts[0].view == views
-    };
-    // The first one is not in memory, and sixteen are computed at once.
-    assert!((0..17).all(|_| seen()));
-    assert!((0..9).all(|_| !seen()));
-    service.clock().advance(5_000);
-    // One is too old, and five more are computed after five seconds.
-    assert!((0..6).all(|_| seen()) && !seen());
-}
-
-#[test]
-fn callers_who_wait_for_a_report_get_the_one_that_was_begun_meanwhile() {
-    let service = service();
-    let post = insert(&service, "post", "2026-11-01T00:00:00Z", &[]);
-    let now = service.now();
-    let waiting = service.analysis().asks_for_period(now);
-    let made = answer(&service, "2026-11-01", "2026-11-10");
-    view(&service, &post, 1);
-    let days =
-        (super::local_time::day_of(2026, 11, 1).unwrap(), super::local_time::day_of(2026, 11, 10).unwrap());
-    let got = service.analysis().period(days, &waiting, || panic!("it is in memory")).unwrap();
-    assert!(Arc::ptr_eq(made.encoded(), &got));
-    assert_eq!(report(&service, "2026-11-01", "2026-11-10").posts[0].view, 1, "a later caller gets the view");
-}
-
-#[test]
-fn who_waited_for_a_report_that_failed_does_not_wait_for_another() {
-    let service = service();
-    let days =
-        (super::local_time::day_of(2026, 11, 1).unwrap(), super::local_time::day_of(2026, 11, 10).unwrap());
-    let waiting = service.analysis().asks_for_period(service.now());
-    let failed = service.analysis().period(days, &waiting, || Err(Error::BadToken));
-    assert!(matches!(failed, Err(Error::BadToken)));
-    let refused = service.analysis().period(days, &waiting, || panic!("it was computed meanwhile"));
-    assert!(matches!(refused, Err(Error::Overloaded)));
-    assert_eq!(report(&service, "2026-11-01", "2026-11-10").days.len(), 10, "a later caller");
-}
-
-#[test]
 fn a_report_that_is_kept_has_the_time_zone_of_now() {
     let service = service();
     let zone = || report(&service, "2026-11-01", "2026-11-10").zone;

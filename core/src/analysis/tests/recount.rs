@@ -193,7 +193,7 @@ proptest! {
         let today = &events.last().unwrap().2;
         let first = &events[0].2;
         let span = i64::from((today.date() - first.date()).get_days());
-        let report = service.call(&Caller::Operator, GetDaysAgo { days: span.min(366) }).unwrap().analysis;
+        let report = service.call(&Caller::Operator, GetDaysAgo { days: span.min(366) }).unwrap().fields().analysis;
         let (mut visitors, mut highest) = (0, 0);
         for day in &report {
             let expected = days.get(&day.date).cloned().unwrap_or_default();
@@ -233,7 +233,7 @@ proptest! {
         prop_assert_eq!(figures.total_view, all(Act::View));
         prop_assert_eq!(figures.total_fav, i64::try_from(liked.len()).unwrap());
         prop_assert_eq!(figures.search_count, all(Act::Search));
-        prop_assert_eq!(service.call(&Caller::Guest, GetDevices {}).unwrap().tablet, all(Act::Report));
+        prop_assert_eq!(service.call(&Caller::Guest, GetDevices {}).unwrap().fields().tablet, all(Act::Report));
 
         // The log has the same communications on the same days.
         let everything = Window { months: i64::MAX, ..Window::default() };

@@ -8,6 +8,7 @@ use super::*;
 use crate::analysis::visitor::{Network, VisitorNumber};
 use crate::base::config::Config;
 use crate::record::id::MemberKey;
+use crate::record::operation::Operation as _;
 use crate::search;
 use crate::service::retention;
 use crate::testing::{cases, service, service_with};
@@ -19,7 +20,7 @@ fn search(service: &Service, caller: &Caller, term: &str) {
 }
 
 fn ranking(service: &Tidings) -> Vec<(String, i64)> {
-    service.call(&Caller::Guest, GetRealtime {}).unwrap().search_realtime
+    service.call(&Caller::Guest, GetRealtime {}).unwrap().fields().search_realtime
 }
 
 fn pairs(pairs: &[(&str, i64)]) -> Vec<(String, i64)> {
@@ -52,10 +53,10 @@ fn a_search_counts_for_24_hours_to_the_millisecond() {
     search(&service, &Caller::Guest, "early");
     service.clock().advance(23 * HOUR - 1);
     assert_eq!(ranking(&service), pairs(&[("early", 2), ("late", 1)]));
-    let cached = answer(&service, &Caller::Guest, Question::Realtime).unwrap();
-    assert!(Arc::ptr_eq(&cached, &try_answer(&service, &Caller::Guest, Question::Realtime).unwrap()));
+    let cached = GetRealtime {}.remembered(&service).unwrap().unwrap();
+    assert!(Arc::ptr_eq(&cached, service.call(&Caller::Guest, GetRealtime {}).unwrap().encoded()));
     service.clock().advance(1);
-    assert!(try_answer(&service, &Caller::Guest, Question::Realtime).is_none());
+    assert!(GetRealtime {}.remembered(&service).is_none());
     assert_eq!(ranking(&service), pairs(&[("early", 1), ("late", 1)]));
     service.clock().advance(HOUR);
     assert!(ranking(&service).is_empty());

@@ -100,7 +100,6 @@ pub(super) fn bursts<'t>(
     found.into_iter().map(burst).collect()
 }
 
-/// Rounds to two decimals.
 fn rounded(number: f64) -> f64 {
     (number * 100.0).round() / 100.0
 }

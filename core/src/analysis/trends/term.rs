@@ -26,7 +26,6 @@ pub(super) fn hour_of(date: Timestamp) -> i64 {
     date.as_millis().div_euclid(HOUR_MS)
 }
 
-/// Returns when the clock hour of a date ends.
 pub(super) fn hour_end(date: Timestamp) -> Timestamp {
     Timestamp::from_millis((hour_of(date) + 1) * HOUR_MS)
 }

@@ -32,9 +32,6 @@ impl DayKeys {
 
     /// Loads the keys of this day and the next, creates missing ones, and removes those of earlier days. Files still hold
     /// removed keys until [`erase_replaced`] is called.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) fn rotate(&self, store: &Store, day: i64) -> Result<()> {
         let loaded = self.0.load();
         let fresh = [day, day + 1].map(|day| {
@@ -69,9 +66,6 @@ impl DayKeys {
 
 /// Removes what is left of replaced keys: in the write-ahead log of a file, in the file of a server's table. Returns false
 /// when a reader prevents it. Blocks writes for at most 50 ms.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) fn erase_replaced(store: &Store) -> Result<bool> {
     if store.is_on_server() {
         Ok(store.write_long(Isolation::Alone, sql::rewrite)?)

@@ -42,7 +42,6 @@ impl Guest {
     /// A client that is not counted as a guest: a declared crawler or a signed-in member.
     pub(in crate::analysis) const CRAWLER: Self = Self(None, Network(0));
 
-    /// Returns whether the client is a declared crawler.
     pub(crate) const fn is_crawler(self) -> bool {
         self.0.is_none()
     }

@@ -19,7 +19,6 @@ const GAP_MS: i64 = 30 * 60 * SECOND_MS;
 #[derive(Default)]
 pub(crate) struct Visits(OwnMap<(i64, VisitorNumber), VisitorDay>);
 
-/// The requests of one visitor on one day.
 struct VisitorDay {
     first: Timestamp,
     last: Timestamp,
@@ -45,9 +44,6 @@ impl Visits {
     }
 
     /// Writes the visitors, and counts those visitors, hours and visits that are new.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) fn write(self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<(), StoreError> {
         let mut visitors: Vec<_> = self.0.into_iter().collect();
         // All transactions lock the rows in this order.
@@ -101,9 +97,6 @@ fn last_hour(hours: i64) -> u8 {
 ///
 /// Unlike the requests of [`Visits`], they may be in any order: a request between two visits may join them into one
 /// visit.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) fn add_past(
     tx: &mut dyn Tx,
     calendar: &Calendar,
@@ -166,11 +159,9 @@ fn visits_by_hour(calendar: &Calendar, times: &mut [Timestamp]) -> [i64; HOURS] 
     hours
 }
 
-/// The row of a visitor on a day.
 struct VisitorRow {
     visits: i64,
     hours: i64,
-    /// The time of the last request.
     last_seen: Timestamp,
 }
 

@@ -45,3 +45,17 @@ DROP TRIGGER mark_outdated_tokens ON post;
 DROP FUNCTION mark_outdated_tokens;
 DROP INDEX post_outdated;
 ALTER TABLE post DROP COLUMN tokenizer;
+
+-- The failed sign-ins of all servers. They are not logged: after a crash, all begin anew.
+DROP TABLE sign_in_failure;
+CREATE UNLOGGED TABLE sign_in_failure (
+    kind     bigint NOT NULL,           -- 0: of a client, 1: of an account from a client, 2: of the codes of an account
+    key      bigint NOT NULL,           -- keyed hash
+    failures bigint NOT NULL,
+    last     bigint NOT NULL,           -- the time of the last failure
+    times    text COLLATE "C" NOT NULL, -- of a client: the times of its failures, oldest first
+    running  bigint NOT NULL,           -- attempts in progress, which count as failures …
+    reserved bigint NOT NULL,           -- … until this time
+    until    bigint NOT NULL,           -- the time at which the row no longer counts
+    PRIMARY KEY (kind, key)
+);

@@ -136,10 +136,12 @@ fn perform(service: &Service, acts: &[TestAct]) {
 /// Returns all reports, lists and feeds.
 fn reports(service: &Service) -> Value {
     let day = |days| {
-        serde_json::to_value(service.call(&Caller::Operator, analysis::GetDaysAgo { days }).unwrap()).unwrap()
+        serde_json::to_value(service.call(&Caller::Operator, analysis::GetDaysAgo { days }).unwrap().fields())
+            .unwrap()
     };
     let mut summary =
-        serde_json::to_value(service.call(&Caller::Guest, analysis::GetSummary {}).unwrap()).unwrap();
+        serde_json::to_value(service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().fields())
+            .unwrap();
     summary["analysis"]["communication_avg"].take();
     let feed = |answer: crate::newsfeed::FeedPage| -> Value {
         serde_json::from_slice::<Value>(answer.answer().json()).unwrap()["newsfeed"].take()
@@ -148,7 +150,7 @@ fn reports(service: &Service) -> Value {
     let mut report = json!({
         "summary": summary,
         "days": day(60),
-        "realtime": service.call(&Caller::Guest, analysis::GetRealtime {}).unwrap(),
+        "realtime": service.call(&Caller::Guest, analysis::GetRealtime {}).unwrap().fields(),
         "popular": feed(newsfeed::popular(service, &page).unwrap()),
         "guests": feed(newsfeed::recommended(service, &Caller::Guest, &page).unwrap()),
     });
@@ -214,8 +216,12 @@ fn imported_and_performed_acts_close_together_are_one_visit() {
     let service = service(at(0));
     perform(&service, &[view(60), view(61), view(120)]);
     let visits = || {
-        let day =
-            service.call(&Caller::Operator, analysis::GetDaysAgo { days: 0 }).unwrap().analysis.remove(0);
+        let day = service
+            .call(&Caller::Operator, analysis::GetDaysAgo { days: 0 })
+            .unwrap()
+            .fields()
+            .analysis
+            .remove(0);
         (day.today_visitor, day.today_view, day.today_student_visitor[0].count)
     };
     assert_eq!(visits(), (1, 3, 2));
@@ -243,7 +249,10 @@ fn acts_before_a_reset_are_not_listed_except_likes() {
     let lengths = ["view_list", "search_list", "newsfeed_list", "fav_list"]
         .map(|name| lists[name].as_array().unwrap().len());
     assert_eq!(lengths, [1, 1, 1, 3]);
-    assert_eq!(service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().analysis.total_view, 3);
+    assert_eq!(
+        service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().fields().analysis.total_view,
+        3
+    );
 }
 
 #[test]
@@ -264,7 +273,10 @@ fn lists_keep_the_newest_300_entries_in_any_import_order() {
     assert_eq!(dates, (0..300).map(|n| NOW - n * 1_000).collect::<Vec<_>>());
     let kept = service.store().read(|tx| tx.one("SELECT count(*) FROM searched", &[])?.take::<i64>(0));
     assert_eq!(kept.unwrap(), 300);
-    assert_eq!(service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().analysis.search_count, 310);
+    assert_eq!(
+        service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().fields().analysis.search_count,
+        310
+    );
 }
 
 #[test]

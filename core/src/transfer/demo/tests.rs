@@ -34,7 +34,7 @@ fn count(service: &Service, sql: &str) -> i64 {
 fn totals_agree_with_their_parts_and_with_the_rows() {
     let (service, demo) = made(SMALL);
     assert_eq!((demo.members, demo.posts), (30, 60));
-    let figures = service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().analysis;
+    let figures = service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().fields().analysis;
     assert_eq!(figures.posts_count, 60);
     assert_eq!(figures.total_view, count(&service, "SELECT sum(view) FROM post_stats"));
     assert_eq!(figures.total_fav, count(&service, "SELECT sum(fav) FROM post_stats"));
@@ -82,8 +82,10 @@ fn every_report_and_feed_has_data() {
     let recommended = feed(&newsfeed::recommended(&service, &keen, &page).unwrap());
     assert!(popular[0]["view"].as_i64() > Some(3), "{}", popular[0]);
     assert_ne!(recommended, feed(&newsfeed::recommended(&service, &Caller::Guest, &page).unwrap()));
-    assert!(!service.call(&Caller::Guest, analysis::GetRealtime {}).unwrap().search_realtime.is_empty());
-    let devices = service.call(&Caller::Guest, analysis::GetDevices {}).unwrap();
+    assert!(
+        !service.call(&Caller::Guest, analysis::GetRealtime {}).unwrap().fields().search_realtime.is_empty()
+    );
+    let devices = service.call(&Caller::Guest, analysis::GetDevices {}).unwrap().fields();
     assert!(devices.mobile > devices.tablet && devices.tablet > 0, "{devices:?}");
     let lists = value(service.call(&keen, crate::profile::GetLists { type_num: "0".into() }).unwrap());
     for list in ["fav_list", "view_list", "search_list", "newsfeed_list"] {
@@ -152,9 +154,9 @@ fn the_keen_member_has_viewed_and_liked_posts_at_any_time() {
 fn the_data_depends_on_seed_and_time_only() {
     let shown = |seed| {
         let (service, demo) = made(Size { seed, ..SMALL });
-        let days = service.call(&Caller::Operator, analysis::GetDaysAgo { days: 10 }).unwrap();
+        let days = service.call(&Caller::Operator, analysis::GetDaysAgo { days: 10 }).unwrap().fields();
         let popular = feed(&newsfeed::popular(&service, &Page::default()).unwrap());
-        let figures = value(service.call(&Caller::Guest, analysis::GetSummary {}).unwrap());
+        let figures = value(service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().fields());
         [value((demo.acts, demo.keen)), figures, value(days), popular]
     };
     let first = shown(1);
@@ -192,7 +194,7 @@ fn cancelling_keeps_the_finished_days() {
     let demo = make(&service, &Caller::Operator, SMALL, &mut |done| {
         if done < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    let figures = service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().analysis;
+    let figures = service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().fields().analysis;
     assert!(demo.unwrap().acts > 0);
     assert_eq!(count(&service, "SELECT count(DISTINCT day) FROM day_count WHERE counter = 1"), 3);
     assert_eq!(figures.total_view, count(&service, "SELECT sum(view) FROM post_stats"));

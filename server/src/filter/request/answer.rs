@@ -166,15 +166,7 @@ impl Call {
         self.run_in(|lanes| lanes.of(kind), answer).await
     }
 
-    /// For an answer that several callers share.
-    pub(crate) fn shared_in(
-        self,
-        lane: impl FnOnce(&Lanes) -> &Lane + Send,
-        work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
-    ) -> impl Future<Output = Answer> + Send {
-        self.document_in(lane, JSON, work)
-    }
-
+    /// Runs an operation in a lane whose answer several callers share, a document of this type.
     pub(crate) fn document_in(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane + Send,

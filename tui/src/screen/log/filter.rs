@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::civil::{Date, Time};
 use jiff::{Span, ToSpan as _, Zoned};
-use tidings_core::analysis::LogFilter;
+use tidings_core::analysis::GetLog;
 use tidings_core::clock::Timestamp;
 
 use crate::screen::Ctx;
@@ -13,8 +13,12 @@ pub(super) const HINT: &str = "ann  /path  2h  7d  2026-11-20  14:30  14:00-15:3
 const TWICE: &str = "One member, one path, one result and one time, separated by spaces.";
 const NO_TIME: &str = "A time looks like 30m, 2h, 7d, 2026-11-20, 14:30 or 14:00-15:30.";
 
-pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
-    let mut filter = LogFilter::default();
+/// Parses a typed filter.
+///
+/// # Errors
+/// A message for people that says what is wrong.
+pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<GetLog, &'static str> {
+    let mut filter = GetLog::default();
     for word in text.split_whitespace() {
         if word.starts_with('/') {
             set(&mut filter.path, word.to_owned())?;
@@ -22,8 +26,8 @@ pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
             set(&mut filter.result, result.to_owned())?;
         } else if let Some(times) = times(word, ctx) {
             let (since, until) = times?;
-            set(&mut filter.since, since)?;
-            filter.until = until;
+            set(&mut filter.since, since.to_string())?;
+            filter.until = until.map(|until| until.to_string());
         } else {
             set(&mut filter.member, word.trim_start_matches('@').to_owned())?;
         }
@@ -112,7 +116,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
     const HOUR_MS: i64 = 3_600_000;
 
-    fn wanted(text: &str) -> Result<LogFilter, &'static str> {
+    fn wanted(text: &str) -> Result<GetLog, &'static str> {
         let zone = TimeZone::get("Asia/Seoul").unwrap();
         parse(
             text,
@@ -129,22 +133,23 @@ mod tests {
 
     #[test]
     fn a_member_a_path_a_result_and_a_time_are_given_in_any_order() {
-        let both = LogFilter {
+        let both = GetLog {
             member: Some("ann".into()),
             path: Some("/get_post".into()),
             result: Some("Not_found".into()),
-            since: Some(NOW - 2 * HOUR_MS),
-            ..LogFilter::default()
+            since: Some((NOW - 2 * HOUR_MS).to_string()),
+            ..GetLog::default()
         };
         assert_eq!(wanted("ann /get_post =Not_found 2h"), Ok(both.clone()));
         assert_eq!(wanted(" 120m  =Not_found /get_post @ann"), Ok(both));
-        assert_eq!(wanted(""), Ok(LogFilter::default()));
-        assert_eq!(wanted("/ ="), Ok(LogFilter::default()));
+        assert_eq!(wanted(""), Ok(GetLog::default()));
+        assert_eq!(wanted("/ ="), Ok(GetLog::default()));
     }
 
     #[test]
     fn times_are_in_the_configured_zone() {
-        let of = |text: &str| wanted(text).map(|filter| (filter.since, filter.until));
+        let time = |text: String| Timestamp::parse(&text).unwrap();
+        let of = |text: &str| wanted(text).map(|filter| (filter.since.map(time), filter.until.map(time)));
         let midnight = NOW - 17 * HOUR_MS - 36 * 60_000;
         assert_eq!(of("2026-11-20"), Ok((Some(midnight), Some(midnight + 24 * HOUR_MS))));
         assert_eq!(of("14:30"), Ok((Some(midnight + 29 * HOUR_MS / 2), None)));

@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 use tidings_core::account::MemberEntry;
-use tidings_core::analysis::LogEntry;
+use tidings_core::analysis::{LogEntry, LogLine};
 use tidings_core::profile::PostRecord;
 
 use super::{names, state};
@@ -84,7 +84,9 @@ fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(St
     match view {
         View::Facts => {
             let latest = match &member.log {
-                Ok(log) => log.first().map_or_else(|| "nothing yet".to_owned(), |line| ctx.stamp(line.date)),
+                Ok(log) => {
+                    log.first().map_or_else(|| "nothing yet".to_owned(), |line| ctx.stamp(line.entry.date))
+                }
                 Err(_) => String::new(),
             };
             let mut facts = vec![
@@ -114,10 +116,11 @@ fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(St
             list.map(|feed| (when(feed.date), feed.newsfeed_name.clone())).collect()
         }
         View::Log => {
-            let line = |(i, line): (usize, &LogEntry)| {
+            let line = |(i, line): (usize, &LogLine)| {
                 let above = i.checked_sub(1).and_then(|i| member.log.as_ref().ok()?.get(i));
-                let date = fit(&ctx.dated(line.date, above.map(|above| above.date)), 15, false);
-                (date, format!("{} {} {}", line.status, line.method, line.path))
+                let LogEntry { date, method, path, status, .. } = &line.entry;
+                let date = fit(&ctx.dated(*date, above.map(|above| above.entry.date)), 15, false);
+                (date, format!("{status} {method} {path}"))
             };
             match &member.log {
                 Ok(log) => log.iter().enumerate().map(line).collect(),

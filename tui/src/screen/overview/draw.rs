@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use tidings_core::analysis::{Live, LogEntry, Sums};
+use tidings_core::analysis::{Live, LogEntry, LogLine, Sums};
 
 use super::{Areas, Overview};
 use crate::effect::{Health, Overview as Data};
@@ -35,7 +35,7 @@ impl Overview {
         terms(data, areas.terms, buf, ctx);
         devices(data, areas.devices, buf, ctx);
         health(&data.health, self.pace(), areas.health, buf, ctx);
-        log(&data.log.lines, self.scroll, areas.log, buf, ctx);
+        log(&data.log.log, self.scroll, areas.log, buf, ctx);
     }
 }
 
@@ -218,31 +218,31 @@ fn health(health: &Health, pace: i64, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     }
 }
 
-fn log(lines: &[LogEntry], scroll: usize, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+fn log(lines: &[LogLine], scroll: usize, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let area = heading("Newest in the log", area, buf);
     if lines.is_empty() {
         put(area, buf, "There were no requests yet.", Theme::faint());
     }
     let shown = lines.iter().skip(scroll.min(lines.len().saturating_sub(area.height.into())));
-    let shown: Vec<&LogEntry> = shown.take(area.height.into()).collect();
+    let shown: Vec<&LogLine> = shown.take(area.height.into()).collect();
     // The date is shown once for each day, and not at all if all lines are of today.
-    let today = shown.iter().all(|line| ctx.day(line.date) == ctx.day(ctx.now));
+    let today = shown.iter().all(|line| ctx.day(line.entry.date) == ctx.day(ctx.now));
     let mut above = None;
     for (y, line) in (area.y..area.bottom()).zip(shown) {
-        let time = if today { ctx.clock(line.date) } else { ctx.dated(line.date, above) };
+        let time = if today { ctx.clock(line.entry.date) } else { ctx.dated(line.entry.date, above) };
         draw_line(&time, line, Rect { y, height: 1, ..area }, buf, ctx);
-        above = Some(line.date);
+        above = Some(line.entry.date);
     }
 }
 
-/// Time, member, method, path and status.
-fn draw_line(time: &str, line: &LogEntry, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+/// Draws a line of the log: time, member, method, path and status.
+fn draw_line(time: &str, line: &LogLine, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let who = if area.width >= 60 { 14 } else { 8 };
-    let text =
-        format!("{time} {} {} {}", fit(&line.user_id, who, false), fit(&line.method, 4, false), line.path);
+    let LogEntry { user_id, method, path, status, .. } = &line.entry;
+    let text = format!("{time} {} {} {path}", fit(user_id, who, false), fit(method, 4, false));
     let room = usize::from(area.width.saturating_sub(4));
     buf.set_stringn(area.x, area.y, fit(&text, room, false), room, Style::new());
     let style = if line.is_failure() { ctx.theme.bad() } else { Theme::faint() };
     let x = area.right().saturating_sub(3).max(area.x);
-    buf.set_stringn(x, area.y, line.status.to_string(), area.right().saturating_sub(x).into(), style);
+    buf.set_stringn(x, area.y, status.to_string(), area.right().saturating_sub(x).into(), style);
 }

@@ -5,13 +5,13 @@ use crate::removal;
 use crate::store::{Isolation, Tx};
 use crate::testing::{NOW, service};
 
-fn page(service: &Service, filter: &LogFilter, place: Option<LogPlace>, limit: i64) -> LogPage {
-    browse(service, &Caller::Operator, filter, place, limit).unwrap()
+fn page(service: &Service, filter: &GetLog, place: Option<LogPlace>, limit: i64) -> LogLines {
+    service.call(&Caller::Operator, filter.page(place, limit)).unwrap()
 }
 
 /// Returns the ids and paths of the lines on a page.
-fn shown(page: &LogPage) -> Vec<String> {
-    page.lines.iter().map(|line| format!("{} {}", line.user_id, line.path)).collect()
+fn shown(page: &LogLines) -> Vec<String> {
+    page.log.iter().map(|line| format!("{} {}", line.entry.user_id, line.entry.path)).collect()
 }
 
 /// Three lines, a minute apart: Ann reads a post, a guest the popular feed, Ben a different post.
@@ -30,7 +30,7 @@ fn service_with_lines() -> Service {
 #[test]
 fn a_page_has_the_newest_lines_and_the_next_page_continues() {
     let service = service_with_lines();
-    let all = LogFilter::default();
+    let all = GetLog::default();
     let first = page(&service, &all, None, 2);
     assert_eq!(shown(&first), ["ben /get_post/2", "guest /get_popularity_newsfeed"]);
     let second = page(&service, &all, first.next, 2);
@@ -41,25 +41,29 @@ fn a_page_has_the_newest_lines_and_the_next_page_continues() {
 #[test]
 fn lines_are_found_by_member_path_and_time() {
     let service = service_with_lines();
-    let of = |member: &str| LogFilter { member: Some(member.to_owned()), ..LogFilter::default() };
+    let of = |member: &str| GetLog { member: Some(member.to_owned()), ..GetLog::default() };
     assert_eq!(shown(&page(&service, &of("ANN"), None, 9)), ["Ann /get_post/1"]);
     assert_eq!(shown(&page(&service, &of("guest"), None, 9)), ["guest /get_popularity_newsfeed"]);
-    let posts = LogFilter { path: Some("/get_post/".into()), ..LogFilter::default() };
+    let posts = GetLog { path: Some("/get_post/".into()), ..GetLog::default() };
     assert_eq!(shown(&page(&service, &posts, None, 9)), ["ben /get_post/2", "Ann /get_post/1"]);
-    let both = LogFilter { path: Some("post/2".into()), ..of("ann") };
-    assert_eq!(page(&service, &both, None, 9).lines, []);
-    let middle = LogFilter { since: Some(NOW + 1), until: Some(NOW + 120_000), ..LogFilter::default() };
+    let both = GetLog { path: Some("post/2".into()), ..of("ann") };
+    assert_eq!(page(&service, &both, None, 9).log, []);
+    let middle = GetLog {
+        since: Some((NOW + 1).to_string()),
+        until: Some((NOW + 120_000).to_string()),
+        ..GetLog::default()
+    };
     assert_eq!(shown(&page(&service, &middle, None, 9)), ["guest /get_popularity_newsfeed"]);
     for (status, lines) in [("200", 3), ("2xx", 3), ("404", 0), ("4XX", 0)] {
-        let filter = LogFilter { status: status.parse().ok(), ..LogFilter::default() };
-        assert!(filter.status.is_some() && page(&service, &filter, None, 9).lines.len() == lines, "{status}");
+        let filter = GetLog { status: Some(status.into()), ..GetLog::default() };
+        assert_eq!(page(&service, &filter, None, 9).log.len(), lines, "{status}");
     }
-    let of_ann = LogFilter { status: "200".parse().ok(), ..of("ann") };
+    let of_ann = GetLog { status: Some("200".into()), ..of("ann") };
     assert_eq!(shown(&page(&service, &of_ann, None, 9)), ["Ann /get_post/1"]);
     for other in ["", "99", "600", "6xx", "0xx", "+20", "+2xx", "xx", "20x", "a"] {
         assert!(other.parse::<StatusFilter>().is_err(), "{other}");
     }
-    let refused = browse(&service, &Caller::Operator, &of("nobody"), None, 9);
+    let refused = service.call(&Caller::Operator, of("nobody"));
     assert!(matches!(refused, Err(Error::NotFound)));
 }
 
@@ -68,7 +72,7 @@ fn lines_of_removed_members_are_found_as_removed() {
     let service = service_with_lines();
     service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
     service.call(&Caller::Operator, crate::member::Remove { user_id: "ben".into() }).unwrap();
-    let removed = LogFilter { member: Some("removed".into()), ..LogFilter::default() };
+    let removed = GetLog { member: Some("removed".into()), ..GetLog::default() };
     let first = page(&service, &removed, None, 1);
     assert_eq!(shown(&first), ["removed /get_post/2"]);
     let second = page(&service, &removed, first.next, 1);
@@ -83,7 +87,7 @@ fn a_path_that_names_a_removed_member_is_not_found_by_the_id() {
     service.communicate(&Caller::Guest, 1, "GET", user, "/get_log_user/%41NN/5");
     service.settle();
     let of = |path: &str| {
-        let filter = LogFilter { path: Some(path.to_owned()), ..LogFilter::default() };
+        let filter = GetLog { path: Some(path.to_owned()), ..GetLog::default() };
         shown(&page(&service, &filter, None, 9))
     };
     assert_eq!(of("/Ann/"), ["guest /get_log_user/Ann/5"]);
@@ -106,7 +110,7 @@ fn lines_of_many_removed_members_are_listed_in_order_and_changed_in_batches() {
         service.settle();
         service.call(&Caller::Operator, crate::member::Remove { user_id: id.into() }).unwrap();
     }
-    let removed = LogFilter { member: Some("removed".into()), ..LogFilter::default() };
+    let removed = GetLog { member: Some("removed".into()), ..GetLog::default() };
     let list = || {
         let (mut paths, mut place) = (Vec::new(), None);
         loop {
@@ -145,9 +149,9 @@ fn a_page_reads_a_limited_number_of_lines_and_reports_how_far_it_read() {
         tx.run(sql, &[])
     };
     service.store().write(Isolation::Alone, many).unwrap();
-    let posts = LogFilter { path: Some("/get_post/".into()), ..LogFilter::default() };
+    let posts = GetLog { path: Some("/get_post/".into()), ..GetLog::default() };
     let first = page(&service, &posts, None, 9);
-    assert_eq!((first.lines.len(), first.looked_to), (0, Some(NOW + 120_001)));
+    assert_eq!((first.log.len(), first.looked_to), (0, Some(NOW + 120_001)));
     let second = page(&service, &posts, first.next, 9);
     assert_eq!(shown(&second), ["ben /get_post/2", "Ann /get_post/1"]);
     assert_eq!((second.next, second.looked_to), (None, None));
@@ -157,12 +161,11 @@ fn a_page_reads_a_limited_number_of_lines_and_reports_how_far_it_read() {
 fn administrators_read_all_lines_and_members_their_own() {
     let service = service_with_lines();
     let ann = Caller::acting_as(&service, "ann").unwrap();
-    let filter = LogFilter::default();
-    let of = |member: &str| LogFilter { member: Some(member.to_owned()), ..LogFilter::default() };
-    let own = browse(&service, &ann, &of("ANN"), None, 9).unwrap();
+    let of = |member: &str| GetLog { member: Some(member.to_owned()), ..GetLog::default() };
+    let own = service.call(&ann, of("ANN")).unwrap();
     assert_eq!(shown(&own), ["Ann /get_post/1"]);
-    assert!(matches!(browse(&service, &ann, &of("ben"), None, 9), Err(Error::Forbidden)));
-    assert!(matches!(browse(&service, &ann, &of("nobody"), None, 9), Err(Error::Forbidden)));
-    assert!(matches!(browse(&service, &ann, &filter, None, 9), Err(Error::Forbidden)));
-    assert!(matches!(browse(&service, &Caller::Guest, &filter, None, 9), Err(Error::BadToken)));
+    assert!(matches!(service.call(&ann, of("ben")), Err(Error::Forbidden)));
+    assert!(matches!(service.call(&ann, of("nobody")), Err(Error::Forbidden)));
+    assert!(matches!(service.call(&ann, GetLog::default()), Err(Error::Forbidden)));
+    assert!(matches!(service.call(&Caller::Guest, GetLog::default()), Err(Error::BadToken)));
 }
