@@ -186,6 +186,9 @@ pub(crate) trait Screen {
     /// Inserts a pasted text.
     fn paste(&mut self, _: &str, _: &Ctx, _: &mut Out) {}
 
+    /// Takes over what was written in the editor that the environment names.
+    fn edited(&mut self, _: &str) {}
+
     /// Handles a click.
     fn click(&mut self, _: Position, _: &Ctx, _: &mut Out) {}
 

@@ -14,6 +14,10 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
 
+use crate::KEYS_WAIT;
+use crate::editor::edited;
+use crate::problem::Problem;
+
 /// Whether the program controls the terminal now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
@@ -57,6 +61,19 @@ impl TerminalGuard {
         self.restore()
     }
 
+    /// Gives the terminal to the editor that the environment names. Returns what was written.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub(crate) fn edit(&mut self, text: &str) -> io::Result<Result<String, Problem>> {
+        give_back();
+        // Until the thread that reads keys has noticed.
+        thread::sleep(KEYS_WAIT);
+        let edited = edited(text).map(|(_, written)| written);
+        self.restore()?;
+        Ok(edited.map_err(|error| Problem::new(format!("The text is not changed: {error}."))))
+    }
+
     /// Takes over the terminal again, after another program may have changed its modes.
     ///
     /// # Errors
@@ -85,6 +102,11 @@ fn take(mouse: bool) -> io::Result<()> {
         execute!(stdout(), Print(MOUSE_ON))?;
     }
     Ok(())
+}
+
+/// Returns whether the program controls the terminal now: it is neither suspended, nor has it lent the terminal to an editor.
+pub(crate) fn is_taken() -> bool {
+    TAKEN.load(Ordering::SeqCst)
 }
 
 /// Restores the terminal, and ignores errors of a terminal that is gone.

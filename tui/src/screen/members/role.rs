@@ -27,7 +27,7 @@ impl Kind for RoleForm {
     }
 
     /// Returns what the focused scope allows, and what the form does.
-    fn hint(&self, focus: usize, _: &Ctx) -> String {
+    fn hint(&self, _: &Typed<'_>, focus: usize, _: &Ctx) -> String {
         let help = Scope::ALL.get(focus).map_or("", |scope| scope.help());
         let admin =
             if self.admin { " An administrator may do everything, whatever is chosen here." } else { "" };
