@@ -7,15 +7,14 @@ use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
 use crate::atomic_file::refuse_stdout;
-use crate::complete::SCRIPTS;
+use crate::complete::VARIABLE;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{self, Output};
 use crate::settings::Settings;
-
-mod man;
 
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
@@ -30,27 +29,21 @@ pub(crate) struct Man {
     dir: PathBuf,
 }
 
-/// Prints the completion script of a shell.
-pub(crate) fn completions(
-    Completions { shell }: &Completions,
-    mut command: Command,
-) -> Result<ExitCode, Failure> {
-    let name = shell.to_string();
-    let script = if let Some((_, script)) = SCRIPTS.iter().find(|(shell, _)| *shell == name) {
-        script.as_bytes().to_owned()
-    } else {
-        let mut script = Vec::new();
-        clap_complete::generate(*shell, &mut command, "tidings", &mut script);
-        script
-    };
-    output::print(script.trim_ascii_end())?;
+/// Prints the completion script of a shell, which asks the program.
+pub(crate) fn completions(Completions { shell }: &Completions) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    let shells = Shells::builtins();
+    let shell = shells.completer(&shell.to_string()).expect("clap_complete knows its own shells");
+    let written = shell.write_registration(VARIABLE, "tidings", "tidings", "tidings", &mut script);
+    written.map_err(|e| Failure::system(format!("cannot write the script: {e}")))?;
+    output::print(script.trim_ascii())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes a manual page per command.
 pub(crate) fn man(global: &Global, Man { dir }: &Man, command: Command) -> Result<ExitCode, Failure> {
     refuse_stdout(dir)?;
-    let written = fs::create_dir_all(dir).and_then(|()| man::write(command, dir));
+    let written = fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(command, dir));
     written.map_err(|e| Failure::system(format!("cannot write manual pages to {}: {e}", dir.display())))?;
     Output::new(global).answer(&(), |page| {
         page.line(format!("The manual pages are in {0}: man {0}/tidings.1", shown(dir)));
