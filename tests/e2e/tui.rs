@@ -218,7 +218,7 @@ fn the_terminal_is_restored_after_a_signal_and_the_draft_is_kept() {
     let screens = Screens::open();
     screens.terminal.press(&["2", "n"]);
     screens.terminal.types("half a title");
-    screens.terminal.waits_for("title 12/200");
+    screens.terminal.waits_for("Title          half a title");
     kill_process(screens.pid(), Signal::TERM).unwrap();
     screens.assert_ended("0");
     screens.terminal.runs("clear");
@@ -272,7 +272,8 @@ fn the_screens_can_be_suspended_and_resumed() {
 #[test]
 fn a_text_is_written_in_the_editor_of_the_environment() {
     let server = Server::start();
-    let editor = "VISUAL='printf \"Ed: \" >/dev/tty; read -r line; echo \"$line\" >'";
+    // What is printed differs from the command, which the terminal shows, too.
+    let editor = "VISUAL='printf \"%s: \" Editing; read -r line; echo \"$line\" >'";
     let Screens { terminal, server } = Screens::open_with(server, editor);
     terminal.press(&["2"]);
     terminal.waits_for("There are no notices.");
@@ -280,7 +281,7 @@ fn a_text_is_written_in_the_editor_of_the_environment() {
     terminal.waits_for("A new notice");
     terminal.types("Hours");
     terminal.press(&["Enter", "C-o"]);
-    terminal.waits_for("Ed: ");
+    terminal.waits_for("Editing: ");
     terminal.waits_until_gone("A new notice");
     terminal.types("Open until ten.");
     terminal.press(&["Enter"]);

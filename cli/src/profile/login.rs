@@ -319,12 +319,11 @@ fn chosen<'a>(global: &Global, profiles: &'a Profiles) -> Result<(&'a str, &'a P
         let found = profiles.0.get_key_value(name);
         return found.map(|(name, profile)| (&**name, profile)).ok_or_else(|| profile::unknown(name));
     }
-    let found = match &global.server {
-        Some(address) => profiles.at(address, None)?,
-        None => {
-            let all = profiles.0.iter().map(|(name, profile)| (&**name, profile));
-            only(&all.filter(|(_, profile)| profile.token.is_some()).collect::<Vec<_>>())?
-        }
+    let found = if let Some(address) = &global.server {
+        profiles.at(address, None)?
+    } else {
+        let all = profiles.0.iter().map(|(name, profile)| (&**name, profile));
+        only(&all.filter(|(_, profile)| profile.token.is_some()).collect::<Vec<_>>())?
     };
     found.ok_or_else(|| Failure::usage("nobody is signed in: see tidings profile list"))
 }
