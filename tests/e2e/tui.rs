@@ -281,7 +281,7 @@ fn a_text_is_written_in_the_editor_of_the_environment() {
     terminal.waits_for("A new notice");
     terminal.types("Hours");
     terminal.press(&["Enter", "C-o"]);
-    terminal.waits_for("Editing: ");
+    terminal.waits_for("Editing:");
     terminal.waits_until_gone("A new notice");
     terminal.types("Open until ten.");
     terminal.press(&["Enter"]);
