@@ -1,7 +1,7 @@
 //! `tidings completions`, `man` and `openapi`: descriptions of the program for other programs.
 
 use std::fs;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -43,11 +43,23 @@ pub(crate) fn completions(Completions { shell }: &Completions) -> Result<ExitCod
 /// Writes a manual page per command.
 pub(crate) fn man(global: &Global, Man { dir }: &Man, command: Command) -> Result<ExitCode, Failure> {
     refuse_stdout(dir)?;
-    let written = fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(command, dir));
+    let written = fs::create_dir_all(dir).and_then(|()| {
+        let mut command = command.disable_help_subcommand(true);
+        command.build();
+        write_pages(&command, dir)
+    });
     written.map_err(|e| Failure::system(format!("cannot write manual pages to {}: {e}", dir.display())))?;
     Output::new(global).answer(&(), |page| {
         page.line(format!("The manual pages are in {0}: man {0}/tidings.1", shown(dir)));
     })
+}
+
+fn write_pages(command: &Command, dir: &Path) -> io::Result<()> {
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        write_pages(inner, dir)?;
+    }
+    let page = clap_mangen::Man::new(command.clone()).manual("Manual of tidings");
+    page.source(concat!("tidings ", env!("CARGO_PKG_VERSION"))).generate_to(dir).map(drop)
 }
 
 /// Returns the directory in a form that `man` reads as a path and not as the name of a page.

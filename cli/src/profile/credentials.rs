@@ -53,8 +53,8 @@ pub(crate) fn renew(global: &Global, token: &str) -> Result<Option<String>, Fail
     Ok(match choose(global)? {
         Some(SignIn::Profile(name, profile)) => {
             let mut locked = Store::of_user()?.lock()?;
-            let token_of = Some(Zeroizing::new(token.to_owned()));
-            let profile = Profile { expires: expiry(token), token: token_of, ..*profile };
+            let secret = Some(Zeroizing::new(token.to_owned()));
+            let profile = Profile { expires: expiry(token), token: secret, ..*profile };
             locked.profiles.0.insert(name, profile);
             locked.save()?;
             None

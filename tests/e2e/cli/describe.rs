@@ -53,7 +53,11 @@ fn each_command_has_a_manual_page() {
     assert!(pages.is_superset(&expected), "{:?}", expected.difference(&pages));
     assert!(expected.contains("tidings-words-train.1"), "{expected:?}");
     let page = fs::read_to_string(directory.path().join("share/man1/tidings-backup.1")).unwrap();
-    assert!(page.contains(".TH tidings-backup 1") && page.contains("Example"), "{page}");
+    assert!(
+        page.contains(concat!(".TH tidings-backup 1  \"tidings ", env!("CARGO_PKG_VERSION"), "\""))
+            && page.contains("Example"),
+        "{page}"
+    );
     fs::write(directory.path().join("file"), "").unwrap();
     let refused = without_database(directory.path(), &["man", "file"]);
     assert_eq!(refused.status, 3, "{refused:?}");
