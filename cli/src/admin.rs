@@ -7,6 +7,7 @@ use tidings_client::Error;
 use tidings_core::admin;
 use tidings_core::operation::Operation;
 
+use crate::complete::MemberId;
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local};
 use crate::session::Session;
@@ -15,22 +16,13 @@ use crate::session::Session;
 pub(crate) enum Admin {
     /// Make a member an administrator
     #[command(after_help = "Example: tidings admin grant ann")]
-    Grant {
-        /// The member
-        id: String,
-    },
+    Grant(MemberId),
     /// Revoke a member's administrator rights
     #[command(after_help = "Example: tidings admin revoke ann")]
-    Revoke {
-        /// The member
-        id: String,
-    },
+    Revoke(MemberId),
     /// Check whether a member is an administrator
     #[command(after_help = "Example: tidings admin check ann && echo yes")]
-    Check {
-        /// The member
-        id: String,
-    },
+    Check(MemberId),
     /// List the administrators
     #[command(after_help = "Example: tidings admin list")]
     List,
@@ -38,16 +30,16 @@ pub(crate) enum Admin {
 
 pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failure> {
     match command {
-        Admin::Grant { id } => {
+        Admin::Grant(MemberId { id }) => {
             let grant = admin::Grant { user_id: id.clone() };
             change(session, id, grant, "is an administrator.", "sign up first")
         }
-        Admin::Revoke { id } => {
+        Admin::Revoke(MemberId { id }) => {
             let revoke = admin::Revoke { user_id: id.clone() };
             let list = "tidings admin list names the administrators";
             change(session, id, revoke, "is no longer an administrator.", list)
         }
-        Admin::Check { id } => {
+        Admin::Check(MemberId { id }) => {
             let id = session.member(id)?;
             session.service.check_admin_of(&id).map_err(|error| {
                 if error.is_forbidden() {

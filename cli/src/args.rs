@@ -3,13 +3,12 @@
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::given::Given;
 use crate::global::{Color, Global, color};
 use crate::profile::login;
 use crate::{
-    act, admin, analysis, audit, backup, bench, blacklist, check, complete, demo, describe, feed, feedback,
-    front, help, init, invitation, key, mail, member, notice, otp, post, profile, roster, search, settings,
-    source, store, tui, webhook, words,
+    act, admin, analysis, audit, backup, bench, blacklist, check, demo, describe, feed, feedback, front,
+    help, init, invitation, key, mail, member, notice, otp, post, profile, roster, search, settings, source,
+    store, tui, webhook, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, on SQLite or PostgreSQL.
@@ -22,11 +21,11 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Parses the arguments, and returns them also as they were given.
+/// Parses the arguments.
 ///
 /// # Errors
 /// When the arguments are invalid, or when they ask for help or the version.
-pub(crate) fn parse() -> Result<(Cli, Given), clap::Error> {
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
     let choice = match color() {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::Always,
@@ -40,7 +39,7 @@ pub(crate) fn parse() -> Result<(Cli, Given), clap::Error> {
         let message = format!("{one} names a database, and {other} a server: leave one of them out");
         command.error(ErrorKind::ArgumentConflict, message)
     })?;
-    Ok((cli, Given::of(&command, &matches)))
+    Ok(cli)
 }
 
 #[derive(Debug, Subcommand)]
@@ -160,9 +159,6 @@ pub(crate) enum Command {
         after_help = "Examples:\n  tidings completions bash > /usr/share/bash-completion/completions/tidings\n  tidings completions zsh > \"${fpath[1]}/_tidings\"\n  tidings completions fish > ~/.config/fish/completions/tidings.fish"
     )]
     Completions(describe::Completions),
-    /// Print the completions of a word, for the scripts of completions
-    #[command(name = "__complete", hide = true)]
-    Complete(complete::Complete),
     /// Write the manual pages, one per command
     #[command(after_help = "Example: tidings man /usr/local/share/man/man1")]
     Man(describe::Man),

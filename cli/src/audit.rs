@@ -9,6 +9,7 @@ use tidings_core::answer::SUCCESS;
 use tidings_core::audit::{self, AuditRecord, Head};
 
 use crate::atomic_file::Readers;
+use crate::complete::{Kind, ids};
 use crate::export;
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local, stream_pages};
@@ -45,7 +46,7 @@ pub(crate) struct Filter {
     #[arg(long, value_name = "A")]
     action: Option<String>,
     /// Only acts of this member, key, operator or service
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true, add = ids(Kind::Member))]
     actor: Option<String>,
     /// Only acts on this member or record
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use tidings_core::admin;
 
+use crate::complete::MemberId;
 use crate::failure::Failure;
 use crate::output::{Column, Table, dated, local};
 use crate::session::{Session, unknown};
@@ -16,28 +17,22 @@ pub(crate) enum Blacklist {
     List,
     /// Blacklist a member: the member is signed out everywhere and cannot sign in
     #[command(after_help = "Example: tidings blacklist add mallory")]
-    Add {
-        /// The member
-        id: String,
-    },
+    Add(MemberId),
     /// Remove a member from the blacklist; the member has to sign in again
     #[command(after_help = "Example: tidings blacklist remove mallory")]
-    Remove {
-        /// The member
-        id: String,
-    },
+    Remove(MemberId),
 }
 
 pub(crate) fn run(session: &Session, command: &Blacklist) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     match command {
         Blacklist::List => list(session),
-        Blacklist::Add { id } => {
+        Blacklist::Add(MemberId { id }) => {
             let push = admin::PushBlacklist { user_id: id.clone() };
             service.call(push).map_err(|error| unknown(error, "member", id))?;
             out.answer(&(), |page| page.line(format!("{id} is blacklisted.")))
         }
-        Blacklist::Remove { id } => {
+        Blacklist::Remove(MemberId { id }) => {
             let pop = admin::PopBlacklist { user_id: id.clone() };
             service.call(pop).map_err(|error| unknown(error, "member", id))?;
             out.answer(&(), |page| page.line(format!("{id} may sign in again.")))

@@ -1,21 +1,20 @@
 //! `tidings completions`, `man` and `openapi`: descriptions of the program for other programs.
 
 use std::fs;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
 use crate::atomic_file::refuse_stdout;
-use crate::complete::SCRIPTS;
+use crate::complete::VARIABLE;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{self, Output};
 use crate::settings::Settings;
-
-mod man;
 
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
@@ -30,31 +29,37 @@ pub(crate) struct Man {
     dir: PathBuf,
 }
 
-/// Prints the completion script of a shell.
-pub(crate) fn completions(
-    Completions { shell }: &Completions,
-    mut command: Command,
-) -> Result<ExitCode, Failure> {
-    let name = shell.to_string();
-    let script = if let Some((_, script)) = SCRIPTS.iter().find(|(shell, _)| *shell == name) {
-        script.as_bytes().to_owned()
-    } else {
-        let mut script = Vec::new();
-        clap_complete::generate(*shell, &mut command, "tidings", &mut script);
-        script
-    };
-    output::print(script.trim_ascii_end())?;
+/// Prints the completion script of a shell, which asks the program.
+pub(crate) fn completions(Completions { shell }: &Completions) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    let shells = Shells::builtins();
+    let shell = shells.completer(&shell.to_string()).expect("clap_complete knows its own shells");
+    let written = shell.write_registration(VARIABLE, "tidings", "tidings", "tidings", &mut script);
+    written.map_err(|e| Failure::system(format!("cannot write the script: {e}")))?;
+    output::print(script.trim_ascii())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes a manual page per command.
 pub(crate) fn man(global: &Global, Man { dir }: &Man, command: Command) -> Result<ExitCode, Failure> {
     refuse_stdout(dir)?;
-    let written = fs::create_dir_all(dir).and_then(|()| man::write(command, dir));
+    let written = fs::create_dir_all(dir).and_then(|()| {
+        let mut command = command.disable_help_subcommand(true);
+        command.build();
+        write_pages(&command, dir)
+    });
     written.map_err(|e| Failure::system(format!("cannot write manual pages to {}: {e}", dir.display())))?;
     Output::new(global).answer(&(), |page| {
         page.line(format!("The manual pages are in {0}: man {0}/tidings.1", shown(dir)));
     })
+}
+
+fn write_pages(command: &Command, dir: &Path) -> io::Result<()> {
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        write_pages(inner, dir)?;
+    }
+    let page = clap_mangen::Man::new(command.clone()).manual("Manual of tidings");
+    page.source(concat!("tidings ", env!("CARGO_PKG_VERSION"))).generate_to(dir).map(drop)
 }
 
 /// Returns the directory in a form that `man` reads as a path and not as the name of a page.

@@ -9,7 +9,7 @@ use tidings_client::shown::escape;
 use tidings_core::error::{Code, Explained};
 use tidings_core::{Error, Location, StoreError, answer};
 
-use crate::given::{self, Given};
+use crate::given;
 
 /// A failed command: the message for people, and the exit status.
 #[derive(Debug)]
@@ -20,12 +20,7 @@ pub(crate) struct Failure {
     json: Vec<u8>,
     /// The condition of a refused operation, if it is known.
     code: Option<Code>,
-    /// The field of the operation that was refused, if it is one.
-    field: Option<String>,
 }
-
-/// The example of a time in the rules of operations. An argument may also be written in the zone of the database.
-const RFC3339: &str = "2026-11-20T08:36:00Z";
 
 /// The operation was refused.
 pub(crate) const REFUSED: u8 = 1;
@@ -35,15 +30,6 @@ pub(crate) const USAGE: u8 = 2;
 const SYSTEM: u8 = 3;
 /// The user pressed Ctrl-C: 128 plus the number of the signal, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
-
-/// The exit statuses and what they mean, as the documentation lists them.
-pub(crate) const EXIT_STATUSES: [(u8, &str); 5] = [
-    (0, "success"),
-    (REFUSED, "the operation was refused; standard error has `error: `, its `result`, and why"),
-    (USAGE, "the command line or a setting is wrong"),
-    (SYSTEM, "the database or the system failed, or the database cannot be opened"),
-    (INTERRUPTED, "interrupted by Ctrl-C"),
-];
 
 impl Failure {
     /// Returns the failure of an invalid command line or setting.
@@ -59,7 +45,7 @@ impl Failure {
     /// Returns the failure of a refused operation; `message` says what to do about it.
     pub(crate) fn refused(error: &AccessError, message: impl Into<String>) -> Self {
         let message = format!("{error}: {}", message.into());
-        Self { message, status: status(error), json: json(error), code: error.code(), field: None }
+        Self { message, status: status(error), json: json(error), code: error.code() }
     }
 
     /// Returns the failure of a value that breaks a rule: `place` names the argument, the variable or the line of a file that it
@@ -101,27 +87,6 @@ impl Failure {
         Self { message: format!("{result}: {advice}"), ..self }
     }
 
-    /// Returns the failure with the name and the value of the argument at fault, if the command was given it.
-    pub(crate) fn about(self, given: &Given) -> Self {
-        let verb = match self.code {
-            Some(Code::InvalidValue) => "invalid value",
-            Some(Code::UrlTaken | Code::IdTaken | Code::NameTaken) => "cannot use",
-            _ => return self,
-        };
-        let found = match &self.field {
-            Some(field) => given.argument(field).into_iter().collect(),
-            None => given.only_arguments(),
-        };
-        let named: Vec<_> =
-            found.into_iter().map(|(argument, value)| format!("{value} for '{argument}'")).collect();
-        let Some((result, rule)) = self.message.split_once(": ").filter(|_| !named.is_empty()) else {
-            return self;
-        };
-        let rule = rule.replace(RFC3339, "\"2026-12-05 09:00\", 2026-12-05 or 2026-12-05T09:00:00Z");
-        let message = format!("{result}: {verb} {}: {rule}", named.join(", "));
-        Self { message, ..self }
-    }
-
     /// The exit status.
     pub(crate) const fn status(&self) -> u8 {
         self.status
@@ -134,7 +99,7 @@ impl Failure {
     }
 
     fn plain(status: u8, json: impl FnOnce(&str) -> Vec<u8>, message: String) -> Self {
-        Self { json: json(&message), message, status, code: None, field: None }
+        Self { json: json(&message), message, status, code: None }
     }
 }
 
@@ -153,8 +118,7 @@ impl From<AccessError> for Failure {
             SYSTEM if !is_overloaded => advice,
             _ => format!("{error}: {advice}"),
         };
-        let field = error.field().map(str::to_owned);
-        Self { message, status: status(&error), json: json(&error), code: error.code(), field }
+        Self { message, status: status(&error), json: json(&error), code: error.code() }
     }
 }
 
@@ -239,14 +203,6 @@ mod tests {
     use tidings_core::Outcome;
 
     use super::*;
-
-    #[test]
-    fn the_documentation_lists_the_exit_statuses() {
-        let document = include_str!("../../docs/command-line.md");
-        for (status, meaning) in EXIT_STATUSES {
-            assert!(document.contains(&format!("| {status} | {meaning} |")), "{status}");
-        }
-    }
 
     /// The documentation lists these exit statuses.
     #[test]

@@ -12,6 +12,7 @@ use tidings_core::newsfeed::{
     SimilarPost, Why,
 };
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::output::{Page, Style, local, stream_pages};
 use crate::post;
@@ -30,6 +31,7 @@ pub(crate) enum Feed {
     #[command(after_help = "Example: tidings feed topic Rust")]
     Topic {
         /// The topic or tag
+        #[arg(add = ids(Kind::Topic))]
         name: String,
         #[command(flatten)]
         paging: Paging,

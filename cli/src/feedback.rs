@@ -8,6 +8,7 @@ use tidings_core::feedback::{
     self, FeedbackList, FeedbackPage, FeedbackState, LIST_MAX, Mark, Message, SendGeneral, SendOnNotice,
 };
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::output::{Page, Style, local, stream_pages};
 use crate::session::{Session, unknown};
@@ -21,7 +22,7 @@ pub(crate) enum Feedback {
         #[arg(long = "type", value_name = "T", allow_hyphen_values = true)]
         kind: Option<String>,
         /// The notice that it refers to [default: none]
-        #[arg(long, value_name = "ID")]
+        #[arg(long, value_name = "ID", add = ids(Kind::Notice))]
         notice: Option<String>,
         /// The text, up to 5,000 characters
         text: String,
@@ -37,6 +38,7 @@ pub(crate) enum Feedback {
     #[command(after_help = "Example: tidings feedback done 6560c1a2ffeeddccbbaa0001")]
     Done {
         /// The feedback
+        #[arg(add = ids(Kind::Feedback))]
         id: String,
         /// Mark it as open again
         #[arg(long)]

@@ -7,6 +7,7 @@ use clap::{ArgMatches, Args, ValueEnum};
 use tidings_client::Address;
 use tidings_core::Location;
 
+use crate::complete::{Kind, ids};
 use crate::{raw_args, settings};
 
 /// The options of every command, before or after its name.
@@ -32,7 +33,7 @@ pub(crate) struct Global {
     )]
     pub(crate) server: Option<Address>,
     /// The sign-in on a server, instead of a database: see tidings profile list
-    #[arg(long, global = true, env = "TIDINGS_PROFILE", value_name = "NAME", hide_env_values = true)]
+    #[arg(long, global = true, env = "TIDINGS_PROFILE", value_name = "NAME", hide_env_values = true, add = ids(Kind::Profile))]
     pub(crate) profile: Option<String>,
     /// A TOML file with settings [default: ./tidings.toml, if it exists]
     #[arg(long, global = true, env = "TIDINGS_CONFIG", value_name = "FILE")]
@@ -44,7 +45,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, conflicts_with = "json")]
     pub(crate) ndjson: bool,
     /// Act as this member, with only the member's rights
-    #[arg(long = "as", global = true, value_name = "ID")]
+    #[arg(long = "as", global = true, value_name = "ID", add = ids(Kind::Member))]
     pub(crate) acting: Option<String>,
     #[arg(
         long,

@@ -1,4 +1,4 @@
-//! The help of the program itself: the commands in groups, as a short list for `-h` and with a description for `--help`.
+//! The short help of the program itself, for `-h`: the commands in groups.
 
 use std::fmt::Write as _;
 
@@ -18,45 +18,18 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("This program", &["completions", "man", "openapi"]),
 ];
 
-/// The width of the help, unless the terminal is narrower.
-const WIDTH: usize = 100;
-
 /// The width of a terminal below which the description of an option is not beside it but below it.
 const NARROW: u16 = 60;
 
-/// Gives the program its help: the long one if the arguments ask for it, otherwise the short one.
+/// Gives the program its short help, unless the arguments ask for the long one.
 pub(crate) fn with_groups(command: Command) -> Command {
     let is_narrow = terminal_size::terminal_size().is_some_and(|(width, _)| width.0 < NARROW);
     let command = command.next_line_help(is_narrow);
-    let mut options = raw_args::options();
-    let is_long = options.any(|argument| argument == "--help" || argument == "help");
-    let template = if is_long { long(&command) } else { short(&command) };
-    command.help_template(template)
-}
-
-fn long(command: &Command) -> String {
-    let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0).min(WIDTH));
-    let name_width =
-        GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or_default();
-    let indent = name_width + 4;
-    let (heading, literal) = (command.get_styles().get_header(), command.get_styles().get_literal());
-    let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
-    for (group, names) in GROUPS {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n{heading}{group}:{heading:#}\n");
-        for name in names {
-            let about = command.find_subcommand(name).and_then(Command::get_about);
-            let about = about.map(ToString::to_string).unwrap_or_default();
-            let about = wrapped(&about, width.saturating_sub(indent)).join(&format!("\n{:indent$}", ""));
-            let _ = writeln!(text, "  {literal}{name:name_width$}{literal:#}  {about}");
-        }
+    if raw_args::options().any(|argument| argument == "--help" || argument == "help") {
+        return command;
     }
-    let _ = write!(
-        text,
-        "\n{heading}Options of every command:{heading:#}\n{{options}}\n\n\
-         {literal}tidings COMMAND --help{literal:#} describes a command."
-    );
-    text
+    let template = short(&command);
+    command.help_template(template)
 }
 
 fn short(command: &Command) -> String {
@@ -73,23 +46,6 @@ fn short(command: &Command) -> String {
          {literal}tidings --help{literal:#} describes all commands, {literal}tidings COMMAND --help{literal:#} one of them."
     );
     text
-}
-
-/// Breaks a text into lines of at most `width` characters, as far as its words allow.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is a line from the start");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(word.to_owned());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
@@ -120,12 +76,5 @@ mod tests {
         // The description of the program is wrapped by clap.
         assert!(help.lines().skip(1).all(|line| line.chars().count() <= 80), "{help}");
         insta::assert_snapshot!(help);
-    }
-
-    #[test]
-    fn a_text_is_wrapped_between_words() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("unbreakable", 3), ["unbreakable"]);
-        assert_eq!(wrapped("", 3), [""]);
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use tidings_core::account::SignUp;
 use tidings_core::{Error, admin, analysis};
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::next_steps;
 use crate::output::is_interactive;
@@ -16,7 +17,7 @@ use crate::session::{Session, refused_to_members};
 #[derive(Debug, Args)]
 pub(crate) struct Init {
     /// Make this member an administrator, signing the member up first if necessary
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = ids(Kind::Member))]
     admin: Option<String>,
     #[command(flatten)]
     pub(crate) password: Password,

@@ -7,6 +7,7 @@ use tidings_client::shown::number::count;
 use tidings_core::account::invitation::{self, Add, Remove};
 use tidings_core::account::key::Scope;
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::key::{self, scope_names};
 use crate::output::{Column, Table, dated, local};
@@ -29,7 +30,7 @@ pub(crate) enum Invitation {
         #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(i64).range(1..=90))]
         days: i64,
         /// What these members may administer: one or more scopes, separated by commas [default: nothing]
-        #[arg(long, value_name = "SCOPE", value_delimiter = ',', value_parser = key::scope)]
+        #[arg(long, value_name = "SCOPE", value_delimiter = ',', value_parser = key::scope, add = ids(Kind::Scope))]
         role: Vec<Scope>,
         /// By what you recognise the invitation
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -45,6 +46,7 @@ pub(crate) enum Invitation {
     #[command(after_help = "Example: tidings invitation remove 6560c1a2ffeeddccbbaa0099")]
     Remove {
         /// The id of the invitation
+        #[arg(add = ids(Kind::Invitation))]
         id: String,
     },
 }

@@ -8,6 +8,7 @@ use tidings_client::shown::time;
 use tidings_core::account::key::{self, Add, Revoke, Scope};
 use tidings_core::clock::DAY_MS;
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::output::{Column, Table, dated, local, typed_time};
 use crate::session::{Session, unknown};
@@ -22,7 +23,7 @@ pub(crate) enum Key {
         /// What the key is for, 1 to 50 characters; no two keys have the same name
         name: String,
         /// What the key may do: one or more scopes, separated by commas
-        #[arg(long, value_name = "SCOPE", required = true, value_delimiter = ',', value_parser = scope)]
+        #[arg(long, value_name = "SCOPE", required = true, value_delimiter = ',', value_parser = scope, add = ids(Kind::Scope))]
         scope: Vec<Scope>,
         /// When the key expires: days such as 90d, or a time such as 2027-01-31 or "2027-01-31 18:00" [default: never]
         #[arg(long, value_name = "WHEN", value_parser = expiry)]
@@ -35,6 +36,7 @@ pub(crate) enum Key {
     #[command(after_help = "Example: tidings key revoke importer")]
     Revoke {
         /// The name of the key, or its id
+        #[arg(add = ids(Kind::Key))]
         key: String,
     },
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use tidings_core::mail::{List, Retry, Test};
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::output::{Column, Table, dated, local};
 use crate::session::{Session, unknown};
@@ -18,6 +19,7 @@ pub(crate) enum Mail {
     #[command(after_help = "Example: tidings mail retry 6560c1a2ffeeddccbbaa0001")]
     Retry {
         /// The id of the mail
+        #[arg(add = ids(Kind::Mail))]
         mail: String,
     },
     /// Send a test to an address, and say what the mail server answers

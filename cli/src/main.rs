@@ -15,6 +15,7 @@ mod audit;
 mod backup;
 mod bench;
 mod blacklist;
+mod candidates;
 mod check;
 mod complete;
 mod config;
@@ -77,20 +78,21 @@ use source::Command as Source;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    complete::answer_shell(Cli::command, candidates::find);
     #[cfg(feature = "count-allocations")]
     allocations::register();
     if serve::logs_json() {
         output::use_json_log();
     }
     match args::parse() {
-        Ok((Cli { global, command }, given)) => {
+        Ok(Cli { global, command }) => {
             let output = Output::new(&global);
             let signs_in = matches!(command, Command::Login(_) | Command::Logout(_) | Command::Profile(_));
             let explained =
                 |failure| if signs_in { failure } else { credentials::explained(&global, failure) };
-            run(&global, command).unwrap_or_else(|failure| output.failed(&explained(failure).about(&given)))
+            run(&global, command).unwrap_or_else(|failure| output.failed(&explained(failure)))
         }
-        Err(refused) => misuse::report(refused),
+        Err(refused) => misuse::report(&refused),
     }
 }
 
@@ -152,8 +154,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Check(args) => check::run(global, &args),
         Command::Config(settings) => config::run(global, *settings),
         Command::Ready(settings) => ready::run(global, *settings),
-        Command::Completions(args) => describe::completions(&args, Cli::command()),
-        Command::Complete(args) => complete::run(&args, Cli::command()),
+        Command::Completions(args) => describe::completions(&args),
         Command::Man(args) => describe::man(global, &args, Cli::command()),
         Command::Openapi => describe::openapi(global),
         Command::Login(args) => login::run(global, &args),

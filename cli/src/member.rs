@@ -11,6 +11,7 @@ use tidings_core::member;
 use tidings_core::member_import::ImportMembers;
 
 use crate::atomic_file::Readers;
+use crate::complete::{Kind, MemberId, ids};
 use crate::export;
 use crate::failure::Failure;
 use crate::global::Global;
@@ -52,20 +53,15 @@ pub(crate) enum Member {
     List(list::Options),
     /// Show a member
     #[command(after_help = "Example: tidings member show ann")]
-    Show {
-        /// The member
-        id: String,
-    },
+    Show(MemberId),
     /// Reset the measured interest of a member: deletes views, searches, opened feeds and hidden posts
     #[command(after_help = "Example: tidings member reset ann")]
-    Reset {
-        /// The member
-        id: String,
-    },
+    Reset(MemberId),
     /// Show the lists of a member: likes, views, searches and opened newsfeeds
     #[command(after_help = "Example: tidings member lists ann --type 3")]
     Lists {
         /// The member
+        #[arg(add = ids(Kind::Member))]
         id: String,
         /// 0 all, 1 likes, 2 views, 3 searches, 4 newsfeeds
         #[arg(long = "type", value_name = "0-4", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=4))]
@@ -75,6 +71,7 @@ pub(crate) enum Member {
     #[command(after_help = "Example: tidings member nickname ann \"Ann of the library\"")]
     Nickname {
         /// The member
+        #[arg(add = ids(Kind::Member))]
         id: String,
         /// The nickname
         nickname: String,
@@ -83,6 +80,7 @@ pub(crate) enum Member {
     #[command(after_help = "Example: tidings member auto-login ann 1")]
     AutoLogin {
         /// The member
+        #[arg(add = ids(Kind::Member))]
         id: String,
         /// 0 no, 1 yes
         #[arg(value_parser = clap::value_parser!(i64).range(0..=1))]
@@ -98,10 +96,7 @@ pub(crate) enum Member {
     /// Issue a code with which a member who has forgotten their password chooses a new one, within an hour and once
     #[command(after_help = "The member uses it in your app, or with tidings member new-password.\n\n\
                             Example: tidings member reset-password ann")]
-    ResetPassword {
-        /// The member
-        id: String,
-    },
+    ResetPassword(MemberId),
     /// Choose a new password with a code that an administrator has issued, and sign out everywhere
     #[command(
         after_help = "With --password-stdin or --password-file the code is the first line, and the new password is the second.\n\n\
@@ -114,6 +109,7 @@ pub(crate) enum Member {
     )]
     Forgotten {
         /// The id of the member, or their address
+        #[arg(add = ids(Kind::Member))]
         id: String,
     },
     /// Show the e-mail address of the member who is acting
@@ -146,18 +142,17 @@ pub(crate) enum Member {
     #[command(after_help = "Example: tidings --as ann member remove-passkey 6560c1a2ffeeddccbbaa0001")]
     RemovePasskey {
         /// The passkey: see tidings member passkeys
+        #[arg(add = ids(Kind::Passkey))]
         id: String,
     },
     /// Show where a member is signed in, the device that was used last first
     #[command(after_help = "Example: tidings member sessions ann")]
-    Sessions {
-        /// The member
-        id: String,
-    },
+    Sessions(MemberId),
     /// Sign a member out everywhere, or out of one session
     #[command(after_help = "Example: tidings member sign-out ann --session 6560c1a2ffeeddccbbaa0001")]
     SignOut {
         /// The member
+        #[arg(add = ids(Kind::Member))]
         id: String,
         /// Only this session: see tidings member sessions
         #[arg(long, value_name = "ID")]
@@ -165,22 +160,13 @@ pub(crate) enum Member {
     },
     /// Disable the second factor of a member who has lost it
     #[command(after_help = "Example: tidings member reset-otp ann")]
-    ResetOtp {
-        /// The member
-        id: String,
-    },
+    ResetOtp(MemberId),
     /// Remove the passkeys and the single sign-on of a member, and sign the member out everywhere
     #[command(after_help = "Example: tidings member reset-sign-ins ann")]
-    ResetSignIns {
-        /// The member
-        id: String,
-    },
+    ResetSignIns(MemberId),
     /// Issue a code with which a member sets up a second factor, within an hour and once
     #[command(after_help = "Example: tidings member otp ann")]
-    Otp {
-        /// The member
-        id: String,
-    },
+    Otp(MemberId),
     /// Show what a member may administer, or set it: an editor has the scope notices, an analyst analytics:read
     #[command(
         after_help = key::scopes_help(
@@ -194,6 +180,7 @@ pub(crate) enum Member {
     )]
     Export {
         /// The member
+        #[arg(add = ids(Kind::Member))]
         id: String,
         /// The file, or - for standard output
         file: PathBuf,
@@ -202,6 +189,7 @@ pub(crate) enum Member {
     #[command(after_help = "Example: tidings member remove ann --yes")]
     Remove {
         /// The member
+        #[arg(add = ids(Kind::Member))]
         id: String,
         /// Do not ask
         #[arg(long)]
@@ -243,6 +231,7 @@ impl SignInArgs {
 #[derive(Debug, Args)]
 pub(crate) struct Credentials {
     /// The member
+    #[arg(add = ids(Kind::Member))]
     id: String,
     #[command(flatten)]
     password: Password,
@@ -261,9 +250,9 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
             out.answer(&token, |page| page.line(&token.access_token))
         }
         Member::List(options) => list::run(session, options),
-        Member::Show { id } => show::info(session, id),
+        Member::Show(MemberId { id }) => show::info(session, id),
         Member::Lists { id, kind } => show::lists(session, id, *kind),
-        Member::Reset { id } => {
+        Member::Reset(MemberId { id }) => {
             let id = session.member(id)?;
             service.reset_measurement(&id)?;
             out.answer(&(), |page| page.line(format!("The measured interest of {id} is reset.")))
@@ -280,7 +269,7 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
             out.answer(&(), |page| page.line(format!("The auto-login of {id} is {state}.")))
         }
         Member::Password(Credentials { id, password }) => change_password::run(session, global, id, password),
-        Member::ResetPassword { id } => {
+        Member::ResetPassword(MemberId { id }) => {
             let issue = member::IssueReset { user_id: id.clone() };
             let issued = service.call(issue).map_err(|error| unknown(error, "member", id))?;
             out.answer(&issued, |page| {
@@ -307,19 +296,19 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
         Member::UnlinkOidc(password) => oidc::unlink(session, password),
         Member::Passkeys => passkeys::list(session),
         Member::RemovePasskey { id } => passkeys::remove(session, id),
-        Member::Sessions { id } => sessions::list(session, id),
+        Member::Sessions(MemberId { id }) => sessions::list(session, id),
         Member::SignOut { id, session: of } => sessions::sign_out(session, id, of.as_deref()),
-        Member::ResetOtp { id } => {
+        Member::ResetOtp(MemberId { id }) => {
             let reset = member::ResetOtp { user_id: id.clone() };
             service.call(reset).map_err(|error| unknown(error, "member", id))?;
             out.answer(&(), |page| page.line(format!("{id} signs in with the password alone.")))
         }
-        Member::ResetSignIns { id } => {
+        Member::ResetSignIns(MemberId { id }) => {
             let reset = member::ResetSignIns { user_id: id.clone() };
             service.call(reset).map_err(|error| unknown(error, "member", id))?;
             out.answer(&(), |page| page.line(format!("{id} has no passkey and no single sign-on any more.")))
         }
-        Member::Otp { id } => {
+        Member::Otp(MemberId { id }) => {
             let issue = member::IssueOtp { user_id: id.clone() };
             let issued = service.call(issue).map_err(|error| unknown(error, "member", id))?;
             out.answer(&issued, |page| {

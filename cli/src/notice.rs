@@ -8,6 +8,7 @@ use tidings_core::account::key::Scope;
 use tidings_core::id::ObjectId;
 use tidings_core::notice::{self, State, Visibility};
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::input::Text;
 use crate::output::{Page, local};
@@ -44,6 +45,7 @@ pub(crate) enum Notice {
     #[command(after_help = "Example: tidings notice remove 6560c1a2ffeeddccbbaa0001 --yes")]
     Remove {
         /// The notice
+        #[arg(add = ids(Kind::Notice))]
         id: String,
         /// Do not ask
         #[arg(long)]
@@ -74,6 +76,7 @@ pub(crate) struct Add {
 #[derive(Debug, Args)]
 pub(crate) struct Edit {
     /// The notice
+    #[arg(add = ids(Kind::Notice))]
     id: String,
     /// The new title
     #[arg(long, value_name = "T", allow_hyphen_values = true)]

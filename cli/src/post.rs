@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use tidings_client::shown::number::number;
 use tidings_core::account::key::Scope;
 use tidings_core::post::{ExportPosts, Get, Hide, Insert, Like, Remove, Unhide, Unlike, Update, View};
 
 use crate::atomic_file::Readers;
+use crate::complete::{Kind, ids};
 use crate::export;
 use crate::failure::Failure;
 use crate::imported::Strictness;
@@ -32,8 +33,8 @@ pub(crate) enum Post {
     /// Change the given fields of a post
     #[command(after_help = "Example: tidings post edit 6560c1a2ffeeddccbbaa0001 --tag release --tag rust")]
     Edit {
-        /// The post
-        id: String,
+        #[command(flatten)]
+        post: PostId,
         #[command(flatten)]
         fields: Fields,
     },
@@ -67,46 +68,42 @@ pub(crate) enum Post {
     Categories,
     /// Show a whole post
     #[command(after_help = "Example: tidings post show 6560c1a2ffeeddccbbaa0001")]
-    Show {
-        /// The post
-        id: String,
-    },
+    Show(PostId),
     /// Remove a post
     #[command(after_help = "Example: tidings post remove 6560c1a2ffeeddccbbaa0001 --yes")]
     Remove {
-        /// The post
-        id: String,
+        #[command(flatten)]
+        post: PostId,
         /// Do not ask
         #[arg(long)]
         yes: bool,
     },
     /// Count a view of a post by a member or a guest
     #[command(after_help = "Example: tidings --as ann post view 6560c1a2ffeeddccbbaa0001")]
-    View {
-        /// The post
-        id: String,
-    },
+    View(PostId),
     /// Like a post as a member
     #[command(after_help = "Example: tidings --as ann post like 6560c1a2ffeeddccbbaa0001")]
-    Like {
-        /// The post
-        id: String,
-    },
+    Like(PostId),
     /// Remove a member's like
     #[command(after_help = "Example: tidings --as ann post unlike 6560c1a2ffeeddccbbaa0001")]
-    Unlike {
-        /// The post
-        id: String,
-    },
+    Unlike(PostId),
     /// Hide a post from a member's recommended feed
     #[command(after_help = "Example: tidings --as ann post hide 6560c1a2ffeeddccbbaa0001")]
     Hide {
-        /// The post
-        id: String,
+        #[command(flatten)]
+        post: PostId,
         /// Show it again
         #[arg(long)]
         undo: bool,
     },
+}
+
+/// A post.
+#[derive(Debug, Args)]
+pub(crate) struct PostId {
+    /// The post
+    #[arg(add = ids(Kind::Post))]
+    id: String,
 }
 
 pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure> {
@@ -120,7 +117,7 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
             let inserted = service.call(Insert { draft: fields.whole_draft()? })?;
             out.answer(&inserted, |page| page.line(inserted.id.to_string()))
         }
-        Post::Edit { id, fields } => {
+        Post::Edit { post: PostId { id }, fields } => {
             let update = Update { post_obi: id.clone(), draft: fields.draft()? };
             service.call(update).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is changed."))
@@ -135,8 +132,8 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
         ),
         Post::List(options) => show::list(session, options),
         Post::Categories => show::categories(session),
-        Post::Show { id } => show::one(session, id),
-        Post::Remove { id, yes } => {
+        Post::Show(PostId { id }) => show::one(session, id),
+        Post::Remove { post: PostId { id }, yes } => {
             // The command asks only if the caller may remove the post.
             service.check_right(Scope::Posts)?;
             let found = service.as_reader().call(Get { post_obi: id.clone() }).map_err(missing(id))?;
@@ -144,26 +141,26 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
             service.call(Remove { post_obi: id.clone() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is removed."))
         }
-        Post::View { id } => {
+        Post::View(PostId { id }) => {
             service.as_reader().call(View { post_obi: id.clone() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The view is counted."))
         }
-        Post::Like { id } => {
+        Post::Like(PostId { id }) => {
             let service = session.acting_member()?;
             service.call(Like { post_obi: id.clone() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is liked."))
         }
-        Post::Unlike { id } => {
+        Post::Unlike(PostId { id }) => {
             let service = session.acting_member()?;
             service.call(Unlike { post_obi: id.clone() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The like is taken back."))
         }
-        Post::Hide { id, undo: false } => {
+        Post::Hide { post: PostId { id }, undo: false } => {
             let service = session.acting_member()?;
             service.call(Hide { post_obi: id.clone() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is hidden from the recommended feed."))
         }
-        Post::Hide { id, undo: true } => {
+        Post::Hide { post: PostId { id }, undo: true } => {
             let service = session.acting_member()?;
             service.call(Unhide { post_obi: id.clone() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is not hidden."))

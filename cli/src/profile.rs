@@ -6,6 +6,7 @@ use clap::Subcommand;
 use serde::Serialize;
 use tidings_core::clock::{Clock, Timestamp};
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{Column, Output, Style, Table, dated, local};
@@ -14,12 +15,10 @@ pub(crate) mod credentials;
 mod file;
 pub(crate) mod login;
 mod name;
-mod secret;
 mod store;
 
-pub(crate) use file::{Chosen, Place, Profile, Profiles, trusting};
+pub(crate) use file::{Profile, Profiles, only, trusting};
 pub(crate) use store::Store;
-use store::write_private;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -30,6 +29,7 @@ pub(crate) enum Command {
     #[command(after_help = "Example: tidings profile remove campus")]
     Remove {
         /// The profile
+        #[arg(add = ids(Kind::Profile))]
         name: String,
     },
 }
@@ -60,7 +60,7 @@ impl Row {
             server: profile.server.to_string(),
             member: profile.member.clone(),
             admin: profile.administrator.into(),
-            signed_in: profile.secret.is_some().into(),
+            signed_in: profile.token.is_some().into(),
             expires: profile.expires,
             default: profiles.is_default(name).into(),
         }
@@ -85,8 +85,10 @@ pub(crate) fn run(global: &Global, command: &Command) -> Result<ExitCode, Failur
         Command::Remove { name } => {
             let profiles = store.profiles()?;
             let profile = profiles.get(name).ok_or_else(|| unknown(name))?;
-            let left = end(&store, name, profile)?;
-            store.lock()?.remove(name)?;
+            let left = end(profile)?;
+            let mut locked = store.lock()?;
+            locked.profiles.0.remove(name);
+            locked.save()?;
             out.answer(&(), |page| {
                 page.line(format!("The profile {name} is removed."));
                 if let Some(left) = &left {
@@ -105,9 +107,9 @@ pub(crate) fn unknown(name: &str) -> Failure {
 /// Ends a sign-in on its server. Returns what is left to do, if the server accepts the secret afterwards.
 ///
 /// # Errors
-/// When the secret cannot be read.
-pub(crate) fn end(store: &Store, name: &str, profile: &Profile) -> Result<Option<String>, Failure> {
-    let Some(token) = store.find_secret(name, profile)? else { return Ok(None) };
+/// When the file with the certificates of the server cannot be read.
+pub(crate) fn end(profile: &Profile) -> Result<Option<String>, Failure> {
+    let Some(token) = profile.token.clone() else { return Ok(None) };
     let server = &profile.server;
     let Some(member) = &profile.member else {
         return Ok(Some(format!("{server} accepts the key until it is revoked: tidings key revoke NAME")));

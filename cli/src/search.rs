@@ -10,6 +10,7 @@ use tidings_core::search::{
 };
 use tidings_core::words::FindSimilar;
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local};
 use crate::session::Session;
@@ -22,7 +23,7 @@ pub(crate) enum Search {
         /// The search, 1 to 200 characters
         text: String,
         /// Only posts of this topic or tag
-        #[arg(long, value_name = "C", allow_hyphen_values = true)]
+        #[arg(long, value_name = "C", allow_hyphen_values = true, add = ids(Kind::Topic))]
         category: Option<String>,
         /// The maximum number of posts, 1 to 300
         #[arg(long, value_name = "N", default_value_t = 20)]

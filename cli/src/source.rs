@@ -11,6 +11,7 @@ use tidings_core::source::{
     self, Add, Discover, Export, Fetch, Fetched, FoundFeed, Import, List, Source, Update,
 };
 
+use crate::complete::{Kind, ids};
 use crate::failure::{Failure, REFUSED};
 use crate::input;
 use crate::output::{Column, Page, Style, Table, dated, local, note, print};
@@ -96,6 +97,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Named {
     /// The address of the source, its name, or its id
+    #[arg(add = ids(Kind::Source))]
     source: String,
 }
 
@@ -105,7 +107,7 @@ pub(crate) struct Fields {
     #[arg(long)]
     name: Option<String>,
     /// A topic that its posts get; may be repeated
-    #[arg(long, value_name = "TOPIC")]
+    #[arg(long, value_name = "TOPIC", add = ids(Kind::Topic))]
     topic: Option<Vec<String>>,
     /// A tag that its posts get beside those of the feed; may be repeated
     #[arg(long, value_name = "TAG")]

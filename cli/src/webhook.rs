@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use tidings_core::webhook::{self, Add, Event, ListDeliveries, Remove, Retry, Rotate, Test};
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::output::{Column, Table, dated, local};
 use crate::session::{Session, unknown};
@@ -27,22 +28,13 @@ pub(crate) enum Webhook {
     List,
     /// Remove a webhook and what it has not been told yet
     #[command(after_help = "Example: tidings webhook remove chat")]
-    Remove {
-        /// The name of the webhook, or its id
-        webhook: String,
-    },
+    Remove(Named),
     /// Print a new secret for a webhook; the one before also signs for 24 hours
     #[command(after_help = "Example: tidings webhook rotate chat")]
-    Rotate {
-        /// The name of the webhook, or its id
-        webhook: String,
-    },
+    Rotate(Named),
     /// Queue a delivery of the event ping, which the running server sends
     #[command(after_help = "Example: tidings webhook test chat")]
-    Test {
-        /// The name of the webhook, or its id
-        webhook: String,
-    },
+    Test(Named),
     /// List the deliveries that wait or were given up, latest first
     #[command(after_help = "Example: tidings webhook deliveries")]
     Deliveries,
@@ -50,8 +42,16 @@ pub(crate) enum Webhook {
     #[command(after_help = "Example: tidings webhook retry 6560c1a2ffeeddccbbaa0001")]
     Retry {
         /// The id of the delivery
+        #[arg(add = ids(Kind::Delivery))]
         delivery: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Named {
+    /// The name of the webhook, or its id
+    #[arg(add = ids(Kind::Webhook))]
+    webhook: String,
 }
 
 fn event(text: &str) -> Result<Event, String> {
@@ -73,12 +73,12 @@ pub(crate) fn run(session: &Session, command: &Webhook) -> Result<ExitCode, Fail
             })
         }
         Webhook::List => list(session),
-        Webhook::Remove { webhook } => {
+        Webhook::Remove(Named { webhook }) => {
             let removed = service.call(Remove { webhook_obi: webhook.clone() });
             removed.map_err(|error| no_hook(error, webhook))?;
             out.answer(&(), |page| page.line(format!("The webhook {webhook} is removed.")))
         }
-        Webhook::Rotate { webhook } => {
+        Webhook::Rotate(Named { webhook }) => {
             let new = service.call(Rotate { webhook_obi: webhook.clone() });
             let new = new.map_err(|error| no_hook(error, webhook))?;
             out.answer(&new, |page| {
@@ -86,7 +86,7 @@ pub(crate) fn run(session: &Session, command: &Webhook) -> Result<ExitCode, Fail
                 page.note(KEEP);
             })
         }
-        Webhook::Test { webhook } => {
+        Webhook::Test(Named { webhook }) => {
             let queued = service.call(Test { webhook_obi: webhook.clone() });
             let queued = queued.map_err(|error| no_hook(error, webhook))?;
             out.answer(&queued, |page| page.line(format!("The test {} waits to be sent.", queued.id)))

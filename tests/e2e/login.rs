@@ -129,8 +129,7 @@ fn an_administrator_signs_in_and_commands_run_on_the_server() {
     assert_eq!(signed_in.stderr, "");
     let name = format!("admin@{}", server.address());
     assert_eq!(home.profiles(), [(name.clone(), 1, 1, 1)]);
-    for (file, expected) in [("", 0o700), ("profiles.toml", 0o600), ("secrets.toml", 0o600), ("lock", 0o600)]
-    {
+    for (file, expected) in [("", 0o700), ("profiles.toml", 0o600), ("lock", 0o600)] {
         assert_eq!(mode(&home.file(file)), expected, "{file}");
     }
     let list = home.run(["--server", &url, "member", "list", "--json"]).succeeded();
@@ -143,11 +142,9 @@ fn an_administrator_signs_in_and_commands_run_on_the_server() {
     // A command that names no server uses the database, which does not exist here.
     assert_refused(&home.run(["member", "list"]), 3, "there is no database");
 
-    // The secret is in one file only.
-    let secrets = home.read("secrets.toml");
-    let token = secrets.trim().rsplit('"').nth(1).unwrap();
-    assert!(token.starts_with("eyJ") && !home.read("profiles.toml").contains(token), "{secrets}");
-    assert!(!shown.contains(token));
+    let profiles = home.read("profiles.toml");
+    let token = profiles.trim().rsplit('"').nth(1).unwrap();
+    assert!(token.starts_with("eyJ") && !shown.contains(token), "{profiles}");
 
     // Another sign-in replaces the session.
     let before = sessions(&server, "admin");
@@ -155,12 +152,11 @@ fn an_administrator_signs_in_and_commands_run_on_the_server() {
     let expires = &answer["expires"];
     let expected = json!({
         "result": "success", "profile": name, "server": url, "member": "admin", "admin": 1, "expires": expires,
-        "secret": "file",
     });
     assert_eq!(answer, expected);
     let after = sessions(&server, "admin");
     assert_eq!((after.len(), before.len()), (2, 2), "one is that of the test");
-    assert!(after != before && home.read("secrets.toml") != secrets);
+    assert!(after != before && home.read("profiles.toml") != profiles);
 }
 
 #[test]
@@ -210,7 +206,7 @@ fn a_wrong_password_stores_nothing() {
     let json = home.login_with(&url, &["admin", "--json"], "not the password");
     assert_eq!((json.status, &json.json()["result"]), (1, &json!("incorrect pw")));
     assert_eq!(home.profiles(), []);
-    assert!(!home.file("secrets.toml").exists());
+    assert!(!home.file("profiles.toml").exists());
     assert_refused(&home.login("http://127.0.0.1:1", &["admin"]), 3, "cannot be reached");
     assert_refused(&home.run(["login", "--password-stdin"]), 2, "tidings login --server URL ID");
     assert_refused(&home.run(["login", "--server", &url, "--password-stdin"]), 2, "name the member");
@@ -245,7 +241,7 @@ fn an_api_key_is_checked_before_it_is_stored() {
         args.push(file.to_str().unwrap());
         let stored = home.run(args).succeeded().stdout;
         assert!(stored.starts_with(&format!("The API key signs in at {url};")), "{stored}");
-        assert!(!stored.contains(&key) && !home.read("profiles.toml").contains(&key));
+        assert!(!stored.contains(&key));
         assert_eq!(home.run(["--profile", name, "member", "list"]).status, status, "{name}");
     }
     let _ = server.cli(["key", "revoke", "manager"]).succeeded();
@@ -308,7 +304,7 @@ fn logging_out_ends_the_session_on_the_server() {
     let shown = home.run(["logout"]).succeeded();
     assert_eq!(shown.stdout, format!("ann is signed out at {url}.\n"));
     assert!(shown.stderr.contains("cannot be reached") && shown.stderr.contains("until 20"), "{shown:?}");
-    assert_eq!(home.read("secrets.toml"), "");
+    assert!(!home.read("profiles.toml").contains("token"));
     assert_refused(&home.run(["logout"]), 2, "nobody is signed in");
     let _ = home.run(["profile", "remove", &names[1]]).succeeded();
     assert_eq!(home.profiles(), [(names[0].clone(), 1, 0, 0)]);
@@ -370,12 +366,12 @@ fn a_changed_password_renews_the_sign_in_with_which_it_was_changed() {
     for home in [&home, &other] {
         let _ = home.login(&url, &["ann"]).succeeded();
     }
-    let secrets = home.read("secrets.toml");
+    let profiles = home.read("profiles.toml");
     let own = ["--server", &*url, "--as", "ann"];
     let change = [&own[..], &["member", "password", "ann", "--password-stdin"]].concat();
     let changed = run(home.command(change), format!("{PASSWORD}\nbattery staple\n")).succeeded();
     assert!(changed.stdout.contains("signed out everywhere else"), "{changed:?}");
-    assert_ne!(home.read("secrets.toml"), secrets, "the new token is stored");
+    assert_ne!(home.read("profiles.toml"), profiles, "the new token is stored");
     let show = [&own[..], &["member", "sessions", "ann"]].concat();
     let _ = home.run(&show).succeeded();
     assert_refused(&other.run(&show), 1, "is no longer valid");

@@ -73,7 +73,7 @@ fn a_notice_is_written_seen_over_http_hidden_and_removed() {
     terminal.types("도서관 hours");
     terminal.press(&["Enter"]);
     terminal.types("Open until ten. 👍");
-    terminal.waits_for("text 17/20,000");
+    terminal.waits_for("Open until ten.");
     terminal.press(&["C-s"]);
     terminal.waits_for("Published “도서관 hours”.");
     let list = notices(&server.anyone());
@@ -106,7 +106,7 @@ fn space_after_saving_publishes_no_other_notice_and_showing_one_asks() {
     terminal.types("Lost and found");
     terminal.press(&["Enter"]);
     terminal.types("At the desk.");
-    terminal.waits_for("text 12/20,000");
+    terminal.waits_for("At the desk.");
     terminal.press(&["C-s"]);
     terminal.waits_for("Published “Lost and found”.");
     // A key that comes before the list is loaded again changes nothing.
@@ -218,7 +218,7 @@ fn the_terminal_is_restored_after_a_signal_and_the_draft_is_kept() {
     let screens = Screens::open();
     screens.terminal.press(&["2", "n"]);
     screens.terminal.types("half a title");
-    screens.terminal.waits_for("title 12/200");
+    screens.terminal.waits_for("Title          half a title");
     kill_process(screens.pid(), Signal::TERM).unwrap();
     screens.assert_ended("0");
     screens.terminal.runs("clear");
@@ -267,6 +267,29 @@ fn the_screens_can_be_suspended_and_resumed() {
     assert_eq!(read("after"), read("before"));
     screens.terminal.press(&["2"]);
     screens.terminal.waits_for("There are no notices.");
+}
+
+#[test]
+fn a_text_is_written_in_the_editor_of_the_environment() {
+    let server = Server::start();
+    // What is printed differs from the command, which the terminal shows, too.
+    let editor = "VISUAL='printf \"%s: \" Editing; read -r line; echo \"$line\" >'";
+    let Screens { terminal, server } = Screens::open_with(server, editor);
+    terminal.press(&["2"]);
+    terminal.waits_for("There are no notices.");
+    terminal.press(&["n"]);
+    terminal.waits_for("A new notice");
+    terminal.types("Hours");
+    terminal.press(&["Enter", "C-o"]);
+    terminal.waits_for("Editing:");
+    terminal.waits_until_gone("A new notice");
+    terminal.types("Open until ten.");
+    terminal.press(&["Enter"]);
+    terminal.waits_for("A new notice");
+    terminal.waits_for("Open until ten.");
+    terminal.press(&["C-s"]);
+    terminal.waits_for("Published “Hours”.");
+    assert_eq!(notices(&server.anyone())[0]["post"], "Open until ten.");
 }
 
 #[test]

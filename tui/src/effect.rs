@@ -35,6 +35,8 @@ pub(crate) enum Effect {
     Act(Act),
     /// Copies a text to the terminal's clipboard.
     Copy(String),
+    /// Opens a text in the editor that the environment names.
+    Edit(String),
     /// Suspends the program.
     Suspend,
     /// Redraws the whole terminal.

@@ -22,6 +22,8 @@ pub(crate) enum Event {
     Loaded { number: u64, answer: Result<Answer, Problem> },
     /// A change has succeeded or failed.
     Acted { act: Act, result: Result<Saved, Problem> },
+    /// The editor that the environment names has ended: what was written, or why it failed.
+    Edited(Result<String, Problem>),
     /// The system asks the program to suspend itself (SIGTSTP).
     Suspend,
     /// The program continues after a suspension (SIGCONT).

@@ -175,14 +175,14 @@ pub(crate) static NOTICES: Table = table!(
     bind(&[ch('s')], Action::Sort, "sort by date, title, views or state", "sort"),
 );
 
+/// The keys of a form with a text.
 pub(crate) static EDITOR: Table = table!(
     "Editor",
     bind(&[ctrl('s')], Action::Save, "save", "save"),
-    bind(&[key(Esc)], Action::Back, "close (asks, and can save a draft)", "close"),
-    bind(&[ctrl('o')], Action::Placing, "schedule: dates, topic, pinned, members only, and back", "schedule",),
-    bind(&[ctrl('p')], Action::Preview, "preview, and back", "preview"),
-    bind(&[ctrl('t')], Action::Toggle, "shown or hidden once saved", "show/hide"),
-    bind(&[key(Tab), key(KeyCode::BackTab)], Action::NextField, "title, text", "field"),
+    bind(&[key(Esc)], Action::Back, "close (asks, and can save a draft of a notice)", "close"),
+    bind(&[key(Tab)], Action::NextField, "the next field", "field"),
+    bind(&[key(KeyCode::BackTab)], Action::PreviousField, "the previous field", ""),
+    bind(&[ctrl('o')], Action::OpenEditor, "the text in $VISUAL or $EDITOR", "editor"),
     bind(&[ctrl('c')], Action::CopyText, "copy what is selected", ""),
     bind(&[ctrl('x')], Action::CutText, "cut what is selected", ""),
     bind(&[ctrl('v')], Action::PasteText, "paste", ""),
@@ -194,8 +194,8 @@ pub(crate) static EDITOR: Table = table!(
         "select; also by words with Ctrl, and with Home and End",
         "",
     ),
-    bind(&[ctrl('u')], Action::Type, "undo; in the title, clear it", ""),
-    bind(&[ctrl('r')], Action::Type, "redo", ""),
+    bind(&[ctrl('u')], Action::Type, "clear a field; in the text, undo", ""),
+    bind(&[ctrl('r')], Action::Type, "redo in the text", ""),
     bind(&[ctrl('w')], Action::Type, "delete the word before", ""),
     bind(&[ctrl('k')], Action::Type, "delete to the end of the line", ""),
 );
@@ -236,18 +236,6 @@ pub(crate) static POSTS: Table = table!(
     bind(&[ch('f')], Action::Kind, "popular posts, or the newest", "feed"),
     bind(&[ch('t')], Action::GoTo, "the newest of a topic or tag (type its name)", "topic"),
     bind(&[ch('r')], Action::Refresh, "reload the list", ""),
-);
-
-pub(crate) static POST_EDITOR: Table = table!(
-    "Post editor",
-    bind(&[ctrl('s')], Action::Save, "save", "save"),
-    bind(&[key(Esc)], Action::Back, "close (asks)", "close"),
-    bind(&[key(Tab)], Action::NextField, "the next field", "field"),
-    bind(&[key(KeyCode::BackTab)], Action::PreviousField, "the previous field", ""),
-    bind(&[ctrl('z')], Action::Suspend, "suspend (fg resumes)", ""),
-    bind(&[key(KeyCode::F(1))], Action::Help, "these keys", ""),
-    bind(&[ctrl('u')], Action::Type, "clear a field; in the text, undo", ""),
-    bind(&[ctrl('r')], Action::Type, "redo in the text", ""),
 );
 
 pub(crate) static ANALYTICS: Table = table!(

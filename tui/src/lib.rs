@@ -21,6 +21,7 @@ use crossterm::execute;
 use tidings_client::{Service, Watch};
 
 mod ctx;
+mod editor;
 mod effect;
 mod event;
 mod keys;
@@ -40,6 +41,7 @@ mod theme;
 mod view;
 mod widget;
 
+pub use editor::edited;
 use effect::{Effect, Sources};
 use event::Event;
 use read::Read;
@@ -205,6 +207,14 @@ impl App {
                     Event::Acted { act, result }
                 })?,
                 Effect::Copy(text) => execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text))?,
+                Effect::Edit(text) => {
+                    let edited = guard.edit(&text)?;
+                    let effects = self.state.update(Event::Edited(edited));
+                    self.stale = true;
+                    if self.perform(effects, guard)? {
+                        return Ok(true);
+                    }
+                }
                 Effect::Suspend => guard.suspend()?,
                 Effect::Redraw => guard.restore()?,
                 Effect::Quit => return Ok(true),
@@ -248,6 +258,11 @@ impl KeyReader {
         let read = move || {
             let _end: Sender<()> = end;
             while !stopped.load(Ordering::Relaxed) {
+                if !terminal::is_taken() {
+                    // The keys are those of the editor.
+                    thread::sleep(KEYS_WAIT);
+                    continue;
+                }
                 let event = match crossterm::event::poll(KEYS_WAIT) {
                     Ok(false) => continue,
                     Ok(true) => crossterm::event::read(),
@@ -310,6 +325,12 @@ fn forward_signals(send: &Sender<Event>) -> io::Result<impl Drop + use<>> {
     let follow = move || {
         for signal in &mut signals {
             let event = match signal {
+                // The editor has the terminal.
+                SIGTSTP if !terminal::is_taken() => {
+                    let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
+                    continue;
+                }
+                SIGINT if !terminal::is_taken() => continue,
                 SIGTSTP => Event::Suspend,
                 SIGCONT => Event::Resume,
                 _ => Event::Stop,

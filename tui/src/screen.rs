@@ -168,6 +168,10 @@ pub(crate) trait Screen {
 
     fn paste(&mut self, _: &str, _: &Ctx, _: &mut Out) {}
 
+    /// Takes over what was written in the editor that the environment names.
+    fn edited(&mut self, _: &str) {}
+
+    /// Handles a click.
     fn click(&mut self, _: Position, _: &Ctx, _: &mut Out) {}
 
     /// Takes the answer if the request was the screen's.

@@ -266,6 +266,8 @@ impl State {
                 }
             }
             Event::Acted { act, result } => self.change_done(&act, &result, &mut out),
+            Event::Edited(Ok(text)) => self.screen_mut().0.edited(&text),
+            Event::Edited(Err(problem)) => out.error(&problem),
             Event::Suspend => out.effect(Effect::Suspend),
             Event::Resume => out.effect(Effect::Redraw),
             Event::Stop => self.stop(&mut out),

@@ -14,6 +14,11 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
 
+use crate::KEYS_WAIT;
+use crate::editor::edited;
+use crate::problem::Problem;
+
+/// Whether the program controls the terminal now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Reports clicks and the wheel, but not movements.
@@ -48,7 +53,23 @@ impl TerminalGuard {
         self.restore()
     }
 
-    /// Another program may have changed the modes of the terminal.
+    /// Gives the terminal to the editor that the environment names. Returns what was written.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub(crate) fn edit(&mut self, text: &str) -> io::Result<Result<String, Problem>> {
+        give_back();
+        // Until the thread that reads keys has noticed.
+        thread::sleep(KEYS_WAIT);
+        let edited = edited(text).map(|(_, written)| written);
+        self.restore()?;
+        Ok(edited.map_err(|error| Problem::new(format!("The text is not changed: {error}."))))
+    }
+
+    /// Takes over the terminal again, after another program may have changed its modes.
+    ///
+    /// # Errors
+    /// When it is gone.
     pub(crate) fn restore(&mut self) -> io::Result<()> {
         // The shell may have changed the mode of the terminal while the process was stopped.
         let _ = disable_raw_mode();
@@ -75,7 +96,12 @@ fn take(mouse: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Ignores errors of a terminal that is gone.
+/// Returns whether the program controls the terminal now: it is neither suspended, nor has it lent the terminal to an editor.
+pub(crate) fn is_taken() -> bool {
+    TAKEN.load(Ordering::SeqCst)
+}
+
+/// Restores the terminal, and ignores errors of a terminal that is gone.
 fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let _ = execute!(stdout(), Print(MOUSE_OFF), DisableBracketedPaste, LeaveAlternateScreen, Show);

@@ -8,6 +8,7 @@ use serde::Serialize;
 use tidings_core::analysis::{self, GetLog, LogLine, LogPlace, StatusFilter, Window};
 
 use super::follow;
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::output::{Column, Page, Table, dated, local, stream_pages};
 use crate::session::{Session, unknown};
@@ -15,7 +16,7 @@ use crate::session::{Session, unknown};
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
     /// Only requests of this member, or of guest or removed
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = ids(Kind::Member))]
     member: Option<String>,
     /// Only requests whose path contains this
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]

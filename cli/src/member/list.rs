@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use tidings_core::account::{MEMBERS_MAX, MemberFilter};
 use tidings_core::member;
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::key;
 use crate::output::{Column, Style, Table, dated, local, stream_pages};
@@ -24,7 +25,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "STATE", value_parser = filters())]
     only: Option<String>,
     /// Only members after this id
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = ids(Kind::Member))]
     after: Option<String>,
 }
 

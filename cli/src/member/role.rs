@@ -6,6 +6,7 @@ use clap::Args;
 use tidings_core::account::key::Scope;
 use tidings_core::member::{GetRole, SetRole};
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::key;
 use crate::session::{Session, unknown};
@@ -13,9 +14,10 @@ use crate::session::{Session, unknown};
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The member
+    #[arg(add = ids(Kind::Member))]
     id: String,
     /// What the member may do from now on: one or more scopes; without any, the role is shown
-    #[arg(value_name = "SCOPE", value_delimiter = ',', value_parser = key::scope)]
+    #[arg(value_name = "SCOPE", value_delimiter = ',', value_parser = key::scope, add = ids(Kind::Scope))]
     scopes: Vec<Scope>,
     /// Remove the role
     #[arg(long, conflicts_with = "scopes")]

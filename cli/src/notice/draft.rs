@@ -9,6 +9,7 @@ use tidings_core::clock::Timestamp;
 use tidings_core::notice::{self, SavedDraft};
 
 use super::fields::Placing;
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::input::Text;
 use crate::output::{Column, Table, dated, local};
@@ -27,34 +28,35 @@ pub(crate) enum Draft {
     List,
     /// Show a draft
     #[command(after_help = "Example: tidings notice draft show 6560c1a2ffeeddccbbaa0001")]
-    Show {
-        /// The draft
-        id: String,
-    },
+    Show(DraftId),
     /// Remove a draft
     #[command(after_help = "Example: tidings notice draft remove 6560c1a2ffeeddccbbaa0001 --yes")]
     Remove {
-        /// The draft
-        id: String,
+        #[command(flatten)]
+        draft: DraftId,
         /// Do not ask
         #[arg(long)]
         yes: bool,
     },
     /// Publish a draft and remove it
     #[command(after_help = "Example: tidings notice draft publish 6560c1a2ffeeddccbbaa0001")]
-    Publish {
-        /// The draft
-        id: String,
-    },
+    Publish(DraftId),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DraftId {
+    /// The draft
+    #[arg(add = ids(Kind::Draft))]
+    id: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Save {
     /// The draft to replace; a new one by default
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = ids(Kind::Draft))]
     draft: Option<String>,
     /// The notice that the draft changes; a new one by default
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = ids(Kind::Notice))]
     notice: Option<String>,
     /// The title, one line of up to 200 characters
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
@@ -79,8 +81,8 @@ pub(super) fn run(session: &Session, command: &Draft) -> Result<ExitCode, Failur
     match command {
         Draft::Save(save) => save.run(session),
         Draft::List => list(session),
-        Draft::Show { id } => show(session, id),
-        Draft::Remove { id, yes } => {
+        Draft::Show(DraftId { id }) => show(session, id),
+        Draft::Remove { draft: DraftId { id }, yes } => {
             let draft = find(session, id)?;
             session.confirm(*yes, &format!("remove the draft \"{}\"", title(&draft)))?;
             service
@@ -88,7 +90,7 @@ pub(super) fn run(session: &Session, command: &Draft) -> Result<ExitCode, Failur
                 .map_err(|error| unknown(error, "notice draft", id))?;
             out.answer(&(), |page| page.line("The draft is removed."))
         }
-        Draft::Publish { id } => {
+        Draft::Publish(DraftId { id }) => {
             let published = service.call(notice::PublishDraft { draft_obi: id.clone() });
             let published = published.map_err(|error| unknown(error, "notice draft", id))?;
             out.answer(&published, |page| super::published(page, session, published.id))

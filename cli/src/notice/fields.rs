@@ -3,6 +3,7 @@
 use clap::Args;
 use tidings_core::notice::{Audience, Draft, Pin};
 
+use crate::complete::{Kind, ids};
 use crate::output::typed_time;
 
 /// When, where and to whom a notice is visible.
@@ -28,7 +29,7 @@ pub(crate) struct Placing {
     #[arg(long)]
     for_everyone: bool,
     /// The topic on whose page it is; empty for the general page
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, add = ids(Kind::Topic))]
     topic: Option<String>,
 }
 

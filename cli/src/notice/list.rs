@@ -6,6 +6,7 @@ use clap::Args;
 use tidings_client::shown::number::{count, number};
 use tidings_core::notice::{self, Audience, FullNotice, Get, GetReads, ListFull, Pin, State};
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local};
 use crate::session::{Session, unknown};
@@ -16,7 +17,7 @@ pub(crate) struct List {
     #[arg(long)]
     all: bool,
     /// Include the notices of this topic
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, add = ids(Kind::Topic))]
     topic: Option<String>,
     /// Also show dates and topics; with --json, answer with all fields
     #[arg(long)]
@@ -84,6 +85,7 @@ fn marks(notice: &FullNotice, session: &Session) -> Vec<&'static str> {
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// The notice
+    #[arg(add = ids(Kind::Notice))]
     id: String,
     /// Print the text as HTML: a safe subset of Markdown
     #[arg(long)]
@@ -124,6 +126,7 @@ impl Show {
 #[derive(Debug, Args)]
 pub(crate) struct Reads {
     /// The notice
+    #[arg(add = ids(Kind::Notice))]
     id: String,
     /// How many days, 1 to 366, today included
     #[arg(long, value_name = "N", default_value_t = 30, allow_negative_numbers = true)]

@@ -3,6 +3,7 @@
 use clap::Args;
 use tidings_core::post::Draft;
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::input::Text;
 use crate::output::typed_time;
@@ -22,7 +23,7 @@ pub(crate) struct Fields {
     #[arg(long, value_name = "U")]
     img: Option<String>,
     /// A category; may be repeated; empty for none
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, add = ids(Kind::Topic))]
     topic: Option<Vec<String>>,
     /// A tag; may be repeated; empty for none
     #[arg(long, value_name = "T", allow_hyphen_values = true)]

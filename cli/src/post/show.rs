@@ -6,6 +6,7 @@ use clap::Args;
 use tidings_client::shown::number::{count, number};
 use tidings_core::post::{Get, LIST_MAX, List, ListCategories};
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local, stream_pages};
 use crate::session::{Session, unknown};
@@ -13,7 +14,7 @@ use crate::session::{Session, unknown};
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
     /// Only posts of this topic or tag
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, add = ids(Kind::Topic))]
     topic: Option<String>,
     /// The maximum number, 1 to 1000 [default: 100, with --ndjson all]
     #[arg(long, value_name = "N")]

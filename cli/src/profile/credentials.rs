@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::local;
-use crate::profile::{self, Chosen, Profile, Store};
+use crate::profile::{self, Profile, Profiles, Store};
 
 /// The variable with an API key or an access token.
 const KEY: &str = "TIDINGS_SERVER_KEY";
@@ -21,7 +21,7 @@ enum SignIn {
     /// Whose key the variable has.
     Variable(Address, Zeroizing<String>),
     /// A profile, with its name.
-    Profile(Store, String, Profile),
+    Profile(String, Box<Profile>),
     /// Nobody: operations are called as a guest.
     Nobody(Address),
 }
@@ -42,10 +42,7 @@ pub(crate) fn server(global: &Global) -> Result<Option<Server>, Failure> {
             }
             server
         }
-        Some(SignIn::Profile(store, name, profile)) => {
-            let secret = store.secret(&name, &profile)?;
-            profile.connect(secret, acting)?
-        }
+        Some(SignIn::Profile(name, profile)) => profile.connect(profile.token(&name)?, acting)?,
         Some(SignIn::Nobody(address)) => Server::new(address, None, None),
     };
     Ok(Some(server))
@@ -54,9 +51,12 @@ pub(crate) fn server(global: &Global) -> Result<Option<Server>, Failure> {
 /// Stores the token that replaces the one with which the command has signed in to a server. Returns what is left to do.
 pub(crate) fn renew(global: &Global, token: &str) -> Result<Option<String>, Failure> {
     Ok(match choose(global)? {
-        Some(SignIn::Profile(store, name, profile)) => {
-            let profile = Profile { expires: expiry(token), secret: None, ..profile };
-            store.lock()?.insert(&name, profile, token)?;
+        Some(SignIn::Profile(name, profile)) => {
+            let mut locked = Store::of_user()?.lock()?;
+            let secret = Some(Zeroizing::new(token.to_owned()));
+            let profile = Profile { expires: expiry(token), token: secret, ..*profile };
+            locked.profiles.0.insert(name, profile);
+            locked.save()?;
             None
         }
         Some(SignIn::Variable(..)) => {
@@ -76,7 +76,7 @@ pub(crate) fn explained(global: &Global, failure: Failure) -> Failure {
             "{address} does not accept the key in {KEY}: it is wrong, revoked or expired, or it is an API key where a \
              member is needed"
         )),
-        Ok(Some(SignIn::Profile(_, name, profile))) => {
+        Ok(Some(SignIn::Profile(name, profile))) => {
             let (who, server) = (profile.who(), &profile.server);
             if profile.member.is_none() {
                 return failure.with_advice(format!(
@@ -102,52 +102,36 @@ pub(crate) fn explained(global: &Global, failure: Failure) -> Failure {
 /// Chooses who signs in; `None` if the options name a database.
 fn choose(global: &Global) -> Result<Option<SignIn>, Failure> {
     let acting = global.acting.as_deref();
-    if let Some(name) = &global.profile {
-        let store = Store::of_user()?;
-        let profiles = store.profiles()?;
-        let profile = profiles.get(name).ok_or_else(|| profile::unknown(name))?;
-        if let Some(address) = global.server.as_ref().filter(|address| **address != profile.server) {
-            let server = &profile.server;
-            return Err(Failure::usage(format!(
-                "the profile {name} is for {server}, and --server names {address}: leave one of them out"
-            )));
-        }
-        return match acting {
-            Some(id) if !profile.is_of(id) => stored(&profile.server, Some(id)),
-            _ => Ok(SignIn::Profile(store, name.clone(), profile.clone())),
-        }
-        .map(Some);
+    let Some(name) = &global.profile else {
+        let Some(address) = &global.server else { return Ok(None) };
+        let chosen = match key()? {
+            Some(key) => SignIn::Variable(address.clone(), key),
+            None => stored(address, acting)?,
+        };
+        return Ok(Some(chosen));
+    };
+    let profiles = Store::of_user()?.profiles()?;
+    let profile = profiles.get(name).ok_or_else(|| profile::unknown(name))?;
+    if let Some(address) = global.server.as_ref().filter(|address| **address != profile.server) {
+        let server = &profile.server;
+        return Err(Failure::usage(format!(
+            "the profile {name} is for {server}, and --server names {address}: leave one of them out"
+        )));
     }
-    let Some(address) = &global.server else { return Ok(None) };
-    Ok(Some(match key()? {
-        Some(key) => SignIn::Variable(address.clone(), key),
-        None => stored(address, acting)?,
+    Ok(Some(match acting {
+        Some(id) if !profile.is_of(id) => stored(&profile.server, Some(id))?,
+        _ => SignIn::Profile(name.clone(), Box::new(profile.clone())),
     }))
 }
 
 /// Chooses the stored sign-in at an address.
 fn stored(address: &Address, acting: Option<&str>) -> Result<SignIn, Failure> {
     // Without a place for sign-ins nobody has signed in.
-    let Ok(store) = Store::of_user() else { return nobody(address, acting) };
-    match store.profiles()?.at(address, acting) {
-        Chosen::One(name, profile) => {
-            let (name, profile) = (name.to_owned(), profile.clone());
-            Ok(SignIn::Profile(store, name, profile))
-        }
-        Chosen::None => nobody(address, acting),
-        Chosen::Several(names) => {
-            let names = names.join(", ");
-            Err(Failure::usage(format!(
-                "there are several sign-ins at {address}: choose one with --profile: {names}"
-            )))
-        }
-    }
-}
-
-fn nobody(address: &Address, acting: Option<&str>) -> Result<SignIn, Failure> {
-    match acting {
-        None => Ok(SignIn::Nobody(address.clone())),
-        Some(id) => Err(Failure::usage(format!(
+    let profiles = Store::of_user().map_or_else(|_| Ok(Profiles::default()), |store| store.profiles())?;
+    match (profiles.at(address, acting)?, acting) {
+        (Some((name, profile)), _) => Ok(SignIn::Profile(name.to_owned(), Box::new(profile.clone()))),
+        (None, None) => Ok(SignIn::Nobody(address.clone())),
+        (None, Some(id)) => Err(Failure::usage(format!(
             "{id:?} is not signed in at {address}: tidings login --server {address} {id}"
         ))),
     }

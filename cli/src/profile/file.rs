@@ -1,9 +1,9 @@
-//! The file of the profiles: which servers `tidings login` has signed in to, as whom, and where the secret of each is.
+//! The profiles: which servers `tidings login` has signed in to, as whom, and with which secret.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use tidings_client::{Address, Server};
 use tidings_core::clock::Timestamp;
 use zeroize::Zeroizing;
@@ -12,13 +12,12 @@ use crate::failure::Failure;
 
 /// The first lines of the file.
 const HEADER: &str = "\
-# The servers that `tidings login` has signed in to. There are no secrets in this file.
+# The servers that `tidings login` has signed in to, with their secrets: nobody else may read this file.
 # It may be edited; the program writes it again without other comments.
 ";
 
 /// A sign-in on a server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Profile {
     /// The address of the server.
     #[serde(with = "address")]
@@ -35,32 +34,9 @@ pub(crate) struct Profile {
     /// When the sign-in expires, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expires: Option<Timestamp>,
-    /// Where the secret is; `None` after signing out.
-    #[serde(default, deserialize_with = "place", skip_serializing_if = "Option::is_none")]
-    pub(crate) secret: Option<Place>,
-}
-
-/// Where a secret is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Place {
-    /// In the file.
-    File,
-}
-
-/// Reads the place of a secret. In a keyring, where an earlier version could put it, it is not found any more: such a profile is
-/// signed out.
-fn place<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Place>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    enum Earlier {
-        File,
-        Keyring,
-    }
-    Ok(match Earlier::deserialize(deserializer)? {
-        Earlier::File => Some(Place::File),
-        Earlier::Keyring => None,
-    })
+    /// The access token or the API key; `None` after signing out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<Zeroizing<String>>,
 }
 
 /// Returns the server, of which only the certificates in `file` are accepted, if there is one.
@@ -82,6 +58,19 @@ impl Profile {
         trusting(Server::new(self.server.clone(), Some(secret), acting), self.tls_ca.as_deref())
     }
 
+    /// Returns the access token or the API key.
+    ///
+    /// # Errors
+    /// A usage failure if the profile, which has this name, is signed out.
+    pub(crate) fn token(&self, name: &str) -> Result<Zeroizing<String>, Failure> {
+        self.token.clone().ok_or_else(|| {
+            let server = &self.server;
+            Failure::usage(format!(
+                "nobody is signed in at {server} with the profile {name}: tidings login --profile {name}"
+            ))
+        })
+    }
+
     /// Returns who signs in, for people.
     pub(crate) fn who(&self) -> &str {
         self.member.as_deref().unwrap_or("an API key")
@@ -99,35 +88,28 @@ impl Profile {
 }
 
 /// All profiles by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Profiles(pub(crate) BTreeMap<String, Profile>);
-
-/// Which profile signs in at an address.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Chosen<'a> {
-    /// There is none.
-    None,
-    One(&'a str, &'a Profile),
-    /// There are several, with these names.
-    Several(Vec<&'a str>),
-}
 
 impl Profiles {
     /// Reads the text of the file at `path`.
     ///
     /// # Errors
-    /// When it is no TOML, or has an unknown key or a wrong value; the message has the line.
+    /// When it is no TOML, or has a wrong value; the message has the line, but not its text, which may be a secret.
     pub(super) fn parse(text: &str, path: &Path) -> Result<Self, Failure> {
-        toml::from_str(text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+            Failure::usage(format!("{}, line {line}: {}", path.display(), error.message()))
+        })
     }
 
     /// Returns the text of the file.
-    pub(super) fn to_toml(&self) -> Result<String, Failure> {
-        let tables = toml::to_string(self);
-        let tables =
-            tables.map_err(|error| Failure::system(format!("the profiles cannot be written: {error}")))?;
-        Ok(format!("{HEADER}\n{tables}"))
+    pub(super) fn to_toml(&self) -> Result<Zeroizing<String>, Failure> {
+        let tables = toml::to_string(self).map(Zeroizing::new);
+        // The message of this error could quote a secret.
+        let tables = tables.map_err(|_| Failure::system("the profiles cannot be written"))?;
+        Ok(Zeroizing::new(format!("{HEADER}\n{}", *tables)))
     }
 
     /// Returns a profile by its name.
@@ -135,12 +117,19 @@ impl Profiles {
         self.0.get(name)
     }
 
-    /// Chooses who signs in at an address: the member `acting`, or else who administers there. A member who is no
+    /// Returns who signs in at an address: the member `acting`, or else who administers there. A member who is no
     /// administrator signs in without `acting` only if nobody administers.
-    pub(crate) fn at(&self, address: &Address, acting: Option<&str>) -> Chosen<'_> {
+    ///
+    /// # Errors
+    /// A usage failure if there are several.
+    pub(crate) fn at(
+        &self,
+        address: &Address,
+        acting: Option<&str>,
+    ) -> Result<Option<(&str, &Profile)>, Failure> {
         let here = || {
             let profiles = self.0.iter().map(|(name, profile)| (&**name, profile));
-            profiles.filter(|(_, profile)| profile.server == *address && profile.secret.is_some())
+            profiles.filter(|(_, profile)| profile.server == *address && profile.token.is_some())
         };
         let mut found: Vec<_> = match acting {
             Some(id) => here().filter(|(_, profile)| profile.is_of(id)).collect(),
@@ -149,19 +138,30 @@ impl Profiles {
         if found.is_empty() && acting.is_none() {
             found = here().collect();
         }
-        match found[..] {
-            [] => Chosen::None,
-            [(name, profile)] => Chosen::One(name, profile),
-            _ => Chosen::Several(found.into_iter().map(|(name, _)| name).collect()),
-        }
+        only(&found)
     }
 
     /// Returns whether `--server` alone chooses this profile.
     pub(crate) fn is_default(&self, name: &str) -> bool {
         self.get(name).is_some_and(
-            |profile| matches!(self.at(&profile.server, None), Chosen::One(chosen, _) if chosen == name),
+            |profile| matches!(self.at(&profile.server, None), Ok(Some((chosen, _))) if chosen == name),
         )
     }
+}
+
+/// Returns the only one of some profiles, if there is any.
+///
+/// # Errors
+/// A usage failure if there are several.
+pub(crate) fn only<'a>(found: &[(&'a str, &'a Profile)]) -> Result<Option<(&'a str, &'a Profile)>, Failure> {
+    if found.len() > 1 {
+        let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
+        let names = names.join(", ");
+        return Err(Failure::usage(format!(
+            "there are several sign-ins: choose one with --profile: {names}"
+        )));
+    }
+    Ok(found.first().copied())
 }
 
 /// An address as a text.
@@ -189,58 +189,57 @@ mod tests {
         member = "ann"
         administrator = true
         expires = "2026-12-20T08:36:00Z"
-        secret = "file"
+        token = "eyJ.first"
 
         [ben]
         server = "https://news.example.org"
         member = "ben"
-        secret = "file"
+        token = "eyJ.second"
 
         [old]
         server = "https://news.example.org"
         member = "cem"
         administrator = true
-        secret = "keyring"
+        secret = "file"
 
         [here]
         server = "http://127.0.0.1:8080"
         member = "ann"
-        secret = "file"
+        token = "eyJ.third"
     "#;
 
     fn parse(text: &str) -> Result<Profiles, String> {
         Profiles::parse(text, Path::new("profiles.toml")).map_err(|failure| failure.message().to_owned())
     }
 
-    fn name(chosen: Chosen<'_>) -> String {
+    fn name(chosen: Result<Option<(&str, &Profile)>, Failure>) -> String {
         match chosen {
-            Chosen::None => "none".to_owned(),
-            Chosen::One(name, _) => name.to_owned(),
-            Chosen::Several(names) => names.join(" "),
+            Ok(chosen) => chosen.map_or("none", |(name, _)| name).to_owned(),
+            Err(failure) => failure.message().rsplit_once(": ").unwrap().1.to_owned(),
         }
     }
 
     #[test]
     fn a_file_that_was_written_reads_the_same() {
         let profiles = parse(FILE).unwrap();
-        assert_eq!(parse(&profiles.to_toml().unwrap()), Ok(profiles.clone()));
-        assert_eq!(parse(&Profiles::default().to_toml().unwrap()), Ok(Profiles::default()));
-        insta::assert_snapshot!(profiles.to_toml().unwrap());
+        assert!(parse(&profiles.to_toml().unwrap()) == Ok(parse(FILE).unwrap()));
+        assert!(parse(&Profiles::default().to_toml().unwrap()) == Ok(Profiles::default()));
+        insta::assert_snapshot!(profiles.to_toml().unwrap().as_str());
     }
 
     #[test]
-    fn a_wrong_file_is_refused_with_its_line() {
+    fn a_wrong_file_is_refused_with_its_line_and_without_secrets() {
         for (text, part) in [
-            ("[a]\nserver = \"https://a.example\"\ntoken = \"x\"\n", "unknown field `token`"),
             ("[a]\n\nserver = \"http://a.example\"\n", "use https"),
-            ("[a]\nserver = \"https://a.example\"\nsecret = \"pocket\"\n", "unknown variant `pocket`"),
             ("[a]\nserver = \"https://a.example\"\nserver = \"https://b.example\"\n", "duplicate key"),
+            ("[a]\nserver = \"https://a.example\"\ntoken = \"hidden\n", ""),
+            ("[a]\nserver = \"https://a.example\"\ntoken = hidden\n", ""),
         ] {
-            let message = parse(text).unwrap_err();
-            let has_line = message.starts_with("profiles.toml: ") && message.contains("line 3");
-            assert!(has_line && message.contains(part), "{message}");
+            let message = parse(text).err().unwrap();
+            assert!(message.starts_with("profiles.toml, line 3: ") && message.contains(part), "{message}");
+            assert!(!message.contains("hidden"), "{message}");
         }
-        assert!(parse("[a]\nmember = \"ann\"\n").unwrap_err().contains("missing field `server`"));
+        assert!(parse("[a]\nmember = \"ann\"\n").err().unwrap().contains("missing field `server`"));
     }
 
     #[test]
@@ -250,14 +249,18 @@ mod tests {
         let here: Address = "http://127.0.0.1:8080/".parse().unwrap();
         assert_eq!(name(profiles.at(&news, None)), "ann@news.example.org");
         assert_eq!(name(profiles.at(&news, Some("BEN"))), "ben");
-        assert_eq!(name(profiles.at(&news, Some("cem"))), "none", "a keyring is not read");
+        assert_eq!(
+            name(profiles.at(&news, Some("cem"))),
+            "none",
+            "an earlier version kept secrets elsewhere"
+        );
         assert_eq!(name(profiles.at(&here, None)), "here", "nobody administers there");
         assert_eq!(name(profiles.at(&here, Some("ben"))), "none");
         assert!(profiles.is_default("ann@news.example.org") && profiles.is_default("here"));
         assert!(!profiles.is_default("ben") && !profiles.is_default("old") && !profiles.is_default("none"));
         let key = Profile { member: None, ..profiles.0["ben"].clone() };
         profiles.0.insert("key".into(), key);
-        assert_eq!(name(profiles.at(&news, None)), "ann@news.example.org key");
+        assert_eq!(name(profiles.at(&news, None)), "ann@news.example.org, key");
         assert!(!profiles.is_default("key"));
     }
 }

@@ -14,17 +14,19 @@ use tidings_core::error::Code;
 use tidings_core::location::masked;
 use zeroize::Zeroizing;
 
+use crate::complete::{Kind, ids};
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::input;
 use crate::key;
 use crate::output::{self, Output, Page, local};
 use crate::password::{self, Password};
-use crate::profile::{self, Chosen, Place, Profile, Profiles, Store, name};
+use crate::profile::{self, Profile, Profiles, Store, name, only};
 
 #[derive(Debug, Args)]
 pub(crate) struct Login {
     /// The member
+    #[arg(add = ids(Kind::Member))]
     id: Option<String>,
     #[command(flatten)]
     password: Password,
@@ -41,12 +43,6 @@ pub(crate) struct Login {
     /// certificate is accepted, also by later commands
     #[arg(long, value_name = "FILE")]
     tls_ca: Option<PathBuf>,
-    /// Changes nothing: earlier versions could store secrets elsewhere than in a file
-    #[arg(
-        long = "no-keyring", hide = true, env = "TIDINGS_NO_KEYRING", num_args = 0..=1, default_missing_value = "true",
-        value_parser = clap::builder::BoolishValueParser::new()
-    )]
-    _no_keyring: Option<bool>,
 }
 
 #[derive(Debug, Args)]
@@ -68,7 +64,6 @@ struct Answer {
     member: Option<String>,
     admin: u8,
     expires: Option<Timestamp>,
-    secret: Option<Place>,
 }
 
 /// A sign-in that the server has accepted.
@@ -90,7 +85,7 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
     }
     let (store, out) = (Store::of_user()?, Output::new(global));
     // Before it asks for a password, the command finds out whether it can store the sign-in.
-    let profiles = store.lock()?.profiles().clone();
+    let profiles = store.lock()?.profiles;
     let earlier = global.profile.as_ref().and_then(|name| Some((name, profiles.get(name)?)));
     let address = match (&global.server, earlier) {
         (Some(address), _) => address.clone(),
@@ -130,27 +125,19 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
         administrator: accepted.is_admin,
         tls_ca,
         expires: expiry(&accepted.secret),
-        secret: None,
+        token: Some(accepted.secret),
     };
-    let stored = store.lock().and_then(|locked| {
-        check_same(locked.profiles(), &name, &profile.server, id.as_deref())?;
-        let replaced =
-            locked.profiles().get(&name).and_then(|earlier| store.find_secret(&name, earlier).ok().flatten());
-        Ok((locked.insert(&name, profile, &accepted.secret)?, replaced))
+    let stored = store.lock().and_then(|mut locked| {
+        locked.profiles.0.insert(name.clone(), profile.clone());
+        locked.save()
     });
-    let ((profile, profiles), replaced) = match stored {
-        Ok(stored) => stored,
-        Err(failure) => {
-            if accepted.member.is_some() {
-                // A session whose token is stored nowhere is of no use. The failure to store it matters more.
-                let _ = accepted.server.sign_out();
-            }
-            return Err(failure);
-        }
-    };
-    if let Some(member) = &profile.member
-        && let Some(token) = replaced
-    {
+    if stored.is_err() && accepted.member.is_some() {
+        // A session whose token is stored nowhere is of no use. The failure to store it matters more.
+        let _ = accepted.server.sign_out();
+    }
+    let stored = stored?;
+    let replaced = profiles.get(&name).and_then(|profile| profile.token.clone());
+    if let (Some(member), Some(token)) = (&profile.member, replaced) {
         // The session that this one replaces is of no use. It ends by itself if the server does not answer.
         let _ = accepted.server.signed_in(token, Some(member)).sign_out();
     }
@@ -160,10 +147,9 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
         member: profile.member.clone(),
         admin: profile.administrator.into(),
         expires: profile.expires,
-        secret: profile.secret,
     };
     out.answer(&answer, |page| {
-        show(page, &store, &name, &profile, &profiles);
+        show(page, &store, &name, &profile, &stored);
         if let (Some(member), false) = (&profile.member, profile.administrator) {
             page.note(&rights(member, &accepted.scopes));
         }
@@ -187,7 +173,7 @@ fn show(page: &mut Page, store: &Store, name: &str, profile: &Profile, profiles:
     if let Some(end) = expires {
         page.line(format!("The sign-in expires on {}.", local(*end)));
     }
-    page.line(format!("The secret is in {}.", store.secrets_file().display()));
+    page.line(format!("The secret is in {}.", store.file().display()));
     let option =
         if profiles.is_default(name) { format!("--server {server}") } else { format!("--profile {name}") };
     page.line(format!("Commands use it with {option}."));
@@ -293,7 +279,7 @@ pub(crate) fn log_out(global: &Global, args: &Logout) -> Result<ExitCode, Failur
     let (store, out) = (Store::of_user()?, Output::new(global));
     let profiles = store.profiles()?;
     let chosen = if args.all {
-        let signed_in = profiles.0.iter().filter(|(_, profile)| profile.secret.is_some());
+        let signed_in = profiles.0.iter().filter(|(_, profile)| profile.token.is_some());
         signed_in.map(|(name, profile)| (&**name, profile)).collect()
     } else {
         vec![chosen(global, &profiles)?]
@@ -302,9 +288,9 @@ pub(crate) fn log_out(global: &Global, args: &Logout) -> Result<ExitCode, Failur
     let mut notes = Vec::new();
     for (name, profile) in chosen {
         if args.everywhere {
-            end_everywhere(&store, name, profile)?;
+            end_everywhere(name, profile)?;
         } else {
-            notes.extend(profile::end(&store, name, profile)?);
+            notes.extend(profile::end(profile)?);
         }
         store.lock()?.sign_out(name)?;
         let (who, server) = (profile.who(), &profile.server);
@@ -333,35 +319,23 @@ fn chosen<'a>(global: &Global, profiles: &'a Profiles) -> Result<(&'a str, &'a P
         let found = profiles.0.get_key_value(name);
         return found.map(|(name, profile)| (&**name, profile)).ok_or_else(|| profile::unknown(name));
     }
-    let several = |names: &[&str]| {
-        Failure::usage(format!("there are several sign-ins: choose one with --profile: {}", names.join(", ")))
+    let found = if let Some(address) = &global.server {
+        profiles.at(address, None)?
+    } else {
+        let all = profiles.0.iter().map(|(name, profile)| (&**name, profile));
+        only(&all.filter(|(_, profile)| profile.token.is_some()).collect::<Vec<_>>())?
     };
-    let nobody = || Failure::usage("nobody is signed in: see tidings profile list");
-    if let Some(address) = &global.server {
-        return match profiles.at(address, None) {
-            Chosen::One(name, profile) => Ok((name, profile)),
-            Chosen::Several(names) => Err(several(&names)),
-            Chosen::None => Err(nobody()),
-        };
-    }
-    let signed_in = profiles.0.iter().filter(|(_, profile)| profile.secret.is_some());
-    match signed_in.collect::<Vec<_>>()[..] {
-        [] => Err(nobody()),
-        [(name, profile)] => Ok((name, profile)),
-        ref found => Err(several(&found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>())),
-    }
+    found.ok_or_else(|| Failure::usage("nobody is signed in: see tidings profile list"))
 }
 
 /// Ends every session of the member of a sign-in. On a failure the sign-in stays, so that the command can be run again.
 ///
 /// # Errors
-/// A usage failure for an API key or a profile that is signed out; when the secret cannot be read; when the server refuses or
-/// does not answer.
-fn end_everywhere(store: &Store, name: &str, profile: &Profile) -> Result<(), Failure> {
+/// A usage failure for an API key or a profile that is signed out; when the server refuses or does not answer.
+fn end_everywhere(name: &str, profile: &Profile) -> Result<(), Failure> {
     let Some(member) = &profile.member else {
         return Err(Failure::usage("an API key has no sessions: leave --everywhere out"));
     };
-    let token = store.secret(name, profile)?;
-    let server = profile.connect(token, Some(member))?;
+    let server = profile.connect(profile.token(name)?, Some(member))?;
     Ok(Service::on_server(server).sign_out(member, None)?)
 }

@@ -1,28 +1,26 @@
-//! The directory with the profiles and their secrets.
+//! The file of the profiles, which only its owner can read.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use tidings_core::atomic_file;
 use zeroize::Zeroizing;
 
-use super::file::{Profile, Profiles};
-use super::secret::Secrets;
+use super::file::Profiles;
 use crate::atomic_file::unwritable;
 use crate::failure::Failure;
 use crate::input::unreadable;
 
-/// The directory. It exists after the first sign-in.
+/// The directory with the file. It exists after the first sign-in.
 pub(crate) struct Store {
     directory: PathBuf,
-    secrets: Secrets,
 }
 
-/// The directory while no other command changes it.
-pub(crate) struct Locked<'a> {
-    store: &'a Store,
-    profiles: Profiles,
+/// The profiles while no other command changes them.
+pub(crate) struct Locked {
+    path: PathBuf,
+    pub(crate) profiles: Profiles,
     /// Dropped, and so unlocked, last.
     _lock: File,
 }
@@ -39,61 +37,36 @@ impl Store {
     }
 
     fn at(directory: PathBuf) -> Self {
-        Self { secrets: Secrets { path: directory.join("secrets.toml") }, directory }
+        Self { directory }
     }
 
-    fn profiles_file(&self) -> PathBuf {
+    /// Returns the path of the file.
+    pub(crate) fn file(&self) -> PathBuf {
         self.directory.join("profiles.toml")
-    }
-
-    /// Returns the path of the file with secrets, for people.
-    pub(crate) fn secrets_file(&self) -> &Path {
-        &self.secrets.path
     }
 
     /// Reads the profiles.
     ///
     /// # Errors
-    /// When the file cannot be read, or is wrong.
+    /// When the file cannot be read, or is wrong; when other users can access it.
     pub(crate) fn profiles(&self) -> Result<Profiles, Failure> {
-        let path = self.profiles_file();
-        match fs::read_to_string(&path) {
-            Ok(text) => Profiles::parse(&text, &path),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Profiles::default()),
-            Err(error) => Err(unreadable(&path, &error)),
-        }
-    }
-
-    /// Returns the secret of a profile; `None` if it is signed out.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub(crate) fn find_secret(
-        &self,
-        name: &str,
-        profile: &Profile,
-    ) -> Result<Option<Zeroizing<String>>, Failure> {
-        self.secrets.get(name, profile)
-    }
-
-    /// Returns the secret of a profile.
-    ///
-    /// # Errors
-    /// When it cannot be read; a usage failure if the profile is signed out.
-    pub(crate) fn secret(&self, name: &str, profile: &Profile) -> Result<Zeroizing<String>, Failure> {
-        self.find_secret(name, profile)?.ok_or_else(|| {
-            let server = &profile.server;
-            Failure::usage(format!(
-                "nobody is signed in at {server} with the profile {name}: tidings login --profile {name}"
-            ))
-        })
+        let path = self.file();
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Profiles::default()),
+            Err(error) => return Err(unreadable(&path, &error)),
+        };
+        check_owner_only(&file, &path)?;
+        let mut text = Zeroizing::new(String::new());
+        file.read_to_string(&mut text).map_err(|error| unreadable(&path, &error))?;
+        Profiles::parse(&text, &path)
     }
 
     /// Creates the directory if it does not exist, and waits until no other command changes it.
     ///
     /// # Errors
     /// When it cannot be written; the errors of [`Store::profiles`].
-    pub(crate) fn lock(&self) -> Result<Locked<'_>, Failure> {
+    pub(crate) fn lock(&self) -> Result<Locked, Failure> {
         let mut builder = DirBuilder::new();
         builder.recursive(true);
         let mut options = OpenOptions::new();
@@ -108,77 +81,59 @@ impl Store {
         let path = directory.join("lock");
         let lock = options.open(&path).and_then(|lock| lock.lock().map(|()| lock));
         let lock = lock.map_err(|error| unwritable(&path, &error))?;
-        Ok(Locked { store: self, profiles: self.profiles()?, _lock: lock })
+        Ok(Locked { path: self.file(), profiles: self.profiles()?, _lock: lock })
     }
 }
 
-impl Locked<'_> {
-    /// The profiles.
-    pub(crate) fn profiles(&self) -> &Profiles {
-        &self.profiles
-    }
-
-    /// Stores a profile in place of one with the same name, and its secret. Returns the profile as stored.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub(crate) fn insert(
-        mut self,
-        name: &str,
-        mut profile: Profile,
-        secret: &str,
-    ) -> Result<(Profile, Profiles), Failure> {
-        self.store.secrets.insert(name, &mut profile, secret)?;
-        self.profiles.0.insert(name.to_owned(), profile.clone());
-        if let Err(failure) = self.save() {
-            // Without its profile the secret is of no use. The failure to write matters more than one to clean up.
-            let _ = self.store.secrets.remove(name, &mut profile);
-            return Err(failure);
-        }
-        Ok((profile, self.profiles))
-    }
-
+impl Locked {
     /// Removes the secret of a profile.
     ///
     /// # Errors
-    /// When it cannot be removed.
-    pub(crate) fn sign_out(&mut self, name: &str) -> Result<(), Failure> {
-        let Some(profile) = self.profiles.0.get_mut(name) else { return Ok(()) };
-        self.store.secrets.remove(name, profile)?;
-        profile.expires = None;
-        self.save()
+    /// When the file cannot be written.
+    pub(crate) fn sign_out(mut self, name: &str) -> Result<(), Failure> {
+        if let Some(profile) = self.profiles.0.get_mut(name) {
+            (profile.token, profile.expires) = (None, None);
+        }
+        self.save().map(drop)
     }
 
-    /// Removes a profile and its secret.
+    /// Writes the profiles. At no time can another user read the file, and at no time is half of it there.
     ///
     /// # Errors
-    /// When it cannot be removed.
-    pub(crate) fn remove(&mut self, name: &str) -> Result<(), Failure> {
-        self.sign_out(name)?;
-        self.profiles.0.remove(name);
-        self.save()
-    }
-
-    fn save(&self) -> Result<(), Failure> {
-        write_private(&self.store.profiles_file(), self.profiles.to_toml()?.as_bytes())
+    /// When it cannot be written.
+    pub(crate) fn save(self) -> Result<Profiles, Failure> {
+        let (path, text) = (&self.path, self.profiles.to_toml()?);
+        let write = || -> io::Result<()> {
+            // A link is followed: its target is replaced.
+            let place = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+            let mut draft = atomic_file::beside(&place, true)?;
+            draft.write_all(text.as_bytes())?;
+            draft.as_file().sync_all()?;
+            draft.persist(place).map_err(|error| error.error)?;
+            Ok(())
+        };
+        write().map_err(|error| unwritable(path, &error))?;
+        Ok(self.profiles)
     }
 }
 
-/// Replaces a file. At no time can another user read it, and at no time is half of it there.
-///
-/// # Errors
-/// When it cannot be written.
-pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let write = || -> io::Result<()> {
-        // A link is followed: its target is replaced.
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let mut draft = atomic_file::beside(&place, true)?;
-        draft.write_all(bytes)?;
-        draft.as_file().sync_all()?;
-        draft.persist(place).map_err(|error| error.error)?;
-        Ok(())
-    };
-    write().map_err(|error| unwritable(path, &error))
+/// Checks that other users of the machine cannot read a file.
+fn check_owner_only(file: &File, path: &Path) -> Result<(), Failure> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let about = file.metadata().map_err(|error| unreadable(path, &error))?;
+        if about.permissions().mode() & 0o077 != 0 {
+            let path = path.display();
+            return Err(Failure::usage(format!(
+                "{path} is not used, because other users can access it: chmod 600 {path}, and sign in again if they may \
+                 have read it"
+            )));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, path);
+    Ok(())
 }
 
 /// Returns the directory of the program's configuration.
@@ -192,6 +147,7 @@ fn directory() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::file::Profile;
     use super::*;
 
     fn profile() -> Profile {
@@ -201,54 +157,41 @@ mod tests {
             administrator: true,
             tls_ca: None,
             expires: None,
-            secret: None,
+            token: Some(Zeroizing::new("eyJ.first".to_owned())),
         }
     }
 
+    fn stored(store: &Store) {
+        let mut locked = store.lock().unwrap();
+        locked.profiles.0.insert("ann".into(), profile());
+        locked.save().unwrap();
+    }
+
     #[test]
-    fn a_profile_is_stored_signed_out_and_removed() {
+    fn a_profile_is_stored_and_signed_out() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::at(dir.path().join("한글").join("tidings"));
-        assert_eq!(store.profiles().unwrap(), Profiles::default());
-        let (stored, _) = store.lock().unwrap().insert("ann", profile(), "first").unwrap();
-        assert_eq!(store.profiles().unwrap().get("ann"), Some(&stored));
-        assert_eq!(*store.secret("ann", &stored).unwrap(), "first");
+        assert!(store.profiles().unwrap() == Profiles::default());
+        stored(&store);
+        assert!(store.profiles().unwrap().get("ann") == Some(&profile()));
         store.lock().unwrap().sign_out("ann").unwrap();
-        let signed_out = store.profiles().unwrap().get("ann").cloned().unwrap();
-        assert_eq!(signed_out.secret, None);
-        let failure = store.secret("ann", &signed_out).unwrap_err();
-        assert!(failure.message().ends_with("tidings login --profile ann"), "{}", failure.message());
-        store.lock().unwrap().remove("ann").unwrap();
-        assert_eq!(store.profiles().unwrap(), Profiles::default());
+        let signed_out = store.profiles().unwrap();
+        assert!(signed_out.get("ann").unwrap().token.is_none());
+        assert!(!fs::read_to_string(store.file()).unwrap().contains("first"));
     }
 
+    #[cfg(unix)]
     #[test]
-    fn a_sign_in_whose_profile_cannot_be_written_leaves_no_secret() {
+    fn a_file_that_others_can_read_is_not_used() {
+        use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let store = Store::at(dir.path().to_owned());
-        let locked = store.lock().unwrap();
-        std::fs::create_dir(store.profiles_file()).unwrap();
-        assert!(locked.insert("ann", profile(), "first").is_err());
-        let secrets = std::fs::read_to_string(store.secrets_file()).unwrap();
-        assert!(!secrets.contains("first"), "{secrets}");
-    }
-
-    #[test]
-    fn commands_take_turns() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = &Store::at(dir.path().to_owned());
-        std::thread::scope(|threads| {
-            for number in 0..16 {
-                threads.spawn(move || {
-                    let name = format!("ann{number}");
-                    store.lock().unwrap().insert(&name, profile(), &name).unwrap();
-                });
-            }
-        });
-        let profiles = store.profiles().unwrap();
-        assert_eq!(profiles.0.len(), 16);
-        for (name, profile) in &profiles.0 {
-            assert_eq!(*store.secret(name, profile).unwrap(), *name);
+        stored(&store);
+        assert_eq!(fs::metadata(store.file()).unwrap().permissions().mode() & 0o777, 0o600);
+        for open in [0o640, 0o604, 0o620, 0o602, 0o777] {
+            fs::set_permissions(store.file(), fs::Permissions::from_mode(open)).unwrap();
+            let failure = store.profiles().err().unwrap();
+            assert!(failure.message().contains("chmod 600"), "{}", failure.message());
         }
     }
 }

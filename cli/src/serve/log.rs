@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use tracing::Level;
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -11,24 +12,13 @@ use tracing_subscriber::{EnvFilter, Layer as _, Registry, fmt, registry, reload}
 use crate::failure::Failure;
 use crate::settings::{LogFormat, LogLevel, Own};
 
-mod queue;
-
-use queue::Queue;
-
 /// The variable that takes precedence over `--log-level`.
 const VARIABLE: &str = "RUST_LOG";
+/// The maximum number of lines that wait; later ones are dropped.
+const LINES: usize = 4_096;
 
 /// Changes the level of the log while the server runs.
 pub(super) struct LogControl(Option<reload::Handle<EnvFilter, Registry>>);
-
-/// Writes the rest of the log when it is dropped.
-pub(super) struct LogEnd(Queue);
-
-impl Drop for LogEnd {
-    fn drop(&mut self) {
-        self.0.flush();
-    }
-}
 
 impl LogControl {
     /// Returns whether `--log-level` has an effect: `RUST_LOG` is not set.
@@ -42,11 +32,12 @@ impl LogControl {
     }
 }
 
-/// Starts the log: `RUST_LOG` or `--log-level` selects the messages, `--log-format` their format.
+/// Starts the log: `RUST_LOG` or `--log-level` selects the messages, `--log-format` their format. Dropping the guard writes the
+/// lines that wait.
 ///
 /// # Errors
 /// When `RUST_LOG` is neither a level nor directives.
-pub(super) fn start(own: &Own, colour: bool) -> Result<(LogControl, LogEnd), Failure> {
+pub(super) fn start(own: &Own, colour: bool) -> Result<(LogControl, WorkerGuard), Failure> {
     let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let parse = |value: OsString| {
         let value = value.to_string_lossy();
@@ -55,8 +46,10 @@ pub(super) fn start(own: &Own, colour: bool) -> Result<(LogControl, LogEnd), Fai
     let named = named.map(parse).transpose()?;
     let follows_settings = named.is_none();
     let (filter, control) = reload::Layer::new(named.as_ref().unwrap_or(&own.log_level).filter());
-    let queue = Queue::start(std::io::stderr());
-    let lines = fmt::layer().with_writer(queue.clone()).with_ansi(colour);
+    // A reader of the log who stalls must not stop the server.
+    let queue = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(LINES);
+    let (writer, end) = queue.finish(std::io::stderr());
+    let lines = fmt::layer().with_writer(writer).with_ansi(colour);
     let lines = match own.log_format {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().boxed(),
@@ -65,5 +58,5 @@ pub(super) fn start(own: &Own, colour: bool) -> Result<(LogControl, LogEnd), Fai
     let no_secrets =
         filter_fn(|about| *about.level() <= Level::INFO || about.target().starts_with("tidings"));
     registry().with(filter).with(no_secrets).with(lines).init();
-    Ok((LogControl(follows_settings.then_some(control)), LogEnd(queue)))
+    Ok((LogControl(follows_settings.then_some(control)), end))
 }

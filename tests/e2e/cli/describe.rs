@@ -8,9 +8,9 @@ use tidings_tests::{Server, run};
 
 use super::without_database;
 
-/// Returns the commands that a help text lists: in one list, or in groups of which `Start` is the first.
+/// Returns the commands that a help text lists.
 pub(crate) fn commands(help: &str) -> BTreeSet<String> {
-    let lines = help.lines().skip_while(|line| !["Commands:", "Start:"].contains(line));
+    let lines = help.lines().skip_while(|line| *line != "Commands:");
     let lines = lines.take_while(|line| !line.starts_with("Options") && !line.starts_with("Arguments"));
     let names = lines.filter_map(|line| {
         line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')).and_then(|rest| rest.split(' ').next())
@@ -23,13 +23,7 @@ fn each_shell_has_completions() {
     let directory = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "powershell"] {
         let script = without_database(directory.path(), &["completions", shell]).succeeded().stdout;
-        // The other shells ask the program.
-        for word in
-            ["backup", "restore", "--repair", "--listen"].into_iter().filter(|_| shell == "powershell")
-        {
-            assert!(script.contains(word.trim_start_matches('-')), "{shell} {word}");
-        }
-        assert!(shell == "powershell" || script.len() < 60_000, "{shell}");
+        assert!(script.contains("TIDINGS_COMPLETE") && script.len() < 5_000, "{shell}: {script}");
         // If the shell is installed, it parses the script without a message.
         let mut read = Command::new(shell);
         read.arg("-n");
@@ -58,26 +52,12 @@ fn each_command_has_a_manual_page() {
         pages.map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
     assert!(pages.is_superset(&expected), "{:?}", expected.difference(&pages));
     assert!(expected.contains("tidings-words-train.1"), "{expected:?}");
-    for name in &pages {
-        let page = fs::read_to_string(directory.path().join("share/man1").join(name)).unwrap();
-        let title = page.lines().find(|line| line.starts_with(".TH ")).unwrap();
-        let words: Vec<&str> = title.splitn(5, ' ').collect();
-        let is_date = words[3].parse::<jiff::civil::Date>().is_ok();
-        let version = env!("CARGO_PKG_VERSION");
-        let rest = format!("\"tidings {version}\" \"Manual of tidings\"");
-        assert!(is_date && words[1] == name.trim_end_matches(".1") && words[4] == rest, "{title}");
-    }
-    // A reproducible build of a package sets its date.
-    let mut man = tidings_tests::command_in(directory.path());
-    man.args(["man", "dated"]).env("SOURCE_DATE_EPOCH", "1795163760");
-    let _ = run(man, "").succeeded();
-    let page = fs::read_to_string(directory.path().join("dated/tidings-post-list.1")).unwrap();
-    assert!(page.contains(".TH tidings-post-list 1 2026-11-20 "), "{page}");
     let page = fs::read_to_string(directory.path().join("share/man1/tidings-backup.1")).unwrap();
-    assert!(page.contains(".TH tidings-backup 1") && page.contains("Example"), "{page}");
-    for title in ["ENVIRONMENT", "FILES", "EXIT STATUS", "SEE ALSO"] {
-        assert!(page.contains(title), "{title}: {page}");
-    }
+    assert!(
+        page.contains(concat!(".TH tidings-backup 1  \"tidings ", env!("CARGO_PKG_VERSION"), "\""))
+            && page.contains("Example"),
+        "{page}"
+    );
     fs::write(directory.path().join("file"), "").unwrap();
     let refused = without_database(directory.path(), &["man", "file"]);
     assert_eq!(refused.status, 3, "{refused:?}");

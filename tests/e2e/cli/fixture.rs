@@ -126,8 +126,8 @@ pub(crate) fn with_redactions(assert: impl FnOnce()) {
         (r"\beyJ[\w.-]+", "[token]"),
         (r"\b[0-9a-f]{27}\b", "[next of a feed, 27 digits]"),
         // Shown where the database is named by a variable, as in the tests on PostgreSQL.
-        (r"(! hint: the usage is: .*) --db <PATH\|URL>", "$1"),
-        (r"(! hint: the usage is: .*) --server <URL>", "$1"),
+        (r"(! Usage: .*) --db <PATH\|URL>", "$1"),
+        (r"(! Usage: .*) --server <URL>", "$1"),
     ];
     insta::with_settings!({ filters => filters }, { assert() });
 }

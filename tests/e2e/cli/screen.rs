@@ -207,11 +207,11 @@ fn a_notice_without_a_text_is_written_in_an_editor() {
     assert!(!fixture.stdout(&["notice", "list"]).contains("Canteen"), "it is hidden");
     let _ = fixture.run(&["notice", "remove", id, "--yes"]).succeeded();
 
-    // An empty text publishes nothing; what was written is kept.
+    // An empty title or text publishes nothing; what was written is kept.
     for (script, part, kept) in [
-        ("true", "the title is empty: nothing was published", 0),
-        ("echo 'Only a title' > \"$1\"", "the text is empty: nothing was published", 1),
-        ("printf '\\n\\nOnly a text' > \"$1\"", "the title is empty: nothing was published", 2),
+        ("true", "the text is empty: nothing was published", 0),
+        ("echo 'Only a title' > \"$1\"", "1 to 20,000 characters", 1),
+        ("printf '\\n\\nOnly a text' > \"$1\"", "1 to 200 characters", 2),
         ("exit 3", "the editor", 2),
     ] {
         let (status, text) = write(&[], script);

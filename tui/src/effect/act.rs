@@ -9,7 +9,6 @@ use tidings_client::Service;
 use tidings_client::shown::source::brought;
 use tidings_core::account::key::Scope;
 use tidings_core::account::{BeginOtp, EnableOtp};
-use tidings_core::clock::Timestamp;
 use tidings_core::feedback::{FeedbackState, Mark};
 use tidings_core::notice::{self, Draft, Visibility};
 use tidings_core::{admin, member, post, source};
@@ -32,7 +31,6 @@ pub(crate) struct NoticeEdit {
     pub(crate) fields: Draft,
     /// Once the notice is saved.
     pub(crate) reach: Reach,
-    pub(crate) at: Timestamp,
 }
 
 /// A post, notice or source without a `target` is a new one. `ShareDraft` saves a draft on the server. `ReadFeedback` records on

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::*;
 
 /// The tables that apply at the same time.
-pub(crate) static TOGETHER: [&[&Table]; 14] = [
+pub(crate) static TOGETHER: [&[&Table]; 13] = [
     &[&OVERVIEW, &GLOBAL],
     &[&NOTICES, &LIST, &SCROLL, &GLOBAL],
     &[&FEEDBACK, &LIST, &SCROLL, &GLOBAL],
@@ -16,7 +16,6 @@ pub(crate) static TOGETHER: [&[&Table]; 14] = [
     &[&SOURCES, &LIST, &SCROLL, &GLOBAL],
     &[&ANALYTICS, &SCROLL, &GLOBAL],
     &[&EDITOR],
-    &[&POST_EDITOR],
     &[&INPUT],
     &[&HELP],
     &[&QUESTION],

@@ -1,4 +1,4 @@
-//! The forms that cover the list of a screen. All but that of a notice are a [`Page`].
+//! The forms that cover the list of a screen.
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
@@ -35,25 +35,23 @@ pub(crate) trait Form {
 
     fn paste(&mut self, text: &str);
 
-    /// `area` is that of the form.
+    /// Takes over what was written in the editor that the environment names.
+    fn edited(&mut self, text: &str);
+
+    /// Handles a click within `area`, the area of the form.
     fn click(&mut self, at: Position, area: Rect);
 
     /// Returns whether the form closes.
     fn change_done(&mut self, act: &Act, result: Changed) -> bool;
 
-    fn is_slow(&self, _: Timestamp) -> bool {
-        false
-    }
+    /// Returns whether saving is taking noticeably long.
+    fn is_slow(&self, now: Timestamp) -> bool;
 
-    /// The end of the form must not lose these changes.
-    fn is_changed(&self) -> bool {
-        false
-    }
+    /// Returns whether the form contains unsaved changes that its end must not lose.
+    fn is_changed(&self) -> bool;
 
-    /// The draft of the unsaved notice is being saved from now on.
-    fn draft(&mut self, _: &Ctx) -> Option<Box<NoticeEdit>> {
-        None
-    }
+    /// Returns the unsaved notice in the form as a draft, which is being saved from now on.
+    fn draft(&mut self, ctx: &Ctx) -> Option<Box<NoticeEdit>>;
 
     fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx);
 }

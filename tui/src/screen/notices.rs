@@ -1,7 +1,6 @@
 //! Notices: reading, writing, showing, hiding and removing them.
 
 mod editor;
-mod form;
 mod list;
 mod row;
 

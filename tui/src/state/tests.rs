@@ -48,6 +48,8 @@ struct Stage {
     clock: Clock,
     /// The copied texts, and whether the program ended.
     copied: Vec<String>,
+    /// The texts that were opened in the editor of the environment.
+    edited: Vec<String>,
     ended: bool,
     suspended: usize,
     /// The effects that are held back while `holds` is set.
@@ -81,6 +83,7 @@ impl Stage {
             watch,
             clock,
             copied: Vec::new(),
+            edited: Vec::new(),
             ended: false,
             suspended: 0,
             waiting: Vec::new(),
@@ -110,6 +113,10 @@ impl Stage {
                 }
                 Effect::Copy(text) => {
                     self.copied.push(text);
+                    continue;
+                }
+                Effect::Edit(text) => {
+                    self.edited.push(text);
                     continue;
                 }
                 Effect::Redraw => continue,

@@ -95,6 +95,12 @@ impl<B: Browse> Screen for B {
         }
     }
 
+    fn edited(&mut self, text: &str) {
+        if let Some(form) = &mut self.base_mut().form {
+            form.edited(text);
+        }
+    }
+
     fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
         if let Some(form) = &mut self.base_mut().form {
             return form.click(at, ctx.body());

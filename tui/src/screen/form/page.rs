@@ -3,11 +3,11 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui_textarea::{TextArea, WrapMode};
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use tidings_core::clock::Timestamp;
 
 use super::{Form, Handled};
-use crate::effect::{Act, Changed};
+use crate::effect::{Act, Changed, Effect, NoticeEdit};
 use crate::keys::{self, Action, Table};
 use crate::pending::is_slow;
 use crate::screen::{Ctx, Out, Question};
@@ -25,11 +25,13 @@ pub(crate) trait Kind {
     const NAMES: &'static [&'static str] = &[];
     /// A question comes before the change.
     const ASKS: bool = false;
+    /// Whether Enter leads from a field to the text, not to the next field.
+    const ENTERS_TEXT: bool = false;
 
     fn title(&self) -> String;
 
-    /// `focus` is the number of the focused field.
-    fn hint(&self, _focus: usize, _: &Ctx) -> String {
+    /// Returns what the form is about, with the number of the focused field.
+    fn hint(&self, _: &Typed<'_>, _focus: usize, _: &Ctx) -> String {
         String::new()
     }
 
@@ -41,8 +43,13 @@ pub(crate) trait Kind {
 
     fn is_own(&self, act: &Act) -> bool;
 
-    /// Asked before typed text is lost; `None` if it is not worth a question.
-    fn leaving(&self, _: &Typed<'_>) -> Option<Question> {
+    /// Returns the question before what was typed is lost; `None` if it is not worth one.
+    fn leaving(&self, _: &Typed<'_>, _: &Ctx) -> Option<Question> {
+        None
+    }
+
+    /// Returns what was typed as a draft of a notice; `None` if this is no form of a notice.
+    fn draft(&self, _: &Typed<'_>, _: &Ctx) -> Option<Box<NoticeEdit>> {
         None
     }
 }
@@ -88,6 +95,22 @@ impl<K: Kind> Page<K> {
         let mut page = Self { kind, before: Vec::new(), fields, text, problem: None, saving: None };
         page.before = page.typed().texts;
         page
+    }
+
+    /// Returns the form with the cursor at the end of its text.
+    pub(crate) fn at_the_end(mut self) -> Self {
+        self.fields.set_focus(self.fields.len());
+        if let Some(text) = &mut self.text {
+            text.move_cursor(CursorMove::Bottom);
+            text.move_cursor(CursorMove::End);
+        }
+        self
+    }
+
+    /// Returns the text, if it has the focus and may be changed.
+    fn focused_text(&mut self) -> Option<&mut TextArea<'static>> {
+        let is_focused = self.saving.is_none() && self.in_text();
+        self.text.as_mut().filter(|_| is_focused)
     }
 
     fn typed(&self) -> Typed<'_> {
@@ -155,7 +178,7 @@ impl<K: Kind> Page<K> {
 
 impl<K: Kind> Form for Page<K> {
     fn keys(&self) -> Vec<&'static Table> {
-        vec![if self.text.is_some() { &keys::POST_EDITOR } else { &keys::INPUT }]
+        vec![if self.text.is_some() { &keys::EDITOR } else { &keys::INPUT }]
     }
 
     fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> Handled {
@@ -163,11 +186,30 @@ impl<K: Kind> Form for Page<K> {
             Action::Open if K::ASKS && self.fields.focus() + 1 < self.fields.len() => self.step(1),
             Action::Save | Action::Open => return self.save(ctx, out),
             Action::Back if self.text.is_some() && self.saving.is_some() => out.say("Still saving."),
-            Action::Back => match self.kind.leaving(&self.typed()).filter(|_| self.is_changed()) {
+            Action::Back => match self.kind.leaving(&self.typed(), ctx).filter(|_| self.is_changed()) {
                 Some(question) => out.question = Some(question),
                 None => return Handled::Closes,
             },
             Action::DiscardDraft => return Handled::Closes,
+            Action::ShareDraft => match self.kind.request(&self.typed(), ctx) {
+                Err((field, problem)) => self.fields.refuse(field, problem),
+                Ok(_) => out.effects.extend(self.draft(ctx).map(|draft| Effect::Act(Act::ShareDraft(draft)))),
+            },
+            Action::OpenEditor => {
+                let text = self.text.as_ref().filter(|_| self.saving.is_none());
+                out.effects.extend(text.map(|text| Effect::Edit(text.lines().join("\n"))));
+            }
+            Action::CopyText | Action::CutText => {
+                if let Some(text) = self.focused_text().filter(|text| text.is_selecting()) {
+                    if action == Action::CutText {
+                        text.cut();
+                    } else {
+                        text.copy();
+                    }
+                    out.effect(Effect::Copy(text.yank_text()));
+                }
+            }
+            Action::PasteText => drop(self.focused_text().map(TextArea::paste)),
             Action::Up | Action::PreviousField => self.step_back(),
             Action::Down | Action::NextField => self.step(1),
             Action::Suspend | Action::Help | Action::Quit => return Handled::No,
@@ -188,6 +230,7 @@ impl<K: Kind> Form for Page<K> {
                     self.problem = None;
                 }
             }
+            (Some(_), KeyCode::Enter) if K::ENTERS_TEXT => self.fields.set_focus(self.fields.len()),
             (_, KeyCode::BackTab) => self.step_back(),
             (_, KeyCode::Tab | KeyCode::Enter | KeyCode::Down) => self.step(1),
             (_, KeyCode::Up) => self.fields.set_focus(self.fields.focus().saturating_sub(1)),
@@ -205,6 +248,13 @@ impl<K: Kind> Form for Page<K> {
             }
             _ => drop(self.fields.paste(pasted_text)),
         }
+    }
+
+    fn edited(&mut self, text: &str) {
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        self.text = Some(text_area(text, WrapMode::WordOrGlyph));
+        self.fields.set_focus(self.fields.len());
+        self.problem = None;
     }
 
     fn click(&mut self, at: Position, area: Rect) {
@@ -246,6 +296,15 @@ impl<K: Kind> Form for Page<K> {
         self.typed().texts != self.before
     }
 
+    fn draft(&mut self, ctx: &Ctx) -> Option<Box<NoticeEdit>> {
+        if self.saving.is_some() || !self.is_changed() {
+            return None;
+        }
+        let draft = self.kind.draft(&self.typed(), ctx)?;
+        self.saving = Some(ctx.now);
+        Some(draft)
+    }
+
     fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         let title = if self.saving.is_some() { "Saving …".to_owned() } else { self.kind.title() };
         put(area, buf, &title, Theme::strong());
@@ -262,7 +321,12 @@ impl<K: Kind> Form for Page<K> {
         }
         match &self.problem {
             Some(problem) => put(foot, buf, &format!("✗ {problem}"), ctx.theme.bad()),
-            None => put_wrapped(foot, buf, &self.kind.hint(self.fields.focus(), ctx), Theme::faint()),
+            None => put_wrapped(
+                foot,
+                buf,
+                &self.kind.hint(&self.typed(), self.fields.focus(), ctx),
+                Theme::faint(),
+            ),
         }
     }
 }

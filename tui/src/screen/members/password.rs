@@ -31,7 +31,7 @@ impl Kind for PasswordForm {
         format!("A new password for {}", self.id)
     }
 
-    fn hint(&self, _: usize, ctx: &Ctx) -> String {
+    fn hint(&self, _: &Typed<'_>, _: usize, ctx: &Ctx) -> String {
         let Bounds { min, max } = ctx.password.unwrap_or(Config::default().password_length());
         let unknown = if ctx.password.is_some() { "" } else { ", unless the server has another rule" };
         let common = if self.admin { " An administrator's is none of the most common ones." } else { "" };

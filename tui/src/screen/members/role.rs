@@ -24,8 +24,8 @@ impl Kind for RoleForm {
         format!("The role of {}", self.id)
     }
 
-    /// The effects of the focused scope and of the form.
-    fn hint(&self, focus: usize, _: &Ctx) -> String {
+    /// Returns what the focused scope allows, and what the form does.
+    fn hint(&self, _: &Typed<'_>, focus: usize, _: &Ctx) -> String {
         let help = Scope::ALL.get(focus).map_or("", |scope| scope.help());
         let admin =
             if self.admin { " An administrator may do everything, whatever is chosen here." } else { "" };

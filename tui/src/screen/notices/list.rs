@@ -7,7 +7,7 @@ use ratatui::text::Line;
 use serde_json::{Value, json};
 use tidings_core::changes::Changes;
 
-use super::editor::{Editor, Text};
+use super::editor;
 use super::row::{self, Row, Sort};
 use crate::effect::{Act, Answer, Changed, Query};
 use crate::keys::{self, Action, Table};
@@ -96,7 +96,7 @@ fn publish(row: Row, ctx: &Ctx, out: &mut Out) {
         return out.say("This publishes a draft of all administrators.");
     }
     let title = row.title().to_owned();
-    let Text { shown, placing, .. } = Text::of(&row, ctx);
+    let (shown, placing) = row.placing(ctx);
     let reach = Reach::of_typed(shown, &placing, ctx);
     let becomes = match &row.notice {
         Some(notice) => format!("It changes the notice “{}”.", notice.title),
@@ -170,10 +170,10 @@ impl Browse for Notices {
             (Action::Toggle, Some(row)) => toggle(row, ctx, out),
             (Action::Publish, Some(row)) => publish(row, ctx, out),
             (Action::Remove, Some(row)) => out.question = Some(remove(row)),
-            (Action::New, _) => self.base.open(Editor::of(None, ctx)),
-            (Action::Edit, Some(row)) => self.base.open(Editor::of(Some(&row), ctx)),
+            (Action::New, _) => self.base.open(editor::of(None, ctx)),
+            (Action::Edit, Some(row)) => self.base.open(editor::of(Some(&row), ctx)),
             (Action::Open, Some(row)) if is_draft && !self.base.list.typing => {
-                self.base.open(Editor::of(Some(&row), ctx));
+                self.base.open(editor::of(Some(&row), ctx));
             }
             (Action::Sort, _) => {
                 self.sort = self.sort.next();

@@ -6,6 +6,7 @@ use tidings_core::clock::Timestamp;
 use tidings_core::notice::{Audience, FullNotice, Pin, SavedDraft, State, Visibility};
 
 use crate::effect::Notices;
+use crate::placing::Placing;
 use crate::reach::Reach;
 use crate::screen::Ctx;
 use crate::widget::cycle::Cycle;
@@ -38,10 +39,14 @@ pub(super) fn rows(loaded: Notices, at: Timestamp) -> Vec<Row> {
 
 impl Row {
     pub(super) fn title(&self) -> &str {
+        self.written_title().unwrap_or("(no title yet)")
+    }
+
+    /// Returns the title, if there is one yet.
+    pub(super) fn written_title(&self) -> Option<&str> {
         let draft = self.draft.as_ref().and_then(|draft| draft.fields.title.as_deref());
         let notice = self.notice.as_ref().map(|notice| &*notice.title);
-        let titles = [draft, notice].into_iter().flatten();
-        titles.into_iter().find(|title| !title.is_empty()).unwrap_or("(no title yet)")
+        [draft, notice].into_iter().flatten().find(|title| !title.is_empty())
     }
 
     pub(super) fn post(&self) -> &str {
@@ -76,6 +81,16 @@ impl Row {
             State::Scheduled => "○ later",
             State::Ended => "○ ended",
         }
+    }
+
+    /// Returns whether the notice, with the changes of its draft, is shown, and when, where and to whom it is visible.
+    pub(super) fn placing(&self, ctx: &Ctx) -> (bool, Placing) {
+        let base = self.notice.as_ref();
+        let shown = base.is_none_or(|notice| notice.activation == Visibility::Shown);
+        let placing = base.map(|notice| Placing::of(&notice.placement, ctx)).unwrap_or_default();
+        let Some(draft) = &self.draft else { return (shown, placing) };
+        let shown = draft.fields.activation.map_or(shown, |shown| shown == Visibility::Shown.activation());
+        (shown, placing.with(&draft.fields, ctx))
     }
 
     /// Returns who sees the notice if it is shown or hidden.

@@ -53,7 +53,7 @@ impl Kind for PostEditor {
         if self.is_new() { "A new post".to_owned() } else { "Edit the post".to_owned() }
     }
 
-    fn hint(&self, _: usize, ctx: &Ctx) -> String {
+    fn hint(&self, _: &Typed<'_>, _: usize, ctx: &Ctx) -> String {
         format!("Times like 2026-12-01 09:00, in {}.", ctx.zone.iana_name().unwrap_or("UTC"))
     }
 
@@ -93,7 +93,7 @@ impl Kind for PostEditor {
         matches!(act, Act::SavePost { target, .. } if *target == self.target)
     }
 
-    fn leaving(&self, typed: &Typed<'_>) -> Option<Question> {
+    fn leaving(&self, typed: &Typed<'_>, _: &Ctx) -> Option<Question> {
         let (save, discard) = match self.target {
             Some(_) => ("save the changes", "discard the changes"),
             None => ("publish it now", "discard it"),

@@ -33,7 +33,8 @@ fn a_notice_is_written_and_saved() {
         "All night",
         "Enter",
         "from Monday on.",
-        "Ctrl-T",
+        "Shift-Tab",
+        " ",
         "Ctrl-S",
     ]);
     assert_eq!(notices(&stage), [("Exam week".to_owned(), 0)]);

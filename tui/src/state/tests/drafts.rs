@@ -88,7 +88,7 @@ fn a_draft_that_cannot_be_saved_stays_in_the_editor() {
     let mut stage = typed();
     stage.happens(Event::Paste("!".repeat(20_001)));
     stage.happens(Event::Stop);
-    stage.sees("✗ Text has 1 to 20,000 characters");
+    stage.sees("✗ Post has 1 to 20,000 characters");
     assert!(!stage.ended, "as long as there is time to wait");
     assert_eq!(kept(&stage), []);
 }
@@ -96,7 +96,7 @@ fn a_draft_that_cannot_be_saved_stays_in_the_editor() {
 #[test]
 fn a_time_that_cannot_be_read_does_not_keep_the_draft_from_being_saved() {
     let mut stage = typed();
-    stage.keys(&["Ctrl-O", "soon"]);
+    stage.keys(&["Tab", "Tab", "soon"]);
     stage.happens(Event::Stop);
     assert!(stage.ended);
     assert_eq!(kept(&stage), [("Exam week".to_owned(), "All night".to_owned())]);

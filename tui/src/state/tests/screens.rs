@@ -49,8 +49,7 @@ fn of_what_opens_from_a_list() {
         };
         look("notice", &["2", "Down", "Down", "Enter"], &["Esc", "Up", "Up"]);
         look("question", &["2", "x"], &["Esc"]);
-        look("editor", &["2", "Down", "Down", "e"], &["Esc"]);
-        look("preview", &["e", "Ctrl-P"], &["Esc", "Esc", "Up", "Up"]);
+        look("editor", &["2", "Down", "Down", "e"], &["Esc", "Up", "Up"]);
         look("help", &["2", "?"], &["Esc"]);
         look("filter", &["2", "/", "lib"], &["Esc"]);
         look("export", &["2", "E"], &["Esc"]);

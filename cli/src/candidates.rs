@@ -1,121 +1,75 @@
 //! Finds the ids and names that complete an argument, where the command would work.
+//!
+//! Completing must not disturb: it asks no questions, changes nothing, and on any error finds nothing.
 
-use std::ffi::{OsStr, OsString};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
+use std::ffi::OsString;
 
 use clap::{Args as _, Command, FromArgMatches as _};
-use clap_complete::engine::CompletionCandidate;
-use tidings_client::shown::escape;
 use tidings_client::{Result, Service};
 use tidings_core::Tidings;
 use tidings_core::account::key::{self, Scope};
 use tidings_core::account::{GetPasskeys, invitation};
 use tidings_core::{mail, member, notice, post, source, webhook};
 
+use crate::complete::{Kind, MOST};
 use crate::database;
 use crate::feedback;
 use crate::global::Global;
 use crate::key::scope_names;
-use crate::profile::{Profile, Store};
+use crate::profile::Store;
 use crate::session::Session;
 use crate::settings::Settings;
 
-/// A kind of records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Delivery,
-    Mail,
-    Draft,
-    Feedback,
-    Invitation,
-    Key,
-    Member,
-    Notice,
-    Passkey,
-    Post,
-    Profile,
-    Scope,
-    Topic,
-    Webhook,
-    Source,
-}
-
-/// How long completing waits for a database or a server, because the person at the terminal waits, too.
-const WAIT_MAX: Duration = Duration::from_millis(800);
-/// The maximum number of candidates.
-const MOST: i64 = 50;
 /// The options that say where a command works, and as whom.
 const PLACES: [&str; 5] = ["--db", "--server", "--profile", "--config", "--as"];
 
-/// Returns the candidates for an argument that begins with `current`; none on any error.
-pub(super) fn candidates(words: &[OsString], kind: Kind, current: &OsStr) -> Vec<CompletionCandidate> {
-    let Some(current) = current.to_str().map(str::to_owned) else { return Vec::new() };
-    let Some(global) = global(words) else { return Vec::new() };
-    // The thread is left behind if it takes too long: the program ends.
-    let (send, receive) = mpsc::channel();
-    thread::spawn(move || send.send(find(&global, kind, &current).unwrap_or_default()));
-    let found = receive.recv_timeout(WAIT_MAX).unwrap_or_default();
-    let candidate = |(value, help): (String, String)| {
-        let help = (!help.is_empty()).then(|| escape::line(&help).into_owned().into());
-        CompletionCandidate::new(value).help(help)
-    };
-    found.into_iter().map(candidate).collect()
+/// Returns ids or names, and what people call their records.
+pub(crate) fn find(kind: Kind, current: &str) -> Option<Vec<(String, String)>> {
+    match kind {
+        Kind::Profile => {
+            let profiles = Store::of_user().ok()?.profiles().ok()?.0.into_iter();
+            Some(profiles.map(|(name, profile)| (name, profile.server.to_string())).collect())
+        }
+        Kind::Scope => {
+            Some(Scope::ALL.iter().map(|scope| (scope.to_string(), scope.help().to_owned())).collect())
+        }
+        _ => records(&service(current)?, kind, current).ok(),
+    }
 }
 
-/// Returns the options of every command among the words.
-fn global(words: &[OsString]) -> Option<Global> {
+/// Returns the service where the command would work, if no question is asked and nothing is created or updated on the way.
+fn service(current: &str) -> Option<Service> {
     let mut arguments = vec![OsString::from("tidings")];
-    let mut words = words.iter();
+    let mut words = std::env::args_os().skip_while(|word| word != "--");
     while let Some(word) = words.next() {
         let Some(text) = word.to_str() else { continue };
         let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
         if PLACES.contains(&name) {
-            let Some(value) = value.map(OsString::from).or_else(|| words.next().cloned()) else { break };
+            let Some(value) = value.map(OsString::from).or_else(|| words.next()) else { break };
             arguments.extend([OsString::from(name), value]);
         }
     }
     let matches = Global::augment_args(Command::new("tidings")).try_get_matches_from(arguments).ok()?;
     let mut global = Global::from_arg_matches(&matches).ok()?;
     global.settle(&matches).ok()?;
-    Some(global)
-}
-
-/// Returns the values that begin with `current`, and what people call them.
-fn find(global: &Global, kind: Kind, current: &str) -> Option<Vec<(String, String)>> {
-    let found = match kind {
-        Kind::Profile => profiles()?,
-        Kind::Scope => Scope::ALL.iter().map(|scope| (scope.to_string(), scope.help().to_owned())).collect(),
-        _ => records(&service(global)?, kind, current).ok()?,
-    };
-    let folded = current.to_lowercase();
-    let mut found: Vec<_> =
-        found.into_iter().filter(|(value, _)| value.to_lowercase().starts_with(&folded)).collect();
-    found.truncate(MOST.unsigned_abs().try_into().unwrap_or(usize::MAX));
-    Some(found)
-}
-
-/// Returns the service, if no question is asked and nothing is created or updated on the way.
-fn service(global: &Global) -> Option<Service> {
+    // The id that is being typed is not yet that of a member who acts.
+    global.acting = global.acting.filter(|id| id.to_lowercase() != current);
     if !global.names_server() {
         let settings = Settings::default().complete(global.config.as_deref()).ok()?;
-        Tidings::is_up_to_date(&database::location(global, &settings)).then_some(())?;
+        Tidings::is_up_to_date(&database::location(&global, &settings)).then_some(())?;
     }
-    Some(Session::open(global).ok()?.service)
-}
-
-fn profiles() -> Option<Vec<(String, String)>> {
-    let profiles = Store::of_user().ok()?.profiles().ok()?;
-    let named = |(name, profile): (String, Profile)| (name, profile.server.to_string());
-    Some(profiles.0.into_iter().map(named).collect())
+    Some(Session::open(&global).ok()?.service)
 }
 
 fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, String)>> {
     Ok(match kind {
         Kind::Member => {
             let search = Some(current.to_owned()).filter(|current| !current.is_empty());
-            let page = service.call(member::List { search, limit: Some(MOST), ..Default::default() })?;
+            let page = service.call(member::List {
+                search,
+                limit: i64::try_from(MOST).ok(),
+                ..Default::default()
+            })?;
             page.members.into_iter().map(|member| (member.user_id, member.nickname)).collect()
         }
         Kind::Topic => {
