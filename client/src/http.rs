@@ -14,10 +14,9 @@ use rustls::{CertificateError, Error as TlsError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tidings_core::answer::SUCCESS;
-use tidings_core::tls::{Authorities, InvalidAuthorities, TlsConnector, client_config};
+use tidings_core::tls::{self, Authorities, InvalidAuthorities};
 use ureq::http::{Request, Response, header};
 use ureq::tls::{RootCerts, TlsConfig};
-use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, AsSendBody, Body, SendBody};
 use url::{Host, Url};
 use zeroize::Zeroizing;
@@ -145,10 +144,8 @@ impl Server {
     /// # Errors
     /// When the file cannot be read, or does not contain valid certificates.
     pub fn trusting(self, file: &Path) -> Result<Self, InvalidAuthorities> {
-        let verifier = Arc::new(Authorities::in_file(file)?);
-        let connector = TlsConnector::chain(client_config(verifier));
-        let config = self.agent.config().clone();
-        Ok(Self { agent: Agent::with_parts(config, connector, DefaultResolver::default()), ..self })
+        let agent = agent(Authorities::in_file(file)?.for_http(), self.address.allows_proxy());
+        Ok(Self { agent, ..self })
     }
 
     /// Returns the same server as the bearer of `token` sees it; `member` is the id of the member if operations are called as
@@ -176,23 +173,9 @@ impl Server {
         tls: TlsConfig,
         allows_proxy: bool,
     ) -> Self {
-        let mut agent = Agent::config_builder()
-            .http_status_as_error(false)
-            // A redirect would send the token somewhere else.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .tls_config(tls)
-            // Servers know this name, also those of earlier versions: administration is no visit.
-            .user_agent(concat!("tidings-access/", env!("CARGO_PKG_VERSION")))
-            .timeout_resolve(Some(CONNECT))
-            .timeout_connect(Some(CONNECT))
-            .timeout_per_write(Some(READ));
-        if !allows_proxy {
-            agent = agent.proxy(None);
-        }
         Self {
             address,
-            agent: agent.build().into(),
+            agent: agent(tls, allows_proxy),
             token: token.map(Arc::new),
             member: member.map(Arc::from),
             is_accepted: Arc::default(),
@@ -360,11 +343,10 @@ impl Server {
 
     /// Adds a remedy if the certificate of the server is the cause.
     fn cause(&self, error: &ureq::Error) -> String {
-        let certificate = match error {
-            ureq::Error::Io(error) => error.get_ref().and_then(|cause| cause.downcast_ref()),
-            ureq::Error::Rustls(error) => Some(error),
-            _ => None,
-        };
+        let certificate = tls::cause(error);
+        if let Some(advice) = certificate.and_then(tls::advice) {
+            return advice.to_owned();
+        }
         match certificate {
             // macOS and Windows tell only with `Other` that they do not know the authority.
             Some(TlsError::InvalidCertificate(
@@ -399,6 +381,26 @@ impl Server {
     }
 }
 
+/// Returns what sends requests.
+fn agent(tls: TlsConfig, allows_proxy: bool) -> Agent {
+    let mut agent = Agent::config_builder()
+        .http_status_as_error(false)
+        // A redirect would send the token somewhere else.
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .tls_config(tls)
+        // Servers know this name, also those of earlier versions: administration is no visit.
+        .user_agent(concat!("tidings-access/", env!("CARGO_PKG_VERSION")))
+        .timeout_resolve(Some(CONNECT))
+        .timeout_connect(Some(CONNECT))
+        .timeout_per_write(Some(READ));
+    if !allows_proxy {
+        agent = agent.proxy(None);
+    }
+    agent.build().into()
+}
+
+/// Returns the number of line ends.
 pub(crate) fn line_ends(bytes: &[u8]) -> u64 {
     bytes.split(|byte| *byte == b'\n').skip(1).count() as u64
 }

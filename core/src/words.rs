@@ -1,7 +1,7 @@
 //! The word model of a service: which words of the posts are similar.
 //!
-//! [`tidings_vectors`] does the mathematics. This module reads the posts, stores the model in the file
-//! `<database>.words`, and answers [`FindSimilar`] from memory. A running service has a thread of low priority that
+//! [`tidings_vectors`] does the mathematics. This module reads the posts, stores the model in the database, and answers
+//! [`FindSimilar`] from memory. A running service has a thread of low priority that
 //! retrains the model when enough posts have changed. [`load`] replaces the model by vectors that were learned
 //! elsewhere; they stay until the next [`train`], and only the words that occur in posts are updated. The same posts
 //! and settings give the same model.
@@ -151,16 +151,13 @@ impl Operation for FindSimilar {
 /// and at least the minimum of the settings.
 pub(crate) fn similar_to(tidings: &Tidings, token: &str, most: usize, least: f64) -> Vec<SimilarWord> {
     let least = least.max(tidings.config().words.similarity);
-    let mut words = Vec::new();
-    let Some(current) = tidings.words().current().filter(|_| most > 0) else { return words };
-    current.neighbours(token, |word, similarity| {
-        let similarity = (f64::from(similarity) * 1e4).round() / 1e4;
-        if similarity >= least {
-            words.push(SimilarWord { word: Arc::clone(word), similarity });
-        }
-        similarity >= least && words.len() < most
+    let Some(current) = tidings.words().current() else { return Vec::new() };
+    let neighbours = current.neighbours(token);
+    let words = neighbours.iter().take(most).map(|(number, similarity)| SimilarWord {
+        word: Arc::clone(current.model.word(*number)),
+        similarity: (f64::from(*similarity) * 1e4).round() / 1e4,
     });
-    words
+    words.take_while(|word| word.similarity >= least).collect()
 }
 
 /// Returns whether the word model knows that posts have a word. It does not know rare words.
@@ -176,7 +173,7 @@ pub(crate) fn parts(tidings: &Tidings, word: &str) -> Vec<String> {
     })
 }
 
-/// Starts the thread that updates the model when posts change or another process writes a model. It runs until the
+/// Starts the thread that updates the model when posts change or another process stores a model. It runs until the
 /// service is dropped.
 ///
 /// # Errors
@@ -188,8 +185,8 @@ pub(crate) fn start(tidings: &Tidings) -> Result<()> {
 /// Learns the words of the posts and replaces the model. `progress` receives values from 0 to 1.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `overloaded` if another process is training; an error of the store or
-/// the disk.
+/// `Not admin` unless the caller is the operator; `overloaded` if another process has stored a model meanwhile; an error
+/// of the store.
 pub fn train(tidings: &Tidings, caller: &Caller, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
     let operator = caller.operator()?;
     let report = learn(tidings, progress)?;
@@ -252,7 +249,7 @@ pub fn load(
     Ok(report(started, current.model.words().len()))
 }
 
-/// Appends what the operator has done to the audit trail. The model itself is in files.
+/// Appends what the operator has done to the audit trail.
 fn record(tidings: &Tidings, operator: Operator, action: Action) -> Result<()> {
     let origin = tidings.origin();
     let written = tidings

@@ -6,7 +6,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 use ureq::http::Uri;
-use ureq::unversioned::resolver::DefaultResolver;
 
 use super::password::Check;
 use super::roster::table;
@@ -165,16 +164,11 @@ impl Http {
         if !config.url.parse().is_ok_and(|url: Uri| config::allows_proxy(&url)) {
             agent = agent.proxy(None);
         }
-        let agent = agent.build();
-        let agent = match extra_ca {
-            None => agent.into(),
-            Some(file) => {
-                let authorities =
-                    Authorities::public_and_in_file(file).map_err(|error| error.of_setting("extra-ca"))?;
-                ureq::Agent::with_parts(agent, tls::connector(authorities), DefaultResolver::default())
-            }
-        };
-        Ok(Self { agent, config })
+        if let Some(file) = extra_ca {
+            let authorities = Authorities::in_file(file).map_err(|error| error.of_setting("extra-ca"))?;
+            agent = agent.tls_config(authorities.and_public().for_http());
+        }
+        Ok(Self { agent: agent.build().into(), config })
     }
 
     fn ask(&self, id: &str, pw: &str) -> std::result::Result<Reply, Box<ureq::Error>> {
@@ -192,7 +186,10 @@ impl Verifier for Http {
             Ok(Reply { verified: true, name, major, .. }) => Ok(Verdict::Verified { name, major }),
             Ok(Reply { known: true, .. }) => Ok(Verdict::WrongPassword),
             Ok(_) => Ok(Verdict::Unknown),
-            Err(error) => Err(VerifyError(error.to_string())),
+            Err(error) => {
+                let advice = tls::cause(&error).and_then(tls::advice);
+                Err(VerifyError(advice.map_or_else(|| error.to_string(), ToOwned::to_owned)))
+            }
         })
     }
 

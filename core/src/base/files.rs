@@ -19,15 +19,12 @@ pub(crate) fn previous_key_file(key: &Path) -> PathBuf {
     beside(key, ".previous")
 }
 
-pub(crate) fn word_model(database: &Path) -> PathBuf {
-    beside(database, ".words")
-}
-
-pub(crate) fn files_of(database: &Path) -> [PathBuf; 7] {
+/// Returns the paths of the database and of the files that belong to it.
+pub(crate) fn files_of(database: &Path) -> [PathBuf; 6] {
     let [file, log, index, journal] = ["", "-wal", "-shm", "-journal"].map(|end| beside(database, end));
     let key = key_file(database);
     let previous = previous_key_file(&key);
-    [file, log, index, journal, key, word_model(database), previous]
+    [file, log, index, journal, key, previous]
 }
 
 /// The paths are equal or lead to the same file.

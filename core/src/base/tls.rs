@@ -1,58 +1,21 @@
-//! Decides which certificates of servers are accepted: like OpenSSL, where rustls alone is stricter.
-//!
-//! rustls refuses certificates of X.509 version 1 (made by `openssl x509 -req` without extensions), and servers with a
-//! certificate that may itself issue others, such as a self-signed one (made by `openssl req -x509`). The verifiers here
-//! accept them where they prove as much as any other certificate.
+//! The authorities that vouch for servers: those that web browsers trust, and those in PEM files. rustls verifies.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature_with_raw_key};
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, PeerMisbehaved, RootCertStore,
-    SignatureScheme,
-};
+use rustls::{CertificateError, RootCertStore};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
 use crate::base::config::Invalid;
-use ureq::unversioned::transport::Connector;
 
-mod chain;
-mod connector;
-
-pub use connector::TlsConnector;
-
-use chain::Parsed;
-
-/// Returns the configuration of a client that checks servers with this verifier.
-///
-/// # Panics
-/// Never: the versions of TLS are those of the cryptography.
-pub fn client_config(verifier: Arc<dyn ServerCertVerifier>) -> ClientConfig {
-    ClientConfig::builder_with_provider(provider())
-        .with_safe_default_protocol_versions()
-        .expect("the provider supports the default versions")
-        .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth()
-}
-
-fn public_roots() -> RootCertStore {
-    webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect()
-}
-
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(ring::default_provider())
-}
-
-fn algorithms() -> WebPkiSupportedAlgorithms {
-    ring::default_provider().signature_verification_algorithms
-}
+/// The advice for a certificate of version 1, which `openssl x509 -req` makes without extensions.
+const VERSION_1: &str = "the certificate has X.509 version 1, and rustls needs version 3: sign it again with openssl x509 \
+                         -req -extfile FILE, where FILE has the line subjectAltName=DNS:HOST";
+/// The advice for a certificate that may issue others, which `openssl req -x509` makes without extensions.
+const AUTHORITY: &str = "the certificate is that of an authority: make one of a server with openssl req -x509 -addext \
+                         basicConstraints=critical,CA:FALSE -addext subjectAltName=DNS:HOST";
 
 /// Why a file does not name trusted authorities.
 #[derive(Debug, thiserror::Error)]
@@ -68,222 +31,73 @@ impl InvalidAuthorities {
     }
 }
 
-/// Returns what connects HTTP clients to servers that these authorities vouch for.
-pub fn connector(authorities: Authorities) -> impl Connector {
-    TlsConnector::chain(client_config(Arc::new(authorities)))
-}
-
-/// Accepts any certificate. The server must have its key, so the connection is encrypted to whoever shows the certificate.
-#[derive(Debug)]
-pub struct AnyCertificate;
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        algorithms().supported_schemes()
-    }
-}
-
-/// Accepts certificates of trusted authorities, and trusted certificates of servers themselves.
-pub struct Authorities {
-    webpki: Arc<WebPkiServerVerifier>,
-    /// The certificates of a file. Public authorities issue no certificates of the kinds that rustls refuses.
-    trusted: Vec<CertificateDer<'static>>,
-    checks_name: bool,
-}
-
-impl fmt::Debug for Authorities {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Authorities").field("checks_name", &self.checks_name).finish_non_exhaustive()
-    }
-}
+/// The certificates of trusted authorities, and of trusted servers.
+pub struct Authorities(Vec<CertificateDer<'static>>);
 
 impl Authorities {
+    /// Trusts the authorities that web browsers trust.
+    pub fn public() -> Self {
+        Self(TLS_SERVER_ROOT_CERTS.to_vec())
+    }
+
     /// Trusts the certificates in a PEM file, and no others. A server may also have one of these certificates itself.
     ///
     /// # Errors
     /// When the file cannot be read, or does not contain valid certificates.
     pub fn in_file(file: &Path) -> Result<Self, InvalidAuthorities> {
-        Self::beside(RootCertStore::empty(), file)
-    }
-
-    /// Trusts the certificates in a PEM file, and the authorities that web browsers trust.
-    ///
-    /// # Errors
-    /// The errors of [`Authorities::in_file`].
-    pub fn public_and_in_file(file: &Path) -> Result<Self, InvalidAuthorities> {
-        Self::beside(public_roots(), file)
-    }
-
-    /// Trusts the authorities that web browsers trust.
-    pub fn public() -> Self {
-        Self::of(public_roots())
-    }
-
-    fn beside(mut roots: RootCertStore, file: &Path) -> Result<Self, InvalidAuthorities> {
         let fault = |why: String| InvalidAuthorities { file: file.to_owned(), why };
-        let trusted: Vec<_> = CertificateDer::pem_file_iter(file)
+        let certificates: Vec<_> = CertificateDer::pem_file_iter(file)
             .and_then(Iterator::collect)
             .map_err(|error| fault(format!("cannot be read: {error}")))?;
-        for certificate in &trusted {
-            let added = roots.add(certificate.clone());
+        for certificate in &certificates {
+            let added = RootCertStore::empty().add(certificate.clone());
             added.map_err(|error| fault(format!("has an invalid certificate: {error}")))?;
         }
-        if trusted.is_empty() {
+        if certificates.is_empty() {
             return Err(fault("has no certificate".to_owned()));
         }
-        Ok(Self { trusted, ..Self::of(roots) })
+        Ok(Self(certificates))
     }
 
-    fn of(roots: RootCertStore) -> Self {
-        let webpki = WebPkiServerVerifier::builder_with_provider(roots.into(), provider()).build();
-        let webpki = webpki.expect("there are authorities and no revocation lists");
-        Self { webpki, trusted: Vec::new(), checks_name: true }
-    }
-
-    /// Accepts certificates for any name.
+    /// Trusts these authorities, and those that web browsers trust.
     #[must_use]
-    pub fn for_any_name(self) -> Self {
-        Self { checks_name: false, ..self }
+    pub fn and_public(mut self) -> Self {
+        self.0.extend_from_slice(TLS_SERVER_ROOT_CERTS);
+        self
     }
 
-    /// Does not check the name. `refusal` is the error of rustls.
-    fn check_chain(
-        &self,
-        certificate: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-        refusal: Error,
-    ) -> Result<(), Error> {
-        if self.trusted.is_empty() {
-            return Err(refusal);
-        }
-        let Some(parsed) = Parsed::of(certificate) else { return Err(refusal) };
-        let checked = if self.trusted.contains(certificate) {
-            parsed.check_time(now)
-        } else if parsed.is_first_version() || parsed.is_authority() {
-            chain::check(&parsed, intermediates, &self.trusted, now)
-        } else {
-            return Err(refusal);
-        };
-        checked.map_err(Error::InvalidCertificate)
+    /// Returns the settings of an HTTP client that trusts only these authorities.
+    pub fn for_http(&self) -> TlsConfig {
+        let certificates: Vec<_> = self.0.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
+        TlsConfig::builder().root_certs(RootCerts::new_with_certs(&certificates)).build()
+    }
+
+    /// Returns the authorities as rustls takes them.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn roots(self) -> RootCertStore {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(self.0);
+        roots
     }
 }
 
-impl ServerCertVerifier for Authorities {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        match self.webpki.verify_server_cert(certificate, intermediates, name, ocsp, now) {
-            Ok(verified) => return Ok(verified),
-            // The name is checked last, so everything else is right when only the name is wrong.
-            Err(Error::InvalidCertificate(
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) => {}
-            Err(error) => self.check_chain(certificate, intermediates, now, error)?,
-        }
-        if self.checks_name {
-            check_name(certificate, name)?;
-        }
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        algorithms().supported_schemes()
+/// Returns the error of rustls because of which a request failed.
+pub fn cause(error: &ureq::Error) -> Option<&rustls::Error> {
+    match error {
+        ureq::Error::Io(error) => error.get_ref().and_then(|cause| cause.downcast_ref()),
+        ureq::Error::Rustls(error) => Some(error),
+        _ => None,
     }
 }
 
-/// As in libpq and curl, the common name counts if the certificate has no alternative name of the same kind.
-fn check_name(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(), Error> {
-    let by_extension = ParsedCertificate::try_from(certificate)
-        .and_then(|parsed| rustls::client::verify_server_name(&parsed, name));
-    let Err(refusal) = by_extension else { return Ok(()) };
-    match Parsed::of(certificate) {
-        Some(parsed) if parsed.has_common_name(name) => Ok(()),
-        Some(parsed) if parsed.is_first_version() => {
-            let presented = parsed.common_name().map(str::to_owned).into_iter().collect();
-            Err(CertificateError::NotValidForNameContext { expected: name.to_owned(), presented }.into())
-        }
-        _ => Err(refusal),
+/// Returns how to replace a certificate that OpenSSL makes and accepts, but rustls refuses.
+pub fn advice(error: &rustls::Error) -> Option<&'static str> {
+    let rustls::Error::InvalidCertificate(CertificateError::Other(why)) = error else { return None };
+    match &*why.to_string() {
+        "UnsupportedCertVersion" => Some(VERSION_1),
+        "CaUsedAsEndEntity" => Some(AUTHORITY),
+        _ => None,
     }
-}
-
-/// Verifies a handshake with TLS 1.2. Nothing but the key of the certificate is used.
-fn verify_tls12_signature(
-    message: &[u8],
-    certificate: &CertificateDer<'_>,
-    signed: &DigitallySignedStruct,
-) -> Result<HandshakeSignatureValid, Error> {
-    let key = chain::key_of(certificate).ok_or(CertificateError::BadEncoding)?;
-    let mapping = algorithms().mapping;
-    let scheme = mapping.iter().find(|(scheme, _)| *scheme == signed.scheme);
-    let (_, candidates) = scheme.ok_or(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme)?;
-    let algorithm = candidates.iter().find(|candidate| *candidate.public_key_alg_id() == *key.algorithm);
-    let algorithm = algorithm.ok_or(CertificateError::BadSignature)?;
-    let verified = algorithm.verify_signature(key.bits, message, signed.signature());
-    verified.map_err(|_| CertificateError::BadSignature)?;
-    Ok(HandshakeSignatureValid::assertion())
-}
-
-fn verify_tls13_signature(
-    message: &[u8],
-    certificate: &CertificateDer<'_>,
-    signed: &DigitallySignedStruct,
-) -> Result<HandshakeSignatureValid, Error> {
-    let key = chain::key_of(certificate).ok_or(CertificateError::BadEncoding)?;
-    let key = SubjectPublicKeyInfoDer::from(key.info);
-    verify_tls13_signature_with_raw_key(message, &key, signed, &algorithms())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::NextTimeout;
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use url::{Host, Url};
 
 use crate::base::tls::{self, Authorities};
@@ -117,8 +117,11 @@ pub(crate) fn agent(
     allows_private: bool,
     ca: Option<&Path>,
 ) -> Result<ureq::Agent> {
-    let authorities = ca.map_or_else(|| Ok(Authorities::public()), Authorities::public_and_in_file);
-    let authorities = authorities.map_err(|error| error.of_setting("extra-ca"))?;
+    let mut config = config;
+    if let Some(file) = ca {
+        let authorities = Authorities::in_file(file).map_err(|error| error.of_setting("extra-ca"))?;
+        config = config.tls_config(authorities.and_public().for_http());
+    }
     let config = config
         .http_status_as_error(false)
         .max_redirects(0)
@@ -126,16 +129,20 @@ pub(crate) fn agent(
         .proxy(None)
         .max_idle_connections(0)
         .build();
-    Ok(agent_to(config, authorities, if allows_private { |_| Ok(()) } else { check }))
+    Ok(agent_to(config, if allows_private { |_| Ok(()) } else { check }))
 }
 
-fn agent_to(config: ureq::config::Config, authorities: Authorities, check: Check) -> ureq::Agent {
+/// Returns what sends requests to the addresses that `check` allows.
+fn agent_to(config: ureq::config::Config, check: Check) -> ureq::Agent {
     let resolver = CheckedResolver { check, resolver: DefaultResolver::default() };
-    ureq::Agent::with_parts(config, tls::connector(authorities), resolver)
+    ureq::Agent::with_parts(config, DefaultConnector::default(), resolver)
 }
 
 /// Leaves out the URL, which may contain a secret.
 pub(crate) fn reason(error: &ureq::Error) -> String {
+    if let Some(advice) = tls::cause(error).and_then(tls::advice) {
+        return format!("TLS failed: {advice}");
+    }
     match error {
         ureq::Error::Timeout(_) => "no answer in time".to_owned(),
         ureq::Error::HostNotFound => "the host was not found".to_owned(),
@@ -270,9 +277,7 @@ mod tests {
         let url = format!("http://{}/", listener.local_addr().unwrap());
         // A public address may be one of this machine.
         let config = ureq::Agent::config_builder().proxy(None).build();
-        let own = agent_to(config, Authorities::public(), |_| {
-            Err(Refused("the host has an address of this server"))
-        });
+        let own = agent_to(config, |_| Err(Refused("the host has an address of this server")));
         let refused = own.get(&url).call().unwrap_err();
         assert_eq!(reason(&refused), "the host has an address of this server");
         assert!(listener.accept().is_err(), "nothing has connected");

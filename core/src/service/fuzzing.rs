@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use tidings_tokens::tokens;
-use tidings_vectors::{file, text_form};
+use tidings_vectors::text_form;
 
 use crate::account::{self, token::Keys};
 use crate::base::clock::{Clock, Timestamp};
@@ -120,13 +120,8 @@ pub fn roster(bytes: &[u8]) -> Read {
     import::read_all(roster_import::lines(bytes).expect("reading from memory does not fail"), drop)
 }
 
-/// Parses the file of a word model.
-pub fn word_model(bytes: &[u8]) -> bool {
-    file::reread(bytes)
-}
-
-/// Parses vectors as text, and the file of the resulting model.
-pub fn vectors(bytes: &[u8]) -> Option<Vec<u8>> {
+/// Parses vectors as text, and the model of them in its parts.
+pub fn vectors(bytes: &[u8]) -> bool {
     text_form::reread(bytes)
 }
 

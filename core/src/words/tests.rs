@@ -9,6 +9,7 @@ use super::*;
 use crate::account::Caller;
 use crate::base::config::Config;
 use crate::post::{self, Draft};
+use crate::store::Tx;
 use crate::testing::{self, Service};
 
 /// The subjects of the posts, each with its words.
@@ -205,24 +206,15 @@ fn training_reports_its_progress() {
 }
 
 #[test]
-fn the_next_start_reads_the_model_and_only_its_owner_can() {
+fn the_next_start_reads_the_model() {
     let service = service();
     let expected = service.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap();
     let again = Tidings::open(service.location()).unwrap();
     assert_eq!(again.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap(), expected);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let file = service.database.beside(".words");
-        assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
-    }
-    let names = std::fs::read_dir(service.database.beside("").parent().unwrap()).unwrap();
-    let mut names = names.map(|entry| entry.unwrap().path());
-    assert!(names.all(|name| name.extension().is_some_and(|end| end != "new")), "no draft remains");
 }
 
 #[test]
-fn concurrent_first_callers_all_get_the_model_of_the_file() {
+fn concurrent_first_callers_all_get_the_stored_model() {
     let service = service();
     for _ in 0..20 {
         let again = Tidings::open(service.location()).unwrap();
@@ -237,11 +229,8 @@ fn concurrent_first_callers_all_get_the_model_of_the_file() {
 #[test]
 fn a_damaged_model_is_ignored_and_can_be_learned_again() {
     let service = service();
-    let path = service.database.beside(".words");
-    let mut bytes = std::fs::read(&path).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    std::fs::write(&path, bytes).unwrap();
+    let spoil = |tx: &mut dyn Tx| tx.run("UPDATE word_model SET origin = '{}'", &[]);
+    service.store().write(Isolation::Alone, spoil).unwrap();
     let again = Tidings::open(service.location()).unwrap();
     assert!(
         again.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap().similarity_word[0]
@@ -254,18 +243,6 @@ fn a_damaged_model_is_ignored_and_can_be_learned_again() {
             .words
             .is_empty()
     );
-}
-
-#[test]
-fn concurrent_training_is_refused() {
-    let service = service();
-    let other = Tidings::open(service.location()).unwrap();
-    let told = train(&service, &Caller::Operator, &mut |share| {
-        if share < 0.5 {
-            assert!(matches!(train(&other, &Caller::Operator, &mut |_| {}), Err(Error::Overloaded)));
-        }
-    });
-    assert!(told.is_ok() && train(&other, &Caller::Operator, &mut |_| {}).is_ok());
 }
 
 #[test]

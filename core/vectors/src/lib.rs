@@ -3,20 +3,21 @@
 //! Words that occur in similar contexts have similar meanings. [`learn`] counts how often words occur near each other
 //! in a [`Corpus`], compares the counts with chance (`ppmi`), and reduces that large sparse matrix to a few hundred
 //! dimensions (`svd`), which gives each word a vector. The cosine of the angle between two vectors is the similarity
-//! of the words. The [`Model`] stores the nearest words of each word (`near`), and derives those of an unknown or
-//! misspelled word from the words with similar spelling (`subword`).
+//! of the words. The [`Model`] finds the nearest words of a word, and derives those of an unknown or misspelled word from
+//! the words with similar spelling (`subword`).
 //!
-//! This crate reads no posts and no database: the caller fills the corpus, and stores the model in a [`mod@file`]. The
+//! This crate reads no posts and no database: the caller fills the corpus, and stores the [`StoredPart`]s of the model. The
 //! same corpus and [`Recipe`] give the same model on every machine.
 
+use serde::{Deserialize, Serialize};
+
 mod corpus;
-pub mod file;
 mod matrix;
 mod model;
-mod near;
 mod ppmi;
 mod random;
 mod short;
+mod stored;
 mod subword;
 mod svd;
 pub mod text_form;
@@ -24,17 +25,17 @@ mod train;
 mod vectors;
 
 pub use corpus::Corpus;
-pub use model::{Model, Origin, Source};
-pub use near::NEIGHBOURS_MAX;
+pub use model::{Model, NEIGHBOURS_MAX, Origin, Source};
 pub use random::Random;
 pub use short::{Direction, SHORT, ShortVectors};
+pub use stored::{Damaged, StoredPart};
 pub use train::{TrainedAt, adopt, learn};
-pub use vectors::{ONE, Vectors};
+pub use vectors::{DIMENSIONS_MAX, ONE, Vectors};
 
 /// Training settings; changing any of them requires retraining.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
-    /// The number of components of a vector, at most [`file::DIMENSIONS_MAX`].
+    /// The number of components of a vector, at most [`DIMENSIONS_MAX`].
     pub dimensions: usize,
     /// The number of words on each side of a word that are its context.
     pub window: usize,
@@ -61,7 +62,7 @@ pub fn part(progress: Progress<'_>, from: f64, to: f64) -> impl FnMut(f64) -> Re
 }
 
 /// Never cancels.
-#[cfg(any(test, feature = "fuzzing"))]
+#[cfg(test)]
 #[expect(clippy::unnecessary_wraps, reason = "the signature is that of `Progress`")]
 fn ignore_progress(_: f64) -> Result<(), Cancelled> {
     Ok(())

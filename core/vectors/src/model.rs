@@ -1,20 +1,22 @@
-//! A word model: words, their vectors and their neighbours.
+//! A word model: words and their vectors, from which the neighbours of a word are computed.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
 use tidings_tokens::hangul;
 
-use crate::near::{NEIGHBOURS_MAX, Near};
+use crate::Recipe;
 use crate::subword::{self, Subwords};
 use crate::vectors::{Vectors, cosine, product};
-use crate::{Cancelled, Progress, Recipe};
+
+/// The maximum number of neighbours of a word.
+pub const NEIGHBOURS_MAX: usize = 30;
 
 /// The exponent of the similarity in the weight of a lender's vector: the most similar words have by far the greatest
 /// weight.
 const LENT_POWER: i32 = 4;
-/// The number of the nearest words found so far whose own neighbours are searched as well.
-const EXPANDED: usize = 10;
 /// The minimum length of a part of a compound in characters. Shorter words are parts of words by accident.
 const PART_MIN: usize = 3;
 /// The same in Hangul, whose syllables carry as much information as two letters.
@@ -24,7 +26,7 @@ const PART_MIN_HANGUL: usize = 2;
 const ALWAYS_INFLECTED: u32 = 10;
 
 /// The source of a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// The model was learned from posts with these settings.
     Posts(Recipe),
@@ -33,7 +35,7 @@ pub enum Source {
 }
 
 /// The posts and the time that a model is based on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The posts or the file.
     pub source: Source,
@@ -45,7 +47,7 @@ pub struct Origin {
     pub made: i64,
 }
 
-/// Words with their vectors and neighbours. Words are numbered from 0.
+/// Words with their vectors. Words are numbered from 0.
 pub struct Model {
     /// The source of the model.
     pub origin: Origin,
@@ -54,38 +56,20 @@ pub struct Model {
     /// Whether a word can be a neighbour.
     shown: Vec<bool>,
     vectors: Vectors,
-    near: Near,
     /// Computed when first needed: only unknown words need them, and they take longer than reading a model.
     subwords: OnceLock<Subwords>,
 }
 
 impl Model {
-    /// Computes the neighbours of words with these vectors; `counts` are the occurrences of each word in posts.
-    pub(crate) fn make(
-        origin: Origin,
-        words: Vec<Arc<str>>,
-        counts: &[u32],
-        vectors: Vectors,
-        progress: Progress<'_>,
-    ) -> Result<Self, Cancelled> {
-        let numbers = number(&words);
-        let shown = shown(&words, &numbers, counts);
-        let targets: Vec<u32> =
-            (0..).zip(&shown).filter(|(_, shown)| **shown).map(|(word, _)| word).collect();
-        let near = Near::find(&vectors, &targets, progress)?;
-        Ok(Self { origin, words, numbers, shown, vectors, near, subwords: OnceLock::new() })
+    /// Creates a model of words with these vectors; `counts` are the occurrences of each word in posts.
+    pub(crate) fn new(origin: Origin, words: Vec<Arc<str>>, counts: &[u32], vectors: Vectors) -> Self {
+        let shown = shown(&words, &number(&words), counts);
+        Self::restore(origin, words, shown, vectors)
     }
 
-    /// Assembles a model whose neighbours are known.
-    pub(crate) fn restore(
-        origin: Origin,
-        words: Vec<Arc<str>>,
-        shown: Vec<bool>,
-        vectors: Vectors,
-        near: Near,
-    ) -> Self {
-        let numbers = number(&words);
-        Self { origin, words, numbers, shown, vectors, near, subwords: OnceLock::new() }
+    /// Creates a model of words of which it is known whether they can be neighbours.
+    pub(crate) fn restore(origin: Origin, words: Vec<Arc<str>>, shown: Vec<bool>, vectors: Vectors) -> Self {
+        Self { origin, numbers: number(&words), words, shown, vectors, subwords: OnceLock::new() }
     }
 
     /// Computes the parts that would otherwise be computed when they are first needed.
@@ -95,11 +79,6 @@ impl Model {
 
     fn subwords(&self) -> &Subwords {
         self.subwords.get_or_init(|| Subwords::of(self.words.iter().map(|word| &**word)))
-    }
-
-    /// Returns the number of words.
-    pub(crate) fn len(&self) -> usize {
-        self.words.len()
     }
 
     /// Returns the words in the order of their numbers.
@@ -117,10 +96,6 @@ impl Model {
         &self.vectors
     }
 
-    pub(crate) fn near(&self) -> &Near {
-        &self.near
-    }
-
     /// Returns the number of a word; `None` for an unknown word.
     pub fn number(&self, word: &str) -> Option<u32> {
         self.numbers.get(word).copied()
@@ -131,26 +106,38 @@ impl Model {
         &self.words[number as usize]
     }
 
-    /// Returns the most similar words of a known word with their similarities from 0 to 1, most similar first.
-    pub fn neighbours(&self, word: u32) -> impl Iterator<Item = (u32, f32)> {
-        self.near.of(word).map(|(other, cosine)| (other, similarity(cosine)))
+    /// Returns the words most similar to a word with their similarities from 0 to 1, most similar first.
+    ///
+    /// The vector of an unknown word is the mean of the vectors of words with similar spelling; without such words, the
+    /// result is empty. Every word of the model is compared, so callers cache the result.
+    pub fn neighbours(&self, word: &str) -> Vec<(u32, f32)> {
+        if let Some(number) = self.number(word) {
+            return self.nearest(self.vectors.get(number), Some(number));
+        }
+        let lenders = self.lenders(word);
+        if lenders.is_empty() { Vec::new() } else { self.nearest(self.lent(&lenders).at(0), None) }
     }
 
-    /// Returns the most similar words of an unknown word with their similarities from 0 to 1, most similar first.
-    ///
-    /// The vector of the word is the mean of the vectors of words with similar spelling; without such words, the result
-    /// is empty.
-    pub fn neighbours_of_unknown(&self, word: &str) -> Vec<(u32, f32)> {
-        let lenders = self.lenders(word);
-        let own = self.lent(&lenders);
-        // The neighbours are found among the lenders, their neighbours, and the neighbours of these.
-        let mut found = Vec::new();
-        self.collect(lenders.iter().map(|(lender, _)| *lender), own.at(0), &mut found);
-        self.collect(self.around(lenders.iter().map(|(lender, _)| *lender)), own.at(0), &mut found);
-        let nearest: Vec<u32> = found.iter().take(EXPANDED).map(|(_, word)| *word).collect();
-        self.collect(self.around(nearest.into_iter()), own.at(0), &mut found);
-        found.truncate(NEIGHBOURS_MAX);
-        found.into_iter().map(|(product, word)| (word, similarity(cosine(product)))).collect()
+    /// Returns the words with the greatest positive product with `vector`, without the word `own`.
+    fn nearest(&self, vector: &[i16], own: Option<u32>) -> Vec<(u32, f32)> {
+        // Of equally near words, the more frequent one comes first: its number is less.
+        let truncate = |best: &mut Vec<(i32, u32)>| {
+            best.sort_unstable_by_key(|(product, word)| (Reverse(*product), *word));
+            best.truncate(NEIGHBOURS_MAX);
+        };
+        let (mut best, mut least) = (Vec::with_capacity(4 * NEIGHBOURS_MAX), 0);
+        for ((other, shown), word) in self.vectors.all().zip(&self.shown).zip(0..) {
+            let product = product(other, vector);
+            if product > least && *shown && own != Some(word) {
+                best.push((product, word));
+                if best.len() == 4 * NEIGHBOURS_MAX {
+                    truncate(&mut best);
+                    least = best[NEIGHBOURS_MAX - 1].0;
+                }
+            }
+        }
+        truncate(&mut best);
+        best.into_iter().map(|(product, word)| (word, similarity(cosine(product)))).collect()
     }
 
     /// Returns whether posts have a word of the model.
@@ -206,19 +193,6 @@ impl Model {
         mean.push(&sum);
         mean
     }
-
-    fn around(&self, words: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
-        words.flat_map(|word| self.near.of(word)).map(|(word, _)| word)
-    }
-
-    /// Adds the shown words with a positive product with `vector` to `found`, each once, nearest first.
-    fn collect(&self, words: impl Iterator<Item = u32>, vector: &[i16], found: &mut Vec<(i32, u32)>) {
-        let shown = words.filter(|word| self.shown[*word as usize]);
-        found.extend(shown.map(|word| (product(self.vectors.get(word), vector), word)));
-        found.retain(|(product, _)| *product > 0);
-        found.sort_unstable_by_key(|(product, word)| (std::cmp::Reverse(*product), *word));
-        found.dedup();
-    }
 }
 
 /// Converts the cosine of two words, from 0 to 1, to their similarity: its power of ⅔.
@@ -258,7 +232,6 @@ fn shown(words: &[Arc<str>], numbers: &HashMap<Arc<str>, u32>, counts: &[u32]) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ignore_progress;
 
     /// Creates a model of words with their occurrences and vectors.
     fn model(words: &[(&str, u32, [f32; 2])]) -> Model {
@@ -269,17 +242,11 @@ mod tests {
         let counts: Vec<u32> = words.iter().map(|(_, count, _)| *count).collect();
         let words = words.iter().map(|(word, ..)| Arc::from(*word)).collect();
         let origin = Origin { source: Source::File, posts: 0, changes: 0, made: 0 };
-        Model::make(origin, words, &counts, vectors, &mut ignore_progress).unwrap()
+        Model::new(origin, words, &counts, vectors)
     }
 
     fn neighbours(model: &Model, word: &str) -> Vec<String> {
-        let number = model.number(word).unwrap();
-        model.neighbours(number).map(|(other, _)| model.word(other).to_string()).collect()
-    }
-
-    fn neighbours_of_unknown(model: &Model, word: &str) -> Vec<String> {
-        let found = model.neighbours_of_unknown(word).into_iter();
-        found.map(|(other, _)| model.word(other).to_string()).collect()
+        model.neighbours(word).into_iter().map(|(other, _)| model.word(other).to_string()).collect()
     }
 
     #[test]
@@ -293,6 +260,25 @@ mod tests {
         assert_eq!(neighbours(&model, "rust"), ["cargo"]);
         assert_eq!(neighbours(&model, "iron"), ["rust", "cargo"]);
         assert_eq!(neighbours(&model, "2026"), ["rust", "cargo"]);
+    }
+
+    #[test]
+    fn the_nearest_of_many_words_come_first() {
+        let mut random = crate::random::Random::new(3);
+        let mut vectors = Vectors::none(4);
+        for _ in 0..500 {
+            vectors.push(&[(); 4].map(|()| random.uniform()));
+        }
+        let words = (0..500).map(|word| format!("w{word}").into()).collect();
+        let origin = Origin { source: Source::File, posts: 0, changes: 0, made: 0 };
+        let model = Model::new(origin, words, &[1; 500], vectors);
+        let mut exact: Vec<(i32, u32)> =
+            (0..500).map(|other| (product(model.vectors.get(other), model.vectors.get(7)), other)).collect();
+        exact.retain(|(product, other)| *product > 0 && *other != 7);
+        exact.sort_unstable_by_key(|(product, other)| (Reverse(*product), *other));
+        let found: Vec<u32> = model.neighbours("w7").into_iter().map(|(other, _)| other).collect();
+        let exact: Vec<u32> = exact.into_iter().map(|(_, other)| other).take(NEIGHBOURS_MAX).collect();
+        assert_eq!(found, exact);
     }
 
     #[test]
@@ -317,11 +303,11 @@ mod tests {
             ("council", 3, [1.0, 0.05]),
             ("cats", 3, [-1.0, 0.0]),
         ]);
-        let found = neighbours_of_unknown(&model, "goverment");
+        let found = neighbours(&model, "goverment");
         assert_eq!(found.len(), 3);
         assert!(found.contains(&"council".to_owned()), "{found:?}");
-        assert_eq!(neighbours_of_unknown(&model, "cast"), ["cats"]);
-        assert!(neighbours_of_unknown(&model, "xyz").is_empty());
+        assert_eq!(neighbours(&model, "cast"), ["cats"]);
+        assert!(neighbours(&model, "xyz").is_empty());
     }
 
     #[test]
@@ -331,7 +317,7 @@ mod tests {
         let steps: Vec<f32> = (0_u8..=100).map(|step| similarity(f32::from(step) / 100.0)).collect();
         assert!(steps.windows(2).all(|pair| pair[0] < pair[1]));
         let model = model(&[("rust", 1, [1.0, 0.0]), ("cargo", 1, [0.353_553_4, 0.935_414_3])]);
-        let (_, value) = model.neighbours(0).next().unwrap();
+        let [(_, value)] = model.neighbours("rust")[..] else { panic!() };
         assert!((value - 0.5).abs() < 1e-3, "{value}");
     }
 
@@ -356,6 +342,6 @@ mod tests {
     #[test]
     fn a_model_without_words_has_no_neighbours() {
         let model = model(&[]);
-        assert!(model.number("rust").is_none() && model.neighbours_of_unknown("rust").is_empty());
+        assert!(model.number("rust").is_none() && model.neighbours("rust").is_empty());
     }
 }

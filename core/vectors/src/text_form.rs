@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use tidings_tokens::tokens;
 
-use crate::file::DIMENSIONS_MAX;
 use crate::model::Model;
-use crate::vectors::Vectors;
+use crate::vectors::{DIMENSIONS_MAX, Vectors};
 
 /// The maximum number of bytes of a line: a word and [`DIMENSIONS_MAX`] components.
 const LINE_MAX: u64 = 1 << 16;
@@ -36,7 +35,7 @@ pub enum ReadError {
 /// Returns the error of `out`.
 pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
-    writeln!(out, "{} {}", model.len(), model.vectors().dimensions())?;
+    writeln!(out, "{} {}", model.words().len(), model.vectors().dimensions())?;
     for (word, number) in model.words().iter().zip(0..) {
         out.write_all(word.as_bytes())?;
         for component in model.vectors().components(number) {
@@ -87,25 +86,24 @@ pub fn read(
     Ok((reading.words, reading.vectors))
 }
 
-/// Reads vectors, and writes and rereads the model of them. Returns the file of the model; `None` for other input.
+/// Reads vectors, and writes and rereads the model of them, as text and in its parts. Returns whether the input is vectors.
 #[cfg(feature = "fuzzing")]
-pub fn reread(bytes: &[u8]) -> Option<Vec<u8>> {
+pub fn reread(bytes: &[u8]) -> bool {
     use crate::model::{Origin, Source};
-    let (words, vectors) = read(bytes, |_| true).ok()?;
+    let Ok((words, vectors)) = read(bytes, |_| true) else { return false };
     assert_eq!(vectors.len(), words.len());
-    // Larger models take too long to learn.
-    if words.len() > 200 || vectors.dimensions() > 50 {
-        return None;
-    }
     let counts = vec![1; words.len()];
     let origin = Origin { source: Source::File, posts: 1, changes: 1, made: 1 };
-    let model = Model::make(origin, words, &counts, vectors, &mut crate::ignore_progress).ok()?;
-    let (mut text, mut file) = (Vec::new(), Vec::new());
+    let model = Model::new(origin, words, &counts, vectors);
+    let mut text = Vec::new();
     write(&model, &mut text).expect("writing to memory does not fail");
-    crate::file::write(&model, &mut file).expect("writing to memory does not fail");
     let (again, _) = read(&*text, |_| true).expect("written vectors can be read");
     assert!(again == model.words(), "the words are the same");
-    Some(file)
+    let again = Model::from_stored(model.origin.clone(), model.to_stored())
+        .expect("the parts of a model can be read");
+    assert!(again.vectors() == model.vectors(), "the vectors are the same");
+    assert!(again.neighbours("unknown").len() <= model.words().len());
+    true
 }
 
 /// The words and vectors that have been read so far.
@@ -167,7 +165,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ignore_progress;
     use crate::model::{Origin, Source};
 
     fn all(text: &str) -> Result<(Vec<Arc<str>>, Vectors), ReadError> {
@@ -226,7 +223,7 @@ mod tests {
             let words: Vec<Arc<str>> = words.into_iter().map(Arc::from).collect();
             let counts = vec![1; words.len()];
             let origin = Origin { source: Source::File, posts: 1, changes: 1, made: 1 };
-            let model = Model::make(origin, words.clone(), &counts, vectors.clone(), &mut ignore_progress).unwrap();
+            let model = Model::new(origin, words.clone(), &counts, vectors.clone());
             let mut text = Vec::new();
             write(&model, &mut text).unwrap();
             let (read_words, read_vectors) = read(&*text, |_| true).unwrap();

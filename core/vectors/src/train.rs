@@ -46,13 +46,12 @@ pub fn learn(
     let min_posts = recipe.min_posts.min(2 + posts / POSTS_PER_MINIMUM);
     let Vocabulary { words, counts, stream } = corpus.vocabulary(min_posts, recipe.words);
     let words: Vec<Arc<str>> = words.into_iter().map(Arc::from).collect();
-    let matrix = ppmi(&stream, words.len(), recipe.window, PAIRS_MAX, &mut part(progress, 0.0, 0.2))?;
+    let matrix = ppmi(&stream, words.len(), recipe.window, PAIRS_MAX, &mut part(progress, 0.0, 0.25))?;
     drop(stream);
     let rank = recipe.dimensions.min(dimensions(words.len()));
-    let found = truncated(&matrix, rank, recipe.seed, &mut part(progress, 0.2, 0.8))?;
+    let found = truncated(&matrix, rank, recipe.seed, &mut part(progress, 0.25, 1.0))?;
     drop(matrix);
-    let vectors = vectors(found);
-    Model::make(origin, words, &counts, vectors, &mut part(progress, 0.8, 1.0))
+    Ok(Model::new(origin, words, &counts, vectors(found)))
 }
 
 /// Returns the number of dimensions for a number of words.
@@ -87,17 +86,13 @@ fn vectors(mut rows: Tall) -> Vectors {
 }
 
 /// Makes a model of words and vectors that were learned elsewhere. Only words that occur in `corpus` can be neighbours.
-///
-/// # Errors
-/// Returns [`Cancelled`] when `progress` cancels the work.
 pub fn adopt(
     words: Vec<Arc<str>>,
     vectors: Vectors,
     corpus: &Corpus,
     TrainedAt { changes, date: made }: TrainedAt,
-    progress: Progress<'_>,
-) -> Result<Model, Cancelled> {
+) -> Model {
     let origin = Origin { source: Source::File, posts: corpus.posts(), changes, made };
     let counts: Vec<u32> = words.iter().map(|word| corpus.count(word)).collect();
-    Model::make(origin, words, &counts, vectors, progress)
+    Model::new(origin, words, &counts, vectors)
 }

@@ -2,6 +2,8 @@
 
 use crate::matrix::Tall;
 
+/// The maximum number of dimensions of a model.
+pub const DIMENSIONS_MAX: usize = 2_000;
 /// The stored value of a component of 1.
 pub const ONE: f32 = 32_767.0;
 
@@ -40,12 +42,6 @@ impl Vectors {
     pub fn push(&mut self, vector: &[f32]) {
         debug_assert_eq!(vector.len(), self.dimensions);
         self.values.extend(unit(vector, ONE));
-    }
-
-    /// Adds a stored vector.
-    pub(crate) fn push_normalised(&mut self, vector: &[i16]) {
-        debug_assert_eq!(vector.len(), self.dimensions);
-        self.values.extend_from_slice(vector);
     }
 
     /// Returns the number of components of a vector.

@@ -117,7 +117,7 @@ fn a_read_only_file_system_is_refused() {
 #[test]
 fn an_empty_file_instead_of_a_database_is_refused() {
     only_on_sqlite!("it is about the database file");
-    for beside in ["tidings.db.key", "tidings.db.words", "tidings.db-wal"] {
+    for beside in ["tidings.db.key", "tidings.db-wal"] {
         let directory = directory();
         let database = database(directory.path());
         let key = fs::read(directory.path().join("tidings.db.key")).unwrap();

@@ -257,7 +257,6 @@ struct Answered {
     is_ready: bool,
     /// The minimum number of writes in the last backup.
     backup: Option<usize>,
-    words: bool,
     /// The number of writes acknowledged by the last response of the server.
     acknowledged: usize,
 }
@@ -267,7 +266,6 @@ impl Answered {
         let Record::Answer { port, text } = record else { return };
         if *port == 0 {
             self.is_ready |= text.contains("listening on");
-            self.words |= text.contains("loaded");
             if text.contains("is a backup") {
                 // No client writes during a backup, so it contains all writes acknowledged before it.
                 self.backup = Some(self.acknowledged);
@@ -284,7 +282,7 @@ impl Answered {
     /// Checks that a disk holds all acknowledged writes; the error names what is missing or broken.
     fn is_in(&self, image: &Image) -> Result<(), String> {
         let held = |name: &str| image.get(name);
-        for name in ["tidings.db.key", "tidings.db.words", "copy.db"] {
+        for name in ["tidings.db.key", "copy.db"] {
             if held(name).is_some_and(|(_, is_whole)| !is_whole) {
                 return Err(format!("{name} has its name and is not whole"));
             }
@@ -292,7 +290,6 @@ impl Answered {
         let needed = [
             ("tidings.db", self.is_ready || !self.done.is_empty()),
             ("tidings.db.key", self.is_ready || !self.done.is_empty()),
-            ("tidings.db.words", self.words),
             ("copy.db", self.backup.is_some()),
         ];
         if let Some((name, _)) = needed.iter().find(|(name, needed)| *needed && held(name).is_none()) {

@@ -7,17 +7,30 @@ use super::{Home, assert_refused};
 #[test]
 fn a_self_signed_certificate_is_accepted_only_by_its_file() {
     let directory = tempfile::tempdir().unwrap();
-    let make = |name: &str, subject: &str| {
+    let make = |name: &str, host: &str, more: &[&str]| {
         let (key, certificate) = (format!("{name}.key"), format!("{name}.pem"));
         let mut openssl = std::process::Command::new("openssl");
-        openssl.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "9", "-subj", subject]);
+        openssl.args([
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "9",
+            "-subj",
+            &format!("/CN={host}"),
+        ]);
+        openssl.args(["-addext", &format!("subjectAltName=DNS:{host}")]).args(more);
         openssl.args(["-keyout", &key, "-out", &certificate]).current_dir(&directory);
         assert!(openssl.output().unwrap().status.success());
         directory.path().join(certificate)
     };
-    let certificate = make("server", "/CN=localhost");
-    let other = make("other", "/CN=localhost");
-    let elsewhere = make("elsewhere", "/CN=elsewhere.example");
+    let of_server = ["-addext", "basicConstraints=critical,CA:FALSE"];
+    let certificate = make("server", "localhost", &of_server);
+    let other = make("other", "localhost", &of_server);
+    let elsewhere = make("elsewhere", "elsewhere.example", &of_server);
+    let authority = make("authority", "localhost", &[]);
     let started = |certificate: &std::path::Path| {
         let (certificate, key) = (certificate.to_owned(), certificate.with_extension("key"));
         Server::with(move |serve| {
@@ -44,6 +57,11 @@ fn a_self_signed_certificate_is_accepted_only_by_its_file() {
     let url = format!("https://localhost:{}", named.address().port());
     let refused = home.login(&url, &["admin", "--tls-ca", elsewhere.to_str().unwrap()]);
     assert_refused(&refused, 3, "the certificate is not valid");
+    // The certificate of an authority comes with advice.
+    let named = started(&authority);
+    let url = format!("https://localhost:{}", named.address().port());
+    let refused = home.login(&url, &["admin", "--tls-ca", authority.to_str().unwrap()]);
+    assert_refused(&refused, 3, "-addext basicConstraints=critical,CA:FALSE");
     let _ = home.run(["logout", "--all"]).succeeded();
 }
 

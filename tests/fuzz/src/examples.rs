@@ -265,11 +265,6 @@ pub fn vectors() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Word model files.
-pub fn word_models() -> Vec<Vec<u8>> {
-    vectors().iter().filter_map(|vectors| core::vectors(vectors)).collect()
-}
-
 /// Database files.
 ///
 /// # Panics

@@ -45,7 +45,7 @@ fn posts(bytes: &[u8], format: Format) -> bool {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 24] = [
     Target::new("path", server::path, examples::paths).with(&["/", "%2F", "%", "%ff", "//", ".", "?"]),
     Target::new("query", server::query, examples::forms).with(examples::FORM),
     Target::new("form", server::form, examples::forms).with(examples::FORM),
@@ -80,10 +80,7 @@ pub const TARGETS: [Target; 25] = [
     Target::new("acts", |bytes| core::acts(bytes).good > 0, examples::acts).with(examples::JSON).costing(5),
     Target::new("roster", |bytes| core::roster(bytes).good > 0, examples::roster)
         .with(&[",", "\"", "\n", "id", "name", "password"]),
-    Target::new("word-model", core::word_model, examples::word_models).costing(5),
-    Target::new("vectors", |bytes| core::vectors(bytes).is_some(), examples::vectors)
-        .with(&[" ", "\n"])
-        .costing(5),
+    Target::new("vectors", core::vectors, examples::vectors).with(&[" ", "\n"]).costing(5),
     Target::new("database", database, examples::databases).costing(2_000),
 ];
 

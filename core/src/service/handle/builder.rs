@@ -102,8 +102,7 @@ impl Builder {
             Location::File(named) => Keys::open(&config, &stem, named, clock.clone())?,
             Location::Postgres(_) => Keys::open_shared(&config, &stem, &store, clock.clone())?,
         };
-        let words =
-            Arc::new(words::ModelCache::new(Arc::clone(&store), &stem, config.words.clone(), clock.clone()));
+        let words = Arc::new(words::ModelCache::new(Arc::clone(&store), config.words.clone(), clock.clone()));
         let feeds =
             newsfeed::Feeds::new(Arc::clone(&store), Arc::clone(&words), config.feed.clone(), clock.clone());
         let analysis = analysis::State::open(&store, &config.analysis, &clock)?;

@@ -37,6 +37,22 @@ ALTER TABLE source ADD COLUMN gone_since bigint;
 -- 1 if the session has begun with single sign-on.
 ALTER TABLE session ADD COLUMN by_issuer BIGINT;
 
+-- One row after words were learned or loaded: the word model, which is learned again.
+DROP TABLE word_model, word_model_part;
+CREATE TABLE word_model (
+    one    bigint PRIMARY KEY CHECK (one = 1),
+    model  bigint NOT NULL,
+    origin text COLLATE "C" NOT NULL                    -- JSON: the source, the posts and the time
+);
+-- The parts of word models. Those of a model that is being stored, or that was replaced, belong to no row of word_model.
+CREATE TABLE word_model_part (
+    model   bigint NOT NULL,
+    part    bigint NOT NULL,
+    words   text COLLATE "C" NOT NULL,                  -- JSON: each word, and whether it can be similar to others
+    vectors bytea NOT NULL,                             -- their components, 16 bits each, the low byte first
+    PRIMARY KEY (model, part)
+);
+
 -- What programs before version 34 have left.
 DROP TABLE decay;
 DROP INDEX post_stats_unconverted;

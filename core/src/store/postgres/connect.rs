@@ -23,6 +23,7 @@ use super::tls;
 use super::url::{Environment, Host, Target};
 use super::wait::Driving;
 use crate::base::location::PostgresUrl;
+use crate::base::tls::advice;
 use crate::store::error::{ServerError, StoreError};
 
 mod config;
@@ -236,7 +237,7 @@ impl Connector {
             // The driver has no kinds for these errors.
             return match &*error.to_string() {
                 "error performing TLS handshake" => {
-                    Refusal::Final(ServerError::Tls { host: host.to_string(), cause: cause(error) })
+                    Refusal::Final(ServerError::Tls { host: host.to_string(), cause: tls_cause(error) })
                 }
                 "invalid configuration" if config.get_password().is_none() => {
                     let advice = self.ignored_file.as_deref().unwrap_or(PASSWORD_ADVICE).to_owned();
@@ -305,7 +306,14 @@ impl Connector {
     }
 }
 
-/// An attempt to connect would have to wait.
+/// Returns why TLS failed, with what to do about a certificate that rustls refuses.
+fn tls_cause(error: &Error) -> String {
+    let io = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    let refusal = io.and_then(io::Error::get_ref).and_then(|cause| cause.downcast_ref());
+    refusal.and_then(advice).map_or_else(|| cause(error), ToOwned::to_owned)
+}
+
+/// Returns whether an attempt to connect would have to wait.
 fn is_full_queue(error: &Error) -> bool {
     let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
     cause.is_some_and(|cause| cause.kind() == io::ErrorKind::WouldBlock)

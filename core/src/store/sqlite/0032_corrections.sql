@@ -44,6 +44,21 @@ ALTER TABLE source ADD COLUMN gone_since INTEGER;
 -- 1 if the session has begun with single sign-on.
 ALTER TABLE session ADD COLUMN by_issuer INTEGER;
 
+-- One row after words were learned or loaded: the word model, which was in a file beside the database.
+CREATE TABLE word_model (
+    one    INTEGER PRIMARY KEY CHECK (one = 1),
+    model  INTEGER NOT NULL,
+    origin TEXT NOT NULL -- JSON: the source, the posts and the time
+) STRICT;
+-- The parts of word models. Those of a model that is being stored, or that was replaced, belong to no row of word_model.
+CREATE TABLE word_model_part (
+    model   INTEGER NOT NULL,
+    part    INTEGER NOT NULL,
+    words   TEXT NOT NULL, -- JSON: each word, and whether it can be similar to others
+    vectors BLOB NOT NULL, -- their components, 16 bits each, the low byte first
+    PRIMARY KEY (model, part)
+) STRICT;
+
 -- What programs before version 31 have left.
 DROP TABLE decay;
 DROP INDEX post_stats_unconverted;

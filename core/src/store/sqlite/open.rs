@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::guard::DatabaseFile;
 use super::{APPLICATION_ID, StoreError};
-use crate::base::files::{self, beside, key_file, private, word_model};
+use crate::base::files::{self, beside, key_file, private};
 use crate::store::missing;
 
 /// The schema of version [`BASE`], and the steps after it, which are applied once each and in order. Until the first release, a
@@ -169,7 +169,7 @@ pub(super) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
     let has = |file: &Path| fs::metadata(file).is_ok_and(|about| about.len() > 0);
     let path = &files::resolved(path).unwrap_or_else(|_| path.to_owned());
     // Checked before the size of the database, because a process that creates a database creates these files later.
-    let traces = [beside(path, "-wal"), key_file(path), word_model(path)].into_iter().find(|file| has(file));
+    let traces = [beside(path, "-wal"), key_file(path)].into_iter().find(|file| has(file));
     let Some(beside) = traces else { return Ok(()) };
     let is_log = beside == files::beside(path, "-wal");
     let emptied = match fs::metadata(path) {

@@ -83,7 +83,7 @@ pub(super) fn lock_out(database: &Path) -> Result<Option<File>> {
     }
 }
 
-/// Links a database, its log and its word model to unused names that contain the time, and returns the database's.
+/// Links a database and its log to unused names that contain the time, and returns the database's.
 fn link_old(database: &Path, clock: &Clock) -> Result<PathBuf> {
     let time = jiff::Timestamp::from_millisecond(clock.now().as_millis()).unwrap_or_default();
     let time = time.strftime(".%Y%m%dT%H%M%SZ").to_string();
@@ -101,9 +101,9 @@ fn link_old(database: &Path, clock: &Clock) -> Result<PathBuf> {
             }
         }
     }
-    let [_, log, _, journal, _, words, _] = files_of(database);
-    let [_, kept_log, _, kept_journal, _, kept_words, _] = files_of(&kept);
-    for (file, kept) in [(log, kept_log), (journal, kept_journal), (words, kept_words)] {
+    let [_, log, _, journal, ..] = files_of(database);
+    let [_, kept_log, _, kept_journal, ..] = files_of(&kept);
+    for (file, kept) in [(log, kept_log), (journal, kept_journal)] {
         match fs::hard_link(&file, kept) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             linked => linked.map_err(BackupError::file(&file))?,

@@ -134,7 +134,7 @@ fn a_backup_is_one_private_file_and_replaces_only_an_older_backup() {
     let empty = dir.folder().join("empty.db");
     fs::write(&empty, "").unwrap();
     copy(&database, &empty).unwrap();
-    for itself in ["test.db", "test.db.key", "test.db-wal", "test.db.words", "./test.db"] {
+    for itself in ["test.db", "test.db.key", "test.db-wal", "./test.db"] {
         let refused = copy(&database, &dir.folder().join(itself));
         assert!(matches!(refused, Err(BackupError::Itself(_))), "{itself}: {refused:?}");
     }
@@ -214,7 +214,6 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     notice(&service, "two");
     let Service { tidings, database: dir } = service;
     drop(tidings);
-    fs::write(files::word_model(&database), "words").unwrap();
     let key = fs::read(key_file(&database)).unwrap();
     fs::write(previous_key_file(&key_file(&database)), &key).unwrap();
     let restored = put(&database, &file).unwrap();
@@ -222,8 +221,8 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     assert_eq!(restored.previous.as_ref(), Some(&kept));
     assert_eq!(
         names(dir.folder()),
-        ["copy.db", "test.db", "test.db.20261120T083600Z", "test.db.20261120T083600Z.words"],
-        "no key, no earlier one, no words"
+        ["copy.db", "test.db", "test.db.20261120T083600Z"],
+        "no key, no earlier one"
     );
     assert_eq!(titles(&database), ["one"]);
     assert_ne!(fs::read(key_file(&database)).unwrap(), key);

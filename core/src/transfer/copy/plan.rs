@@ -89,7 +89,7 @@ const TABLES: [(&str, Treatment); 73] = [
     ("sign_in_failure", Treatment::Empty),
     // Leases of running servers.
     ("lease", Treatment::Empty),
-    // The words of a service, which are in files beside SQLite. Only PostgreSQL has these tables.
+    // The word model, which the first server on the copy learns again.
     ("word_model", Treatment::Empty),
     ("word_model_part", Treatment::Empty),
     // The first server on the copy records its key. Only PostgreSQL has this table.

@@ -2,15 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use tidings_vectors::{Cancelled, Model, Origin, Progress, Source, part};
+use tidings_vectors::{Cancelled, Model, Origin, Progress, Source};
 
-use super::{Ended, READING, Shared};
+use super::{Ended, Shared};
 use crate::post::texts;
 use crate::record::background::log_failure;
-use crate::record::error::Result;
 use crate::store::{StoreError, Topic, version_in};
 
-/// The interval between two checks of the file and the posts.
+/// The interval between two checks of the database.
 const CHECK: Duration = Duration::from_secs(1);
 /// The maximum number of checks to wait while posts keep changing: the model is learned once an import is complete.
 const CHECKS_MAX: u32 = 60;
@@ -24,9 +23,9 @@ impl Shared {
         match self.current.load_full().filter(|current| current.model.origin.source == Source::File) {
             None => self.learn(progress),
             Some(current) => {
-                let (corpus, at) = self.read_posts(&mut part(progress, 0.0, READING))?;
+                let (corpus, at) = self.read_posts(progress)?;
                 let (words, vectors) = (current.model.words().to_vec(), current.model.vectors().clone());
-                Ok(tidings_vectors::adopt(words, vectors, &corpus, at, &mut part(progress, READING, 1.0))?)
+                Ok(tidings_vectors::adopt(words, vectors, &corpus, at))
             }
         }
     }
@@ -34,15 +33,12 @@ impl Shared {
     /// Updates the model until the service stops.
     pub(super) fn run(&self) {
         // With the priority of the others, because members' feeds wait for the model.
-        self.checked.call_once(|| self.check());
+        self.look_once();
         lower_priority();
         let versions = self.store.versions();
         let mut debounce = Debounce::default();
         loop {
-            self.check();
-            if let Err(error) = self.follow_database() {
-                tracing::debug!(cause = error.detail(), "the word model of the database cannot be read");
-            }
+            self.look();
             if let Some(current) = self.current.load_full() {
                 current.model.complete();
             }
@@ -61,14 +57,15 @@ impl Shared {
         }
     }
 
-    /// Uses the model that all servers of the database use. If there is none yet, stores that of this server.
-    fn follow_database(&self) -> Result<()> {
-        if !self.store.is_on_server() || self.adopt_stored()? {
-            return Ok(());
-        }
-        match self.current.load_full() {
-            Some(current) if self.lease.hold()? => self.publish(&current.model),
-            _ => Ok(()),
+    /// Reads the model before its first use.
+    pub(super) fn look_once(&self) {
+        self.looked.call_once(|| self.look());
+    }
+
+    /// Uses the model of the database, which another process may have replaced.
+    fn look(&self) {
+        if let Err(error) = self.adopt_stored() {
+            tracing::debug!(cause = error.detail(), "the word model cannot be read");
         }
     }
 
@@ -92,7 +89,6 @@ impl Shared {
         if !self.lease.hold()? {
             return Ok(());
         }
-        let Some(_turn) = self.turn() else { return Ok(()) };
         let started = Instant::now();
         // A failure is logged once, not at every check. The next change triggers another attempt.
         debounce.is_due = false;
@@ -102,11 +98,7 @@ impl Shared {
             if goes_on { Ok(()) } else { Err(Cancelled) }
         })?;
         let (words, posts) = (model.words().len(), model.origin.posts);
-        self.publish(&model)?;
-        if let Err(error) = self.write(&model) {
-            tracing::warn!(path = %self.path.display(), %error, "the word model cannot be written");
-        }
-        self.swap(model);
+        self.publish(model)?;
         tracing::info!(words, posts, seconds = started.elapsed().as_secs_f32(), "the word model was updated");
         Ok(())
     }
@@ -166,7 +158,7 @@ impl Shared {
     pub(super) fn step_until_quiet(&self) {
         let mut debounce = Debounce::default();
         for _ in 0..3 {
-            self.follow_database().unwrap();
+            self.adopt_stored().unwrap();
             assert!(self.catch_up(&mut debounce).is_ok());
         }
     }

@@ -57,40 +57,38 @@ fn cluster() -> Option<Cluster> {
     is_installed("TLS").then(|| Cluster::builder().tcp("secret").fast().start().expect("it is installed"))
 }
 
+/// Returns the lines that make a key of a kind for the server.
+fn key(kind: &str) -> String {
+    format!("genpkey -algorithm {kind} -out server.key\n")
+}
+
+const RSA: &str = "RSA -pkeyopt rsa_keygen_bits:2048";
+/// Makes a certificate that is no authority.
+const OF_SERVER: &str = "req -new -x509 -key server.key -subj /CN=x -days 30 -out server.crt \
+                         -addext basicConstraints=critical,CA:FALSE -addext subjectAltName=DNS:localhost";
+
 #[test]
 fn a_self_signed_certificate_is_accepted_and_can_be_its_own_root() {
     let Some(cluster) = cluster() else { return };
     let folder = cluster.working_folder();
-    let key = |kind: &str| format!("genpkey {kind} -out server.key\n");
-    let rsa = key("-algorithm RSA -pkeyopt rsa_keygen_bits:2048");
-    let ecdsa = key("-algorithm EC -pkeyopt ec_paramgen_curve:P-256");
-    let ed25519 = key("-algorithm ED25519");
-    // The first has X.509 version 1, the second may issue certificates.
-    let version_1 = "req -new -key server.key -subj /CN=localhost -out server.csr
-                     x509 -req -in server.csr -signkey server.key -days 30 -out server.crt";
-    let authority = "req -new -x509 -key server.key -subj /CN=localhost -days 30 -out server.crt";
     let root = folder.join("server.crt");
     openssl(
         &folder,
         "req -x509 -newkey ed25519 -nodes -keyout other.key -subj /CN=localhost -days 30 -out other.crt",
     );
     let other = folder.join("other.crt");
-    for (key, certificate, version) in [
-        (&rsa, version_1, "TLSv1.2"),
-        (&ed25519, version_1, "TLSv1.2"),
-        (&ecdsa, version_1, "TLSv1.3"),
-        (&rsa, authority, "TLSv1.3"),
-    ] {
-        openssl(&folder, &format!("{key}{certificate}"));
+    for (kind, version) in
+        [(RSA, "TLSv1.2"), ("ED25519", "TLSv1.2"), ("EC -pkeyopt ec_paramgen_curve:P-256", "TLSv1.3")]
+    {
+        openssl(&folder, &format!("{}{OF_SERVER}", key(kind)));
         serve(&cluster, &folder, version);
         for mode in ["prefer", "require"] {
-            let connected = connect(&cluster, "localhost", &format!("sslmode={mode}"));
-            assert_eq!(connected, Ok(true), "{key} {certificate} {version} {mode}");
+            assert_eq!(connect(&cluster, "localhost", &format!("sslmode={mode}")), Ok(true), "{kind} {mode}");
         }
         let with = |mode: &str, host: &str, root: &Path| {
             connect(&cluster, host, &format!("sslmode={mode}&sslrootcert={}", root.display()))
         };
-        assert_eq!(with("verify-full", "localhost", &root), Ok(true), "{key} {certificate} {version}");
+        assert_eq!(with("verify-full", "localhost", &root), Ok(true), "{kind} {version}");
         assert_eq!(with("verify-ca", "127.0.0.1", &root), Ok(true));
         let refused = with("verify-full", "127.0.0.1", &root).unwrap_err();
         assert!(refused.contains("not valid for name"), "{refused}");
@@ -102,6 +100,31 @@ fn a_self_signed_certificate_is_accepted_and_can_be_its_own_root() {
 }
 
 #[test]
+fn a_certificate_that_rustls_refuses_comes_with_advice() {
+    let Some(cluster) = cluster() else { return };
+    let folder = cluster.working_folder();
+    let version_1 = "req -new -key server.key -subj /CN=localhost -out server.csr
+                     x509 -req -in server.csr -signkey server.key -days 30 -out server.crt";
+    for version in ["TLSv1.2", "TLSv1.3"] {
+        openssl(&folder, &format!("{}{version_1}", key(RSA)));
+        serve(&cluster, &folder, version);
+        for mode in ["prefer", "require", "verify-full"] {
+            let refused = connect(&cluster, "localhost", &format!("sslmode={mode}")).unwrap_err();
+            assert!(refused.contains("X.509 version 1"), "{version} {mode}: {refused}");
+        }
+    }
+    let authority = "req -new -x509 -key server.key -subj /CN=localhost -days 30 -out server.crt";
+    openssl(&folder, &format!("{}{authority}", key(RSA)));
+    serve(&cluster, &folder, "TLSv1.3");
+    assert_eq!(connect(&cluster, "localhost", "sslmode=require"), Ok(true));
+    let root = folder.join("server.crt");
+    let verified =
+        connect(&cluster, "localhost", &format!("sslmode=verify-ca&sslrootcert={}", root.display()));
+    let refused = verified.unwrap_err();
+    assert!(refused.contains("basicConstraints=critical,CA:FALSE"), "{refused}");
+}
+
+#[test]
 fn a_chain_as_in_the_documentation_of_postgresql_is_accepted() {
     let Some(cluster) = cluster() else { return };
     let folder = cluster.working_folder();
@@ -110,6 +133,7 @@ fn a_chain_as_in_the_documentation_of_postgresql_is_accepted() {
         "basicConstraints = critical, CA:true\nkeyUsage = keyCertSign, cRLSign\n",
     )
     .unwrap();
+    fs::write(folder.join("names"), "subjectAltName = DNS:localhost\n").unwrap();
     openssl(
         &folder,
         "req -new -nodes -newkey rsa:2048 -keyout root.key -subj /CN=root.example.org -out root.csr
@@ -117,7 +141,7 @@ fn a_chain_as_in_the_documentation_of_postgresql_is_accepted() {
          req -new -nodes -newkey rsa:2048 -keyout middle.key -subj /CN=middle.example.org -out middle.csr
          x509 -req -in middle.csr -days 30 -extfile v3_ca -CA root.crt -CAkey root.key -CAcreateserial -out middle.crt
          req -new -nodes -newkey rsa:2048 -keyout server.key -subj /CN=localhost -out server.csr
-         x509 -req -in server.csr -days 30 -CA middle.crt -CAkey middle.key -CAcreateserial -out leaf.crt",
+         x509 -req -in server.csr -days 30 -extfile names -CA middle.crt -CAkey middle.key -CAcreateserial -out leaf.crt",
     );
     let certificates = ["leaf.crt", "middle.crt"].map(|file| fs::read_to_string(folder.join(file)).unwrap());
     fs::write(folder.join("server.crt"), certificates.concat()).unwrap();

@@ -1,7 +1,4 @@
-//! Tests of servers that use the same words. They run on PostgreSQL only.
-
-use std::path::Path;
-use std::sync::Arc;
+//! Tests of processes that use the same words.
 
 use super::*;
 use crate::account::Caller;
@@ -9,15 +6,16 @@ use crate::post;
 use crate::testing::{self, Service};
 use crate::words::ModelCache;
 
-/// Returns the keeper of a server whose files are in this folder.
-fn keeper(service: &Service, folder: &Path) -> ModelCache {
+/// Returns the model of another process with the same database.
+fn other(service: &Service) -> ModelCache {
     let tidings = service.beside();
     let (config, clock) = (tidings.config().words.clone(), tidings.clock().clone());
-    ModelCache::new(Arc::clone(&tidings.0.store), &folder.join("other"), config, clock)
+    ModelCache::new(Arc::clone(&tidings.0.store), config, clock)
 }
 
-fn insert(service: &Service, count: usize) {
-    for n in 0..count {
+fn service() -> Service {
+    let service = testing::service();
+    for n in 0..40 {
         let draft = post::Draft {
             title: Some(format!("Crab and lobster {n}")),
             post: Some("The crab swims with the lobster and the whale in the sea".into()),
@@ -26,47 +24,60 @@ fn insert(service: &Service, count: usize) {
         };
         service.call(&Caller::Operator, post::Insert { draft }).unwrap();
     }
+    service
+}
+
+/// Returns the number of models of which there are parts.
+fn models(service: &Service) -> i64 {
+    let count = |tx: &mut dyn Tx| tx.one("SELECT count(DISTINCT model) FROM word_model_part", &[])?.take(0);
+    service.store().read(count).unwrap()
 }
 
 #[test]
-fn bytes_are_read_as_they_were_written() {
-    let all: Vec<u8> = (0..=255).collect();
-    assert_eq!(bytes(&hexadecimal(&all)).unwrap(), all);
-    assert!(bytes("0").is_err() && bytes("xy").is_err());
-}
-
-#[test]
-fn a_server_uses_the_words_that_another_one_has_learned() {
-    let service = testing::service();
-    if !service.store().is_on_server() {
-        return;
-    }
-    insert(&service, 40);
-    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let [one, two] = [0, 1].map(|n| keeper(&service, folders[n].path()));
-    assert!(!two.shared.adopt_stored().unwrap());
+fn a_process_uses_the_words_that_another_one_has_learned() {
+    let service = service();
+    let [one, two] = [0, 1].map(|_| other(&service));
+    two.shared.adopt_stored().unwrap();
+    assert!(two.in_memory().is_none());
     let learned = one.train(&mut |_| Ok(())).unwrap();
-    assert!(two.shared.adopt_stored().unwrap());
+    two.shared.adopt_stored().unwrap();
     let adopted = two.in_memory().unwrap();
     assert!(adopted.model.words().len() > 3);
     assert_eq!(adopted.model.words(), learned.model.words());
-    assert_eq!(adopted.model.origin.made, learned.model.origin.made);
-    assert!(folders[1].path().join("other.words").exists(), "the file is a cache");
-    let parts = service
-        .store()
-        .read(|tx| tx.one("SELECT count(DISTINCT model) FROM word_model_part", &[])?.take::<i64>(0));
-    assert_eq!(parts.unwrap(), 1);
+    assert_eq!(adopted.model.vectors(), learned.model.vectors());
+    assert_eq!(adopted.model.origin, learned.model.origin);
+    let again = two.train(&mut |_| Ok(())).unwrap();
+    assert_ne!(again.id, learned.id);
+    assert_eq!(models(&service), 1, "the parts of the model before are deleted");
+}
+
+#[test]
+fn processes_that_learn_at_the_same_time_leave_a_whole_model() {
+    let service = service();
+    let [one, two] = [0, 1].map(|_| other(&service));
+    std::thread::scope(|scope| {
+        for cache in [&one, &two] {
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    let trained = cache.train(&mut |_| Ok(()));
+                    assert!(matches!(trained, Ok(_) | Err(Error::Overloaded)));
+                }
+            });
+        }
+    });
+    let three = other(&service);
+    assert!(three.current().is_some());
+    three.train(&mut |_| Ok(())).unwrap();
+    assert_eq!(models(&service), 1);
 }
 
 #[test]
 fn only_the_server_with_the_lease_learns() {
-    let service = testing::service();
+    let service = service();
     if !service.store().is_on_server() {
         return;
     }
-    insert(&service, 40);
-    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let [one, two] = [0, 1].map(|n| keeper(&service, folders[n].path()));
+    let [one, two] = [0, 1].map(|_| other(&service));
     assert!(one.shared.lease.hold().unwrap());
     two.shared.step_until_quiet();
     assert!(two.in_memory().is_none());
