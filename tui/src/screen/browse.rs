@@ -10,7 +10,7 @@ use serde_json::Value;
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use super::form::Form;
+use super::form::Page;
 use super::{Ctx, Loaded, Out};
 use crate::effect::{Act, Answer, Changed, Query};
 use crate::keys::{Action, Table};
@@ -52,7 +52,7 @@ pub(crate) struct Listing<R, P = ()> {
     /// The saved row, to be selected when the rows are loaded.
     pub(crate) to_select: Option<String>,
     /// The form that covers the list, while it is open.
-    pub(crate) form: Option<Box<dyn Form>>,
+    pub(crate) form: Option<Page>,
     is_loaded: bool,
 }
 
@@ -88,8 +88,8 @@ impl<R, P> Listing<R, P> {
     }
 
     /// Opens a form.
-    pub(crate) fn open(&mut self, form: impl Form + 'static) {
-        self.form = Some(Box::new(form));
+    pub(crate) fn open(&mut self, form: Page) {
+        self.form = Some(form);
     }
 }
 
