@@ -10,7 +10,7 @@ use serde_json::Value;
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use super::form::Form;
+use super::form::Page;
 use super::{Ctx, Loaded, Out};
 use crate::effect::{Act, Answer, Changed, Query};
 use crate::keys::{Action, Table};
@@ -47,7 +47,8 @@ pub(crate) struct Listing<R, P = ()> {
     read_at: Timestamp,
     /// Selected when the rows are loaded.
     pub(crate) to_select: Option<String>,
-    pub(crate) form: Option<Box<dyn Form>>,
+    /// The form that covers the list, while it is open.
+    pub(crate) form: Option<Page>,
     is_loaded: bool,
 }
 
@@ -81,8 +82,9 @@ impl<R, P> Listing<R, P> {
         self.pending.problem().is_some() || ctx.now - self.read_at >= every
     }
 
-    pub(crate) fn open(&mut self, form: impl Form + 'static) {
-        self.form = Some(Box::new(form));
+    /// Opens a form.
+    pub(crate) fn open(&mut self, form: Page) {
+        self.form = Some(form);
     }
 }
 

@@ -11,7 +11,7 @@ use tidings_core::clock::Timestamp;
 use super::{Browse, Listing, NO_MATCH};
 use crate::effect::{Act, Changed, NoticeEdit};
 use crate::keys::{self, Action, Table};
-use crate::screen::form::Handled as FormHandled;
+use crate::screen::form::{Handled as FormHandled, Page};
 use crate::screen::{Ctx, Loaded, Out, Screen};
 use crate::theme::Theme;
 use crate::widget::browser::Handled;
@@ -139,7 +139,7 @@ impl<B: Browse> Screen for B {
     }
 
     fn unsaved(&self) -> bool {
-        self.base().form.as_ref().is_some_and(|form| form.is_changed())
+        self.base().form.as_ref().is_some_and(Page::is_changed)
     }
 
     fn draft(&mut self, ctx: &Ctx) -> Option<Box<NoticeEdit>> {

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use tidings_core::clock::Timestamp;
 
-use super::{Form, Handled};
+use super::Handled;
 use crate::effect::{Act, Changed, Effect, NoticeEdit};
 use crate::keys::{self, Action, Table};
 use crate::pending::is_slow;
@@ -22,11 +22,19 @@ const TALL: u16 = 15;
 /// The specifics of a form.
 pub(crate) trait Kind {
     /// The names of the fields in an answer that refuses one.
-    const NAMES: &'static [&'static str] = &[];
-    /// A question comes before the change.
-    const ASKS: bool = false;
+    fn names(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether what the form is for is asked before it is done.
+    fn asks(&self) -> bool {
+        false
+    }
+
     /// Whether Enter leads from a field to the text, not to the next field.
-    const ENTERS_TEXT: bool = false;
+    fn enters_text(&self) -> bool {
+        false
+    }
 
     fn title(&self) -> String;
 
@@ -72,8 +80,9 @@ impl Typed<'_> {
     }
 }
 
-pub(crate) struct Page<K> {
-    kind: K,
+/// A form.
+pub(crate) struct Page {
+    kind: Box<dyn Kind>,
     /// The texts before the change.
     before: Vec<String>,
     fields: Fields,
@@ -89,9 +98,10 @@ struct Areas {
     foot: Rect,
 }
 
-impl<K: Kind> Page<K> {
-    pub(crate) fn new(kind: K, fields: Fields, text: Option<&str>) -> Self {
+impl Page {
+    pub(crate) fn new(kind: impl Kind + 'static, fields: Fields, text: Option<&str>) -> Self {
         let text = text.map(|text| text_area(text, WrapMode::WordOrGlyph));
+        let kind = Box::new(kind);
         let mut page = Self { kind, before: Vec::new(), fields, text, problem: None, saving: None };
         page.before = page.typed().texts;
         page
@@ -174,16 +184,15 @@ impl<K: Kind> Page<K> {
             foot: row(area.bottom().saturating_sub(1), 1.min(area.height.saturating_sub(1))),
         }
     }
-}
 
-impl<K: Kind> Form for Page<K> {
-    fn keys(&self) -> Vec<&'static Table> {
+    /// Returns the tables of its keys.
+    pub(crate) fn keys(&self) -> Vec<&'static Table> {
         vec![if self.text.is_some() { &keys::EDITOR } else { &keys::INPUT }]
     }
 
-    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> Handled {
+    pub(crate) fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> Handled {
         match action {
-            Action::Open if K::ASKS && self.fields.focus() + 1 < self.fields.len() => self.step(1),
+            Action::Open if self.kind.asks() && self.fields.focus() + 1 < self.fields.len() => self.step(1),
             Action::Save | Action::Open => return self.save(ctx, out),
             Action::Back if self.text.is_some() && self.saving.is_some() => out.say("Still saving."),
             Action::Back => match self.kind.leaving(&self.typed(), ctx).filter(|_| self.is_changed()) {
@@ -218,7 +227,8 @@ impl<K: Kind> Form for Page<K> {
         Handled::Yes
     }
 
-    fn key(&mut self, key: KeyEvent) {
+    /// Handles a typed key.
+    pub(crate) fn key(&mut self, key: KeyEvent) {
         if self.saving.is_some() {
             return;
         }
@@ -230,7 +240,7 @@ impl<K: Kind> Form for Page<K> {
                     self.problem = None;
                 }
             }
-            (Some(_), KeyCode::Enter) if K::ENTERS_TEXT => self.fields.set_focus(self.fields.len()),
+            (Some(_), KeyCode::Enter) if self.kind.enters_text() => self.fields.set_focus(self.fields.len()),
             (_, KeyCode::BackTab) => self.step_back(),
             (_, KeyCode::Tab | KeyCode::Enter | KeyCode::Down) => self.step(1),
             (_, KeyCode::Up) => self.fields.set_focus(self.fields.focus().saturating_sub(1)),
@@ -238,7 +248,7 @@ impl<K: Kind> Form for Page<K> {
         }
     }
 
-    fn paste(&mut self, pasted_text: &str) {
+    pub(crate) fn paste(&mut self, pasted_text: &str) {
         let in_text = self.in_text();
         match &mut self.text {
             _ if self.saving.is_some() => {}
@@ -250,14 +260,16 @@ impl<K: Kind> Form for Page<K> {
         }
     }
 
-    fn edited(&mut self, text: &str) {
+    /// Takes over what was written in the editor that the environment names.
+    pub(crate) fn edited(&mut self, text: &str) {
         let text = text.strip_suffix('\n').unwrap_or(text);
         self.text = Some(text_area(text, WrapMode::WordOrGlyph));
         self.fields.set_focus(self.fields.len());
         self.problem = None;
     }
 
-    fn click(&mut self, at: Position, area: Rect) {
+    /// Handles a click within `area`, the area of the form.
+    pub(crate) fn click(&mut self, at: Position, area: Rect) {
         let areas = self.areas(area);
         match &mut self.text {
             Some(text) if areas.text.contains(at) => {
@@ -268,13 +280,14 @@ impl<K: Kind> Form for Page<K> {
         }
     }
 
-    fn change_done(&mut self, act: &Act, result: Changed) -> bool {
-        if !self.kind.is_own(act) || (self.saving.take().is_none() && !K::ASKS) {
+    /// Handles the end of a change. Returns whether the form closes.
+    pub(crate) fn change_done(&mut self, act: &Act, result: Changed) -> bool {
+        if !self.kind.is_own(act) || (self.saving.take().is_none() && !self.kind.asks()) {
             return false;
         }
         if let Err(problem) = result {
             let name = problem.field.as_deref();
-            match K::NAMES.iter().position(|field| Some(*field) == name) {
+            match self.kind.names().iter().position(|field| Some(*field) == name) {
                 Some(field) => self.fields.refuse(field, problem.text.clone()),
                 None if self.text.is_none() => self.fields.refuse(self.fields.focus(), problem.text.clone()),
                 None => {
@@ -288,15 +301,18 @@ impl<K: Kind> Form for Page<K> {
         result.is_ok()
     }
 
-    fn is_slow(&self, now: Timestamp) -> bool {
+    /// Returns whether saving is taking noticeably long.
+    pub(crate) fn is_slow(&self, now: Timestamp) -> bool {
         is_slow(self.saving, now)
     }
 
-    fn is_changed(&self) -> bool {
+    /// Returns whether the form contains unsaved changes that its end must not lose.
+    pub(crate) fn is_changed(&self) -> bool {
         self.typed().texts != self.before
     }
 
-    fn draft(&mut self, ctx: &Ctx) -> Option<Box<NoticeEdit>> {
+    /// Returns the unsaved notice in the form as a draft, which is being saved from now on.
+    pub(crate) fn draft(&mut self, ctx: &Ctx) -> Option<Box<NoticeEdit>> {
         if self.saving.is_some() || !self.is_changed() {
             return None;
         }
@@ -305,7 +321,7 @@ impl<K: Kind> Form for Page<K> {
         Some(draft)
     }
 
-    fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         let title = if self.saving.is_some() { "Saving …".to_owned() } else { self.kind.title() };
         put(area, buf, &title, Theme::strong());
         let Areas { fields, text, foot } = self.areas(area);

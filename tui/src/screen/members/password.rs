@@ -9,7 +9,8 @@ use crate::screen::{Ctx, Question};
 use crate::widget::fields::{Field, Fields};
 use crate::widget::input::Input;
 
-pub(super) struct PasswordForm {
+/// A member whose password is set.
+struct PasswordForm {
     id: String,
     admin: bool,
 }
@@ -17,15 +18,20 @@ pub(super) struct PasswordForm {
 const NEW: usize = 0;
 const AGAIN: usize = 1;
 
-pub(super) fn of(entry: &MemberEntry) -> Page<PasswordForm> {
+pub(super) fn of(entry: &MemberEntry) -> Page {
     let field = |label| Field::new(label, Input::hidden(), "");
     let fields = Fields::new(vec![field("Password"), field("Once more")]);
     Page::new(PasswordForm { id: entry.user_id.clone(), admin: entry.admin == 1 }, fields, None)
 }
 
 impl Kind for PasswordForm {
-    const NAMES: &'static [&'static str] = &["new_pw"];
-    const ASKS: bool = true;
+    fn names(&self) -> &'static [&'static str] {
+        &["new_pw"]
+    }
+
+    fn asks(&self) -> bool {
+        true
+    }
 
     fn title(&self) -> String {
         format!("A new password for {}", self.id)

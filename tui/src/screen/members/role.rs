@@ -8,12 +8,14 @@ use crate::screen::Ctx;
 use crate::screen::form::{Kind, Page, Request, Typed};
 use crate::widget::fields::{Field, Fields, YES};
 
-pub(super) struct RoleForm {
+/// The scopes of a member, each set or not.
+struct RoleForm {
+    /// The member.
     id: String,
     admin: bool,
 }
 
-pub(super) fn of(entry: &MemberEntry) -> Page<RoleForm> {
+pub(super) fn of(entry: &MemberEntry) -> Page {
     let field = |scope: &Scope| Field::toggle(scope.name(), entry.scopes.contains(scope));
     let fields = Fields::new(Scope::ALL.iter().map(field).collect()).at_column(16);
     Page::new(RoleForm { id: entry.user_id.clone(), admin: entry.admin == 1 }, fields, None)

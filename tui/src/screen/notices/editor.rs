@@ -12,11 +12,14 @@ use crate::screen::{Ctx, Question, leaving};
 use crate::widget::fields::{Field, Fields, YES};
 use crate::widget::input::Input;
 
+/// The fields, by their names in an answer that refuses one.
+const NAMES: [&str; 7] =
+    ["title", "visible_from", "visible_until", "topic", "pinned", "members_only", "activation"];
 /// The number of the text, after the fields.
-const TEXT: usize = NoticeEditor::NAMES.len();
+const TEXT: usize = NAMES.len();
 
 /// A notice in the form.
-pub(super) struct NoticeEditor {
+struct NoticeEditor {
     /// The notice that is changed; `None` for a new notice.
     notice: Option<String>,
     /// The draft that is opened.
@@ -26,7 +29,7 @@ pub(super) struct NoticeEditor {
 }
 
 /// Opens a row of the list, or a new notice.
-pub(super) fn of(row: Option<&Row>, ctx: &Ctx) -> Page<NoticeEditor> {
+pub(super) fn of(row: Option<&Row>, ctx: &Ctx) -> Page {
     let base = row.and_then(|row| row.notice.as_ref());
     let draft = row.and_then(|row| row.draft.as_ref());
     let notice = base.map(|notice| notice.id).or(draft.and_then(|draft| draft.notice));
@@ -89,9 +92,13 @@ impl NoticeEditor {
 }
 
 impl Kind for NoticeEditor {
-    const NAMES: &'static [&'static str] =
-        &["title", "visible_from", "visible_until", "topic", "pinned", "members_only", "activation"];
-    const ENTERS_TEXT: bool = true;
+    fn names(&self) -> &'static [&'static str] {
+        &NAMES
+    }
+
+    fn enters_text(&self) -> bool {
+        true
+    }
 
     fn title(&self) -> String {
         let title = match (&self.shared, &self.notice) {
@@ -116,7 +123,7 @@ impl Kind for NoticeEditor {
         match self.edit(typed, ctx) {
             (edit, None) => Ok(Request::Act(Act::SaveNotice(edit))),
             (_, wrong) => {
-                let field = Self::NAMES.iter().position(|name| Some(*name) == wrong);
+                let field = NAMES.iter().position(|name| Some(*name) == wrong);
                 Err((field.unwrap_or_default(), NO_TIME))
             }
         }

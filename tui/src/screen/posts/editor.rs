@@ -23,12 +23,14 @@ const FIELDS: [(&str, &str); 7] = [
 /// The number of the text, after the fields.
 const TEXT: usize = FIELDS.len();
 
-pub(super) struct PostEditor {
-    /// `None` for a new post.
+/// A post in the form.
+struct PostEditor {
+    /// The post that is changed; `None` for a new post.
     target: Option<String>,
 }
 
-pub(super) fn of(post: Option<&PostText>, ctx: &Ctx) -> Page<PostEditor> {
+/// Opens a post, or a new one.
+pub(super) fn of(post: Option<&PostText>, ctx: &Ctx) -> Page {
     let texts: [String; FIELDS.len()] = post.map_or_else(Default::default, |post| {
         [
             post.shown.title.clone(),
@@ -47,7 +49,9 @@ pub(super) fn of(post: Option<&PostText>, ctx: &Ctx) -> Page<PostEditor> {
 }
 
 impl Kind for PostEditor {
-    const NAMES: &'static [&'static str] = &["title", "url", "topic", "tag", "img", "date", "end_date"];
+    fn names(&self) -> &'static [&'static str] {
+        &["title", "url", "topic", "tag", "img", "date", "end_date"]
+    }
 
     fn title(&self) -> String {
         if self.is_new() { "A new post".to_owned() } else { "Edit the post".to_owned() }

@@ -20,12 +20,14 @@ const FIELDS: [(&str, &str); 5] = [
 const ADDRESS: usize = 0;
 const EVERY: usize = FIELDS.len() - 1;
 
-pub(super) struct SourceForm {
-    /// `None` for a new source.
+/// A source in the form.
+struct SourceForm {
+    /// The source that is changed; `None` for a new one.
     target: Option<String>,
 }
 
-pub(super) fn of(source: Option<Source>) -> Page<SourceForm> {
+/// Opens a source, or a new one.
+pub(super) fn of(source: Option<Source>) -> Page {
     let target = source.as_ref().map(|source| source.id.clone());
     let texts: [String; FIELDS.len()] = source.map_or_else(Default::default, |source| {
         let Source { url, name, topic, tag, every, .. } = source;
@@ -38,7 +40,9 @@ pub(super) fn of(source: Option<Source>) -> Page<SourceForm> {
 }
 
 impl Kind for SourceForm {
-    const NAMES: &'static [&'static str] = &["url", "name", "topic", "tag", "every"];
+    fn names(&self) -> &'static [&'static str] {
+        &["url", "name", "topic", "tag", "every"]
+    }
 
     fn title(&self) -> String {
         match &self.target {
