@@ -20,7 +20,6 @@ const EVENT_STREAMS: usize = 5_000;
 /// in [`tidings_core::config`].
 #[derive(Clone, Debug, Args)]
 #[group(skip)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Config {
     /// Serve everything under this prefix, such as /api.
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]

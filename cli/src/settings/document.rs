@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::Arg;
+use clap::builder::PossibleValue;
 
 use super::{SECRETS, arguments, default, help, is_flag, name, variable};
 
@@ -40,7 +41,7 @@ fn document() -> String {
 fn row(argument: &Arg) -> String {
     let default = default(argument).filter(|_| !is_flag(argument));
     let words: Vec<_> = argument.get_possible_values();
-    let words: Vec<_> = words.iter().map(|word| word.get_name()).collect();
+    let words: Vec<_> = words.iter().map(PossibleValue::get_name).collect();
     let values = match (&*words, argument.get_value_names()) {
         ([], Some(names)) => names.join(" "),
         (words, _) => words.join(", "),

@@ -28,9 +28,7 @@ fn reading() -> Service {
 }
 
 fn with_private() -> Config {
-    let mut config = Config::default();
-    config.private_addresses = true;
-    config
+    Config { private_addresses: true, ..Config::default() }
 }
 
 fn add(tidings: &Tidings, url: &str) -> String {
