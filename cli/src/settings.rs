@@ -89,22 +89,6 @@ pub(crate) fn default(argument: &Arg) -> Option<&str> {
     values.into_iter().find(|value| !value.is_empty())
 }
 
-/// Returns the help of a setting.
-pub(crate) fn help(argument: &Arg) -> String {
-    argument.get_help().map(ToString::to_string).unwrap_or_default()
-}
-
-/// Returns the variables of all settings with their help.
-pub(crate) fn variables() -> Vec<(String, String)> {
-    let secrets = SECRETS.iter().map(|(name, help)| (variable(name), (*help).to_owned()));
-    let others = arguments().iter().map(|argument| {
-        let default = default(argument).filter(|_| !is_flag(argument));
-        let default = default.map(|default| format!(" [default: {default}]")).unwrap_or_default();
-        (variable(name(argument)), help(argument) + &default)
-    });
-    secrets.chain(others).collect()
-}
-
 /// The settings that have been set, by name; all others have their defaults.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
