@@ -253,7 +253,7 @@ fn expired_records_are_removed_from_the_beginning_and_the_rest_stays_verifiable(
     assert_eq!((verified.fault, verified.records, verified.seq), (None, 4, 7));
     let mut export = ExportTrail {}.export(&service, &Caller::Operator);
     let (part, _) = export.next(&service).unwrap().expect("there are records");
-    assert_eq!(part.iter().filter(|byte| **byte == b'\n').count(), 4, "without that of the export");
+    assert_eq!(String::from_utf8(part).unwrap().lines().count(), 4, "without that of the export");
     assert!(export.next(&service).unwrap().is_none());
     // A head whose record is gone proves nothing.
     let fault =

@@ -169,13 +169,12 @@ impl LatestTerms {
                 parts.clear();
                 for token in tokens.split_ascii_whitespace() {
                     self.length += 1;
-                    match self.words.get_mut(token) {
-                        Some(posts) => *posts += 1,
-                        None => {
-                            let word: Arc<str> = token.into();
-                            self.spelling.insert(&word);
-                            self.words.insert(word, 1);
-                        }
+                    if let Some(posts) = self.words.get_mut(token) {
+                        *posts += 1;
+                    } else {
+                        let word: Arc<str> = token.into();
+                        self.spelling.insert(&word);
+                        self.words.insert(word, 1);
                     }
                     if !token.is_ascii() {
                         parts.extend(entry::parts(token).map(|part| hash(&part)));

@@ -27,7 +27,10 @@ const TWO_ERRORS_HANGUL: usize = 12;
 /// The words that may be corrections, by first letter and number of letters, each with the set of its letters. So a correction
 /// begins with the first letter of the misspelling, or with its second one, if the first two were swapped.
 #[derive(Clone, Default)]
-pub(super) struct KnownWords(HashMap<(Option<char>, usize), Vec<(u64, Arc<str>)>>);
+pub(super) struct KnownWords(HashMap<(Option<char>, usize), Vec<Known>>);
+
+/// A word and the set of its letters.
+type Known = (u64, Arc<str>);
 
 impl KnownWords {
     pub(super) fn insert(&mut self, word: &Arc<str>) {
@@ -146,7 +149,9 @@ mod tests {
 
     fn corrections(word: &str, known: &[(&str, u32)]) -> Vec<String> {
         let mut words = KnownWords::default();
-        known.iter().for_each(|(word, _)| words.insert(&(*word).into()));
+        for (word, _) in known {
+            words.insert(&(*word).into());
+        }
         words.corrections(word, |word| known.iter().find(|(known, _)| *known == word).unwrap().1)
     }
 
