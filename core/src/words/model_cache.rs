@@ -64,7 +64,7 @@ struct Shared {
 
 /// The reason why no model was made.
 pub(super) enum Ended {
-    /// The work was cancelled.
+    /// The work was cancelled, or another process has done it.
     Cancelled,
     Failed(Error),
 }
@@ -198,7 +198,7 @@ impl ModelCache {
         make: impl FnOnce(&Shared, Progress<'_>) -> Result<Model, Ended>,
     ) -> Result<Arc<Current>> {
         let model = make(&self.shared, progress)?;
-        self.shared.publish(model)
+        Ok(self.shared.publish(model)?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The thread that updates the model when posts change or another process writes a model.
+//! The thread that updates the model when posts change or another process stores a model.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ impl Shared {
             }
             match self.catch_up(&mut debounce) {
                 Err(Ended::Cancelled) if self.is_stopped() => break,
-                // Cancelled because another server has the lease.
+                // Another server has the lease, or another process has stored a model.
                 Ok(()) | Err(Ended::Cancelled) => {}
                 Err(Ended::Failed(error)) => log_failure(&error, "the word model cannot be learned"),
             }
