@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Arg;
 use clap::builder::PossibleValue;
 
-use super::{SECRETS, arguments, default, help, is_flag, name, variable};
+use super::{SECRETS, arguments, default, is_flag, name, variable};
 
 const INTRODUCTION: &str = "\
 # Settings
@@ -47,7 +47,12 @@ fn row(argument: &Arg) -> String {
         (words, _) => words.join(", "),
     };
     let default = default.map(|default| format!("`{default}`")).unwrap_or_default();
-    let cells = [format!("`{}`", name(argument)), default, values, help(argument)];
+    let cells = [
+        format!("`{}`", name(argument)),
+        default,
+        values,
+        argument.get_help().map(ToString::to_string).unwrap_or_default(),
+    ];
     format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
 }
 
