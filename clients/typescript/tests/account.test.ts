@@ -1,4 +1,4 @@
-// The page of docs/client.md for accounts, and the server's own pages for the codes of mail, in a real browser.
+// The page of docs/accounts.md, and the server's own pages for the codes of mail, in a real browser.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -25,15 +25,14 @@ async function submit(page: Page, form: string, fields: Record<string, string>):
 test("a member signs up, confirms an address, forgets the password and chooses another one", { skip }, async () => {
     const server = await Server.start("--smtp-url", "smtp+plain://127.0.0.1:9", "--mail-from", "no-reply@campus.example");
     const files = await standIn(async (request, response) => {
-        const path = request.url?.replace(/\?.*/, "") ?? "";
+        const path = request.url?.startsWith("/account/") ? "/examples/account.html" : (request.url ?? "");
         const text = await readFile(PACKAGE + path).then((file) => file.toString("utf8"), () => undefined);
         const type = path.endsWith(".js") ? "text/javascript" : "text/html";
         response.writeHead(text === undefined ? 404 : 200, { "Content-Type": type });
         response.end(text?.replace(DOCUMENTED, server.url));
     });
     const boss = await server.admin();
-    const address = `${files.url}/examples/account.html`;
-    const page = await Page.open(String(program), address);
+    const page = await Page.open(String(program), `${files.url}/examples/account.html`);
     const message = async () => String(await page.run("document.querySelector('#message')?.textContent ?? ''"));
     // A form's own name is behind its field of that name.
     const ids = "[...document.forms].filter((form) => !form.hidden).map((form) => form.getAttribute('id')).join()";
@@ -50,7 +49,7 @@ test("a member signs up, confirms an address, forgets the password and chooses a
         await submit(page, "#forgotten", { id: "ann" });
         await until(async () => (await shown()) === "reset");
         const { code } = await boss.issuePwReset({ user_id: "ann" });
-        await page.run(`location.replace("${address}?for=reset#${code}")`);
+        await page.run(`location.replace("/account/password#${code}")`);
         await until(async () => (await page.run("document.querySelector('#reset')?.elements.code.value")) === code);
         await submit(page, "#reset", { new_pw: NEW });
         await until(async () => (await shown()) === "sign-in");

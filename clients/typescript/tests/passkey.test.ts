@@ -18,7 +18,7 @@ test("a member adds a passkey, signs in with it alone, and removes it", { skip }
     });
     // Browsers treat this machine as secure, by this name.
     const origin = files.url.replace("127.0.0.1", "localhost");
-    const server = await Server.start("--passkey-domain", "localhost", "--passkey-origins", origin);
+    const server = await Server.start("--passkey-domain", "localhost");
     await server.member("ann");
     const page = await Page.open(String(program), `${origin}/`);
     const app = (code: string) => page.run(`(async () => {
