@@ -54,7 +54,7 @@ pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failur
     }
 }
 
-/// Grants or revokes administrator rights, and reports the result. `advice` is for an id that no member has.
+/// `advice` is for an id that no member has.
 fn change(
     session: &Session,
     id: &str,

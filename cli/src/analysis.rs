@@ -79,7 +79,6 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
     }
 }
 
-/// Returns the day of a date; without a date, today.
 fn one_day(session: &Session, date: Option<&str>) -> Result<OneDay, Failure> {
     let Session { service, .. } = session;
     let Some(date) = date else {
@@ -90,7 +89,6 @@ fn one_day(session: &Session, date: Option<&str>) -> Result<OneDay, Failure> {
     Ok(service.call(GetDay { year, month, day })?.fields())
 }
 
-/// Returns the year, the month and the day of a date.
 fn numbers(date: &str) -> Result<[i64; 3], Failure> {
     let wrong = || Failure::invalid(date, "'[YYYY-MM-DD]'", "write YYYY-MM-DD");
     let numbers = date.split('-').map(str::parse).collect::<Result<Vec<i64>, _>>().map_err(|_| wrong())?;
@@ -131,7 +129,6 @@ fn of_day(page: &mut Page, day: &Day, zone: Option<&str>) {
     }
 }
 
-/// Prints names and counts, with bars that compare the counts.
 fn bars(page: &mut Page, name: &str, counted: &str, counts: impl IntoIterator<Item = (String, i64)>) {
     let mut table = Table::new([Column::text(name), Column::number(counted), Column::bars()]);
     for (name, count) in counts {

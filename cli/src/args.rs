@@ -21,10 +21,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Parses the arguments.
-///
-/// # Errors
-/// When the arguments are invalid, or when they ask for help or the version.
+/// Also fails when the arguments ask for help or the version.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     let choice = match color() {
         Color::Auto => ColorChoice::Auto,

@@ -12,16 +12,12 @@ use tidings_core::atomic_file;
 use crate::failure::Failure;
 use crate::interrupt;
 
-/// A file that is being written.
 pub(crate) struct AtomicFile {
     path: PathBuf,
     out: Out,
 }
 
-/// Refuses `-`, with which other commands mean standard output, where a command writes a file.
-///
-/// # Errors
-/// A usage failure.
+/// Refuses `-`, which other commands take for standard output.
 pub(crate) fn refuse_stdout(path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return Err(Failure::usage(
@@ -31,12 +27,9 @@ pub(crate) fn refuse_stdout(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Who may read a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Readers {
-    /// Only its owner.
     Owner,
-    /// Everyone whom the `umask` allows.
     Umask,
 }
 
@@ -48,10 +41,7 @@ enum Out {
 }
 
 impl AtomicFile {
-    /// Starts writing a file. An existing file at `path` stays until [`AtomicFile::keep`].
-    ///
-    /// # Errors
-    /// When it cannot be written; a usage failure if it is a file of the open database.
+    /// An existing file at `path` stays until [`AtomicFile::keep`].
     pub(crate) fn beside(service: &Service, path: &Path, readers: Readers) -> Result<Self, Failure> {
         refuse_stdout(path)?;
         if service.database().is_some_and(|(tidings, _)| tidings.owns(path)) {
@@ -73,18 +63,11 @@ impl AtomicFile {
         Ok(Self { out: out.map_err(|e| unwritable(path, &e))?, path: path.to_owned() })
     }
 
-    /// Appends bytes.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.write_all(bytes).map_err(|e| unwritable(&self.path, &e))
     }
 
-    /// Moves the file to its path and flushes it to disk.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// Flushes the file to disk and moves it to its path.
     pub(crate) fn keep(self) -> Result<(), Failure> {
         let Self { path, out } = self;
         let kept = match out {
@@ -117,7 +100,6 @@ impl io::Write for AtomicFile {
     }
 }
 
-/// Returns the failure to write a file.
 pub(crate) fn unwritable(path: &Path, error: &impl std::fmt::Display) -> Failure {
     Failure::system(format!("cannot write {}: {error}", path.display()))
 }

@@ -98,7 +98,6 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
     })
 }
 
-/// Tells what was revoked since the backup.
 fn revoked_again(page: &mut Page, revoked: &RevokedAgain) {
     let RevokedAgain { keys, administrators, roles, blacklisted, webhooks } = revoked;
     for (what, names) in [
@@ -114,7 +113,6 @@ fn revoked_again(page: &mut Page, revoked: &RevokedAgain) {
     }
 }
 
-/// Returns a description of what the restore will do, for the confirmation question.
 fn question(database: &Location, file: &Path) -> String {
     let new = file.display();
     let Some(database) = database.file() else {
@@ -135,14 +133,12 @@ fn figures(report: &Report) -> String {
     format!("{} rows, {}, checked", number(report.rows), HumanBytes(report.bytes))
 }
 
-/// The operation that failed.
 #[derive(Clone, Copy)]
 enum Work {
     Backup,
     Restore,
 }
 
-/// Returns the failure with advice on what to do about it.
 fn explained(error: &BackupError, work: Work) -> Failure {
     let advice = match (error, work) {
         (BackupError::Copy(error), _) => return store::explained(error),
@@ -183,8 +179,8 @@ fn explained(error: &BackupError, work: Work) -> Failure {
     Failure::system(format!("{error}: {advice}"))
 }
 
-/// Returns the other processes that have a file open, such as `tidings (process 4321)`: on Linux, those of the same user, and for
-/// root all.
+/// Returns the other processes that have a file open, such as `tidings (process 4321)`. Works only on Linux: for root it
+/// returns all, for others those of the same user.
 fn users_of(file: &Path) -> Vec<String> {
     let user = |process: fs::DirEntry| {
         let id: u32 = process.file_name().to_str()?.parse().ok()?;

@@ -1,6 +1,6 @@
-//! Finds the ids and names that complete an argument, where the command would work.
+//! Finds the ids and names that complete an argument, on the database or server where the command would work.
 //!
-//! Completing must not disturb: it asks no questions, changes nothing, and on any error finds nothing.
+//! Completion must not disturb: it asks no questions, changes nothing, and on any error finds nothing.
 
 use std::ffi::OsString;
 
@@ -23,7 +23,7 @@ use crate::settings::Settings;
 /// The options that say where a command works, and as whom.
 const PLACES: [&str; 5] = ["--db", "--server", "--profile", "--config", "--as"];
 
-/// Returns ids or names, and what people call their records.
+/// Returns each id or name with a description, which may be empty.
 pub(crate) fn find(kind: Kind, current: &str) -> Option<Vec<(String, String)>> {
     match kind {
         Kind::Profile => {
@@ -37,7 +37,7 @@ pub(crate) fn find(kind: Kind, current: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// Returns the service where the command would work, if no question is asked and nothing is created or updated on the way.
+/// Returns the service where the command would work, unless opening it asks a question, or creates or updates a database.
 fn service(current: &str) -> Option<Service> {
     let mut arguments = vec![OsString::from("tidings")];
     let mut words = std::env::args_os().skip_while(|word| word != "--");
@@ -52,7 +52,7 @@ fn service(current: &str) -> Option<Service> {
     let matches = Global::augment_args(Command::new("tidings")).try_get_matches_from(arguments).ok()?;
     let mut global = Global::from_arg_matches(&matches).ok()?;
     global.settle(&matches).ok()?;
-    // The id that is being typed is not yet that of a member who acts.
+    // The id that is being typed is not yet that of the acting member.
     global.acting = global.acting.filter(|id| id.to_lowercase() != current);
     if !global.names_server() {
         let settings = Settings::default().complete(global.config.as_deref()).ok()?;

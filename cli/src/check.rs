@@ -17,7 +17,7 @@ use crate::output::{Output, Page, Style};
 use crate::session::{confirm, operator};
 use crate::settings::Settings;
 
-/// The settings that the checks use. A fault in another one is no reason not to check.
+/// The settings that the checks use. A fault in a different setting does not prevent the checks.
 const USED: [&str; 10] = [
     "token-key-file",
     "smtp-url",
@@ -75,7 +75,6 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
     out.answer_with_result("fail", &checks, |page| show(page, &checks))
 }
 
-/// Returns the names of the failed checks.
 fn wrong(checks: &Checks) -> String {
     let wrong = checks.checks.iter().filter(|check| !check.ok).map(|check| readable(check.name));
     wrong.collect::<Vec<_>>().join(", ")
@@ -109,8 +108,6 @@ fn failed(database: &Location, error: Error) -> Failure {
     }
 }
 
-/// Prints one line per check: a sign, a word, the name of the check, its details, and the command that repairs the
-/// fault.
 fn show(page: &mut Page, checks: &Checks) {
     let widest = checks.checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
     for check in &checks.checks {
@@ -124,12 +121,10 @@ fn show(page: &mut Page, checks: &Checks) {
     }
 }
 
-/// Returns the displayed name of a check.
 fn readable(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// The current step, hidden unless standard error is a terminal.
 struct Spinner(ProgressBar);
 
 impl Spinner {

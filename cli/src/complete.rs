@@ -10,14 +10,13 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use tidings_client::shown::escape;
 
-/// The variable with which the script of a shell asks.
+/// The variable that the completion script of a shell sets.
 pub(crate) const VARIABLE: &str = "TIDINGS_COMPLETE";
-/// How long completing waits for a database or a server, because the person at the terminal waits, too.
+/// How long completion waits for a database or a server; the user waits meanwhile.
 const WAIT_MAX: Duration = Duration::from_millis(800);
 /// The maximum number of candidates.
 pub(crate) const MOST: usize = 50;
 
-/// A kind of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Delivery,
@@ -37,10 +36,10 @@ pub(crate) enum Kind {
     Webhook,
 }
 
-/// Finds ids or names of a kind, and what people call their records.
+/// Finds the ids or names of a kind that begin with a text, each with a description.
 pub(crate) type Find = fn(Kind, &str) -> Option<Vec<(String, String)>>;
 
-/// What finds them. It uses most of the program, whose arguments are declared with [`ids`].
+/// Set by `main`: the function uses most of the program, whose arguments are declared with [`ids`].
 static FIND: OnceLock<Find> = OnceLock::new();
 
 /// A member, as the only argument of a command.
@@ -51,13 +50,12 @@ pub(crate) struct MemberId {
     pub(crate) id: String,
 }
 
-/// Answers the script of a shell and ends the program, if it is the script that runs it.
+/// If a completion script runs the program, answers it and ends the program.
 pub(crate) fn answer_shell(command: fn() -> Command, find: Find) {
     let _ = FIND.set(find);
     CompleteEnv::with_factory(command).var(VARIABLE).complete();
 }
 
-/// Returns what completes an argument with the ids or the names of records.
 pub(crate) fn ids(kind: Kind) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| candidates(kind, current).unwrap_or_default())
 }

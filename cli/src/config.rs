@@ -30,7 +30,6 @@ struct Setting {
     source: Source,
 }
 
-/// The source of a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Source {
@@ -110,7 +109,6 @@ fn all(global: &Global, settings: &Settings) -> Vec<Setting> {
     [config, database].into_iter().chain(secrets).chain(others).collect()
 }
 
-/// Returns the value in force: `given`, or the default.
 fn json(argument: &Arg, given: Option<&Given>) -> Json {
     let given = given.map(|given| given.texts.iter().map(|text| text.to_string_lossy().into_owned()));
     let texts: Vec<String> = match given {
@@ -129,7 +127,6 @@ fn json(argument: &Arg, given: Option<&Given>) -> Json {
     }
 }
 
-/// Masks the password in an address.
 fn mask_password(text: String) -> String {
     if let Location::Postgres(url) = Location::from(&text) {
         return url.to_string();
@@ -139,7 +136,6 @@ fn mask_password(text: String) -> String {
     if url.password().is_some() && url.set_password(Some(MASK)).is_ok() { url.to_string() } else { text }
 }
 
-/// Returns a value as people read it.
 fn shown(value: &Json) -> String {
     match value {
         Json::Null => String::new(),

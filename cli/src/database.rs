@@ -7,7 +7,7 @@ use crate::global::Global;
 use crate::output;
 use crate::settings::Settings;
 
-/// Opens an existing database with these settings. A mistyped path must not create a new database.
+/// A mistyped path must not create a new database.
 pub(crate) fn open(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
     // Any error other than a missing file is reported when the database is opened.
     match location.file() {
@@ -16,13 +16,13 @@ pub(crate) fn open(location: &Location, settings: &Settings) -> Result<Tidings, 
     }
 }
 
-/// Opens the database as [`open`] does, creating the file if it does not exist.
+/// Like [`open`], but creates the file if it does not exist.
 pub(crate) fn create(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
     let opened = builder(location, settings)?.open().map_err(|error| cannot_open(location, &error))?;
     Ok(opened.through(Surface::Cli))
 }
 
-/// Opens an existing database in the time zone that it has, whatever the settings say.
+/// Ignores the time zone of the settings: the database keeps its own.
 pub(crate) fn open_in_own_zone(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
     if let Some(path) = location.file()
         && matches!(path.try_exists(), Ok(false))
@@ -35,18 +35,18 @@ pub(crate) fn open_in_own_zone(location: &Location, settings: &Settings) -> Resu
     Ok(opened.map_err(|error| cannot_open(location, &error))?.through(Surface::Cli))
 }
 
-/// Opens the database for a service, creating the file if it does not exist, and starts the background work.
+/// Creates the file if it does not exist, and starts the background work.
 pub(crate) fn start(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
     builder(location, settings)?.start().map_err(|error| cannot_open(location, &error))
 }
 
-/// Returns the name of the account that runs the program, for the audit trail; under sudo, of the account that called it.
+/// Returns the name of the account that runs the program; under sudo, of the account that called sudo.
 pub(crate) fn account_name() -> Option<String> {
     let caller = std::env::var("SUDO_USER").ok().or_else(|| whoami::username().ok());
     caller.filter(|name| !name.trim().is_empty())
 }
 
-/// Returns a builder with these settings, and warns when only the key of the database exists.
+/// Warns when only the key of the database exists.
 fn builder(location: &Location, settings: &Settings) -> Result<Builder, Failure> {
     if let Some(key) = Tidings::key_without_database(location) {
         let key = key.display();
@@ -58,7 +58,6 @@ fn builder(location: &Location, settings: &Settings) -> Result<Builder, Failure>
     Ok(operated(Tidings::builder(location).config(settings.core()?)))
 }
 
-/// Names the person who runs the program.
 fn operated(builder: Builder) -> Builder {
     match account_name() {
         Some(name) => builder.operator(&name),
@@ -66,17 +65,13 @@ fn operated(builder: Builder) -> Builder {
     }
 }
 
-/// Returns the location of the database, for a command that needs no other setting.
-///
-/// # Errors
-/// When the TOML file is invalid.
+/// For a command that needs no other setting.
 pub(crate) fn named(global: &Global) -> Result<Location, Failure> {
     let settings = Settings::default().complete(global.config.as_deref())?;
     Ok(location(global, &settings))
 }
 
-/// Returns the location of the database: from the flag or the variable, otherwise from the TOML file, otherwise the
-/// default.
+/// The flag or the variable takes precedence over the TOML file, and that over the default.
 pub(crate) fn location(global: &Global, settings: &Settings) -> Location {
     global.db.clone().unwrap_or_else(|| settings.database())
 }

@@ -29,7 +29,6 @@ pub(crate) struct Man {
     dir: PathBuf,
 }
 
-/// Prints the completion script of a shell, which asks the program.
 pub(crate) fn completions(Completions { shell }: &Completions) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     let shells = Shells::builtins();
@@ -40,7 +39,6 @@ pub(crate) fn completions(Completions { shell }: &Completions) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a manual page per command.
 pub(crate) fn man(global: &Global, Man { dir }: &Man, command: Command) -> Result<ExitCode, Failure> {
     refuse_stdout(dir)?;
     let written = fs::create_dir_all(dir).and_then(|()| {
@@ -72,7 +70,6 @@ fn shown(dir: &Path) -> String {
     }
 }
 
-/// Prints the document that the server sends.
 pub(crate) fn openapi(global: &Global) -> Result<ExitCode, Failure> {
     let settings = Settings::default().complete(global.config.as_deref())?;
     let mut document = tidings_server::openapi(&settings.core()?, &settings.server()?);

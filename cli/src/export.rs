@@ -16,11 +16,7 @@ use crate::output;
 use crate::progress::Watch;
 use crate::session::Session;
 
-/// Writes the records that `export` passes on to `file`, or to standard output if it is `-`. `what` names the records,
-/// `readers` are those of a new file, and `people` returns the answer for people.
-///
-/// # Errors
-/// The failure of the export; when the file cannot be written; a usage failure if records and answer would be mixed.
+/// Writes to standard output if `file` is `-`. `what` names the records, and `people` returns the answer for people.
 pub(crate) fn run(
     session: &Session,
     file: &Path,
@@ -45,7 +41,6 @@ pub(crate) fn run(
     })
 }
 
-/// Writes only the records to standard output.
 fn to_stdout(
     session: &Session,
     what: &str,
@@ -59,7 +54,7 @@ fn to_stdout(
     let mut out = std::io::stdout().lock();
     // Stop when the reader has closed the pipe.
     let go_on = |read| if read { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-    // The begin of a character whose rest comes with the next bytes.
+    // The beginning of a character whose rest comes with the next bytes.
     let mut begun = Vec::new();
     pass_on(export, |bytes, _| {
         begun.extend_from_slice(bytes);

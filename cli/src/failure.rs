@@ -11,7 +11,6 @@ use tidings_core::{Error, Location, StoreError, answer};
 
 use crate::given;
 
-/// A failed command: the message for people, and the exit status.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -22,7 +21,6 @@ pub(crate) struct Failure {
     code: Option<Code>,
 }
 
-/// The operation was refused.
 pub(crate) const REFUSED: u8 = 1;
 /// The command line or a setting is invalid.
 pub(crate) const USAGE: u8 = 2;
@@ -32,67 +30,58 @@ const SYSTEM: u8 = 3;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 impl Failure {
-    /// Returns the failure of an invalid command line or setting.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::plain(USAGE, misused, message.into())
     }
 
-    /// Returns the failure of a file or of the system.
     pub(crate) fn system(message: impl Into<String>) -> Self {
         Self::plain(SYSTEM, failed, message.into())
     }
 
-    /// Returns the failure of a refused operation; `message` says what to do about it.
+    /// `message` says what to do about it.
     pub(crate) fn refused(error: &AccessError, message: impl Into<String>) -> Self {
         let message = format!("{error}: {}", message.into());
         Self { message, status: status(error), json: json(error), code: error.code() }
     }
 
-    /// Returns the failure of a value that breaks a rule: `place` names the argument, the variable or the line of a file that it
-    /// comes from.
+    /// `place` names the argument, the variable or the line of a file that the value comes from.
     pub(crate) fn invalid(value: &str, place: impl fmt::Display, rule: impl fmt::Display) -> Self {
         Self::usage(format!("invalid value {} for {place}: {rule}", given::shown(value)))
     }
 
-    /// Returns the failure of work stopped by Ctrl-C; `message` says what has been done so far.
+    /// `message` says what has been done so far.
     pub(crate) fn interrupted(message: impl Into<String>) -> Self {
         let interrupted = |message: &str| answer::refusal("interrupted", "interrupted", message);
         Self::plain(INTERRUPTED, interrupted, message.into())
     }
 
-    /// Returns the failure of a change to a file that another process uses.
     pub(crate) fn in_use(message: impl Into<String>) -> Self {
         let in_use = |message: &str| answer::refusal("overloaded", Code::Overloaded.as_str(), message);
         Self::plain(SYSTEM, in_use, message.into())
     }
 
-    /// The message for people.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// The object that `--json` prints.
     pub(crate) fn json(&self) -> &[u8] {
         &self.json
     }
 
-    /// The condition of a refused operation, if it is known.
     pub(crate) const fn code(&self) -> Option<Code> {
         self.code
     }
 
-    /// Returns the failure with other advice after the `result` text.
+    /// Replaces the advice after the `result` text.
     pub(crate) fn with_advice(self, advice: impl fmt::Display) -> Self {
         let result = self.message.split_once(": ").map_or(&*self.message, |(result, _)| result);
         Self { message: format!("{result}: {advice}"), ..self }
     }
 
-    /// The exit status.
     pub(crate) const fn status(&self) -> u8 {
         self.status
     }
 
-    /// Returns the failure of a command that the user declined when asked.
     pub(crate) fn declined(message: impl Into<String>) -> Self {
         let declined = |message: &str| answer::refusal("bad request", Code::NotPossible.as_str(), message);
         Self::plain(REFUSED, declined, message.into())
@@ -132,7 +121,6 @@ fn failed(message: &str) -> Vec<u8> {
     answer::refusal("internal error", Code::InternalError.as_str(), message)
 }
 
-/// Returns the exit status of an error, wherever the operation ran.
 fn status(error: &AccessError) -> u8 {
     match error {
         AccessError::Core(error) => exit_status(error),
@@ -144,7 +132,6 @@ fn status(error: &AccessError) -> u8 {
     }
 }
 
-/// Returns the object that `--json` prints.
 fn json(error: &AccessError) -> Vec<u8> {
     match error {
         AccessError::Core(error) => answer::failure(error),
@@ -155,7 +142,6 @@ fn json(error: &AccessError) -> Vec<u8> {
     }
 }
 
-/// Returns the exit status of an error.
 const fn exit_status(error: &Error) -> u8 {
     match error {
         Error::Documented(..)
@@ -178,14 +164,12 @@ const fn exit_status(error: &Error) -> u8 {
     }
 }
 
-/// Returns the failure of a command whose database does not exist.
 pub(crate) fn no_database(path: &Path) -> Failure {
     let path = path.display().to_string();
     let path = escape::line(&path);
     Failure::system(format!("there is no database {path}: name it with --db, or create it with tidings init"))
 }
 
-/// Returns the failure to open the database at `location`.
 pub(crate) fn cannot_open(location: &Location, error: &Error) -> Failure {
     let message = format!("cannot open the database {location}: {}", of_core(error));
     match error {

@@ -129,7 +129,6 @@ fn answer(
     })
 }
 
-/// Prints each post with the reason why it is in the feed, and the other posts that tell the same story.
 fn detailed(screen: &mut Page, posts: &[FeedPost]) {
     if posts.is_empty() {
         screen.note("There are no posts.");

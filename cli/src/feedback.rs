@@ -95,12 +95,10 @@ fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Returns the longest page of open or all feedback.
 pub(crate) fn page_of(service: &Service, all: bool, after: Option<String>) -> Result<FeedbackPage, Error> {
     service.call(feedback::List { all: Some(all.into()), limit: Some(LIST_MAX), after })
 }
 
-/// Prints one item of feedback with its whole text.
 fn entry(page: &mut Page, feedback: &feedback::Feedback) {
     let (state, style) = if feedback.activation == FeedbackState::Open {
         ("open", Style::Strong)

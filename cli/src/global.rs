@@ -58,16 +58,12 @@ pub(crate) struct Global {
 }
 
 impl Global {
-    /// Returns whether the options name a server, not a database.
     pub(crate) fn names_server(&self) -> bool {
         self.server.is_some() || self.profile.is_some()
     }
 
-    /// Applies that an option takes precedence over the variables of others that name a database or a server, so that a
-    /// script that names its database does not change a server.
-    ///
-    /// # Errors
-    /// The two options, if both are given and contradict each other.
+    /// An option takes precedence over the variables of the others, so that a script that names its database does not change a
+    /// server. The error is two options that contradict each other.
     pub(crate) fn settle(&mut self, matches: &ArgMatches) -> Result<(), [&'static str; 2]> {
         let is_flag = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
         let [db, server, profile] = [settings::DB, "server", "profile"].map(is_flag);
@@ -84,7 +80,7 @@ impl Global {
     }
 }
 
-/// Returns when to use colours, even if clap cannot parse the command line.
+/// Works even if clap cannot parse the command line.
 pub(crate) fn color() -> Color {
     let value = raw_args::value("--color");
     value.and_then(|value| Color::from_str(&value, false).ok()).unwrap_or(Color::Auto)

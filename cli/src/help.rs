@@ -6,7 +6,7 @@ use clap::Command;
 
 use crate::raw_args;
 
-/// The groups of commands, in the order of the help. Each command is in one of them.
+/// In the order of the help. Each command is in exactly one group.
 const GROUPS: [(&str, &[&str]); 8] = [
     ("Start", &["init", "serve", "tui", "demo"]),
     ("Content", &["notice", "front", "feedback", "post", "source", "feed", "search", "words"]),
@@ -18,7 +18,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("This program", &["completions", "man", "openapi"]),
 ];
 
-/// The width of a terminal below which the description of an option is not beside it but below it.
+/// In a narrower terminal, the description of an option is below it, not beside it.
 const NARROW: u16 = 60;
 
 /// Gives the program its short help, unless the arguments ask for the long one.

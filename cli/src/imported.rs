@@ -24,10 +24,6 @@ pub(crate) struct Strictness {
     strict: bool,
 }
 
-/// Imports the `things` of a file, and prints the outcome as [`read`] does.
-///
-/// # Errors
-/// When the file cannot be opened; those of [`read`].
 pub(crate) fn run(
     session: &Session,
     (things, file): (&str, &Path),
@@ -39,11 +35,7 @@ pub(crate) fn run(
     read(session, &watch, input, strictness, operation)
 }
 
-/// Imports an input and prints the outcome. An import that took nothing because of errors ends with exit status 1, and
-/// with `--strict` any error is enough.
-///
-/// # Errors
-/// Those of the import; when the outcome cannot be written.
+/// An import that took nothing because of errors ends with exit status 1; with `--strict`, any error is enough.
 pub(crate) fn read<I: Import>(
     Session { service, out }: &Session,
     watch: &Watch,
@@ -62,7 +54,7 @@ pub(crate) fn read<I: Import>(
         report => report?,
     };
     let taken = report.inserted + report.updated.unwrap_or_default() + report.skipped;
-    // A server tells only the errors.
+    // A server reports only the errors.
     let left_out = report.about.left_out.max(report.errors.len() as u64);
     let status = watch.answer(out, &report, |page| describe(page, &report, left_out))?;
     if watch.is_interrupted() || left_out == 0 || (taken > 0 && !strict) {
@@ -78,7 +70,6 @@ pub(crate) fn read<I: Import>(
     Ok(ExitCode::from(REFUSED))
 }
 
-/// Adds the counts and, as notes, the refused lines and the unknown columns.
 fn describe(page: &mut Page, report: &Report, left_out: u64) {
     let updated = report.updated.map(|updated| format!("{} updated, ", number(updated)));
     let (inserted, updated) = (number(report.inserted), updated.unwrap_or_default());
@@ -93,7 +84,7 @@ fn describe(page: &mut Page, report: &Report, left_out: u64) {
     }
 }
 
-/// Adds notes: the first ones of each kind, and the number of the others. Those of a kind differ only in numbers and quoted texts.
+/// Adds the first notes of each kind, and the number of the others. Notes of a kind differ only in numbers and quoted texts.
 fn few_of_a_kind(page: &mut Page, notes: impl Iterator<Item = String>) {
     const FEW: u64 = 10;
     let mut kinds: BTreeMap<String, (u64, String)> = BTreeMap::new();

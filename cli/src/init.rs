@@ -25,7 +25,7 @@ pub(crate) struct Init {
 
 #[derive(Serialize)]
 struct Answer {
-    /// The administrator; `""` if the command made none.
+    /// `""` if the command made no administrator.
     admin: String,
 }
 

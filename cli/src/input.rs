@@ -15,13 +15,13 @@ mod interruptible;
 
 use interruptible::Interruptible;
 
-/// Opens a file, or standard input for `-`. Skips a byte order mark at the beginning.
+/// `-` is standard input. Skips a byte order mark.
 pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
     let input = BufReader::with_capacity(1 << 18, unbuffered(file)?);
     Ok(Box::new(text_file::skip_mark(input).map_err(|e| unreadable(file, &e))?))
 }
 
-/// Opens a file as [`open`] does. Reading a pipe or a terminal, which may block, fails once `stop` is set.
+/// Reading a pipe or a terminal, which may block, fails once `stop` is set.
 pub(crate) fn open_until(file: &Path, stop: &Arc<AtomicBool>) -> Result<Box<dyn BufRead>, Failure> {
     if file.is_file() {
         return open(file);
@@ -46,7 +46,6 @@ fn opened(file: &Path) -> io::Result<Box<dyn Read + Send>> {
     if file.as_os_str() == "-" { Ok(Box::new(io::stdin())) } else { Ok(Box::new(File::open(file)?)) }
 }
 
-/// Returns the failure to read a file.
 pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Failure {
     Failure::system(format!("cannot read {}: {error}", file.display()))
 }
@@ -67,7 +66,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Returns the text, without the line break at the end of a file; `None` if no text is given.
+    /// Omits the line break at the end of a file.
     pub(crate) fn read(&self) -> Result<Option<String>, Failure> {
         let Some(file) = &self.post_file else { return Ok(self.post.clone()) };
         let mut text = String::new();

@@ -6,7 +6,6 @@ use tidings_core::backup::CancelFlag;
 
 use crate::failure::Failure;
 
-/// Whether the first signal ends the process at once.
 static ENDS_AT_ONCE: AtomicBool = AtomicBool::new(false);
 
 /// Lets the first signal end the process at once, because opening and writing a pipe or a device may block for ever. There is
@@ -15,15 +14,11 @@ pub(crate) fn end_at_once() {
     ENDS_AT_ONCE.store(true, Ordering::Relaxed);
 }
 
-/// Returns whether [`end_at_once`] was called.
 pub(crate) fn ends_at_once() -> bool {
     ENDS_AT_ONCE.load(Ordering::Relaxed)
 }
 
 /// Makes Ctrl-C and SIGTERM ask the work to stop, instead of ending the process at once.
-///
-/// # Errors
-/// When the signal handler cannot be installed.
 pub(crate) fn stop() -> Result<CancelFlag, Failure> {
     let stop = CancelFlag::default();
     let asked = stop.clone();

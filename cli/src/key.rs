@@ -41,18 +41,15 @@ pub(crate) enum Key {
     },
 }
 
-/// Returns the help of a command that takes scopes: what each allows, and then the examples.
 pub(crate) fn scopes_help(examples: &str) -> String {
     let lines = Scope::ALL.iter().map(|scope| format!("  {:14}  {}\n", scope.name(), scope.help()));
     format!("Scopes:\n{}\n{examples}", lines.collect::<String>())
 }
 
-/// Returns the names of scopes for people.
 pub(crate) fn scope_names(scopes: &[Scope]) -> String {
     scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the scope with this name.
 pub(crate) fn scope(text: &str) -> Result<Scope, String> {
     text.trim().parse().map_err(|_| key::SCOPE_RULE.message().into_owned())
 }
@@ -62,7 +59,7 @@ fn days(text: &str) -> Option<i64> {
     text.strip_suffix('d')?.parse().ok().filter(|days| (1..=36_500).contains(days))
 }
 
-/// Checks when a key expires. The database, which is opened later, tells the zone.
+/// Checks only the form: the zone is known once the database is open.
 fn expiry(text: &str) -> Result<String, String> {
     let is_valid = days(text).is_some() || time::parse(text, &TimeZone::UTC).is_some();
     let rule = "write days such as 90d, or a time such as 2027-01-31 or \"2027-01-31 18:00\"";

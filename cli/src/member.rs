@@ -344,8 +344,8 @@ fn export_data(session: &Session, id: &str, file: &Path) -> Result<ExitCode, Fai
 
 fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
-    // Members may remove themselves, and administrators and members with the scope any member. The command asks only if the caller
-    // has this right.
+    // Members may remove themselves; administrators and members with the scope may remove any member. The command asks only
+    // if the caller has this right.
     let found = service.user_info(id);
     let is_own = service.acts_as_member() && found.is_ok();
     if !is_own {

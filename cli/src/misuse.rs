@@ -11,7 +11,6 @@ use crate::global;
 use crate::output;
 use crate::raw_args;
 
-/// Prints the help or the error of a command line. Returns the exit status.
 pub(crate) fn report(refused: &clap::Error) -> ExitCode {
     let status = u8::try_from(refused.exit_code()).unwrap_or(USAGE);
     let is_for_programs = raw_args::options().any(|argument| argument == "--json" || argument == "--ndjson");

@@ -2,12 +2,10 @@
 
 use tidings_core::Location;
 
-/// The database that commands use if nothing names another one.
+/// The default database of every command.
 const DEFAULT: &str = "tidings.db";
 
-/// Returns the beginning of a command on this database, up to its name.
-///
-/// The URL of a PostgreSQL server may have a password, so it is not repeated.
+/// Returns the beginning of a command. The URL of a PostgreSQL server may have a password, so it is not repeated.
 pub(crate) fn tidings(database: &Location) -> String {
     match database.file() {
         None => String::from("tidings --db \"$TIDINGS_DB\""),
@@ -16,7 +14,7 @@ pub(crate) fn tidings(database: &Location) -> String {
     }
 }
 
-/// Returns a word for a POSIX shell.
+/// Quotes a word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,@%:".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

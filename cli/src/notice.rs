@@ -162,7 +162,6 @@ fn changed(page: &mut Page, session: &Session, id: &str) {
     name_ended(page, session, id);
 }
 
-/// Notes that a notice has ended, so that nobody sees it.
 fn name_ended(page: &mut Page, session: &Session, id: &str) {
     // The change is done: a list that cannot be read is no failure.
     let Ok(all) = session.service.call(notice::ListFull::default()) else { return };
@@ -174,7 +173,7 @@ fn name_ended(page: &mut Page, session: &Session, id: &str) {
     }
 }
 
-/// Returns a notice for an administrator to edit, without counting a view.
+/// Does not count a view.
 fn find(session: &Session, id: &str) -> Result<notice::Notice, Failure> {
     let Session { service, .. } = session;
     service.check_right(Scope::Notices)?;

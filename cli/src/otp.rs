@@ -55,7 +55,7 @@ pub(crate) struct Confirmation {
 }
 
 impl Confirmation {
-    /// Returns the password and the code, and asks for those that are missing.
+    /// Asks for a password or code that is missing.
     fn get(&self, out: &Output) -> Result<(String, String), Failure> {
         let pw = password::present(&self.password)?.to_string();
         let otp = match &self.otp {
@@ -147,7 +147,7 @@ fn enable(session: &Session, password: &Password, code: Option<&str>) -> Result<
     }
 }
 
-/// Makes a secret, and asks for an enrolment code if one is needed.
+/// Asks for an enrolment code if one is needed.
 fn begin(service: &Service, out: &Output, form: &BeginOtp) -> Result<OtpSecret, Failure> {
     match service.call(form.clone()) {
         Err(error) if error.code() == Some(Code::OtpRequired) => {
@@ -163,12 +163,11 @@ fn begin(service: &Service, out: &Output, form: &BeginOtp) -> Result<OtpSecret, 
     }
 }
 
-/// Asks a question at a terminal; `None` elsewhere.
+/// Returns `None` if the command cannot ask.
 fn asked(out: &Output, question: &str) -> Result<Option<String>, Failure> {
     if output::is_interactive() && !out.is_for_programs() { password::ask(question) } else { Ok(None) }
 }
 
-/// Says what to do about a code.
 fn explained(error: Error) -> Failure {
     match (error.code(), error.field()) {
         (Some(Code::OtpRequired), _) => Failure::refused(

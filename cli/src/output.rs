@@ -23,10 +23,9 @@ mod table;
 pub(crate) use page::{Page, dated, local, local_to_second, typed_time, use_zone, zone};
 pub(crate) use table::{Column, Table};
 
-/// What the system says about a file that the user of the program may not open.
+/// The message of the system about a file that the user may not open.
 const DENIED: &str = "Permission denied (os error 13)";
 
-/// The form of the output.
 pub(crate) struct Output {
     form: Form,
     colour: bool,
@@ -35,18 +34,15 @@ pub(crate) struct Output {
     width: Option<usize>,
 }
 
-/// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// A page for people.
     Page,
-    /// One JSON object.
     Json,
     /// The elements of a list, one JSON object a line.
     Lines,
 }
 
-/// The style of a word or a line, in the terminal's own colours.
+/// Styles use the terminal's own colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
@@ -56,7 +52,6 @@ pub(crate) enum Style {
 }
 
 impl Output {
-    /// Returns the output that the options select.
     pub(crate) fn new(global: &Global) -> Self {
         let form = match (global.json, global.ndjson) {
             (true, _) => Form::Json,
@@ -69,17 +64,16 @@ impl Output {
         Self { form, colour, colour_errors, width }
     }
 
-    /// Returns whether the answer is JSON, in which case the command must not ask questions.
+    /// Returns whether the answer is JSON; the command must then not ask questions.
     pub(crate) fn is_for_programs(&self) -> bool {
         self.form != Form::Page
     }
 
-    /// Returns whether the answer is one JSON object.
     pub(crate) fn is_json(&self) -> bool {
         self.form == Form::Json
     }
 
-    /// Returns whether the answer is every element of a list, line by line: see [`stream`].
+    /// Returns whether the answer is printed element by element: see [`stream`].
     pub(crate) fn streams(&self) -> bool {
         self.form == Form::Lines
     }
@@ -96,7 +90,7 @@ impl Output {
         }
     }
 
-    /// Prints an answer as [`Output::answer`] does, with a `result` other than success.
+    /// Like [`Output::answer`], but with a `result` other than success, and exit status 1.
     pub(crate) fn answer_with_result<T: Serialize>(
         &self,
         result: &str,
@@ -110,7 +104,7 @@ impl Output {
         Ok(ExitCode::from(failure::REFUSED))
     }
 
-    /// Prints an answer as [`Output::answer`] does; `--ndjson` prints the elements of `items` instead.
+    /// Like [`Output::answer`], but `--ndjson` prints the elements of `items`.
     pub(crate) fn list<T: Serialize, I: Serialize>(
         &self,
         body: &T,
@@ -130,7 +124,7 @@ impl Output {
         })
     }
 
-    /// Prints an answer as [`Output::answer`] does, from encoded JSON.
+    /// Like [`Output::answer`], but from encoded JSON.
     pub(crate) fn encoded(&self, json: &[u8], people: impl FnOnce(&mut Page)) -> Result<ExitCode, Failure> {
         match self.form {
             Form::Page => self.page(people),
@@ -138,7 +132,6 @@ impl Output {
         }
     }
 
-    /// Prints an object if the form is JSON.
     pub(crate) fn object(&self, json: &[u8]) -> Result<ExitCode, Failure> {
         if self.is_for_programs() {
             print(&escape::json(json))?;
@@ -146,7 +139,6 @@ impl Output {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Reports a failure: the object on standard output if the form is JSON, and the message on standard error.
     pub(crate) fn failed(&self, failure: &Failure) -> ExitCode {
         // When the object cannot be written, the message still can.
         let _ = self.object(failure.json());
@@ -159,7 +151,7 @@ impl Output {
         ExitCode::from(failure.status())
     }
 
-    /// Prints the message of an error after an answer that has been printed.
+    /// For an error after an answer that has been printed.
     pub(crate) fn complain(&self, message: &str) {
         note_error(message, self.colour_errors);
     }
@@ -178,10 +170,6 @@ impl Output {
     }
 }
 
-/// Prints a list element by element, as `produce` supplies them.
-///
-/// # Errors
-/// The failures of `produce`; when the output cannot be written.
 pub(crate) fn stream(produce: impl FnOnce(&mut Lines) -> Result<(), Failure>) -> Result<ExitCode, Failure> {
     let mut lines = Lines { out: BufWriter::with_capacity(1 << 16, std::io::stdout().lock()) };
     let produced = produce(&mut lines);
@@ -190,11 +178,8 @@ pub(crate) fn stream(produce: impl FnOnce(&mut Lines) -> Result<(), Failure>) ->
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a paged list element by element: `limit` elements, or all of them. `fetch` takes a position and a maximum
-/// number of elements, and returns that page and the position of the next one.
-///
-/// # Errors
-/// The failures of `fetch`; when the output cannot be written.
+/// Prints `limit` elements, or all of them. `fetch` takes a position and a maximum number of elements, and returns that page
+/// and the position of the next one.
 pub(crate) fn stream_pages<I: Serialize, P>(
     limit: Option<i64>,
     from: Option<P>,
@@ -218,13 +203,12 @@ pub(crate) fn stream_pages<I: Serialize, P>(
     })
 }
 
-/// The lines of a list that is printed element by element.
 pub(crate) struct Lines {
     out: BufWriter<StdoutLock<'static>>,
 }
 
 impl Lines {
-    /// Prints one element. Returns false when the reader has closed the pipe.
+    /// Returns false when the reader has closed the pipe.
     pub(crate) fn item<T: Serialize>(&mut self, item: &T) -> Result<bool, Failure> {
         let written = serde_json::to_vec(item).map_err(std::io::Error::from);
         let written = written.and_then(|json| self.out.write_all(&escape::json(&json)));
@@ -232,10 +216,6 @@ impl Lines {
     }
 }
 
-/// Prints a line to standard output.
-///
-/// # Errors
-/// When it cannot be written, as on a full disk.
 pub(crate) fn print(line: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     has_reader(out.write_all(line).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush())).map(|_| ())
@@ -244,18 +224,17 @@ pub(crate) fn print(line: &[u8]) -> Result<(), Failure> {
 /// Whether each line on standard error is JSON, as the log of the server is.
 static IS_LOG_JSON: AtomicBool = AtomicBool::new(false);
 
-/// From now on writes messages, and those of panics, as the JSON log of the server has them.
+/// Also applies to the messages of panics.
 pub(crate) fn use_json_log() {
     IS_LOG_JSON.store(true, Ordering::Relaxed);
     std::panic::set_hook(Box::new(|panic| write_message("ERROR", &panic.to_string(), "")));
 }
 
-/// Prints a message on standard error. The caller has escaped `text`.
+/// Prints to standard error. The caller has escaped `text`.
 pub(crate) fn note(text: &str) {
     write_message("INFO", text, text);
 }
 
-/// Prints the message of an error on standard error, with hints in lines of their own.
 pub(crate) fn note_error(message: &str, colour: bool) {
     let line = format!("{} {}", paint("error:", Style::Bad, colour), escape::block(message));
     write_message("ERROR", message, &line);
@@ -274,7 +253,6 @@ fn write_message(level: &str, message: &str, text: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Returns `text` with its style if `colour` is set.
 pub(crate) fn paint(text: &str, style: Style, colour: bool) -> String {
     use anstyle::{AnsiColor, Style as Ansi};
     let ansi = match style {
@@ -286,12 +264,10 @@ pub(crate) fn paint(text: &str, style: Style, colour: bool) -> String {
     if colour { format!("{ansi}{text}{ansi:#}") } else { text.to_owned() }
 }
 
-/// Returns whether the command can ask the user.
 pub(crate) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Returns whether to use colours on an output that is a terminal or not.
 pub(crate) fn colours(when: Color, terminal: bool) -> bool {
     let given = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     match when {
@@ -303,7 +279,7 @@ pub(crate) fn colours(when: Color, terminal: bool) -> bool {
     }
 }
 
-/// Returns whether the output still has a reader; false when the pipe is closed.
+/// Returns false when the reader has closed the pipe.
 pub(crate) fn has_reader(written: std::io::Result<()>) -> Result<bool, Failure> {
     match written {
         Ok(()) => Ok(true),

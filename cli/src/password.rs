@@ -28,17 +28,15 @@ pub(crate) struct Password {
 /// The maximum number of bytes read of a password: more than four for each character of the longest one.
 const BYTES_MAX: u64 = 64 << 10;
 
-/// Reads a member's password from the source in `args`, or asks for it.
 pub(crate) fn present(args: &Password) -> Result<Zeroizing<String>, Failure> {
     given(args)?.map_or_else(|| prompt("Password: "), Ok)
 }
 
-/// Reads a code from the source in `args`, or asks for it.
 pub(crate) fn code(args: &Password) -> Result<Zeroizing<String>, Failure> {
     given(args)?.map_or_else(|| prompt("Code: "), Ok)
 }
 
-/// Reads a code and the current password: the first two lines of standard input, or of the file in `args`; or asks for them.
+/// Reads them from the first two lines of standard input or of the file in `args`, or asks for them.
 pub(crate) fn code_and_present(args: &Password) -> Result<[Zeroizing<String>; 2], Failure> {
     match read(args.password_stdin, args.password_file.as_deref(), "the passwords", lines)? {
         Some(lines) => lines.ok_or_else(|| {
@@ -48,13 +46,12 @@ pub(crate) fn code_and_present(args: &Password) -> Result<[Zeroizing<String>; 2]
     }
 }
 
-/// Reads an API key from standard input or from a file, or asks for it.
+/// Without a file, the key is on standard input, unless that is a terminal.
 pub(crate) fn key(file: Option<&Path>) -> Result<Zeroizing<String>, Failure> {
     read(file.is_none(), file, "the API key", first_line)?.map_or_else(|| prompt("API key: "), Ok)
 }
 
-/// Reads a new password from the source in `args`, or asks for it twice. Before it asks, it says the rule of passwords, if it
-/// is known.
+/// Asks twice if `args` name no source, after saying the rule of passwords if it is known.
 pub(crate) fn new(
     args: &Password,
     rule: impl FnOnce() -> Option<String>,
@@ -62,8 +59,8 @@ pub(crate) fn new(
     given(args)?.map_or_else(|| chosen(["Password: ", "Password again: "], rule), Ok)
 }
 
-/// Reads what proves who the member is, such as the current password, and a new password: the first two lines of standard input,
-/// or of the file in `args`; or asks for them, as [`new`] does.
+/// Reads a proof of who the member is, such as the current password, and a new password: from the first two lines of standard
+/// input or of the file in `args`; or asks for them, like [`new`].
 pub(crate) fn change(
     proof: &str,
     args: &Password,
@@ -79,7 +76,6 @@ pub(crate) fn change(
     Ok([current, chosen(["New password: ", "New password again: "], rule)?])
 }
 
-/// Asks for a new password twice, after saying its rule.
 fn chosen(prompts: [&str; 2], rule: impl FnOnce() -> Option<String>) -> Result<Zeroizing<String>, Failure> {
     if std::io::stdin().is_terminal()
         && let Some(rule) = rule()
@@ -93,12 +89,11 @@ fn chosen(prompts: [&str; 2], rule: impl FnOnce() -> Option<String>) -> Result<Z
     Err(Failure::usage("the passwords differ"))
 }
 
-/// Reads the password from the source in `args`, if they name one.
 fn given(args: &Password) -> Result<Option<Zeroizing<String>>, Failure> {
     read(args.password_stdin, args.password_file.as_deref(), "the password", first_line)
 }
 
-/// Takes secrets from their source, if there is one that is not a terminal; `what` is their name.
+/// Returns `None` if there is no source, or if it is a terminal. `what` names the secrets in messages.
 fn read<T>(
     stdin: bool,
     file: Option<&Path>,
@@ -123,7 +118,6 @@ fn read<T>(
     of(&mut file, &name)
 }
 
-/// Asks for a password without showing it.
 fn prompt(text: &str) -> Result<Zeroizing<String>, Failure> {
     // The prompt goes to the terminal itself, even if standard error is redirected.
     if !std::io::stdin().is_terminal() {
@@ -180,7 +174,7 @@ mod echo {
         Ok(Off(()))
     }
 
-    /// Restores the terminal. No prompt changes it again while the guard exists.
+    /// No prompt changes the terminal again while the guard exists.
     pub(super) fn restored() -> MutexGuard<'static, Option<(File, Termios)>> {
         let mut terminal = TERMINAL.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((file, before)) = terminal.take() {
@@ -197,7 +191,7 @@ mod echo {
     }
 }
 
-/// Asks a question whose answer is visible; `None` if the answer is empty.
+/// The answer is visible while it is typed; `None` if it is empty.
 pub(crate) fn ask(prompt: &str) -> Result<Option<String>, Failure> {
     let failed = |e: std::io::Error| Failure::system(format!("cannot ask: {e}"));
     let mut asking = std::io::stderr();
@@ -219,7 +213,7 @@ fn first_line(input: &mut dyn BufRead) -> io::Result<Zeroizing<String>> {
     Ok(line)
 }
 
-/// Reads two lines; `None` if there is no second one.
+/// Returns `None` if there is no second line.
 fn lines(input: &mut dyn BufRead) -> io::Result<Option<[Zeroizing<String>; 2]>> {
     let first = first_line(input)?;
     let has_second = !input.fill_buf()?.is_empty();

@@ -66,7 +66,6 @@ impl Row {
         }
     }
 
-    /// Returns the state of the sign-in, for people.
     fn state(&self, now: Timestamp) -> &'static str {
         match self {
             Self { signed_in: 0, .. } => "signed out",
@@ -99,15 +98,11 @@ pub(crate) fn run(global: &Global, command: &Command) -> Result<ExitCode, Failur
     }
 }
 
-/// Returns the failure of a command that names a profile that does not exist.
 pub(crate) fn unknown(name: &str) -> Failure {
     Failure::usage(format!("there is no profile {name:?}: see tidings profile list"))
 }
 
-/// Ends a sign-in on its server. Returns what is left to do, if the server accepts the secret afterwards.
-///
-/// # Errors
-/// When the file with the certificates of the server cannot be read.
+/// Returns what is left to do if the server still accepts the secret.
 pub(crate) fn end(profile: &Profile) -> Result<Option<String>, Failure> {
     let Some(token) = profile.token.clone() else { return Ok(None) };
     let server = &profile.server;

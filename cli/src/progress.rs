@@ -23,7 +23,6 @@ const NOTE_AFTER: Duration = Duration::from_secs(1);
 /// Ctrl-C ends it at once.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Shows the progress of work that is done in batches, and stops it on Ctrl-C.
 pub(crate) struct Watch {
     bar: ProgressBar,
     /// The message after an interruption.
@@ -32,18 +31,17 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts counting `things`. From now on Ctrl-C asks the work to stop, and ends the process if the work does not
-    /// stop in time or Ctrl-C is pressed again.
+    /// Ctrl-C then asks the work to stop, and ends the process if the work does not stop in time or Ctrl-C is pressed again.
     pub(crate) fn start(things: &str) -> Self {
         Self::towards(None, things, "what is counted here is saved; run the command again to continue")
     }
 
-    /// Starts as [`Watch::start`] does, for work that ends with a whole file or with none.
+    /// For work that ends with a whole file or with none.
     pub(crate) fn whole(things: &str) -> Self {
         Self::towards(None, things, "no file was changed; run the command again from the beginning")
     }
 
-    /// Starts as [`Watch::start`] does, for work whose end may be known, `all`; `then` is the message after an interruption.
+    /// `all` is the total if it is known; `then` is the message after an interruption.
     pub(crate) fn towards(all: Option<u64>, things: &str, then: &'static str) -> Self {
         let (bar, template) = match all {
             None => (ProgressBar::new_spinner(), format!("{{spinner}} {{human_pos}} {things}, {{rate}}")),
@@ -85,24 +83,16 @@ impl Watch {
         Self { bar: bar.with_style(style), then, interrupted }
     }
 
-    /// Opens the input of the work; Ctrl-C ends waiting for more input.
-    ///
-    /// # Errors
-    /// When the file cannot be opened.
+    /// Ctrl-C ends waiting for more input.
     pub(crate) fn open(&self, file: &Path) -> Result<Box<dyn BufRead>, Failure> {
         input::open_until(file, &self.interrupted)
     }
 
-    /// Updates the progress. Returns whether to continue.
     pub(crate) fn told(&self, done: u64) -> ControlFlow<()> {
         self.bar.set_position(done);
         if self.is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Prints the answer, and reports whether the work was interrupted.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(crate) fn answer<T: Serialize>(
         &self,
         out: &Output,
@@ -118,13 +108,11 @@ impl Watch {
         Ok(ExitCode::from(INTERRUPTED))
     }
 
-    /// Returns whether the user pressed Ctrl-C.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 }
 
-/// Shows the progress of work in percent if standard error is a terminal.
 pub(crate) struct Percent(ProgressBar);
 
 impl Percent {
@@ -136,7 +124,6 @@ impl Percent {
         Self(ProgressBar::new(100).with_style(style.expect("the template is well-formed")))
     }
 
-    /// Updates the progress, from 0 to 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
     pub(crate) fn told(&self, share: f64) {
         self.0.set_position((share * 100.0) as u64);

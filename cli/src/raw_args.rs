@@ -2,12 +2,10 @@
 
 use std::ffi::OsString;
 
-/// Returns the arguments before `--`, which can be options.
 pub(crate) fn options() -> impl Iterator<Item = OsString> {
     std::env::args_os().skip(1).take_while(|argument| argument != "--")
 }
 
-/// Returns the value of an option, also if clap cannot parse the command line.
 pub(crate) fn value(flag: &str) -> Option<String> {
     let mut arguments = options();
     while let Some(argument) = arguments.next() {

@@ -28,17 +28,14 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
 }
 
 /// Returns the server that `serve` starts with these settings.
-///
-/// # Errors
-/// When they are invalid.
 fn here(settings: &Settings) -> Result<Server, Failure> {
     let config = settings.server()?;
     let address = local(settings.own()?.listen);
     Ok(Server::here(address, config.tls_cert.is_some(), config.base_path.as_str()))
 }
 
-/// Returns the address under which this machine reaches a server that listens at `address`: one that listens on all addresses
-/// also listens on this one.
+/// Returns the address at which this machine reaches a server that listens at `address`: a server that listens on all
+/// addresses also listens on the loopback address.
 pub(crate) fn local(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),

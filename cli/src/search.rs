@@ -135,7 +135,7 @@ fn sites(session: &Session, text: &str) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Returns a snippet with the words found in brackets, which show in every terminal and in files.
+/// Puts the words found in brackets, which show in every terminal and in files.
 fn marked(snippet: &[SnippetPart]) -> String {
     let part = |part: &SnippetPart| if part.hit { format!("[{}]", part.text) } else { part.text.clone() };
     snippet.iter().map(part).collect()

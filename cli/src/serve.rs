@@ -31,7 +31,7 @@ mod supervisor;
 
 use reload::Reload;
 
-/// Returns whether the command line or a variable selects a JSON log for a server, also if clap cannot parse the command line.
+/// Reads only the command line and the environment, and works even if clap cannot parse the command line.
 pub(crate) fn logs_json() -> bool {
     let given = raw_args::value("--log-format").or_else(|| std::env::var("TIDINGS_LOG_FORMAT").ok());
     raw_args::options().any(|word| word == "serve") && given.as_deref() == Some("json")
@@ -105,12 +105,11 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns whether the server was started on a terminal. Then SIGHUP means that the terminal was closed.
+/// On a terminal, SIGHUP means that the terminal was closed.
 fn is_on_terminal() -> bool {
     std::io::stdin().is_terminal() || std::io::stdout().is_terminal() || std::io::stderr().is_terminal()
 }
 
-/// Starts to reload the settings at each SIGHUP.
 #[cfg(unix)]
 fn reload_on_hangup(mut reload: Reload) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -131,7 +130,6 @@ fn reload_on_hangup(_: Reload) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Explains how to make the first administrator, and where to go on.
 fn welcome(database: &Location, url: &str) {
     let tidings = next_steps::tidings(database);
     note(&format!(
@@ -143,10 +141,8 @@ fn welcome(database: &Location, url: &str) {
     ));
 }
 
-/// Installs the handlers of Ctrl-C and SIGTERM, and of SIGHUP if `hangup` is set, and returns a future that ends at the first of
-/// these signals.
-///
-/// A signal that arrives before the future is polled is not lost.
+/// Returns a future that ends at Ctrl-C or SIGTERM, or at SIGHUP if `hangup` is set. A signal that arrives before the future
+/// is polled is not lost.
 #[cfg(unix)]
 fn stop_signal(hangup: bool) -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -169,7 +165,6 @@ fn stop_signal(hangup: bool) -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Does the same with the signals of Windows.
 #[cfg(windows)]
 fn stop_signal(_: bool) -> std::io::Result<impl Future<Output = ()>> {
     let (mut interrupt, mut terminate) =

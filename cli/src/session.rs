@@ -16,26 +16,18 @@ use crate::password;
 use crate::profile::credentials;
 use crate::settings::Settings;
 
-/// The service, whose caller is the operator, who `--server` signs in as, or the member that `--as` names, and the output.
+/// The caller of `service` is the operator, the sign-in at `--server`, or the member that `--as` names.
 pub(crate) struct Session {
     pub(crate) service: Service,
     pub(crate) out: Output,
 }
 
 impl Session {
-    /// Opens the database that the options name, or returns the server that they name.
-    ///
-    /// # Errors
-    /// When the database does not exist or does not open; when `--as` names an unknown member or one who may not act.
     pub(crate) fn open(global: &Global) -> Result<Self, Failure> {
         Self::with(global, database::open)
     }
 
-    /// Opens the database as [`Session::open`] does, creating it if it does not exist, unless the `input` of the command cannot
-    /// be opened.
-    ///
-    /// # Errors
-    /// When the input or the database does not open; when `--as` names an unknown member or one who may not act.
+    /// Creates the database if it does not exist, unless the `input` of the command cannot be opened.
     pub(crate) fn create(global: &Global, input: Option<&Path>) -> Result<Self, Failure> {
         Self::with(global, |location, settings| {
             let is_new = location.file().is_some_and(|path| !path.exists());
@@ -68,12 +60,10 @@ impl Session {
         Ok(Self { service: Service::on_database(tidings, caller), out })
     }
 
-    /// Returns the database and the caller, for commands that work on the database itself.
     pub(crate) fn database(&self) -> Result<(&Tidings, &Caller), Failure> {
         self.service.database().ok_or_else(needs_database)
     }
 
-    /// Checks that a member is acting, for operations that only members have.
     pub(crate) fn acting_member(&self) -> Result<&Service, Failure> {
         if self.service.acts_as_member() {
             Ok(&self.service)
@@ -82,36 +72,28 @@ impl Session {
         }
     }
 
-    /// Returns the id with which the member `id` signed up, for operations that administrators do for any member and
-    /// members for themselves.
-    ///
-    /// # Errors
-    /// `Not found` if there is no such member; `Not admin` if `--as` names another member.
+    /// Returns the id in the spelling of the sign-up. Fails if `--as` names a different member.
     pub(crate) fn member(&self, id: &str) -> Result<String, Failure> {
         self.service.registered(id).map_err(|error| of_member(error, id))
     }
 
-    /// Asks for confirmation; `what` completes the question, such as `remove the notice "Library"`.
-    ///
-    /// # Errors
-    /// A usage failure if the command cannot ask and `yes` is not set; a refusal if the answer is no.
+    /// `what` completes the question, such as `remove the notice "Library"`.
     pub(crate) fn confirm(&self, yes: bool, what: &str) -> Result<(), Failure> {
         confirm(&self.out, yes, what)
     }
 }
 
-/// Returns the proof that the operator gave a command that opens no session.
+/// For a command that opens no session.
 pub(crate) fn operator(global: &Global) -> Result<Operator, Failure> {
     let caller = global.acting.clone().map_or(Caller::Operator, Caller::Member);
     caller.operator().map_err(refused_to_members)
 }
 
-/// Returns the failure of a command that works on the database itself, which a server does not give away.
 pub(crate) fn needs_database() -> Failure {
     Failure::usage("this works on the database itself: leave --server out, and run it where the database is")
 }
 
-/// Adds advice to the refusal when a caller named with `--as` tries an operation that only the operator has.
+/// For operations that only the operator has.
 pub(crate) fn refused_to_members(error: impl Into<Error>) -> Failure {
     let error = error.into();
     if error.is_forbidden() {
@@ -121,7 +103,7 @@ pub(crate) fn refused_to_members(error: impl Into<Error>) -> Failure {
     error.into()
 }
 
-/// Asks for confirmation as [`Session::confirm`] does, for a command without a session.
+/// Like [`Session::confirm`], for a command without a session.
 pub(crate) fn confirm(out: &Output, yes: bool, what: &str) -> Result<(), Failure> {
     if yes {
         return Ok(());
@@ -139,7 +121,6 @@ pub(crate) fn confirm(out: &Output, yes: bool, what: &str) -> Result<(), Failure
     }
 }
 
-/// Returns the failure of an operation on the account of the member `id`.
 pub(crate) fn of_member(error: Error, id: &str) -> Failure {
     if error.is_forbidden() {
         let advice = format!("only {id:?} does this, or an administrator: sign in as one, or leave --as out");
@@ -148,7 +129,6 @@ pub(crate) fn of_member(error: Error, id: &str) -> Failure {
     unknown(error, "member", id)
 }
 
-/// Returns a failure that names what does not exist: its kind and its id.
 pub(crate) fn unknown(error: Error, kind: &str, id: &str) -> Failure {
     if error.is_not_found() {
         let list = if kind == "delivery" { "webhook deliveries" } else { &format!("{kind} list") };
@@ -158,7 +138,7 @@ pub(crate) fn unknown(error: Error, kind: &str, id: &str) -> Failure {
     error.into()
 }
 
-/// Returns what to add to a message about an id that does not exist if it is only a part of one.
+/// Returns an addition to the message about an unknown id that is only a part of one.
 pub(crate) fn partial_id(id: &str) -> &'static str {
     let is_partial = (4..24).contains(&id.len()) && id.bytes().all(|digit| digit.is_ascii_hexdigit());
     if is_partial { ", and a whole id has 24 digits" } else { "" }

@@ -48,7 +48,6 @@ pub(crate) fn arguments() -> &'static [Arg] {
     &ARGUMENTS
 }
 
-/// Returns a command with the settings of a type as arguments.
 fn command<C: Args>() -> Command {
     let command = C::augment_args(Command::new("settings")).disable_help_flag(true).no_binary_name(true);
     command.mut_args(|argument| match argument.get_action() {
@@ -63,12 +62,10 @@ fn command<C: Args>() -> Command {
     })
 }
 
-/// Returns the name of a setting.
 pub(crate) fn name(argument: &Arg) -> &str {
     argument.get_long().unwrap_or_default()
 }
 
-/// Returns the name of the variable of a setting.
 pub(crate) fn variable(name: &str) -> String {
     format!("TIDINGS_{}", name.replace('-', "_").to_uppercase())
 }
@@ -78,12 +75,10 @@ pub(crate) fn is_flag(argument: &Arg) -> bool {
     argument.get_num_args() == Some((0..=1).into())
 }
 
-/// Returns whether a setting has any number of values.
 pub(crate) fn is_list(argument: &Arg) -> bool {
     matches!(argument.get_action(), ArgAction::Append)
 }
 
-/// Returns the default of a setting; `None` if it has none.
 pub(crate) fn default(argument: &Arg) -> Option<&str> {
     let values = argument.get_default_values().iter().filter_map(|value| value.to_str());
     values.into_iter().find(|value| !value.is_empty())
@@ -93,7 +88,6 @@ pub(crate) fn default(argument: &Arg) -> Option<&str> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     given: BTreeMap<&'static str, Given>,
-    /// The TOML file that was read.
     file: PathBuf,
     /// The source of the TOML file's name.
     config: Option<Source>,
@@ -112,12 +106,11 @@ impl Given {
     }
 }
 
-/// The source of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Flag,
     Environment,
-    /// The TOML file, with the line.
+    /// The line in the TOML file.
     File(usize),
 }
 
@@ -157,7 +150,6 @@ impl FromArgMatches for Settings {
     }
 }
 
-/// Returns the source of an argument, if it is set.
 fn source(matches: &ArgMatches, argument: &str) -> Option<Source> {
     // `value_source` panics if the command has no such argument.
     matches.try_contains_id(argument).ok()?;
@@ -170,9 +162,6 @@ fn source(matches: &ArgMatches, argument: &str) -> Option<Source> {
 
 impl Settings {
     /// Adds unset settings from the environment, and then from the TOML file.
-    ///
-    /// # Errors
-    /// When the file cannot be read or has an unknown key, with its line; when a variable is of a setting that was removed.
     pub(crate) fn complete(mut self, file: Option<&Path>) -> Result<Self, Failure> {
         removed::refuse_variables()?;
         for argument in arguments() {
@@ -190,12 +179,10 @@ impl Settings {
         Ok(Self { file: path, ..self })
     }
 
-    /// Returns the texts and the source of a setting if it is set.
     pub(crate) fn given(&self, name: &str) -> Option<&Given> {
         self.given.get(name)
     }
 
-    /// Sets a setting as it is in `other`.
     pub(crate) fn take(&mut self, name: &'static str, other: &Self) {
         match other.given(name) {
             Some(given) => self.given.insert(name, given.clone()),
@@ -203,20 +190,15 @@ impl Settings {
         };
     }
 
-    /// Returns the location of the database in the TOML file, or the default.
     pub(crate) fn database(&self) -> Location {
         self.given(DB).map_or_else(|| DATABASE.into(), |given| given.text().into())
     }
 
-    /// Returns the source of the TOML file's name, if it was named.
     pub(crate) fn source_of_config(&self) -> Option<Source> {
         self.config
     }
 
-    /// Returns the settings of the core. Also checks the files with token keys, because the database may not exist yet.
-    ///
-    /// # Errors
-    /// When a setting breaks a rule, with its source.
+    /// Also checks the files with token keys, because the database may not exist yet.
     pub(crate) fn core(&self) -> Result<Config, Failure> {
         let config = self.core_with(|_| true)?;
         config.check().map_err(|invalid| self.refuse(&invalid))?;
@@ -231,10 +213,7 @@ impl Settings {
         Ok(config)
     }
 
-    /// Returns the settings of the core, of those with flags only the wanted ones, without checking that they agree.
-    ///
-    /// # Errors
-    /// When a setting cannot be parsed, with its source.
+    /// Does not check that the settings agree. `is_wanted` chooses among the settings with flags.
     pub(crate) fn core_with(&self, is_wanted: impl Fn(&str) -> bool) -> Result<Config, Failure> {
         let config = self.parse::<Config>(is_wanted)?;
         let [token_key, token_key_previous, client_secret] = SECRETS
@@ -243,20 +222,12 @@ impl Settings {
         Ok(Config { token_key, token_key_previous, oidc, ..config })
     }
 
-    /// Returns the settings of the server.
-    ///
-    /// # Errors
-    /// The errors of [`Settings::core`].
     pub(crate) fn server(&self) -> Result<tidings_server::Config, Failure> {
         let config = self.parse::<tidings_server::Config>(|_| true)?;
         config.check().map_err(|invalid| self.refuse(&invalid))?;
         Ok(config)
     }
 
-    /// Returns the settings of the command line.
-    ///
-    /// # Errors
-    /// The errors of [`Settings::core`].
     pub(crate) fn own(&self) -> Result<Own, Failure> {
         self.parse(|_| true)
     }
@@ -275,7 +246,6 @@ impl Settings {
         parsed.map_err(|refused| self.unreadable(&refused))
     }
 
-    /// Returns the failure of a text that clap cannot parse, with its source.
     fn unreadable(&self, refused: &clap::Error) -> Failure {
         let text = |kind| match refused.get(kind) {
             Some(ContextValue::String(text)) => text.as_str(),
@@ -292,7 +262,7 @@ impl Settings {
         Failure::invalid(&masked(text(ContextKind::InvalidValue)), place, rule)
     }
 
-    /// Returns the failure of a setting that breaks a rule, with the source of the first setting in the rule that is set.
+    /// Names the source of the first setting in the rule that is set.
     pub(crate) fn refuse(&self, Invalid { settings, rule }: &Invalid) -> Failure {
         let Some((name, place)) = settings.iter().find_map(|name| Some((*name, self.place(name)?))) else {
             return Failure::usage(format!("{}: {rule}", settings[0]));
@@ -303,7 +273,6 @@ impl Settings {
         }
     }
 
-    /// Returns where a setting is set.
     fn place(&self, name: &str) -> Option<String> {
         let is_secret = SECRETS.iter().any(|(secret, _)| *secret == name);
         if is_secret {
@@ -317,12 +286,11 @@ impl Settings {
     }
 }
 
-/// Returns the variable of a setting. An empty one, as compose files write it, counts as not set.
+/// An empty variable, as compose files write it, counts as not set.
 pub(crate) fn of_environment(name: &str) -> Option<OsString> {
     std::env::var_os(variable(name)).filter(|value| !value.is_empty())
 }
 
-/// Checks that tokens can be signed with the key in a file.
 fn check_key(path: &Path) -> Result<(), String> {
     let key = std::fs::read(path).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
     Secret(key.into()).check().map_err(|rule| format!("{}: {rule}", path.display()))

@@ -199,7 +199,7 @@ impl Named {
     }
 }
 
-/// Adds a source and fetches it. If it is a page that names one feed, adds that instead; a source that cannot be read is not kept.
+/// If the address is a page that names one feed, adds that feed instead. A source that cannot be read is not kept.
 fn add_and_fetch(session: &Session, add: Add) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     let fetch = |add: &Add| {
@@ -231,7 +231,6 @@ fn add_and_fetch(session: &Session, add: Add) -> Result<ExitCode, Failure> {
     fetched(session, &answer, "the source is not added (--no-fetch adds it anyway)")
 }
 
-/// Returns the table of the feeds of a page.
 fn feeds(found: &[FoundFeed]) -> Table {
     let mut table = Table::new([Column::whole("Address"), Column::text("Title")]);
     for feed in found {
@@ -240,7 +239,7 @@ fn feeds(found: &[FoundFeed]) -> Table {
     table
 }
 
-/// Prints what a fetch has brought. One that failed ends with exit status 1, and this message before the reason.
+/// `failed` is the message before the reason of a failure.
 fn fetched(session: &Session, answer: &Fetched, failed: &str) -> Result<ExitCode, Failure> {
     let status = session.out.answer(answer, |page| {
         for post in &answer.posts {

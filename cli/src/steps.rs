@@ -6,10 +6,8 @@ use std::io::IsTerminal as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use tidings_core::copy::Step;
 
-/// The progress bar of a copy, hidden unless standard error is a terminal.
 pub(crate) struct StepBar {
     bar: ProgressBar,
-    /// The state that the bar shows.
     shown: Cell<Option<&'static str>>,
 }
 
@@ -20,7 +18,6 @@ impl StepBar {
         Self { bar, shown: Cell::new(None) }
     }
 
-    /// Shows a step.
     pub(crate) fn show(&self, step: Step) {
         const ROWS: &str = "{msg} {wide_bar} {human_pos} of {human_len} rows, {elapsed}";
         match step {
@@ -57,7 +54,6 @@ impl StepBar {
         self.bar.set_position(done);
     }
 
-    /// Removes the bar.
     pub(crate) fn clear(self) {
         self.bar.finish_and_clear();
     }

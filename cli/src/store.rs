@@ -92,7 +92,6 @@ fn show(page: &mut Page, from: &Location, to: &Location, report: &Report) {
     page.line("again.");
 }
 
-/// Adds what is notable about a copy.
 pub(crate) fn notes(page: &mut Page, report: &Report) {
     if report.replaced > 0 {
         let texts = number(report.replaced);
@@ -106,7 +105,6 @@ pub(crate) fn notes(page: &mut Page, report: &Report) {
     }
 }
 
-/// Returns the failure with advice on what to do about it.
 pub(crate) fn explained(error: &CopyError) -> Failure {
     let advice = match error {
         CopyError::Interrupted => return Failure::interrupted("interrupted: there is no new database"),

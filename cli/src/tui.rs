@@ -24,11 +24,6 @@ pub(crate) struct Screens {
     no_mouse: Option<bool>,
 }
 
-/// Runs the terminal UI until the user quits it.
-///
-/// # Errors
-/// A usage failure without a terminal, with `--json` or `--ndjson`, or with `--as`; when the database does not open, or the
-/// terminal fails.
 pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failure> {
     if global.json || global.ndjson {
         return Err(Failure::usage("the terminal UI is for people: leave --json and --ndjson out"));
@@ -63,7 +58,7 @@ pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the name of a database in the header: the absolute path of a file, or a URL without its password.
+/// The absolute path of a file, or a URL without its password.
 fn name(location: &Location) -> String {
     let path = location.file().and_then(|path| std::path::absolute(path).ok());
     path.map_or_else(|| location.to_string(), |path| path.display().to_string())

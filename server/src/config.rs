@@ -13,7 +13,7 @@ pub use ipnet::IpNet;
 use tidings_core::config::Invalid;
 use tidings_core::config::value::{defaults, seconds, socket_address, switch, within};
 
-/// Streams of live events at most. The other connections are for requests.
+/// The maximum number of streams of live events; the other connections are for requests.
 const EVENT_STREAMS: usize = 5_000;
 
 /// The settings of the server; those that are skipped are for programs that embed it. The settings of the service itself are
@@ -115,24 +115,21 @@ impl Config {
         alone.map_or(Ok(()), |(name, rule)| Err(Invalid { settings: vec![name], rule: rule.to_owned() }))
     }
 
-    /// Returns the files of the certificate, if the server speaks TLS.
     pub(crate) fn tls_files(&self) -> Option<TlsFiles> {
         Some(TlsFiles { cert: self.tls_cert.clone()?, key: self.tls_key.clone()? })
     }
 
-    /// Returns the maximum number of streams of live events.
     pub(crate) fn event_streams(&self) -> usize {
         EVENT_STREAMS.min(self.max_connections.div_ceil(2))
     }
 }
 
-/// Parses a network, or an address as the network of that address alone.
+/// An address is the network of that address alone.
 fn network(text: &str) -> Result<IpNet, &'static str> {
     let address = || text.parse::<IpAddr>().map(IpNet::from);
     text.parse().or_else(|_| address()).map_err(|_| "must be an address, or a network such as 10.0.0.0/8")
 }
 
-/// The files of a certificate and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TlsFiles {
     pub(crate) cert: PathBuf,
@@ -199,7 +196,6 @@ impl FromStr for BasePath {
 pub struct Origin(HeaderValue);
 
 impl Origin {
-    /// Returns the value of the `Origin` header.
     pub(crate) fn header(&self) -> HeaderValue {
         self.0.clone()
     }

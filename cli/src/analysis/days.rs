@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::{Column, Page, Table};
 use crate::session::Session;
 
-/// The number of days by default.
+/// The default number of days.
 const DAYS: i64 = 7;
 
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ impl Days {
     pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
         let Session { service, out } = session;
         if self.from.is_none() && self.to.is_none() {
-            // Over HTTP the number says how many days ago the first day is.
+            // Over HTTP, the number is how many days ago the first day is.
             let number = self.number.unwrap_or(DAYS);
             if !(1..=DAYS_MAX + 1).contains(&number) {
                 return Err(Failure::declined(format!(
@@ -56,7 +56,6 @@ impl Days {
         out.list(&period, &period.days, |page| table(page, rows))
     }
 
-    /// Returns the first and the last day of the period.
     fn period(&self, session: &Session) -> Result<[Date; 2], Failure> {
         let to = match self.to {
             Some(to) => to,
@@ -77,10 +76,9 @@ impl Days {
     }
 }
 
-/// The argument of the first day.
 const FROM: &str = "'--from <YYYY-MM-DD>'";
 
-/// Returns the current day where the service is.
+/// Returns the current day in the zone of the service.
 fn today(session: &Session) -> Result<Date, Failure> {
     let today = session.service.call(GetDaysAgo { days: 0 })?.fields();
     let date = today.analysis.first().and_then(|day| day.date.parse().ok());

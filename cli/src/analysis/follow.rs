@@ -21,19 +21,16 @@ use crate::failure::Failure;
 use crate::output::{self, has_reader, local_to_second, zone};
 use crate::session::Session;
 
-/// The pause between two looks at the log …
 const PAUSE: Duration = Duration::from_secs(1);
-/// … and after one that failed because the server restarts or is busy.
+/// Applies when the server restarts or is busy.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(5);
-/// How long after its request a line may be written.
+/// The maximum delay between a request and its line in the log.
 const LATE_MS: i64 = 10_000;
-/// How long Ctrl-C waits for an answer of the server.
+/// How long Ctrl-C waits for a response of the server.
 const STOP_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Prints `older`, which are newest first, and then the lines that come. `skips_older` is whether no older lines were asked for.
-///
-/// # Errors
-/// When the log cannot be read, or a line cannot be written. Ctrl-C and a reader that closes the pipe are no failures.
+/// Prints `older`, which is newest first, and then new lines. `skips_older` is whether no older lines were asked for.
+/// Ctrl-C and a reader that closes the pipe are not failures.
 pub(super) fn run(
     session: &Session,
     filter: GetLog,
@@ -42,13 +39,13 @@ pub(super) fn run(
 ) -> Result<ExitCode, Failure> {
     const HOUR_MS: i64 = 3_600_000;
     let stop = stop()?;
-    // The clock of the service counts, which may differ from that of this machine.
+    // Times are by the clock of the service, which may differ from that of this machine.
     let now = session.service.since(Window { hours: 1, ..Window::default() })? + HOUR_MS;
     let ahead_ms = now - Clock::system().now();
     let first = match older.last() {
         Some(oldest) => oldest.place,
         None if skips_older => LogPlace::at(now),
-        // There was no line yet, so that even a late one is new.
+        // No line was printed yet, so even a late one is new.
         None => LogPlace::at(now - LATE_MS),
     };
     let mut follower = Follower { session, filter, first, printed: BTreeSet::new(), read_to: now };
@@ -96,7 +93,7 @@ fn stop() -> Result<Receiver<()>, Failure> {
     let set = ctrlc::set_handler(move || {
         // Without a receiver the command is ending already.
         let _ = send.send(());
-        // A request may wait for its answer. Only whole lines have been written.
+        // A request may still wait for its response. Only whole lines have been written.
         thread::sleep(STOP_TIMEOUT);
         std::process::exit(0);
     });
@@ -120,7 +117,6 @@ fn is_closed() -> bool {
     false
 }
 
-/// The printed part of a log.
 struct Follower<'s> {
     session: &'s Session,
     filter: GetLog,
@@ -128,12 +124,11 @@ struct Follower<'s> {
     first: LogPlace,
     /// The lines printed that the next look may find again.
     printed: BTreeSet<LogPlace>,
-    /// The time up to which the log was read.
     read_to: Timestamp,
 }
 
 impl Follower<'_> {
-    /// Returns the lines that were not printed yet, newest first.
+    /// Returns the lines that are not printed yet, newest first.
     fn look(&mut self, now: Timestamp) -> Result<Vec<LogLine>, Error> {
         let since = Some((self.read_to - LATE_MS).to_string());
         let filter = GetLog { since, ..self.filter.clone() };
@@ -146,7 +141,7 @@ impl Follower<'_> {
                 break;
             }
         }
-        // On a server each look is a line itself, which would be the only news of the next.
+        // On a server, each look is itself a line of the log, which the next look would find.
         let is_look =
             |line: &LogLine| self.session.service.server().is_some() && line.entry.path == GetLog::SPEC.path;
         lines
@@ -155,7 +150,7 @@ impl Follower<'_> {
         Ok(lines)
     }
 
-    /// Prints lines that are newest first, oldest first. Returns false if there is no reader.
+    /// Prints `lines`, which are newest first, oldest first. Returns false if the reader has closed the pipe.
     fn print(&mut self, lines: &[LogLine]) -> Result<bool, Failure> {
         let mut out = BufWriter::new(std::io::stdout().lock());
         for line in lines.iter().rev() {
@@ -170,13 +165,12 @@ impl Follower<'_> {
             }
         }
         self.printed.extend(lines.iter().map(|line| line.place));
-        // The next look finds no line that is older.
+        // The next look finds no older line.
         self.printed = self.printed.split_off(&LogPlace::at(self.read_to - 2 * LATE_MS));
         has_reader(out.flush())
     }
 }
 
-/// Returns a line for people, with its time to the second.
 fn of_people(LogLine { entry, result, .. }: &LogLine) -> String {
     let date = local_to_second(entry.date);
     let (id, method, path, status) = (&entry.user_id, &entry.method, &entry.path, entry.status);

@@ -52,9 +52,7 @@ struct Log {
 
 impl LogArgs {
     pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
-        /// The default for the number of lines …
         const LIMIT: u32 = 100;
-        /// … and for those before the lines that are followed.
         const OLDER: u32 = 10;
         let out = &session.out;
         let filter = self.filter(session)?;
@@ -79,7 +77,6 @@ impl LogArgs {
         Ok(GetLog { member, path, result, status, since, ..GetLog::default() })
     }
 
-    /// Returns the time span of the log.
     fn window(&self) -> Window {
         let number = |n: Option<u32>| n.map_or(0, i64::from);
         let window =
@@ -88,7 +85,6 @@ impl LogArgs {
     }
 }
 
-/// Returns the newest lines, newest first.
 fn newest(session: &Session, filter: &GetLog, limit: u32) -> Result<Vec<LogLine>, Failure> {
     let limit = i64::from(limit).min(analysis::LOG_MAX);
     let (mut lines, mut place) = (Vec::new(), None);
@@ -106,7 +102,6 @@ fn newest(session: &Session, filter: &GetLog, limit: u32) -> Result<Vec<LogLine>
     }
 }
 
-/// Returns a page of the log, and the position of the next one.
 fn page(
     session: &Session,
     filter: &GetLog,

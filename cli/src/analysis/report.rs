@@ -72,7 +72,6 @@ pub(super) fn run(session: &Session, args: &ReportArgs) -> Result<ExitCode, Fail
     })
 }
 
-/// Writes a whole file, which others may read.
 fn write(session: &Session, path: &Path, text: &str) -> Result<(), Failure> {
     let mut file = AtomicFile::beside(&session.service, path, Readers::Umask)?;
     file.append(text.as_bytes())?;

@@ -91,7 +91,6 @@ fn describe_popularity(page: &mut Page, popularity: &PopularityInUse) {
     ));
 }
 
-/// Returns a half-life for people.
 fn half_life(days: Option<f64>) -> String {
     match days {
         None => "none".into(),

@@ -12,7 +12,6 @@ const CHUNK: usize = 1 << 16;
 /// The maximum delay before a request to stop is noticed.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// An input that a separate thread reads.
 pub(super) struct Interruptible {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
@@ -21,8 +20,8 @@ pub(super) struct Interruptible {
 }
 
 impl Interruptible {
-    /// Reads what `open` returns until `stop` is set. Reading then fails, so that half a line is never taken for a whole line.
-    /// Opening a pipe may block, too.
+    /// Once `stop` is set, reading fails, so that half a line is never taken for a whole line. The thread also opens the input,
+    /// because opening a pipe may block.
     pub(super) fn for_input<R: Read>(
         open: impl FnOnce() -> io::Result<R> + Send + 'static,
         stop: Arc<AtomicBool>,
@@ -33,7 +32,7 @@ impl Interruptible {
             let mut input = match open() {
                 Ok(input) => input,
                 Err(error) => {
-                    // Nobody reads it any more if this fails.
+                    // This fails only if the receiver is gone.
                     let _ = chunk_read.send(Err(error));
                     return;
                 }

@@ -33,7 +33,6 @@ fn is_refused_to_members(error: &Error) -> bool {
     matches!(error.code(), Some(Code::NotAdmin | Code::SecondFactorNeeded))
 }
 
-/// Sets the password of any member, as an administrator.
 fn give(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     // An unknown member is reported before the command asks for a password.
@@ -43,7 +42,6 @@ fn give(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Fa
     out.answer(&(), |page| page.line(format!("{id} has a new password and is signed out everywhere.")))
 }
 
-/// Changes the password of the acting member, who knows the current one.
 fn change_own(
     session: &Session,
     global: &Global,

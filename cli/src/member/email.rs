@@ -21,7 +21,6 @@ pub(crate) struct NewEmail {
     otp: Option<String>,
 }
 
-/// Shows the address of the member who is acting.
 pub(crate) fn show(session: &Session) -> Result<ExitCode, Failure> {
     let answer = session.service.call(GetEmail {})?;
     session.out.answer(&answer, |page| match (&answer.email, &answer.pending_email) {

@@ -65,7 +65,6 @@ fn posts(page: &mut Page, name: &str, list: &[PostRecord]) {
     titled(page, name, &table);
 }
 
-/// Prints a table under its name.
 fn titled(page: &mut Page, name: &str, table: &Table) {
     page.styled(Style::Strong, name);
     if table.is_empty() {

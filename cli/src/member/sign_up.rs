@@ -45,7 +45,7 @@ pub(crate) fn run(session: &Session, options: &Options) -> Result<ExitCode, Fail
         service.as_guest().call(SignUpInvited { form: form(&pw), code: code.to_string() })?
     } else {
         let pw = password::new(password, || service.password_rule())?;
-        // On a database, the operator signs members up, whoever else may.
+        // On a database, the caller is the operator, who may always sign members up.
         let guest = service.server().map(|_| service.as_guest());
         guest.as_ref().unwrap_or(service).call(form(&pw))?
     };

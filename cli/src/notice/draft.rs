@@ -168,7 +168,6 @@ fn show(session: &Session, id: &str) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Returns the title of a draft, which may have none.
 fn title(draft: &SavedDraft) -> &str {
     draft.fields.title.as_deref().unwrap_or("(no title)")
 }

@@ -10,16 +10,10 @@ use crate::failure::Failure;
 use crate::output::{is_interactive, note};
 use crate::session::Session;
 
-/// Returns whether a command may open an editor.
 pub(super) fn is_possible(session: &Session) -> bool {
     !session.out.is_for_programs() && is_interactive() && std::io::stdout().is_terminal()
 }
 
-/// Opens the editor with the title of a new notice, if it is given, and publishes what was written.
-///
-/// # Errors
-/// A refusal if nothing was written. When the editor fails or a text breaks a rule; the failure then names the file that still has
-/// the text.
 pub(super) fn write(session: &Session, draft: Draft) -> Result<ExitCode, Failure> {
     let (file, [title, post]) = edited(draft.title.as_deref().unwrap_or_default(), "")?;
     if title.is_empty() && post.is_empty() {
@@ -31,11 +25,6 @@ pub(super) fn write(session: &Session, draft: Draft) -> Result<ExitCode, Failure
     session.out.answer(&inserted, |page| super::published(page, session, inserted.id))
 }
 
-/// Opens `notice` in the editor and saves the changes.
-///
-/// # Errors
-/// A usage failure without a terminal. When the editor fails or the new text breaks a rule; the failure then names
-/// the file that still has the text.
 pub(super) fn edit(session: &Session, notice: &Notice) -> Result<ExitCode, Failure> {
     if !is_possible(session) {
         let hint = "say what to change, such as --title, --post-file or --until; an editor needs a terminal";
@@ -55,7 +44,7 @@ pub(super) fn edit(session: &Session, notice: &Notice) -> Result<ExitCode, Failu
     session.out.answer(&(), |page| super::changed(page, session, &id))
 }
 
-/// Opens a title and a text in the editor. Returns the file, and the title and the text that were written.
+/// Returns the file, and the title and the text that were written.
 fn edited(title: &str, post: &str) -> Result<(NamedTempFile, [String; 2]), Failure> {
     note("The first line is the title; the text follows after an empty line.");
     let edited = tidings_tui::edited(&format!("{title}\n\n{post}\n"));
@@ -67,7 +56,7 @@ fn edited(title: &str, post: &str) -> Result<(NamedTempFile, [String; 2]), Failu
     Ok((file, parts))
 }
 
-/// Keeps the file of the editor, and says where it is.
+/// Keeps a text that was not saved, and says where it is.
 fn keep(file: NamedTempFile) {
     match file.keep() {
         Ok((_, path)) => note(&format!("What you wrote is kept in {}", path.display())),

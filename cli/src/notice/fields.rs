@@ -34,7 +34,6 @@ pub(crate) struct Placing {
 }
 
 impl Placing {
-    /// Returns a draft with the given fields.
     pub(super) fn draft(&self) -> Draft {
         let pin = |is_given: bool, pin: Pin| is_given.then(|| pin.activation());
         let audience = |is_given: bool, audience: Audience| is_given.then(|| audience.activation());

@@ -69,7 +69,6 @@ impl List {
     }
 }
 
-/// Returns what is special about a notice.
 fn marks(notice: &FullNotice, session: &Session) -> Vec<&'static str> {
     let state = match notice.state(session.service.now()) {
         State::Shown => None,

@@ -12,10 +12,9 @@ use unicode_width::UnicodeWidthStr as _;
 use super::table::Table;
 use super::{Style, paint, table};
 
-/// The indentation of a quoted text.
 const INDENT: &str = "  ";
 
-/// A page. It escapes every text that is added to it.
+/// Escapes every text that is added to it.
 pub(crate) struct Page {
     width: Option<usize>,
     colour: bool,
@@ -28,7 +27,7 @@ impl Page {
         Self { width, colour, text: String::new(), notes: Vec::new() }
     }
 
-    /// Returns the text and the notes. The last note names the zone of typed times, unless it was named.
+    /// Adds a note that names the zone of typed times, unless it was named.
     pub(super) fn into_parts(mut self) -> (String, Vec<String>) {
         if IS_TYPED.load(Ordering::Relaxed) && !IS_NAMED.swap(true, Ordering::Relaxed) {
             self.note(&format!("Times are in {}.", zone()));
@@ -36,12 +35,10 @@ impl Page {
         (self.text, self.notes)
     }
 
-    /// Adds a line.
     pub(crate) fn line(&mut self, line: impl AsRef<str>) {
         self.styled(Style::Plain, line);
     }
 
-    /// Adds a line with a style.
     pub(crate) fn styled(&mut self, style: Style, line: impl AsRef<str>) {
         let line = paint(&escape::line(line.as_ref()), style, self.colour);
         self.text.push_str(&line);
@@ -57,13 +54,12 @@ impl Page {
         }
     }
 
-    /// Adds a text of several lines.
     pub(crate) fn block(&mut self, block: &str) {
         self.text.push_str(&escape::block(block));
         self.text.push('\n');
     }
 
-    /// Adds an indented text of several lines, wrapped to the terminal. The indentation shows that the text is quoted.
+    /// Wraps the text to the terminal. The indentation shows that the text is quoted.
     pub(crate) fn indented(&mut self, block: &str) {
         let width = self.width.map(|width| width.saturating_sub(INDENT.len()).max(1));
         for line in table::wrapped(&escape::block(block), width).lines() {
@@ -73,7 +69,6 @@ impl Page {
         }
     }
 
-    /// Adds names and values, with the values aligned.
     pub(crate) fn fields(&mut self, fields: &[(&str, String)]) {
         let widest = fields.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
         for (name, value) in fields {
@@ -84,7 +79,7 @@ impl Page {
         }
     }
 
-    /// Adds a table; if it has no rows, adds the note `empty` instead.
+    /// A table without rows is replaced by the note `empty`.
     pub(crate) fn table(&mut self, table: &Table, empty: &str) {
         if table.is_empty() {
             return self.note(empty);
@@ -92,7 +87,7 @@ impl Page {
         self.text.push_str(&table.render(self.width, self.colour));
     }
 
-    /// Adds a note, which goes to standard error.
+    /// Notes go to standard error.
     pub(crate) fn note(&mut self, note: &str) {
         self.notes.push(escape::block(note).into_owned());
     }
@@ -102,7 +97,6 @@ type AskedZone = LazyLock<TimeZone, Box<dyn FnOnce() -> TimeZone + Send>>;
 
 /// The zone of the service, which is asked for it only when a time is read or shown.
 static ZONE: OnceLock<AskedZone> = OnceLock::new();
-/// Whether a time was typed.
 static IS_TYPED: AtomicBool = AtomicBool::new(false);
 /// Whether the zone was named: once is enough.
 static IS_NAMED: AtomicBool = AtomicBool::new(false);
@@ -124,25 +118,23 @@ pub(crate) fn local(at: Timestamp) -> String {
     if IS_NAMED.swap(true, Ordering::Relaxed) { text } else { format!("{text} ({})", zone()) }
 }
 
-/// Returns a time to the second.
 pub(crate) fn local_to_second(at: Timestamp) -> String {
     time::formatted(at, &time_zone(), "%Y-%m-%d %H:%M:%S")
 }
 
-/// Returns a typed time in RFC 3339, which operations take. Any other text is returned as it is: the operation has the rule.
+/// Converts a typed time to RFC 3339, which operations take. Any other text is returned unchanged: the operation has the rule.
 pub(crate) fn typed_time(text: &str) -> String {
     let at = time::parse(text, &time_zone());
     IS_TYPED.fetch_or(at.is_some(), Ordering::Relaxed);
     at.map_or_else(|| text.to_owned(), |at| at.to_string())
 }
 
-/// Returns the title of a column of times. The first one names the zone: `Date, Asia/Seoul`.
+/// The first title names the zone: `Date, Asia/Seoul`.
 pub(crate) fn dated(name: &str) -> String {
     let is_named = IS_NAMED.swap(true, Ordering::Relaxed);
     if is_named { name.to_owned() } else { format!("{name}, {}", zone()) }
 }
 
-/// Returns the name of the zone in which times are shown.
 pub(crate) fn zone() -> String {
     let zone = time_zone();
     match zone.iana_name() {

@@ -21,7 +21,6 @@ const TEXT_LEAST: usize = 6;
 /// The minimum width of an optional text, in cells; a shorter text would not be useful.
 const OPTIONAL_MIN: usize = 24;
 
-/// A column of a table.
 pub(crate) struct Column {
     name: String,
     kind: Kind,
@@ -41,62 +40,53 @@ enum Kind {
 }
 
 impl Column {
-    /// Returns a column that is never cut, such as of ids or dates.
     pub(crate) fn whole(name: impl Into<String>) -> Self {
         Self { name: name.into(), kind: Kind::Whole, optional: false }
     }
 
-    /// Returns a column of numbers.
     pub(crate) fn number(name: impl Into<String>) -> Self {
         Self { name: name.into(), kind: Kind::Number, optional: false }
     }
 
-    /// Returns a column of texts, which are cut with an ellipsis if the terminal is too narrow.
     pub(crate) fn text(name: impl Into<String>) -> Self {
         Self { name: name.into(), kind: Kind::Text, optional: false }
     }
 
-    /// Returns a column of numbers drawn as bars, as wide as the other columns allow.
+    /// The bars are as wide as the other columns allow.
     pub(crate) fn bars() -> Self {
         Self { name: String::new(), kind: Kind::Bar, optional: true }
     }
 
-    /// Makes the column optional: if the terminal is too narrow it is left out, the last optional column first.
+    /// If the terminal is too narrow, the last optional column is left out first.
     pub(crate) fn optional(self) -> Self {
         Self { optional: true, ..self }
     }
 }
 
-/// A table.
 pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<(Style, Vec<String>)>,
 }
 
 impl Table {
-    /// Returns a table with these columns and no rows.
     pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
 
-    /// Adds a row.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.styled_row(Style::Plain, cells);
     }
 
-    /// Adds a row with a style.
     pub(crate) fn styled_row<const N: usize>(&mut self, style: Style, cells: [String; N]) {
         debug_assert_eq!(N, self.columns.len(), "a cell for each column");
         let fit = |cell: String| escape::line(&cell).into_owned();
         self.rows.push((style, cells.map(fit).into()));
     }
 
-    /// Returns whether the table has no rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Returns the table as text, fitted to `width` if there is one.
     pub(super) fn render(&self, width: Option<usize>, colour: bool) -> String {
         let (shown, fits) = self.shown(width);
         let bars = self.bars(&shown, width.unwrap_or(LINE));

@@ -37,10 +37,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// Returns the draft of a new post.
-    ///
-    /// # Errors
-    /// A usage failure if the title or the address is missing; when the file with the text cannot be read.
+    /// Requires a title and an address, which a new post needs.
     pub(super) fn whole_draft(&self) -> Result<Draft, Failure> {
         let missing =
             [("--title", &self.title), ("--url", &self.url)].into_iter().find(|(_, text)| text.is_none());
@@ -52,7 +49,6 @@ impl Fields {
         self.draft()
     }
 
-    /// Returns the draft of the given fields.
     pub(super) fn draft(&self) -> Result<Draft, Failure> {
         let names = |list: &Option<Vec<String>>| {
             let given = |list: &Vec<String>| list.iter().filter(|name| !name.is_empty()).cloned().collect();

@@ -24,7 +24,6 @@ pub(crate) struct ListOptions {
     next: Option<String>,
 }
 
-/// Returns an empty table of posts: id, title, views, likes, date, address.
 pub(crate) fn table() -> Table {
     Table::new([
         Column::whole("ID"),

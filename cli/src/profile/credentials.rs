@@ -1,4 +1,4 @@
-//! Who signs in to the server that `--server` or `--profile` names.
+//! The sign-in at the server that `--server` or `--profile` names.
 
 use std::env::VarError;
 
@@ -16,21 +16,14 @@ use crate::profile::{self, Profile, Profiles, Store};
 /// The variable with an API key or an access token.
 const KEY: &str = "TIDINGS_SERVER_KEY";
 
-/// Who signs in.
 enum SignIn {
-    /// Whose key the variable has.
     Variable(Address, Zeroizing<String>),
-    /// A profile, with its name.
     Profile(String, Box<Profile>),
     /// Nobody: operations are called as a guest.
     Nobody(Address),
 }
 
-/// Returns the server that the options name; `None` if they name a database.
-///
-/// # Errors
-/// When it is not clear who signs in, or their secret cannot be read; when the token in the variable is not that of the
-/// member whom `--as` names.
+/// Returns `None` if the options name a database.
 pub(crate) fn server(global: &Global) -> Result<Option<Server>, Failure> {
     let acting = global.acting.as_deref();
     let server = match choose(global)? {
@@ -48,7 +41,7 @@ pub(crate) fn server(global: &Global) -> Result<Option<Server>, Failure> {
     Ok(Some(server))
 }
 
-/// Stores the token that replaces the one with which the command has signed in to a server. Returns what is left to do.
+/// Stores the token that replaces the one of this sign-in. Returns what is left to do.
 pub(crate) fn renew(global: &Global, token: &str) -> Result<Option<String>, Failure> {
     Ok(match choose(global)? {
         Some(SignIn::Profile(name, profile)) => {
@@ -66,7 +59,6 @@ pub(crate) fn renew(global: &Global, token: &str) -> Result<Option<String>, Fail
     })
 }
 
-/// Explains the failure of a command whose sign-in the server did not accept.
 pub(crate) fn explained(global: &Global, failure: Failure) -> Failure {
     if failure.code() != Some(Code::BadToken) {
         return failure;
@@ -99,7 +91,7 @@ pub(crate) fn explained(global: &Global, failure: Failure) -> Failure {
     }
 }
 
-/// Chooses who signs in; `None` if the options name a database.
+/// Returns `None` if the options name a database.
 fn choose(global: &Global) -> Result<Option<SignIn>, Failure> {
     let acting = global.acting.as_deref();
     let Some(name) = &global.profile else {
@@ -124,9 +116,8 @@ fn choose(global: &Global) -> Result<Option<SignIn>, Failure> {
     }))
 }
 
-/// Chooses the stored sign-in at an address.
 fn stored(address: &Address, acting: Option<&str>) -> Result<SignIn, Failure> {
-    // Without a place for sign-ins nobody has signed in.
+    // Without a directory for sign-ins, nobody has signed in.
     let profiles = Store::of_user().map_or_else(|_| Ok(Profiles::default()), |store| store.profiles())?;
     match (profiles.at(address, acting)?, acting) {
         (Some((name, profile)), _) => Ok(SignIn::Profile(name.to_owned(), Box::new(profile.clone()))),
@@ -137,7 +128,7 @@ fn stored(address: &Address, acting: Option<&str>) -> Result<SignIn, Failure> {
     }
 }
 
-/// Returns the key in the variable; `None` if it has none.
+/// Returns `None` if the variable is not set or is empty.
 fn key() -> Result<Option<Zeroizing<String>>, Failure> {
     let key = match std::env::var(KEY).map(Zeroizing::new) {
         Err(VarError::NotPresent) => return Ok(None),
@@ -150,7 +141,7 @@ fn key() -> Result<Option<Zeroizing<String>>, Failure> {
     })
 }
 
-/// Checks that the token in the variable is that of the member whom `--as` names, because commands act in their name.
+/// Checks that the token in the variable is that of the member whom `--as` names: the command acts in that member's name.
 fn check_member(server: &Server, id: &str) -> Result<(), Failure> {
     let own = Service::on_server(server.clone()).user_info(id)?.user_id;
     if own.eq_ignore_ascii_case(id) {

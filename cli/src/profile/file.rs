@@ -10,19 +10,16 @@ use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 
-/// The first lines of the file.
 const HEADER: &str = "\
 # The servers that `tidings login` has signed in to, with their secrets: nobody else may read this file.
 # It may be edited; the program writes it again without other comments.
 ";
 
-/// A sign-in on a server.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Profile {
-    /// The address of the server.
     #[serde(with = "address")]
     pub(crate) server: Address,
-    /// The member who signed in; `None` for an API key.
+    /// `None` for an API key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) member: Option<String>,
     /// Whether the member was an administrator at the sign-in.
@@ -31,7 +28,6 @@ pub(crate) struct Profile {
     /// The file with the certificates of the server or of its authorities; `None` for those of the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tls_ca: Option<PathBuf>,
-    /// When the sign-in expires, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expires: Option<Timestamp>,
     /// The access token or the API key; `None` after signing out.
@@ -39,29 +35,19 @@ pub(crate) struct Profile {
     pub(crate) token: Option<Zeroizing<String>>,
 }
 
-/// Returns the server, of which only the certificates in `file` are accepted, if there is one.
-///
-/// # Errors
-/// When the file cannot be read, or does not contain valid certificates.
+/// Accepts only the certificates in `file`, if there is one.
 pub(crate) fn trusting(server: Server, file: Option<&Path>) -> Result<Server, Failure> {
     let Some(file) = file else { return Ok(server) };
     server.trusting(file).map_err(|error| Failure::system(error.to_string()))
 }
 
 impl Profile {
-    /// Returns the server as the bearer of `secret` sees it; `acting` is the id of the member if operations are called as that
-    /// member.
-    ///
-    /// # Errors
-    /// Those of [`trusting`].
+    /// `acting` is the id of the member if operations are called as that member.
     pub(crate) fn connect(&self, secret: Zeroizing<String>, acting: Option<&str>) -> Result<Server, Failure> {
         trusting(Server::new(self.server.clone(), Some(secret), acting), self.tls_ca.as_deref())
     }
 
-    /// Returns the access token or the API key.
-    ///
-    /// # Errors
-    /// A usage failure if the profile, which has this name, is signed out.
+    /// `name` is the name of the profile.
     pub(crate) fn token(&self, name: &str) -> Result<Zeroizing<String>, Failure> {
         self.token.clone().ok_or_else(|| {
             let server = &self.server;
@@ -71,12 +57,10 @@ impl Profile {
         })
     }
 
-    /// Returns who signs in, for people.
     pub(crate) fn who(&self) -> &str {
         self.member.as_deref().unwrap_or("an API key")
     }
 
-    /// Returns whether the member `id` signs in.
     pub(crate) fn is_of(&self, id: &str) -> bool {
         self.member.as_deref().is_some_and(|member| member.eq_ignore_ascii_case(id))
     }
@@ -87,16 +71,12 @@ impl Profile {
     }
 }
 
-/// All profiles by name.
 #[derive(Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Profiles(pub(crate) BTreeMap<String, Profile>);
 
 impl Profiles {
-    /// Reads the text of the file at `path`.
-    ///
-    /// # Errors
-    /// When it is no TOML, or has a wrong value; the message has the line, but not its text, which may be a secret.
+    /// The error contains the line number, but not the text of the line, which may be a secret.
     pub(super) fn parse(text: &str, path: &Path) -> Result<Self, Failure> {
         toml::from_str(text).map_err(|error: toml::de::Error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
@@ -104,7 +84,6 @@ impl Profiles {
         })
     }
 
-    /// Returns the text of the file.
     pub(super) fn to_toml(&self) -> Result<Zeroizing<String>, Failure> {
         let tables = toml::to_string(self).map(Zeroizing::new);
         // The message of this error could quote a secret.
@@ -112,16 +91,12 @@ impl Profiles {
         Ok(Zeroizing::new(format!("{HEADER}\n{}", *tables)))
     }
 
-    /// Returns a profile by its name.
     pub(crate) fn get(&self, name: &str) -> Option<&Profile> {
         self.0.get(name)
     }
 
-    /// Returns who signs in at an address: the member `acting`, or else who administers there. A member who is no
-    /// administrator signs in without `acting` only if nobody administers.
-    ///
-    /// # Errors
-    /// A usage failure if there are several.
+    /// Returns the sign-in of the member `acting`; without `acting`, the one that administers, or else the only one. Fails if
+    /// several match.
     pub(crate) fn at(
         &self,
         address: &Address,
@@ -149,10 +124,7 @@ impl Profiles {
     }
 }
 
-/// Returns the only one of some profiles, if there is any.
-///
-/// # Errors
-/// A usage failure if there are several.
+/// Fails if there are several.
 pub(crate) fn only<'a>(found: &[(&'a str, &'a Profile)]) -> Result<Option<(&'a str, &'a Profile)>, Failure> {
     if found.len() > 1 {
         let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
@@ -164,7 +136,6 @@ pub(crate) fn only<'a>(found: &[(&'a str, &'a Profile)]) -> Result<Option<(&'a s
     Ok(found.first().copied())
 }
 
-/// An address as a text.
 mod address {
     use serde::de::Error as _;
     use serde::{Deserialize as _, Deserializer, Serializer};

@@ -66,19 +66,16 @@ struct Answer {
     expires: Option<Timestamp>,
 }
 
-/// A sign-in that the server has accepted.
 struct Accepted {
     secret: Zeroizing<String>,
     server: Server,
     member: Option<String>,
     is_admin: bool,
-    /// The scopes of the member's role.
     scopes: Vec<Scope>,
     /// Whether the rights of an administrator need a second factor, which this sign-in has not given.
     needs_otp: bool,
 }
 
-/// Signs in, and stores the sign-in.
 pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
     if global.acting.is_some() {
         return Err(Failure::usage("name the member as tidings login ID: leave --as out"));
@@ -162,7 +159,6 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Says who is signed in where, with which rights.
 fn show(page: &mut Page, store: &Store, name: &str, profile: &Profile, profiles: &Profiles) {
     let Profile { server, member, administrator, expires, .. } = profile;
     page.line(match (member, administrator) {
@@ -179,7 +175,7 @@ fn show(page: &mut Page, store: &Store, name: &str, profile: &Profile, profiles:
     page.line(format!("Commands use it with {option}."));
 }
 
-/// Returns what a member may do who is no administrator.
+/// For a member who is not an administrator.
 fn rights(member: &str, scopes: &[Scope]) -> String {
     if scopes.is_empty() {
         return format!(
@@ -193,17 +189,14 @@ fn rights(member: &str, scopes: &[Scope]) -> String {
     )
 }
 
-/// Asks for what is missing on a terminal.
-///
-/// # Errors
-/// A usage failure with `hint` if the command cannot ask, or the answer is empty.
+/// Fails with `hint` if the command cannot ask, or the answer is empty.
 fn asked(out: &Output, question: &str, hint: &str) -> Result<String, Failure> {
     let can_ask = output::is_interactive() && !out.is_for_programs();
     let answer = if can_ask { password::ask(question)? } else { None };
     answer.ok_or_else(|| Failure::usage(hint))
 }
 
-/// Checks that a profile with this name, if there is one, is for the same sign-in.
+/// A profile with this name must be for the same sign-in.
 fn check_same(profiles: &Profiles, name: &str, address: &Address, id: Option<&str>) -> Result<(), Failure> {
     let Some(profile) = profiles.get(name) else { return Ok(()) };
     let is_same = profile.server == *address
@@ -221,7 +214,6 @@ fn check_same(profiles: &Profiles, name: &str, address: &Address, id: Option<&st
     )))
 }
 
-/// Signs a member in.
 fn sign_in(args: &Login, server: &Server, id: &str) -> Result<Accepted, Failure> {
     let pw = password::present(&args.password)?;
     let mut form = SignIn { id: id.to_owned(), pw: pw.as_str().to_owned(), otp: args.otp.clone() };
@@ -243,11 +235,10 @@ fn sign_in(args: &Login, server: &Server, id: &str) -> Result<Accepted, Failure>
     Ok(Accepted { secret: token, server, member: Some(id), is_admin, scopes, needs_otp })
 }
 
-/// What is wrong with a text that is no API key.
 pub(crate) const NO_KEY: &str =
     "a key begins with tidings_ and has 48 digits after it, as tidings key add prints it once";
 
-/// Signs in with an API key, which is checked before it is stored.
+/// Checks the key before it is stored.
 fn with_key(args: &Login, server: &Server) -> Result<Accepted, Failure> {
     let secret = password::key(args.key_file.as_deref())?;
     let secret = Zeroizing::new(secret.trim().to_owned());
@@ -268,7 +259,6 @@ fn with_key(args: &Login, server: &Server) -> Result<Accepted, Failure> {
     Ok(Accepted { secret, server, member: None, is_admin: false, scopes: Vec::new(), needs_otp: false })
 }
 
-/// Signs out of the servers that the options name.
 pub(crate) fn log_out(global: &Global, args: &Logout) -> Result<ExitCode, Failure> {
     if global.acting.is_some() {
         return Err(Failure::usage("name what to sign out of with --profile: leave --as out"));
@@ -313,7 +303,6 @@ pub(crate) fn log_out(global: &Global, args: &Logout) -> Result<ExitCode, Failur
     })
 }
 
-/// Returns the profile that the options name, or the only one.
 fn chosen<'a>(global: &Global, profiles: &'a Profiles) -> Result<(&'a str, &'a Profile), Failure> {
     if let Some(name) = &global.profile {
         let found = profiles.0.get_key_value(name);
@@ -328,10 +317,7 @@ fn chosen<'a>(global: &Global, profiles: &'a Profiles) -> Result<(&'a str, &'a P
     found.ok_or_else(|| Failure::usage("nobody is signed in: see tidings profile list"))
 }
 
-/// Ends every session of the member of a sign-in. On a failure the sign-in stays, so that the command can be run again.
-///
-/// # Errors
-/// A usage failure for an API key or a profile that is signed out; when the server refuses or does not answer.
+/// On a failure the sign-in stays, so that the command can be run again.
 fn end_everywhere(name: &str, profile: &Profile) -> Result<(), Failure> {
     let Some(member) = &profile.member else {
         return Err(Failure::usage("an API key has no sessions: leave --everywhere out"));

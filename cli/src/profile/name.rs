@@ -7,10 +7,7 @@ use crate::failure::Failure;
 /// The maximum length of a name in characters.
 const MAX: usize = 200;
 
-/// Checks the name of a new profile: shells and people read it as one word.
-///
-/// # Errors
-/// A usage failure with the rule.
+/// Shells and people must read a name as one word.
 pub(super) fn check(name: &str) -> Result<&str, Failure> {
     if !name.is_empty()
         && !name.starts_with('-')
@@ -27,8 +24,7 @@ fn is_allowed(character: char) -> bool {
     character.is_alphanumeric() || "-_.:@".contains(character)
 }
 
-/// Returns the name of the profile of a member, or of an API key, that has been given none, such as
-/// `ann@tidings.example.org`.
+/// The default name, such as `ann@tidings.example.org`; without an id, for an API key.
 pub(super) fn of(address: &Address, id: Option<&str>) -> String {
     let address = address.to_string();
     let host = address.split_once("://").map_or(&*address, |(_, host)| host);

@@ -26,10 +26,6 @@ pub(crate) struct Locked {
 }
 
 impl Store {
-    /// Returns the directory of this user.
-    ///
-    /// # Errors
-    /// When no variable names it.
     pub(crate) fn of_user() -> Result<Self, Failure> {
         directory().map(Self::at).ok_or_else(|| {
             Failure::usage("there is no place for sign-ins: set HOME or XDG_CONFIG_HOME to a directory")
@@ -40,15 +36,10 @@ impl Store {
         Self { directory }
     }
 
-    /// Returns the path of the file.
     pub(crate) fn file(&self) -> PathBuf {
         self.directory.join("profiles.toml")
     }
 
-    /// Reads the profiles.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or is wrong; when other users can access it.
     pub(crate) fn profiles(&self) -> Result<Profiles, Failure> {
         let path = self.file();
         let mut file = match File::open(&path) {
@@ -63,9 +54,6 @@ impl Store {
     }
 
     /// Creates the directory if it does not exist, and waits until no other command changes it.
-    ///
-    /// # Errors
-    /// When it cannot be written; the errors of [`Store::profiles`].
     pub(crate) fn lock(&self) -> Result<Locked, Failure> {
         let mut builder = DirBuilder::new();
         builder.recursive(true);
@@ -86,10 +74,6 @@ impl Store {
 }
 
 impl Locked {
-    /// Removes the secret of a profile.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub(crate) fn sign_out(mut self, name: &str) -> Result<(), Failure> {
         if let Some(profile) = self.profiles.0.get_mut(name) {
             (profile.token, profile.expires) = (None, None);
@@ -97,10 +81,7 @@ impl Locked {
         self.save().map(drop)
     }
 
-    /// Writes the profiles. At no time can another user read the file, and at no time is half of it there.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// At no time can another user read the file, or any reader see half of it.
     pub(crate) fn save(self) -> Result<Profiles, Failure> {
         let (path, text) = (&self.path, self.profiles.to_toml()?);
         let write = || -> io::Result<()> {
@@ -117,7 +98,6 @@ impl Locked {
     }
 }
 
-/// Checks that other users of the machine cannot read a file.
 fn check_owner_only(file: &File, path: &Path) -> Result<(), Failure> {
     #[cfg(unix)]
     {
@@ -136,7 +116,6 @@ fn check_owner_only(file: &File, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the directory of the program's configuration.
 fn directory() -> Option<PathBuf> {
     let named = |variable| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = named("XDG_CONFIG_HOME").or_else(|| {

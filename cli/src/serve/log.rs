@@ -17,11 +17,10 @@ const VARIABLE: &str = "RUST_LOG";
 /// The maximum number of lines that wait; later ones are dropped.
 const LINES: usize = 4_096;
 
-/// Changes the level of the log while the server runs.
 pub(super) struct LogControl(Option<reload::Handle<EnvFilter, Registry>>);
 
 impl LogControl {
-    /// Returns whether `--log-level` has an effect: `RUST_LOG` is not set.
+    /// False if `RUST_LOG` is set: `--log-level` then has no effect.
     pub(super) fn follows_settings(&self) -> bool {
         self.0.is_some()
     }
@@ -32,11 +31,7 @@ impl LogControl {
     }
 }
 
-/// Starts the log: `RUST_LOG` or `--log-level` selects the messages, `--log-format` their format. Dropping the guard writes the
-/// lines that wait.
-///
-/// # Errors
-/// When `RUST_LOG` is neither a level nor directives.
+/// Dropping the guard writes the lines that wait.
 pub(super) fn start(own: &Own, colour: bool) -> Result<(LogControl, WorkerGuard), Failure> {
     let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let parse = |value: OsString| {

@@ -13,21 +13,17 @@ const LOG_LEVEL: &str = "log-level";
 /// The settings that turn TLS on and off, which needs a restart.
 const TLS: [&str; 2] = ["tls-cert", "tls-key"];
 
-/// The parts that a reload needs.
 pub(super) struct Reload {
     /// The settings of the command line and the environment, which do not change.
     pub(super) given: Settings,
-    /// The TOML file, if it was named.
     pub(super) file: Option<PathBuf>,
-    /// The settings in force.
     pub(super) in_force: Settings,
     pub(super) handle: Handle,
     pub(super) log: LogControl,
 }
 
 impl Reload {
-    /// Reads the settings, applies those that a running server can change, and logs the names of the others. If one of
-    /// them is not valid, nothing changes, and the error is logged.
+    /// If a setting is invalid, nothing changes, and the error is logged.
     pub(super) fn run(&mut self) {
         match self.apply() {
             Ok(Changes { applied, refused }) => {
@@ -74,9 +70,7 @@ impl Reload {
     }
 }
 
-/// The names of the settings that differ from those in force.
 struct Changes {
-    /// Those that are in force now.
     applied: Vec<&'static str>,
     /// Those that need a restart.
     refused: Vec<&'static str>,

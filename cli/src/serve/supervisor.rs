@@ -13,10 +13,7 @@ use tokio::time;
 
 use crate::failure::Failure;
 
-/// Returns the socket that the service manager has opened, which takes the place of `--listen`.
-///
-/// # Errors
-/// When it passes several sockets, or one that is not a listening TCP socket.
+/// The socket takes the place of `--listen`.
 pub(super) fn listener() -> Result<Option<TcpListener>, Failure> {
     let mut passed = ListenFd::from_env();
     match passed.len() {
@@ -30,31 +27,27 @@ pub(super) fn listener() -> Result<Option<TcpListener>, Failure> {
     }
 }
 
-/// Tells that the server answers.
 pub(super) fn ready(status: &str) {
     notify(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// Tells that the settings are read again.
 pub(super) fn reloading() {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         notify(&[NotifyState::Reloading, now]);
     }
 }
 
-/// Tells that the settings have been read.
 pub(super) fn reloaded() {
     notify(&[NotifyState::Ready]);
 }
 
-/// Tells that the server finishes what runs.
 pub(super) fn stopping() {
     notify(&[NotifyState::Stopping, NotifyState::Status("finishing what runs")]);
 }
 
-/// Starts to tell that the server works, twice in each interval of the watchdog, if there is one.
+/// Notifies the service manager twice in each interval of the watchdog, if there is one.
 ///
-/// The server works if its runtime runs this task and the database answers whether it is ready. It need not be ready: a
+/// The server works if its runtime runs this task and the database responds to the readiness check. It need not be ready: a
 /// restart does not empty a full disk, but it ends what hangs.
 pub(super) fn watch(tidings: Tidings) {
     let Some(interval) = sd_notify::watchdog_enabled().filter(|interval| !interval.is_zero()) else { return };

@@ -5,8 +5,8 @@ use clap::Command;
 use super::{DB, Given, SECRETS, Settings, arguments, name, variable};
 use crate::given::similarity;
 
-/// The settings that have no effect unless `verifier` is `http`.
 const DEFAULT_VERIFIER: &str = "roster";
+/// These have no effect unless `verifier` is `http`.
 const OF_HTTP: [&str; 4] = ["verifier-url", "verifier-timeout", "verifier-allow-plain-http", "school-ids"];
 
 /// Settings that a variable overrides.
@@ -22,7 +22,6 @@ const PREFIX: &str = "TIDINGS_";
 const OF_TESTS: &str = "TIDINGS_TEST_";
 
 impl Settings {
-    /// Returns a sentence about each setting that is set and has no effect, and about each unknown variable of `command`.
     pub(crate) fn warnings(&self, command: &Command) -> Vec<String> {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             let name = name.into_string().ok()?;
@@ -49,7 +48,6 @@ impl Settings {
     }
 }
 
-/// Returns the variables of the settings, and of the options of a command and its subcommands.
 fn known_variables(command: &Command) -> Vec<String> {
     fn of_options(command: &Command, names: &mut Vec<String>) {
         let variables = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str());
@@ -63,7 +61,6 @@ fn known_variables(command: &Command) -> Vec<String> {
     names
 }
 
-/// Returns a sentence about each variable that has the prefix of settings and is none of the known ones.
 fn unknown(variables: &[(String, String)], known: &[String]) -> Vec<String> {
     let is_unknown = |name: &str| {
         name.starts_with(PREFIX) && !name.starts_with(OF_TESTS) && !known.iter().any(|known| known == name)

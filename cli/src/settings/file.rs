@@ -12,30 +12,22 @@ use super::{DB, Given, Source, arguments, is_list, name};
 use crate::failure::Failure;
 use crate::given::similarity;
 
-/// The path of the default TOML file.
 const FILE: &str = "tidings.toml";
 
-/// Returns the TOML file in force: the named one, or the default one if it exists.
+/// The named file, or the default one if it exists.
 pub(crate) fn found(named: Option<&Path>) -> Option<PathBuf> {
     named.map(Path::to_owned).or_else(|| Path::new(FILE).exists().then(|| PathBuf::from(FILE)))
 }
 
 type InFile = Vec<(&'static str, Given)>;
 
-/// Reads the settings of the TOML file, and returns its path with them.
-///
-/// # Errors
-/// When the file cannot be read or has an unknown key or a value of the wrong form, with its line.
 pub(super) fn read(named: Option<&Path>) -> Result<(PathBuf, InFile), Failure> {
     let (path, text) = text(named)?;
     let given = from_text(&text, &path)?;
     Ok((path, given))
 }
 
-/// Returns the path and the text of the TOML file; the text is empty if there is no default file.
-///
-/// # Errors
-/// When the file cannot be read.
+/// The text is empty if there is no default file.
 fn text(named: Option<&Path>) -> Result<(PathBuf, String), Failure> {
     let path = named.unwrap_or(Path::new(FILE)).to_owned();
     match std::fs::read_to_string(&path) {
@@ -45,22 +37,18 @@ fn text(named: Option<&Path>) -> Result<(PathBuf, String), Failure> {
     }
 }
 
-/// Returns the failure of a file that is not TOML. The error shows the line.
 fn malformed(path: &Path, error: &toml::de::Error) -> Failure {
     Failure::usage(format!("{}: {}", path.display(), masked(&error.to_string())))
 }
 
-/// Returns the name of a key with its place, for messages.
 pub(super) fn place(path: &Path, line: usize, key: &str) -> String {
     format!("{}, line {line}, {key}", path.display())
 }
 
-/// Returns the line of a position in a text, from 1.
 fn line_at(text: &str, at: usize) -> usize {
     1 + text[..at].matches('\n').count()
 }
 
-/// Reads the settings in the text of the file at `path`.
 fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
     let values: BTreeMap<String, Spanned<Value>> = toml::from_str(text).map_err(|e| malformed(path, &e))?;
     let line = |value: &Spanned<Value>| line_at(text, value.span().start);
@@ -88,7 +76,7 @@ fn known() -> impl Iterator<Item = (&'static str, bool)> {
     of_arguments.chain([(DB, false)])
 }
 
-/// Returns a value as it would be the text of a flag, or the texts of a list.
+/// Returns the texts that a flag would have.
 fn texts(value: &Value, is_list: bool) -> Result<Vec<OsString>, &'static str> {
     let text = |value: &Value| match value {
         Value::String(text) => Ok(text.into()),
@@ -103,7 +91,6 @@ fn texts(value: &Value, is_list: bool) -> Result<Vec<OsString>, &'static str> {
     }
 }
 
-/// Returns the known key that the user probably meant.
 fn nearest(key: &str) -> Option<&'static str> {
     let similar = known().filter_map(|(name, _)| Some((similarity(key, name)?, name)));
     similar.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)

@@ -21,7 +21,6 @@ pub(crate) struct Own {
     pub(crate) log_level: LogLevel,
 }
 
-/// The levels of messages in the log.
 const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 
 fn has_blank_end(text: &str) -> bool {
@@ -38,10 +37,6 @@ fn has_fields(text: &str) -> bool {
 pub(crate) struct LogLevel(String);
 
 impl LogLevel {
-    /// Reads a level, or directives separated by commas.
-    ///
-    /// # Errors
-    /// The rule that the text breaks.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         // `EnvFilter` takes a word that is no level for the name of a module, and then logs nothing else.
         let is_level = |word: &str| LEVELS.iter().any(|level| word.eq_ignore_ascii_case(level));

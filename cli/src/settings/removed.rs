@@ -6,7 +6,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::{of_environment, variable};
 use crate::failure::Failure;
 
-/// The names of removed settings, and what took their place.
 const REMOVED: [(&str, &str); 8] = [
     (
         "experimental interest-weight novel-weight novel-half-life recent-weight recent-half-life recent-half-life-growth \
@@ -43,15 +42,10 @@ fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     REMOVED.iter().flat_map(|(names, instead)| names.split(' ').map(|name| (name, *instead)))
 }
 
-/// Returns what took the place of a removed setting.
 pub(super) fn instead_of(name: &str) -> Option<&'static str> {
     all().find(|(removed, _)| *removed == name).map(|(_, instead)| instead)
 }
 
-/// Checks that no variable of a removed setting is set.
-///
-/// # Errors
-/// The first one that is, with what took its place.
 pub(super) fn refuse_variables() -> Result<(), Failure> {
     match all().find(|(name, _)| of_environment(name).is_some()) {
         Some((name, instead)) => Err(Failure::usage(format!("{} was removed: {instead}", variable(name)))),
@@ -59,7 +53,6 @@ pub(super) fn refuse_variables() -> Result<(), Failure> {
     }
 }
 
-/// Returns the error of a flag that clap does not know, with what took its place if it was removed.
 pub(crate) fn removed_flag(command: &mut Command, refused: clap::Error) -> clap::Error {
     let Some(ContextValue::String(flag)) = refused.get(ContextKind::InvalidArg) else { return refused };
     let instead = flag.strip_prefix("--").and_then(instead_of);

@@ -12,23 +12,20 @@ use crate::screen::{Ctx, Question, leaving};
 use crate::widget::fields::{Field, Fields, YES};
 use crate::widget::input::Input;
 
-/// The fields, by their names in an answer that refuses one.
+/// The names of the fields in a response that refuses one.
 const NAMES: [&str; 7] =
     ["title", "visible_from", "visible_until", "topic", "pinned", "members_only", "activation"];
-/// The number of the text, after the fields.
+/// The index of the text, after the fields.
 const TEXT: usize = NAMES.len();
 
-/// A notice in the form.
 struct NoticeEditor {
-    /// The notice that is changed; `None` for a new notice.
+    /// `None` for a new notice.
     notice: Option<String>,
-    /// The draft that is opened.
     shared: Option<String>,
     /// When and where the notice is visible before the change.
     placed: Placing,
 }
 
-/// Opens a row of the list, or a new notice.
 pub(super) fn of(row: Option<&Row>, ctx: &Ctx) -> Page {
     let base = row.and_then(|row| row.notice.as_ref());
     let draft = row.and_then(|row| row.draft.as_ref());
@@ -69,14 +66,13 @@ fn placing(typed: &Typed<'_>) -> (bool, Placing) {
     (shown == YES, placing)
 }
 
-/// Returns who sees the notice once it is saved.
 fn reach(typed: &Typed<'_>, ctx: &Ctx) -> Reach {
     let (shown, placing) = placing(typed);
     Reach::of_typed(shown, &placing, ctx)
 }
 
 impl NoticeEditor {
-    /// Returns what is to be saved, without the fields from the first time on that cannot be read, and the name of that.
+    /// If a time cannot be read, also returns the name of its field; the edit then lacks that field and the later ones.
     fn edit(&self, typed: &Typed<'_>, ctx: &Ctx) -> (Box<NoticeEdit>, Option<&'static str>) {
         let (shown, placing) = placing(typed);
         let mut fields = Draft {
@@ -114,7 +110,7 @@ impl Kind for NoticeEditor {
         format!("{} · Times like 2026-12-01 09:00, in {zone}.", reach(typed, ctx).state())
     }
 
-    /// An opened draft is published although nothing was changed.
+    /// An opened draft is published even if nothing was changed.
     fn is_new(&self) -> bool {
         self.notice.is_none() || self.shared.is_some()
     }
@@ -148,7 +144,7 @@ impl Kind for NoticeEditor {
 
     fn draft(&self, typed: &Typed<'_>, ctx: &Ctx) -> Option<Box<NoticeEdit>> {
         let (mut edit, _) = self.edit(typed, ctx);
-        // What is not written yet is not part of the draft.
+        // Empty texts are not part of the draft.
         edit.fields.title = edit.fields.title.filter(|title| !title.is_empty());
         edit.fields.post = edit.fields.post.filter(|post| !post.is_empty());
         Some(edit)

@@ -21,7 +21,6 @@ use crate::widget::input::Input;
 use crate::widget::table::{Cell, Column};
 use tidings_client::shown::number::{self, number};
 
-/// The notices and the drafts.
 #[derive(Default)]
 pub(crate) struct Notices {
     base: Listing<Row>,
@@ -38,7 +37,7 @@ const COLUMNS: [Column; 4] = [
 ];
 
 impl Notices {
-    /// Opens a notice for reading, at once or when the notices have been loaded.
+    /// Opens the notice at once, or when the notices have been loaded.
     pub(crate) fn open(&mut self, id: String, out: &mut Out) {
         self.to_open = Some(id);
         if !self.base.pending.is_waiting() {
@@ -133,7 +132,7 @@ impl Browse for Notices {
         Some(Query::Notices)
     }
 
-    /// The audit trail tells of drafts.
+    /// The version of the audit trail changes with the drafts.
     fn versions(changes: &Changes) -> [i64; 3] {
         [changes.notices, changes.notice_views, changes.audit]
     }

@@ -22,7 +22,6 @@ pub(crate) struct Row {
     pub(super) at: Timestamp,
 }
 
-/// Returns the rows of the list: the drafts and the notices.
 pub(super) fn rows(loaded: Notices, at: Timestamp) -> Vec<Row> {
     let Notices { list: notices, drafts } = loaded;
     let drafts = drafts.into_iter().map(|draft| {
@@ -42,7 +41,6 @@ impl Row {
         self.written_title().unwrap_or("(no title yet)")
     }
 
-    /// Returns the title, if there is one yet.
     pub(super) fn written_title(&self) -> Option<&str> {
         let draft = self.draft.as_ref().and_then(|draft| draft.fields.title.as_deref());
         let notice = self.notice.as_ref().map(|notice| &*notice.title);
@@ -59,7 +57,6 @@ impl Row {
         draft.or(self.notice.as_ref().map(|notice| notice.date)).unwrap_or(Timestamp::MIN)
     }
 
-    /// Returns the notice, if the row is one.
     pub(super) fn published(&self) -> Option<&FullNotice> {
         self.notice.as_ref().filter(|_| self.draft.is_none())
     }
@@ -93,20 +90,18 @@ impl Row {
         (shown, placing.with(&draft.fields, ctx))
     }
 
-    /// Returns who sees the notice if it is shown or hidden.
     pub(super) fn reach(&self, shown: bool, ctx: &Ctx) -> Reach {
         let placement = self.notice.as_ref().map(|notice| notice.placement.clone()).unwrap_or_default();
         let times = (placement.visible_from, placement.visible_until);
         Reach::of(shown, times, placement.members_only == Audience::Members, ctx)
     }
 
-    /// Returns whether the notice has begun or ended since the time of which the row shows the state.
     pub(super) fn is_outdated(&self, now: Timestamp) -> bool {
         self.published().is_some_and(|notice| notice.state(now) != notice.state(self.at))
     }
 }
 
-/// The order of the list. Drafts come first.
+/// Drafts come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Sort {
     #[default]
