@@ -1,10 +1,8 @@
 //! Analytics: visitors, their requests and their acts, counted as they happen.
 //!
-//! The server calls [`record`] for each answered request, which writes a line of the access log and counts the visitor.
-//! Views, likes, searches and devices are counted in the transaction of the act itself. Reports read a few counters,
-//! however long the history is; they stay cached until something in them changes.
-//!
-//! Days and hours are those of one time zone, which the database stores ([`crate::base::config::Analysis::timezone`]).
+//! The server calls [`record`] for each answered request. Views, likes, searches and devices are counted in the transaction of
+//! the act itself. Reports read a few counters, however long the history is. Days and hours are those of one time zone, which the
+//! database stores ([`crate::base::config::Analysis::timezone`]).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -81,7 +79,6 @@ const WINDOW_RULE: Problem =
 const LIMIT_RULE: Problem = Problem::invalid("limit", "limit is 0 or more");
 const DEVICE_RULE: Problem = Problem::invalid("device", "a device is pc, tablet or mobile");
 
-/// The state that analytics keep in memory.
 pub(crate) struct State {
     pub(crate) calendar: Arc<Calendar>,
     journal: Arc<Journal>,
@@ -92,10 +89,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Creates the state for a database.
-    ///
-    /// # Errors
-    /// When the database counts days in a time zone other than that of the settings.
+    /// Fails if the database counts days in a time zone other than that of the settings.
     pub(crate) fn open(store: &Arc<Store>, config: &config::Analysis, clock: &Clock) -> Result<Self> {
         let calendar = Arc::new(Calendar::open(store, config.timezone.as_ref(), clock.clone())?);
         Ok(Self {
@@ -199,7 +193,7 @@ pub fn insert_device_from(tidings: &Tidings, caller: &Caller, device: &str) -> P
     };
     let (calendar, now) = (Arc::clone(&tidings.analysis().calendar), tidings.now());
     let identity = caller.identify(tidings);
-    // This only counts.
+    // Concurrent, because it only counts.
     tidings.store().submit(Isolation::Concurrent, move |tx| {
         if identity.is_named() {
             let _ = identity.visitor(tx)?;
@@ -302,8 +296,8 @@ fn read_log(
 }
 
 impl State {
-    /// Begins a report: waits for a commit of the queued records, unless reports are made too often. If it fails, the report is
-    /// made without these records.
+    /// Waits for a commit of the queued records, unless reports are made too often. If that fails, the report is made without
+    /// these records.
     pub(crate) fn settle(&self) {
         self.calendar.refresh(&self.store);
         if let Err(error) = self.journal.settle(&self.store) {
@@ -316,17 +310,16 @@ impl State {
         self.journal.settle_all(&self.store)
     }
 
-    /// Returns the number of records that wait to be written.
     pub(crate) fn records_waiting(&self) -> usize {
         self.journal.len()
     }
 
-    /// Returns the number of communications without a line since the process started.
+    /// Counted since the process started.
     pub(crate) fn records_lost(&self) -> u64 {
         self.journal.lost()
     }
 
-    /// Returns the number of communications of crawlers since the process started.
+    /// Counted since the process started.
     pub(crate) fn crawled(&self) -> u64 {
         self.journal.crawled()
     }

@@ -1,9 +1,7 @@
 //! The word model of a service: which words of the posts are similar.
 //!
 //! [`tidings_vectors`] does the mathematics. This module reads the posts, stores the model in the database, and answers
-//! [`FindSimilar`] from memory. A running service has a thread of low priority that
-//! retrains the model when enough posts have changed. [`load`] replaces the model by vectors that were learned
-//! elsewhere; they stay until the next [`train`], and only the words that occur in posts are updated. The same posts
+//! [`FindSimilar`] from memory. A thread of a running service retrains the model when enough posts have changed. The same posts
 //! and settings give the same model.
 
 use std::collections::BTreeMap;
@@ -97,7 +95,6 @@ impl<'de> Deserialize<'de> for SimilarWord {
     }
 }
 
-/// Reads an object with one key.
 fn only_entry<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<(String, T), D::Error> {
@@ -147,8 +144,7 @@ impl Operation for FindSimilar {
     }
 }
 
-/// Returns the most similar words of a token, most similar first: at most `most`, with a similarity of at least `least`
-/// and at least the minimum of the settings.
+/// Most similar first. The similarity is at least `least` and at least the minimum of the settings.
 pub(crate) fn similar_to(tidings: &Tidings, token: &str, most: usize, least: f64) -> Vec<SimilarWord> {
     let least = least.max(tidings.config().words.similarity);
     let Some(current) = tidings.words().current() else { return Vec::new() };
@@ -160,12 +156,12 @@ pub(crate) fn similar_to(tidings: &Tidings, token: &str, most: usize, least: f64
     words.take_while(|word| word.similarity >= least).collect()
 }
 
-/// Returns whether the word model knows that posts have a word. It does not know rare words.
+/// The model does not contain rare words.
 pub(crate) fn is_in_posts(tidings: &Tidings, word: &str) -> bool {
     tidings.words().current().is_some_and(|current| current.model.is_in_posts(word))
 }
 
-/// Returns the two or three words of posts that a compound consists of; none if it is not a compound.
+/// Two or three words of posts; none if `word` is not a compound.
 pub(crate) fn parts(tidings: &Tidings, word: &str) -> Vec<String> {
     let current = tidings.words().current();
     current.map_or_else(Vec::new, |current| {
@@ -173,11 +169,7 @@ pub(crate) fn parts(tidings: &Tidings, word: &str) -> Vec<String> {
     })
 }
 
-/// Starts the thread that updates the model when posts change or another process stores a model. It runs until the
-/// service is dropped.
-///
-/// # Errors
-/// An internal error if the system cannot start a thread.
+/// Starts the thread that updates the model when posts change or another process stores a model.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.words().follow()
 }
@@ -194,7 +186,7 @@ pub fn train(tidings: &Tidings, caller: &Caller, progress: &mut dyn FnMut(f64)) 
     Ok(report)
 }
 
-/// Does the same as [`train`] without checking the caller, for the demo data.
+/// Like [`train`], but without a check of the caller, for the demo data.
 pub(crate) fn learn(tidings: &Tidings, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
     let started = Instant::now();
     let current = tidings.words().train(&mut told(progress))?;
@@ -249,7 +241,6 @@ pub fn load(
     Ok(report(started, current.model.words().len()))
 }
 
-/// Appends what the operator has done to the audit trail.
 fn record(tidings: &Tidings, operator: Operator, action: Action) -> Result<()> {
     let origin = tidings.origin();
     let written = tidings
@@ -262,7 +253,7 @@ fn report(started: Instant, words: usize) -> WordsReport {
     WordsReport { words, seconds: (started.elapsed().as_secs_f64() * 100.0).round() / 100.0 }
 }
 
-/// Reports to `progress`, and never cancels.
+/// Never cancels.
 fn told(progress: &mut dyn FnMut(f64)) -> impl FnMut(f64) -> Result<(), Cancelled> {
     move |share| {
         progress(share);
@@ -270,7 +261,6 @@ fn told(progress: &mut dyn FnMut(f64)) -> impl FnMut(f64) -> Result<(), Cancelle
     }
 }
 
-/// The training settings of a configuration.
 fn recipe(config: &config::WordModel) -> Recipe {
     let config::WordModel { dimensions, window, min_posts, vocabulary, corpus, seed, .. } = *config;
     Recipe { dimensions, window, min_posts, words: vocabulary, corpus, seed }

@@ -18,9 +18,9 @@ pub trait ForClient: Operation {
     fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<Self::Answer>;
 }
 
-/// Begins an attempt, or returns `None` if this client is not slowed. `id` is `None` if no account can have the id.
+/// Returns `None` if the client is not slowed. `id` is `None` for an id that no account can have.
 ///
-/// While the client waits for the failures of others, members who have signed in from it lately do not.
+/// While a client has to wait because of other accounts, members who recently signed in from it do not.
 pub(super) fn begin<'t>(
     tidings: &'t Tidings,
     id: Option<&str>,
@@ -31,10 +31,10 @@ pub(super) fn begin<'t>(
     tidings.throttle().begin(id, client, is_known).map(Some)
 }
 
-/// Begins to check a code of the second factor of a member, whose password was right. `None` if the client is not slowed.
+/// For a member whose password was right. Returns `None` if the client is not slowed.
 ///
-/// Wrong codes count for the account, whatever the client, because a code is short. Only callers who know the password get here, so
-/// nobody else can make the member wait.
+/// Wrong codes count for the account, whatever the client, because a code is short. Only callers who know the password get here,
+/// so nobody else can make the member wait.
 pub(super) fn begin_code(
     tidings: &Tidings,
     member: MemberKey,

@@ -1,13 +1,11 @@
 //! Sign-in slowing: a client that guesses passwords has to wait between attempts; other clients do not.
 //!
-//! Failures are counted per pair of account and client, and per client; wrong codes of a second factor, which only a caller
-//! who knows the password can give, also per account. They are stored under keyed hashes, so that their size does not depend
-//! on the length of ids. They are in the memory of the process ([`Memory`]), where waits are measured with the monotonic
-//! clock: setting the date neither ends nor prolongs them. On a database server, all servers of the service share them in a
-//! table ([`Rows`]), and the clock is that of the primary. Both are bounded, and lose the keys with the fewest failures first.
+//! Failures are counted per account and client, per client, and, for wrong codes of a second factor, per account. They are in the
+//! memory of the process ([`Memory`]), where the monotonic clock measures waits, so setting the date neither ends nor prolongs
+//! them; on a database server, they are in a table that all servers share ([`Rows`]).
 //!
-//! An attempt is reserved before its password is hashed, and counts as a failure until it ends: however many attempts arrive at
-//! once, at however many servers, they begin as if they had arrived one by one.
+//! An attempt at an account is reserved before its password is hashed, and counts as a failure until it ends: parallel attempts,
+//! also at several servers, begin as if they had arrived one by one.
 
 use std::collections::VecDeque;
 use std::hash::{Hash as _, Hasher as _};
@@ -31,21 +29,20 @@ mod tests;
 
 pub(crate) use rows::prune;
 
-/// A point in time in milliseconds, of the clock that all users of the failures share.
+/// Milliseconds of the clock that all users of the failures share.
 type Millis = i64;
 
-/// The time after its last failure at which a pair or an account is forgotten, in milliseconds.
+/// The time after its last failure at which a pair or an account is forgotten.
 const FORGET_MS: i64 = 24 * 60 * 60 * SECOND_MS;
 /// The number of failures, over all accounts, within [`CLIENT_WINDOW_MS`] after which a client may not sign in.
 const CLIENT_FAILURES: usize = 50;
-/// The time for which a client's failures count, in milliseconds.
 const CLIENT_WINDOW_MS: i64 = 15 * 60 * SECOND_MS;
-/// The time after which the reservation of an attempt expires whose server died, in milliseconds: longer than any attempt takes.
+/// Longer than any attempt takes: the reservation of an attempt whose server died expires after this time.
 const RESERVED_MS: i64 = 60 * SECOND_MS;
-/// The number of failures above which more change nothing: long before, the wait has reached its maximum.
+/// More failures than this change nothing: the wait reached its maximum long before.
 const COUNT_MAX: u32 = 255;
 
-/// What failures are counted for. The shared table stores these numbers, which must not change.
+/// The shared table stores these numbers, which must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A client, whatever the account.
@@ -56,7 +53,7 @@ enum Kind {
     Codes = 2,
 }
 
-/// The waits after failures. Each failure that is not free doubles the wait.
+/// Each failure that is not free doubles the wait.
 struct Waits {
     free_failures: u32,
     first_ms: i64,
@@ -75,7 +72,7 @@ impl Kind {
     }
 }
 
-/// A kind, and the keyed hash of what its failures are counted for.
+/// The hash is keyed, and its size does not depend on the length of an id.
 #[derive(Clone, Copy, Debug)]
 struct Key {
     kind: Kind,
@@ -83,14 +80,12 @@ struct Key {
 }
 
 impl Key {
-    /// Returns the key of a client.
     fn of_client(keys: (u64, u64), client: Client) -> Self {
         let mut hasher = SipHasher24::new_with_keys(keys.0, keys.1);
         client.hash(&mut hasher);
         Self { kind: Kind::Client, hash: hasher.finish() }
     }
 
-    /// Returns the key of an account and a client.
     fn of_pair(keys: (u64, u64), id: &str, client: Client) -> Self {
         let mut hasher = SipHasher24::new_with_keys(keys.0, keys.1);
         client.hash(&mut hasher);
@@ -98,7 +93,6 @@ impl Key {
         Self { kind: Kind::Pair, hash: hasher.finish() }
     }
 
-    /// Returns the key of the codes of a member.
     fn of_codes(keys: (u64, u64), member: MemberKey) -> Self {
         let mut hasher = SipHasher24::new_with_keys(keys.0, keys.1);
         hasher.write_i64(member.as_i64());
@@ -106,13 +100,12 @@ impl Key {
     }
 }
 
-/// The failures of a key, and its attempts in progress.
 #[derive(Clone, Debug)]
 struct Failures {
     kind: Kind,
     count: u32,
     last_at: Millis,
-    /// Of a client, the times of the failures that count, oldest first: [`CLIENT_FAILURES`] at most.
+    /// The times of a client's failures that count, oldest first, at most [`CLIENT_FAILURES`].
     times: VecDeque<Millis>,
     running: u32,
     /// The end of the latest reservation.
@@ -124,7 +117,7 @@ impl Failures {
         Self { kind, count: 0, last_at: 0, times: VecDeque::new(), running: 0, reserved_until: 0 }
     }
 
-    /// Forgets what no longer counts. What is later than `now` counts as of `now`: the clock was set back.
+    /// Forgets failures that no longer count. Times after `now` become `now`: the clock was set back.
     fn refresh(&mut self, now: Millis) {
         self.last_at = self.last_at.min(now);
         self.reserved_until = self.reserved_until.min(now + RESERVED_MS);
@@ -145,12 +138,12 @@ impl Failures {
         self.count == 0 && self.running == 0
     }
 
-    /// Returns how important it is to keep the failures.
+    /// The failures with the lowest priority are removed first when there are too many.
     const fn priority(&self) -> (bool, u32, Millis) {
         (self.running > 0, self.count, self.last_at)
     }
 
-    /// Returns the milliseconds until the next attempt may begin; 0 or less if it may begin now.
+    /// 0 or less if the next attempt may begin now.
     fn wait_ms(&self, now: Millis) -> i64 {
         if let Some(oldest) = self.times.front()
             && self.times.len() == CLIENT_FAILURES
@@ -164,10 +157,7 @@ impl Failures {
         }
     }
 
-    /// Decides whether an attempt may begin. Attempts in progress count as failures.
-    ///
-    /// # Errors
-    /// `too many requests` while it has to wait.
+    /// Attempts in progress count as failures.
     fn admit(&self, now: Millis) -> Result<()> {
         let Waits { free_failures, max_ms, .. } = self.kind.waits();
         let is_taken = self.running > 0 && self.count + self.running >= free_failures;
@@ -180,13 +170,11 @@ impl Failures {
         Err(Error::TooManyRequests { retry_after_s: seconds.max(1) })
     }
 
-    /// Reserves an attempt.
     const fn reserve(&mut self, now: Millis) {
         self.running += 1;
         self.reserved_until = now + RESERVED_MS;
     }
 
-    /// Records the end of an attempt.
     fn end(&mut self, outcome: Outcome, now: Millis) {
         self.running = self.running.saturating_sub(1);
         match outcome {
@@ -203,16 +191,13 @@ impl Failures {
     }
 }
 
-/// The failures of all keys.
 trait Table {
-    /// Returns the failures of a key that count now.
+    /// Returns only failures that count at `now`.
     fn get(&mut self, key: Key, now: Millis) -> Result<Failures, StoreError>;
 
-    /// Replaces the failures of a key.
     fn put(&mut self, key: Key, failures: Failures) -> Result<(), StoreError>;
 }
 
-/// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// The password or the code was wrong, or the account does not exist.
@@ -223,22 +208,19 @@ enum Outcome {
     Unknown,
 }
 
-/// The failed sign-ins of all accounts and clients.
 pub(crate) struct Throttle {
     clock: Clock,
-    /// The keys of the hashes, so that attackers cannot choose accounts and clients with one hash.
+    /// The keys of the hashes, so that attackers cannot choose accounts and clients with the same hash.
     keys: OnceLock<(u64, u64)>,
     place: Place,
 }
 
-/// Where the failures are.
 enum Place {
     Memory(Mutex<Memory>),
     Database(Arc<Store>),
 }
 
 impl Throttle {
-    /// Returns the failures of a database: those that its servers share, or none yet.
     pub(crate) fn new(store: &Arc<Store>, clock: Clock) -> Self {
         if store.is_on_server() {
             Self { clock, keys: OnceLock::new(), place: Place::Database(Arc::clone(store)) }
@@ -252,14 +234,11 @@ impl Throttle {
         Self { clock, keys: keys.into(), place: Place::Memory(Mutex::default()) }
     }
 
-    /// Begins an attempt of `client` to sign in to the account `id`; case does not matter. `None` stands for an id
-    /// that no account can have: a failure counts for the client only.
+    /// The case of `id` does not matter. It is `None` for an id that no account can have: a failure then counts for the client
+    /// only.
     ///
-    /// If the client has to wait, `is_known` decides whether the attempt begins nevertheless: whether the account has signed in
-    /// from it lately.
-    ///
-    /// # Errors
-    /// `too many requests` while the pair or the client has to wait; an error of the store.
+    /// If the client has to wait, the attempt begins nevertheless if `is_known` returns that the account recently signed in from
+    /// it.
     pub(crate) fn begin(
         &self,
         id: Option<&str>,
@@ -269,7 +248,7 @@ impl Throttle {
         let (keys, now) = (self.keys()?, self.now());
         let pair = id.map(|id| Key::of_pair(keys, id, client));
         let client = Key::of_client(keys, client);
-        // Refused here, a flood of attempts writes nothing.
+        // Rejected here, so that a flood of attempts writes nothing.
         let admit = |table: &mut dyn Table, key: Key| Ok::<_, Error>(table.get(key, now)?.admit(now));
         let (of_client, of_pair) =
             self.read(|table| Ok((admit(table, client)?, pair.map(|pair| admit(table, pair)).transpose()?)))?;
@@ -284,10 +263,6 @@ impl Throttle {
         Ok(Attempt { throttle: self, client: Some(client), account: pair, outcome: Outcome::Unknown })
     }
 
-    /// Begins to check a code of a member's second factor.
-    ///
-    /// # Errors
-    /// `too many requests` while the account has to wait; an error of the store.
     pub(crate) fn begin_code(&self, member: MemberKey) -> Result<Attempt<'_>> {
         let (codes, now) = (Key::of_codes(self.keys()?, member), self.now());
         self.read(|table| table.get(codes, now)?.admit(now))?;
@@ -295,10 +270,6 @@ impl Throttle {
         Ok(Attempt { throttle: self, client: None, account: Some(codes), outcome: Outcome::Unknown })
     }
 
-    /// Adds an attempt to those in progress.
-    ///
-    /// # Errors
-    /// `too many requests` while it has to wait; an error of the store.
     fn reserve(&self, key: Key, now: Millis) -> Result<()> {
         self.write(move |table| {
             let mut failures = table.get(key, now)?;
@@ -308,15 +279,15 @@ impl Throttle {
         })
     }
 
-    /// Records the end of an attempt, and returns when other servers know.
+    /// Returns when other servers can see the outcome.
     fn end(&self, client: Option<Key>, account: Option<Key>, outcome: Outcome) {
         let now = self.now();
         let client = client.filter(|_| outcome == Outcome::Failed);
         let ended = self.write(move |table| {
             if let Some(key) = client {
                 let mut failures = table.get(key, now)?;
-                // While the client waits, only members whom it is a place of get here. Their mistakes do not prolong the wait
-                // of others.
+                // While the client waits, only members who recently signed in from it get here. Their mistakes do not prolong the
+                // wait of others.
                 if failures.admit(now).is_ok() {
                     failures.end(outcome, now);
                     table.put(key, failures)?;
@@ -356,7 +327,7 @@ impl Throttle {
         }
     }
 
-    /// Returns the keys of the hashes. All servers of a database have the same.
+    /// All servers of a database have the same keys.
     fn keys(&self) -> Result<(u64, u64)> {
         match (self.keys.get(), &self.place) {
             (None, Place::Database(store)) => {
@@ -368,11 +339,10 @@ impl Throttle {
     }
 }
 
-/// An attempt to sign in that is in progress. If it is dropped without a result, it counts neither as a failure nor
-/// as a success.
+/// If it is dropped without a result, it counts neither as a failure nor as a success.
 pub(crate) struct Attempt<'t> {
     throttle: &'t Throttle,
-    /// The client, unless it is an attempt with a code.
+    /// `None` for an attempt with a code.
     client: Option<Key>,
     /// The pair or the codes.
     account: Option<Key>,
@@ -380,12 +350,11 @@ pub(crate) struct Attempt<'t> {
 }
 
 impl Attempt<'_> {
-    /// Records a failure: the password or the code was wrong, or the account does not exist.
     pub(crate) fn failed(mut self) {
         self.outcome = Outcome::Failed;
     }
 
-    /// Records a success and removes the failures of the pair, or those of the account for a code.
+    /// Also removes the failures of the pair, or, for a code, those of the account.
     pub(crate) fn succeeded(mut self) {
         self.outcome = Outcome::Succeeded;
     }

@@ -21,9 +21,8 @@ pub(crate) struct PastRequest {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Requester {
-    /// The member with this key.
     Member(MemberKey),
-    /// A guest with a number, 1 or greater, valid for one day.
+    /// The number is 1 or greater, and valid for one day.
     Guest(i64),
     Crawler,
 }
@@ -39,8 +38,7 @@ impl Requester {
     }
 }
 
-/// Writes past requests, sorted by time, to the log and counts their visits. Writes them hour by hour, so that each visit
-/// counts in the hour in which it began.
+/// The requests must be sorted by time. They are written hour by hour, so that each visit counts in the hour in which it began.
 pub(crate) fn write(
     tx: &mut dyn Tx,
     _: &Admin<'_>,

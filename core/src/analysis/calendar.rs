@@ -19,13 +19,12 @@ use crate::base::zone::Zone;
 use crate::record::error::{Error, Result};
 use crate::store::{Isolation, Store, StoreError, Topic, Tx, Versions, version_in};
 
-/// The least time between a change of the zone and the midnight from which it counts, so that all servers learn of it before.
+/// The minimum time between a change of the zone and the midnight from which it counts, so that all servers know it by then.
 const NOTICE_MS: i64 = 60 * crate::base::clock::SECOND_MS;
 
-/// Counts events by the days and hours of the database's zone.
 pub(crate) struct Calendar {
     local_time: ArcSwap<LocalTime>,
-    /// The version of the topic `Zone` of which `local_time` is.
+    /// The version of [`Topic::Zone`] to which `local_time` belongs.
     version: AtomicI64,
     versions: Arc<Versions>,
     clock: Clock,
@@ -99,18 +98,14 @@ pub fn set_timezone(tidings: &Tidings, caller: &Caller, zone: &Zone) -> Result<T
 }
 
 impl Timezone {
-    /// Returns the name of the zone that counts last.
     fn latest(&self) -> String {
         self.next.as_ref().map_or(&self.zone, |next| &next.zone).clone()
     }
 }
 
 impl Calendar {
-    /// Opens the calendar of a database in the zone `asked`; if it is `None`, in the zone that the database stores. A database
-    /// without a zone in which nothing is counted gets that of this machine.
-    ///
-    /// # Errors
-    /// When days are counted in a zone other than `asked`.
+    /// If `asked` is `None`, the calendar has the zone that the database stores. A database without a zone in which nothing is
+    /// counted gets that of this machine. Fails if days are counted in a zone other than `asked`.
     pub(crate) fn open(store: &Store, asked: Option<&Zone>, clock: Clock) -> Result<Self> {
         let now = clock.now();
         let mut stored = store.read(|tx| Stored::read(tx))?;
@@ -138,12 +133,11 @@ impl Calendar {
         self.local_time.load_full()
     }
 
-    /// Returns the zone in which days are counted now.
     pub(crate) fn zone(&self) -> Zone {
         self.local_time.load().zone_at(self.clock.now()).clone()
     }
 
-    /// Loads a changed zone. A change is known a minute before it counts, so that a failure may be repaired by the next call.
+    /// A change is stored at least a minute before it counts, so that the next call can make up for one that fails.
     pub(crate) fn refresh(&self, store: &Store) {
         if self.versions.get(Topic::Zone) <= self.version.load(Ordering::Acquire) {
             return;
@@ -175,13 +169,11 @@ impl Calendar {
         self.local_hour(self.clock.now()).day
     }
 
-    /// Counts one event that happened at `at`.
     pub(crate) fn count(&self, tx: &mut dyn Tx, counter: Counter, at: Timestamp) -> Result<(), StoreError> {
         self.check_zone(tx)?;
         self.count_in(tx, counter, self.local_hour(at), 1)
     }
 
-    /// Adds to the count of events on a day and in its hour.
     pub(crate) fn count_in(
         &self,
         tx: &mut dyn Tx,
@@ -196,7 +188,6 @@ impl Calendar {
         Ok(())
     }
 
-    /// Adds to a counter of a day.
     pub(crate) fn add(&self, tx: &mut dyn Tx, counter: i64, day: i64, n: i64) -> Result<(), StoreError> {
         self.check_zone(tx)?;
         tx.count(counter, Some(day), n);
@@ -206,11 +197,8 @@ impl Calendar {
         Ok(())
     }
 
-    /// Checks, until anything is counted, that no other process was opened with another zone. Counts in the zone that
-    /// [`set_timezone`] has set.
-    ///
-    /// # Errors
-    /// When the store fails; when another process has changed the database's zone.
+    /// Until anything is counted, this fails if another process has opened the database with another zone. A zone that
+    /// [`set_timezone`] has set is loaded instead.
     pub(crate) fn check_zone(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         if self.zone_is_fixed.load(Ordering::Relaxed) {
             return Ok(());
@@ -231,15 +219,14 @@ impl Calendar {
     }
 }
 
-/// The zones of a database as they are stored.
 #[derive(PartialEq, Eq)]
 struct Stored {
     /// The zone of the first days; `None` is UTC if anything is counted.
     first: Option<String>,
-    /// The later zones, each with the midnight from which it counts.
+    /// Each with the midnight from which it counts.
     changes: Vec<(Timestamp, String)>,
     is_counted: bool,
-    /// The version of the topic `Zone`.
+    /// The version of [`Topic::Zone`].
     version: i64,
 }
 
@@ -253,10 +240,8 @@ impl Stored {
         self.first.as_deref().unwrap_or("UTC")
     }
 
-    /// Returns the zone that the database gets when it is opened in the zone `asked`; `None` if it keeps its own.
-    ///
-    /// # Errors
-    /// When days are counted in another zone, which is not about to change to `asked`.
+    /// Returns the zone that the database gets when it is opened in the zone `asked`; `None` if it keeps its own. Fails if days
+    /// are counted in another zone that is not about to change to `asked`.
     fn replaced_by(&self, asked: Option<&Zone>, now: Timestamp) -> Result<Option<Zone>> {
         let Some(asked) = asked else {
             return Ok((self.first.is_none() && !self.is_counted).then(Zone::of_system));
@@ -296,7 +281,6 @@ impl Stored {
         Ok(LocalTime::changing(known(self.first_name())?, &changes.collect::<Result<Vec<_>>>()?))
     }
 
-    /// Returns whether `local_time` has these zones.
     fn is_of(&self, local_time: &LocalTime) -> bool {
         let (first, changes) = local_time.zones();
         let changes = changes.map(|(date, zone)| (date, zone.name()));
@@ -314,7 +298,7 @@ fn known(name: &str) -> Result<Zone> {
 mod sql {
     use super::{StoreError, Timestamp, Tx};
 
-    /// Reads the zone in which the first days are counted, and whether anything is counted.
+    /// Returns the zone of the first days, and whether anything is counted.
     pub(super) fn zone(tx: &mut dyn Tx) -> Result<(Option<String>, bool), StoreError> {
         let sql = "SELECT (SELECT name FROM zone), EXISTS (SELECT 1 FROM day_count)";
         let mut row = tx.one(sql, &[])?;
@@ -326,7 +310,7 @@ mod sql {
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     }
 
-    /// Stores the zone of the first days, and removes later ones. Nothing may be counted.
+    /// Also removes later zones. Nothing may be counted yet.
     pub(super) fn set_zone(tx: &mut dyn Tx, name: &str) -> Result<(), StoreError> {
         tx.run("DELETE FROM zone_change", &[])?;
         let sql = "INSERT INTO zone (one, name) VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET name = excluded.name";

@@ -3,25 +3,19 @@
 use crate::analysis::local_time::HOURS;
 use crate::store::{StoreError, Tx};
 
-/// An event that is counted. The database stores these numbers; they must never change.
+/// The database stores these numbers; they must never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i64)]
 pub(crate) enum Counter {
-    /// Visitors, each once per day.
+    /// Each visitor counts once per day.
     Visitor = 1,
-    /// Views of posts.
     View = 2,
-    /// Likes given.
     Like = 3,
-    /// Likes taken back.
     Unlike = 4,
-    /// Searches.
     Search = 5,
-    /// Communications.
     Communication = 6,
     /// Communications of declared crawlers, which are not visitors.
     Crawler = 7,
-    /// Visits of guests.
     GuestVisit = 8,
     /// Devices, as apps report them.
     Pc = 9,
@@ -31,15 +25,13 @@ pub(crate) enum Counter {
     Posts = 12,
     /// Changes to the words of posts: posts inserted, removed or edited. Not counted by days.
     Wording = 13,
-    /// Visits of members.
     MemberVisit = 14,
-    /// Visitors that are members, each once per day.
+    /// Each member counts once per day.
     MemberVisitor = 15,
 }
 
 impl Counter {
-    /// Returns whether events are also counted by the hours of each day, so that two days can be compared up to the
-    /// same time of day.
+    /// Events that are also counted by hour, so that two days can be compared up to the same time of day.
     pub(crate) const fn is_hourly(self) -> bool {
         matches!(
             self,
@@ -51,7 +43,6 @@ impl Counter {
 /// The number of the counter of visitors in the first hour of a day.
 const FIRST_HOUR: i64 = 100;
 
-/// Returns the number of the counter of visitors in an hour of the day, 0 to 23.
 pub(crate) const fn hour(hour: u8) -> i64 {
     FIRST_HOUR + hour as i64
 }
@@ -59,13 +50,11 @@ pub(crate) const fn hour(hour: u8) -> i64 {
 /// The first number of the counters by hour, 24 for each [`Counter`].
 const FIRST_HOURLY: i64 = 200;
 
-/// Returns the number of the counter of these events in an hour of the day, 0 to 23. A visitor counts in the hour of
-/// the first request of the day.
+/// A visitor counts in the hour of the first request of the day.
 pub(crate) const fn hourly(counter: Counter, hour: u8) -> i64 {
     FIRST_HOURLY + 24 * counter as i64 + hour as i64
 }
 
-/// The values of the counters, for one day or in total.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     single: [i64; Counter::MemberVisitor as usize + 1],
@@ -77,7 +66,7 @@ impl Counts {
         self.single[counter as usize]
     }
 
-    /// Adds a row of a counter, of which each writer may have one.
+    /// Each writer may have a row of its own for a counter, so rows are added up.
     fn add(&mut self, counter: i64, n: i64) {
         let index = |from: i64| usize::try_from(counter - from).unwrap_or(usize::MAX);
         // A newer version may have counters that this one does not know.
@@ -90,7 +79,6 @@ impl Counts {
         Self::read(tx, "SELECT counter, n FROM day_count WHERE day = $1 AND counter < 200", Some(day))
     }
 
-    /// Reads the counters of each day from `first` to `last`.
     pub(crate) fn of_days(tx: &mut dyn Tx, first: i64, last: i64) -> Result<Vec<Self>, StoreError> {
         let sql = "SELECT day, counter, n FROM day_count WHERE day BETWEEN $1 AND $2 AND counter < 200";
         let mut days: Vec<_> = (first..=last).map(|_| Self::default()).collect();
@@ -136,7 +124,6 @@ impl Counts {
     }
 }
 
-/// Returns the first day on which anything was counted.
 pub(crate) fn first_day(tx: &mut dyn Tx) -> Result<Option<i64>, StoreError> {
     tx.one("SELECT min(day) FROM day_count", &[])?.take(0)
 }

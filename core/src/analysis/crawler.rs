@@ -51,15 +51,13 @@ const TOKENS: &[&str] = &[
 /// The beginnings of the user agents of programs, as regular expressions.
 const PROGRAMS: &str = include_str!("crawler/programs.txt");
 
-/// Further crawlers.
 const LIST: &str = include_str!("crawler/list.txt");
 
-/// Returns the lines of a list that are neither empty nor comments.
 fn entries(list: &str) -> impl Iterator<Item = &str> {
     list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Returns whether a user agent declares a crawler, or is empty: browsers and apps have one. Some programs send `-`.
+/// An empty user agent declares a crawler too, because browsers and apps have one. Some programs send `-`.
 pub(super) fn is_declared(user_agent: &[u8]) -> bool {
     static GENERALLY: LazyLock<Regex> = LazyLock::new(|| {
         let programs = entries(PROGRAMS).collect::<Vec<_>>().join("|");
@@ -71,9 +69,9 @@ pub(super) fn is_declared(user_agent: &[u8]) -> bool {
     is_empty || GENERALLY.is_match(user_agent) || is_listed(user_agent)
 }
 
-/// Returns whether a user agent has a text of the list at the beginning of a word.
+/// A text of the list counts only at the beginning of a word.
 fn is_listed(user_agent: &[u8]) -> bool {
-    // An automaton: a regular expression of so many texts would be slow, because its states do not fit into its cache.
+    // An automaton: a regular expression of that many texts would be slow, because its states do not fit into its cache.
     static LISTED: LazyLock<AhoCorasick> = LazyLock::new(|| {
         let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(entries(LIST));
         automaton.expect("the list is short")

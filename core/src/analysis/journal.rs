@@ -1,10 +1,8 @@
 //! Gathers records of answered requests in memory and writes them to the log and the counters with deferred writes.
 //!
-//! The first record in the queue hands a deferred write to the store. The next commit writes all records queued by
-//! then: the lines in one pass, and one change per visitor and counter. Records for which a commit has no time are
-//! written with the next one.
-//!
-//! During a flood some communications get no line ([`Queue::push`]). All of them are counted.
+//! The first record in the queue hands a deferred write to the store, and the next commit writes all records queued by then.
+//! Records for which a commit has no time are written with the next one. During a flood some communications get no line
+//! ([`Queue::push`]); all are counted.
 
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
@@ -32,7 +30,6 @@ const FLUSH_AT: usize = 4_096;
 /// The number of reports made in a second that include all communications answered before them.
 const EXACT_MAX: u32 = 32;
 
-/// A communication to be written.
 pub(super) struct Record {
     pub(super) at: Timestamp,
     pub(super) operation: Operation,
@@ -44,16 +41,14 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Returns whether the request came from a declared crawler, which is not a visitor.
     fn is_of_crawler(&self) -> bool {
         matches!(self.seen, ResolvedCaller::Guest | ResolvedCaller::Key(_)) && self.guest.is_crawler()
     }
 }
 
-/// The queue of records, with the state that writing them needs.
 pub(crate) struct Journal {
     queue: Queue,
-    /// The cached keys of requests; empty while a deferred write uses them.
+    /// Empty while a deferred write uses them.
     request_keys: Mutex<RequestKeys>,
     calendar: Arc<Calendar>,
     /// Written communications of crawlers since the process started.
@@ -63,7 +58,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Creates a journal that accepts at most `lines_per_client` lines a second from each client, apart from bursts.
+    /// Accepts at most `lines_per_client` lines a second from each client, apart from bursts.
     pub(super) fn new(calendar: Arc<Calendar>, lines_per_client: Option<NonZeroU32>, clock: &Clock) -> Self {
         Self {
             queue: Queue::new(lines_per_client, clock),
@@ -74,8 +69,7 @@ impl Journal {
         }
     }
 
-    /// Queues the record of a communication, or counts it as `unlogged`. `client` is the hash of
-    /// the client.
+    /// `client` is the hash of the client. A communication whose record is not queued is counted as `unlogged`.
     pub(super) fn push(
         self: &Arc<Self>,
         store: &Store,
@@ -112,14 +106,14 @@ impl Journal {
         self.may_be_exact() && self.queue.is_unsettled()
     }
 
-    /// Returns whether a report made now is exact, because few others were made in this second.
+    /// A report is exact if few others were made in the same second.
     pub(super) fn may_be_exact(&self) -> bool {
         let (second, reports) = *self.reports();
         second != self.second() || reports < EXACT_MAX
     }
 
-    /// Begins a report: waits for a commit of the queued records, if it should; if they are too many for one commit, of the first
-    /// few thousand.
+    /// Begins a report: waits for a commit of the queued records if necessary; of a very long queue, only of the first few
+    /// thousand.
     pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
         let must_settle = self.must_settle();
         let second = self.second();
@@ -147,10 +141,10 @@ impl Journal {
         self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for commits of all records that are queued now. Others that are queued meanwhile may delay it.
+    /// Waits for commits of all records that are queued now. Records that are queued meanwhile may delay it.
     pub(super) fn settle_all(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
-        // Limited, because others may be queued all the time. The length of the queue is no limit: a write that is running may
-        // give back what it has taken.
+        // Limited, because others may be queued all the time. The length of the queue is no limit: a running write may give back
+        // what it has taken.
         for _ in 0..=QUEUE_MAX / MIN_RECORDS {
             if !self.queue.is_unsettled() {
                 break;
@@ -174,12 +168,10 @@ impl Journal {
         self.request_keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of communications without a line since the process started.
     pub(super) fn lost(&self) -> u64 {
         self.queue.lost()
     }
 
-    /// Returns the number of written communications of crawlers since the process started.
     pub(super) fn crawled(&self) -> u64 {
         self.crawled.load(Ordering::Relaxed)
     }
@@ -197,18 +189,16 @@ impl Drop for Journal {
     }
 }
 
-/// The deferred write of the queued records. At most one exists at a time.
+/// At most one at a time is expected to take the queued records.
 struct DeferredRecords {
     journal: Arc<Journal>,
     /// Whether this write will take the queued records. While it is true, the journal defers no other write.
     is_expected: bool,
     /// Whether the queue counts this write as one whose outcome is not known.
     is_committing: bool,
-    /// The records that this write took.
     batch: Vec<Record>,
-    /// The communications without a line that this write took.
     unlogged: UnloggedCounts,
-    /// The communications of crawlers among both.
+    /// The communications of crawlers among `batch` and `unlogged`.
     crawled: u64,
     /// The request keys, with those of rows that this transaction inserted. Other writes may use them after the commit.
     requests: Option<RequestKeys>,
@@ -250,14 +240,15 @@ impl DeferredRecords {
 }
 
 impl Deferred for DeferredRecords {
-    /// Servers write their records side by side. They lock the row from which the keys of lines come, and the visitors by day
+    /// Servers write their records at the same time. They lock the row from which the keys of lines come, and the visitors by day
     /// and number, each before they read it. Two of them may insert the same request, which then has two rows.
     fn isolation(&self) -> Isolation {
         Isolation::Locking
     }
 
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
-        // Fails early if the transaction cannot be used, before any record is taken. Beside others it knows no horizon.
+        // Fails early if the transaction cannot be used, before any record is taken. A transaction that does not run alone knows
+        // no horizon.
         let runs_alone = tx.horizon()? > 0;
         if !std::mem::replace(&mut self.is_committing, true) {
             self.journal.queue.begin_write();
@@ -304,7 +295,7 @@ impl Deferred for DeferredRecords {
                     cause = error.to_string(),
                     "log lines could not be written yet"
                 );
-                // What may be stored already would be counted twice.
+                // Records that may already be stored would be counted twice.
                 if !matches!(error, StoreError::OutcomeUnknown(_)) {
                     self.journal.queue.put_back(records, &unlogged);
                 }

@@ -101,12 +101,12 @@ pub struct TodayCounts {
     pub today_fav: i64,
 }
 
-/// Returns the current day, `YYYY-MM-DD`.
+/// `YYYY-MM-DD`.
 pub(crate) fn today(tidings: &Tidings) -> String {
     date_text(tidings.analysis().calendar.today())
 }
 
-/// Returns the counts of today as of the last commit.
+/// As of the last commit.
 pub(crate) fn today_counts(tidings: &Tidings) -> Result<TodayCounts> {
     let day = tidings.analysis().calendar.today();
     let counts = tidings.store().read(|tx| Counts::of_day(tx, day))?;
@@ -158,7 +158,7 @@ fn read(tx: &mut dyn Tx, _: &Admin<'_>, time: LocalHour, ms_into_hour: i64) -> R
     })
 }
 
-/// Returns the value of a counter on a day up to `ms` milliseconds into an hour.
+/// Returns the count of a day up to `ms` milliseconds into `hour`. Of the count of that hour, it takes the share that has passed.
 fn until(tx: &mut dyn Tx, day: i64, counter: Counter, hour: usize, ms: i64) -> Result<i64> {
     let hours = Counts::hourly(tx, day, counter)?;
     let over: i64 = hours[..hour].iter().sum();

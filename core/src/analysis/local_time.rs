@@ -18,16 +18,15 @@ pub(crate) const HOURS: usize = 24;
 /// Day number 0.
 const FIRST: Date = Date::constant(1970, 1, 1);
 
-/// A day and an hour in local time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LocalHour {
-    /// The calendar day, as the number of days since 1970-01-01.
+    /// The number of days since 1970-01-01.
     pub(crate) day: i64,
-    /// The local hour, 0 to 23.
+    /// 0 to 23.
     pub(crate) hour: u8,
 }
 
-/// Converts times to days and hours of a zone, which may change from one time to the next.
+/// The local time of a zone, which others may replace from certain times on.
 pub(crate) struct LocalTime {
     /// The zones in the order of time; the first has no beginning.
     periods: Vec<ZonePeriod>,
@@ -35,11 +34,12 @@ pub(crate) struct LocalTime {
     span: ArcSwap<OffsetSpan>,
 }
 
-/// The time in which days are those of one zone, up to the next period.
+/// A period ends where the next one begins.
 struct ZonePeriod {
     from: Timestamp,
     zone: Zone,
-    /// The first day, which is the last day of the period before if that zone is more than a day ahead. So days never go back.
+    /// The first day, which is the last day of the period before if that zone is more than a day ahead, so that days never go
+    /// back.
     first_day: i64,
 }
 
@@ -58,7 +58,7 @@ impl LocalTime {
         Self::changing(zone, &[])
     }
 
-    /// Returns the local time of a zone that is replaced by others, each at a time after the one before.
+    /// Each change is later than the one before.
     pub(crate) fn changing(zone: Zone, changes: &[(Timestamp, Zone)]) -> Self {
         let none = OffsetSpan { from: Timestamp::MIN, until: Timestamp::MIN, offset: 0, first_day: i64::MIN };
         let first = ZonePeriod { from: Timestamp::MIN, zone, first_day: i64::MIN };
@@ -71,12 +71,10 @@ impl LocalTime {
         local_time
     }
 
-    /// Returns the zone whose days count at a time.
     pub(crate) fn zone_at(&self, at: Timestamp) -> &Zone {
         &self.periods[self.period_at(at)].zone
     }
 
-    /// Returns the first zone, and the others with the times at which they begin.
     pub(crate) fn zones(&self) -> (&Zone, impl Iterator<Item = (Timestamp, &Zone)>) {
         let changes = self.periods[1..].iter().map(|period| (period.from, &period.zone));
         (&self.periods[0].zone, changes)
@@ -86,7 +84,7 @@ impl LocalTime {
         self.periods.iter().rposition(|period| period.from <= at).unwrap_or_default()
     }
 
-    /// Returns the local day and hour of a time; times beyond the range of RFC 3339 are clamped to it.
+    /// Times beyond the range of RFC 3339 are clamped to it.
     pub(crate) fn local_hour(&self, at: Timestamp) -> LocalHour {
         let at = at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX);
         let span = self.span(at);
@@ -95,7 +93,7 @@ impl LocalTime {
         LocalHour { day: wall.div_euclid(DAY_MS).max(span.first_day), hour }
     }
 
-    /// Returns the milliseconds since the last full hour of local time.
+    /// Since the last full hour of local time.
     pub(crate) fn ms_into_hour(&self, at: Timestamp) -> i64 {
         let at = at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX);
         (at + self.span(at).offset).as_millis().rem_euclid(HOUR_MS)
@@ -118,7 +116,6 @@ impl LocalTime {
         span
     }
 
-    /// Returns the time `months` calendar months before `at`.
     pub(crate) fn months_before(&self, at: Timestamp, months: i64) -> Timestamp {
         let earlier = Span::new().try_months(months).ok().and_then(|months| {
             let now = to_jiff(at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX))
@@ -128,7 +125,7 @@ impl LocalTime {
         earlier.map_or(Timestamp::RFC3339_MIN, |earlier| from_jiff(earlier.timestamp()))
     }
 
-    /// Returns the start of a day: midnight, or the first time after it if clocks are put forward over midnight.
+    /// Midnight, or the first time after it if clocks are put forward over midnight.
     pub(crate) fn day_start(&self, day: i64) -> Timestamp {
         let ended_before = |next: &ZonePeriod| next.first_day < day;
         let number = self.periods[1..].iter().take_while(|next| ended_before(next)).count();
@@ -144,7 +141,6 @@ pub(super) fn day_start(zone: &Zone, day: i64) -> Timestamp {
 }
 
 impl OffsetSpan {
-    /// Returns the span around a time in which the offset is constant.
     fn around(zone: &TimeZone, at: Timestamp) -> Self {
         let time = to_jiff(at);
         // A transition exactly at this time counts as one before it.
@@ -170,14 +166,14 @@ fn to_jiff(at: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::from_millisecond(at.as_millis()).expect("the clamped range is valid")
 }
 
-/// Returns the number of a calendar day, or `None` if the date does not exist.
+/// `None` if the date does not exist.
 pub(crate) fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
     let year = i16::try_from(year).ok().filter(|year| (1..=9_999).contains(year))?;
     let date = Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()?;
     Some(FIRST.until(date).ok()?.get_days().into())
 }
 
-/// Returns the date of a day, `YYYY-MM-DD`.
+/// `YYYY-MM-DD`; empty for a day beyond the calendar.
 pub(crate) fn date_text(day: i64) -> String {
     date(day).map_or_else(String::new, |date| date.to_string())
 }

@@ -31,11 +31,9 @@ const PARTITION_DAYS_MAX: i64 = 366;
 const INSERT_BATCH: usize = 5;
 const COLUMNS: usize = 5;
 
-/// The member column of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LogMember {
     Guest,
-    /// A member who has been removed.
     Removed,
     /// The API key with this number, above 0.
     Key(i64),
@@ -86,7 +84,7 @@ impl Entry<'_> {
     }
 }
 
-/// Returns the times of a member's requests from `from` to before `until` that are still in the log.
+/// `until` is exclusive. Requests that are no longer in the log are missing.
 pub(crate) fn times(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -98,7 +96,7 @@ pub(crate) fn times(
     rows.into_iter().map(|mut row| Ok(line_time(row.take(0)?))).collect()
 }
 
-/// Appends lines, which must be in chronological order.
+/// The lines must be in chronological order.
 pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry<'_>]) -> Result<(), StoreError> {
     // A failed transaction is rolled back as a whole. With OR FAIL, SQLite need not copy the pages that a statement with
     // several rows changes, which it would do to roll back the statement alone.
@@ -164,7 +162,7 @@ impl FreeKeys {
         Ok(Self { shard, numbers, last, assigned: last, at: Timestamp::MIN, free: 0..0 })
     }
 
-    /// Returns the next free key of the millisecond, or of the next one if it is full.
+    /// Of the millisecond, or of a later one if it is full.
     fn next(&mut self, tx: &mut dyn Tx, at: Timestamp) -> Result<i64, StoreError> {
         if at > self.at {
             self.open(tx, at)?;
@@ -191,7 +189,6 @@ impl FreeKeys {
         Ok(())
     }
 
-    /// Records the greatest key of the shard.
     fn end(self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         match self.shard {
             Some((shard, before)) if self.assigned > before => sql::update_shard(tx, shard, self.assigned),
@@ -200,7 +197,6 @@ impl FreeKeys {
     }
 }
 
-/// Returns the first key that a line of this time may have.
 pub(super) const fn first_key(at: Timestamp) -> i64 {
     // Multiplication saturates only for times more than 17,000 years from 1970.
     at.as_millis().saturating_mul(1 << NUMBER_BITS)
@@ -217,13 +213,12 @@ pub(super) struct LogRange {
     pub(super) lines: i64,
 }
 
-/// The part that the requests of lines have in common.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RequestFilter<'a> {
     pub(super) path: Option<&'a str>,
-    /// Their `result` is this text, without regard to case; an underscore stands for a blank.
+    /// Compared without regard to case; an underscore stands for a blank.
     pub(super) result: Option<&'a str>,
-    /// Their status is between these two.
+    /// Both inclusive.
     pub(super) status: Option<(u16, u16)>,
 }
 
@@ -233,8 +228,7 @@ impl RequestFilter<'_> {
     }
 }
 
-/// Returns the lines of a range whose requests match a filter, newest first, at most `limit`; and the last key searched if
-/// the range has more lines than its maximum.
+/// Newest first, at most `limit` lines. Also returns the last key searched if the range has more lines than its maximum.
 pub(super) fn search(
     tx: &mut dyn Tx,
     scope: LogScope,
@@ -273,7 +267,7 @@ pub(super) const fn line_time(key: i64) -> Timestamp {
     Timestamp::from_millis(key.div_euclid(1 << NUMBER_BITS))
 }
 
-/// Returns the lines of a member after the one with this key, earliest first.
+/// The lines after the one with this key, earliest first.
 pub(crate) fn lines_of(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -298,7 +292,6 @@ fn line(row: &mut Row) -> Result<LogLine, StoreError> {
     Ok(LogLine { entry, result: row.take(6)?, place: LogPlace(key) })
 }
 
-/// Returns how the lines of the log expire that are older than a time.
 pub(crate) fn expiry(now: Timestamp, before: Timestamp, log_days: u32) -> Expiry {
     // A look-up of one member's lines reads every partition, and a partition is dropped only when all of it has expired.
     let days = i64::from(log_days) / PARTITIONS;
@@ -312,7 +305,7 @@ pub(crate) fn expiry(now: Timestamp, before: Timestamp, log_days: u32) -> Expiry
     }
 }
 
-/// Deletes up to `limit` lines older than a time. Returns whether there may be more.
+/// Returns whether there may be more.
 pub(crate) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune_lines(tx, first_key(before), limit)? == limit)
 }
@@ -339,7 +332,6 @@ mod sql {
         Ok(lines)
     }
 
-    /// Returns the lines of a member after the one with this key, earliest first.
     pub(super) fn lines_of(
         tx: &mut dyn Tx,
         member: &Member<'_>,
@@ -353,7 +345,6 @@ mod sql {
         lines(tx, &sql, &[member.key.into(), after.into(), limit.into()])
     }
 
-    /// Returns the lines of a range whose requests match a filter.
     pub(super) fn search(
         tx: &mut dyn Tx,
         member: Option<LogMember>,
@@ -361,7 +352,7 @@ mod sql {
         RequestFilter { path, result, status }: RequestFilter<'_>,
         limit: i64,
     ) -> Result<Vec<LogLine>, StoreError> {
-        // Statements of their own, so that each uses its own index and compares no more than it has to.
+        // Different statements, so that each uses its own index and compares no more than it has to.
         let mut args: Vec<Arg<'_>> = vec![since.into(), before.into(), searched.into(), limit.into()];
         let by_member = if let Some(member) = member {
             args.push(member.into());

@@ -24,7 +24,6 @@ const LINES: i64 = 100;
 /// The maximum number of lines that a page with a filter by path, result or status reads.
 const SEARCH_MAX: i64 = 20_000;
 
-/// The rule of the text of a [`StatusFilter`].
 const STATUS_TEXT: &str = "status is 100 to 599, or a class such as 4xx";
 
 const LIMIT_RULE: Problem = Problem::invalid("limit", "limit is 1 to 1,000");

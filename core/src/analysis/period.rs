@@ -126,7 +126,7 @@ fn read(tx: &mut dyn Tx, _: &Admin<'_>, first: i64, last: i64) -> Result<Period>
     Ok(Period { days, hours, students, devices: Devices { pc, tablet, mobile } })
 }
 
-/// Returns the number of a day from its date, `YYYY-MM-DD`.
+/// `date` is `YYYY-MM-DD`.
 pub(super) fn day_number(date: &str) -> Option<i64> {
     let mut parts = date.splitn(3, '-').map(|part| part.parse().ok());
     day_of(parts.next()??, parts.next()??, parts.next()??)

@@ -1,8 +1,7 @@
-//! The report of a period, which people look at: days, hours by weekday, search terms, devices, topics and posts.
+//! The report of a period: days, hours by weekday, search terms, devices, topics and posts.
 //!
-//! Everyone may read it, like the daily reports: it has no member, no address and nothing else about a single visitor. So
-//! its cost is bounded: it reads the counters of at most 366 days and at most [`POSTS_READ`] posts of the period, however
-//! long the history before and after the period is. Reports are cached.
+//! Everyone may read it, like the daily reports: it contains nothing about a single visitor, and reads the counters of at most
+//! 366 days and at most [`POSTS_READ`] posts, however long the history is. Reports are cached.
 
 use std::sync::Arc;
 
@@ -41,7 +40,6 @@ const REPORT_RULE: Problem = Problem::new(
     "a report begins today at the latest, ends on or after its first day, and has at most 366 days",
 );
 
-/// The weekdays, in the order of a report.
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 schemas! {
@@ -198,7 +196,7 @@ impl Operation for GetReport {
     }
 }
 
-/// Computes the report of the period with these first and last days. `zone` is the version from before the time zone was read.
+/// `zone` is the version from before the time zone was read.
 fn compute(
     tidings: &Tidings,
     zone: i64,
@@ -287,7 +285,7 @@ fn count(tx: &mut dyn Tx, first: i64, last: i64) -> Result<(Vec<DayFigures>, Vec
     Ok((days, weekdays.into(), devices))
 }
 
-/// Returns the index of a day's weekday in [`WEEKDAYS`]. Day 0, 1970-01-01, was a Thursday.
+/// Day 0, 1970-01-01, was a Thursday.
 fn weekday_index(day: i64) -> usize {
     usize::try_from((day + 3).rem_euclid(7)).expect("a remainder of 7 is small")
 }

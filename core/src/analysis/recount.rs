@@ -1,23 +1,22 @@
 //! Checks counters against stored rows and against each other, and corrects them.
 //!
-//! Most counters cannot be recomputed: searches and views leave no permanent row, lines of the access log are deleted
-//! after some time, and guests with their day. But each total must equal the sum of its days, and no day may count
-//! fewer visitors than it has rows of visitors.
+//! Most counters cannot be recomputed: searches and views leave no permanent row, lines of the access log are deleted after some
+//! time, and guests at the end of their day. But each total must equal the sum of its days, and no day may count fewer visitors
+//! than it has rows of visitors.
 
 use super::counters::Counter;
 use crate::record::error::Result;
 use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
 
-/// Returns the dates of days that count fewer visitors than they have rows.
+/// The dates of days that count fewer visitors than they have rows.
 pub(crate) fn wrong_visitors(database: &dyn Inspected) -> Result<Vec<String>> {
     let days = database.read(|tx| sql::days_with_fewer_visitors(tx))?;
     Ok(days.into_iter().map(|(day, _)| date(day)).collect())
 }
 
-/// Raises the count of visitors to the number of rows on days that count fewer.
 pub(crate) fn count_visitors(database: &dyn Inspected) -> Result<()> {
-    // Looking at all days takes long, so it does not delay other writers.
+    // Looking at all days is slow, so it happens outside of the write.
     for (day, _) in database.read(|tx| sql::days_with_fewer_visitors(tx))? {
         database.write(|tx| {
             let missing = sql::missing_visitors(tx, day)?;
@@ -31,7 +30,6 @@ pub(crate) fn count_visitors(database: &dyn Inspected) -> Result<()> {
     Ok(())
 }
 
-/// Returns a description of each total that is not the sum of its days.
 pub(crate) fn wrong_totals(database: &dyn Inspected) -> Result<Vec<String>> {
     let totals = database.read(|tx| sql::totals(tx))?;
     let wrong =
@@ -39,7 +37,6 @@ pub(crate) fn wrong_totals(database: &dyn Inspected) -> Result<Vec<String>> {
     Ok(totals.into_iter().map(wrong).collect())
 }
 
-/// Sets each total to the sum of its days.
 pub(crate) fn sum_totals(database: &dyn Inspected) -> Result<()> {
     database.write(|tx| {
         for (counter, total, sum) in sql::totals(tx)? {
@@ -59,7 +56,7 @@ fn date(day: i64) -> String {
 mod sql {
     use super::{Counter, Row, StoreError, Tx};
 
-    /// Returns days with the number of visitors missing from their counters.
+    /// Each with the number of visitors missing from its counters.
     pub(super) fn days_with_fewer_visitors(tx: &mut dyn Tx) -> Result<Vec<(i64, i64)>, StoreError> {
         let sql = "SELECT v.day, v.n - coalesce(c.n, 0) FROM (SELECT day, count(*) AS n FROM visitor GROUP BY day) v
                    LEFT JOIN (SELECT day, sum(n) AS n FROM day_count WHERE counter = $1 GROUP BY day) c
@@ -69,15 +66,15 @@ mod sql {
         tx.rows(sql, &[(Counter::Visitor as i64).into()])?.into_iter().map(day).collect()
     }
 
-    /// Returns the number of visitors missing from the counter of a day; below 1 if none is.
+    /// Below 1 if none is missing.
     pub(super) fn missing_visitors(tx: &mut dyn Tx, day: i64) -> Result<i64, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM visitor WHERE day = $1)
                        - coalesce((SELECT sum(n) FROM day_count WHERE day = $1 AND counter = $2), 0)";
         tx.one(sql, &[day.into(), (Counter::Visitor as i64).into()])?.take(0)
     }
 
-    /// Returns counters with a wrong total, that total, and the sum of their days. Leaves out counters without days,
-    /// and counters of hours, which have no total.
+    /// Returns the counter, its total, and the sum of its days. Leaves out counters without days, and those by hour, which have
+    /// no total.
     pub(super) fn totals(tx: &mut dyn Tx) -> Result<Vec<(i64, i64, i64)>, StoreError> {
         let sql = "SELECT counter, sum(total), sum(days) FROM (
                        SELECT counter, n AS total, 0 AS days FROM total_count

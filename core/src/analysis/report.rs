@@ -96,7 +96,7 @@ pub struct GetDay {
 }
 
 impl GetDay {
-    /// Returns the number of the day, if there is such a date.
+    /// `None` if there is no such date.
     fn number(&self) -> Option<i64> {
         day_of(self.year, self.month, self.day)
     }
@@ -218,7 +218,7 @@ impl Operation for GetBursts {
     }
 }
 
-/// Returns the answer to a guest if it is in memory and up to date.
+/// The answer to a guest, if it is in memory and up to date.
 fn remembered(tidings: &Tidings, question: Question) -> Option<Result<Arc<Encoded>>> {
     tidings.analysis().cached(question, tidings.now()).map(Ok)
 }
@@ -227,12 +227,10 @@ fn of_terms(version: i64, until: Timestamp) -> Validity {
     Validity { versions: vec![(Topic::Terms, version)], from: Timestamp::MIN, until }
 }
 
-/// Returns what everyone may see of member ids.
 fn numbers_for_guests(tidings: &Tidings) -> StudentNumbers {
     tidings.config().analysis.student_num_chars
 }
 
-/// Returns what the caller may see of member ids.
 fn visible_numbers(tidings: &Tidings, caller: &Caller) -> Result<StudentNumbers> {
     let hidden = numbers_for_guests(tidings);
     if hidden == StudentNumbers::Full {
@@ -242,7 +240,6 @@ fn visible_numbers(tidings: &Tidings, caller: &Caller) -> Result<StudentNumbers>
     Ok(if all.is_some() { StudentNumbers::Full } else { hidden })
 }
 
-/// Reads counters, and returns the report with its validity.
 fn compute<T>(
     tidings: &Tidings,
     make: impl FnOnce(&mut dyn Tx, OpenDays, &ReportCache) -> Result<T>,

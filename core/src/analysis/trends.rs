@@ -1,13 +1,11 @@
 //! Trends: the searches of the last 24 hours, kept in memory and updated incrementally.
 //!
-//! The store holds the searches. Each query reads the new ones, including those of other processes, and drops those
-//! older than 24 hours. New are those with revisions beyond the horizon of the last query: a search that becomes
-//! visible late is not missed, and one that was read before is not counted again.
+//! Each query reads the new searches from the store, including those of other processes. New are those with revisions beyond the
+//! horizon of the last query: a search that becomes visible late is not missed, and one that was read before is not counted
+//! again.
 //!
-//! The spellings of a term that [`fold`] makes equal count together, and the most frequent one is shown.
-//!
-//! One client alone cannot make a term frequent ([`Term`]). Guests have different numbers on different days, so around
-//! midnight a guest can count twice. The counters of searches are independent of these limits.
+//! The spellings of a term that [`fold`] makes equal count together. One client alone cannot make a term frequent ([`Term`]).
+//! Guests have different numbers on different days, so around midnight a guest can count twice.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -29,7 +27,7 @@ use term::{SearchTime, Term, hour_end, hour_of};
 
 /// The time for which a search counts in trends.
 pub(crate) const WINDOW_MS: i64 = DAY_MS;
-/// The time for which the store retains a search after that.
+/// The additional time for which the store retains a search.
 const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 pub(super) const RANKING_MAX: usize = 10;
 const READ_BATCH: i64 = 4_096;
@@ -43,24 +41,22 @@ const SPELLING_BYTES: usize = 64;
 /// The time for which a list of bursts is current. Finding them visits all searches, however few are new.
 const BURSTS_MS: i64 = SECOND_MS;
 
-/// The most searched terms with their numbers of searches, most searched first.
+/// Terms with their numbers of searches, most searched first.
 pub(super) type Ranking = Vec<(String, i64)>;
 
-/// The searches of the last 24 hours.
 pub(super) struct Trends {
-    /// The folded terms that are left out.
+    /// Folded terms that are left out.
     blocked: HashSet<String>,
     min_visitors: usize,
     recent: Mutex<RecentSearches>,
 }
 
-/// A current list and its validity.
 #[derive(Clone)]
 pub(super) struct Current<T> {
     pub(super) list: T,
     /// The version of the searches that the list includes.
     pub(super) version: i64,
-    /// When the passing of time changes it.
+    /// The time at which the list changes even without new searches.
     pub(super) until: Timestamp,
 }
 
@@ -69,11 +65,10 @@ struct RecentSearches {
     /// The horizon of the last query, up to which all searches were read, and the version of the store at that time.
     read: Option<(i64, i64)>,
     searches: BTreeMap<SearchTime, Counted>,
-    /// The terms by their folded form.
+    /// By the folded form of the terms.
     terms: HashMap<Arc<str>, Term>,
     ranks: BTreeSet<Rank>,
     bytes: usize,
-    /// The bursts, and when they were found.
     bursts: Option<(Timestamp, Current<Vec<SearchBurst>>)>,
 }
 
@@ -96,7 +91,7 @@ struct SearchKey {
 }
 
 impl SearchKey {
-    /// Returns a key after all searches up to a revision.
+    /// After all searches up to this revision.
     fn after(revision: i64) -> Self {
         Self { revision, number: i64::MAX }
     }
@@ -119,7 +114,6 @@ impl Trends {
         }
     }
 
-    /// Returns the terms searched most in the 24 hours before `now`.
     pub(super) fn ranking(&self, store: &Store, now: Timestamp) -> Result<Current<Ranking>> {
         let (recent, Current { version, until, .. }) = self.up_to_date(store, now)?;
         let ranked = recent.ranks.iter().take(RANKING_MAX);
@@ -128,7 +122,7 @@ impl Trends {
         Ok(Current { list, version, until })
     }
 
-    /// Returns the terms searched more than usual, as of at most [`BURSTS_MS`] before `now`.
+    /// The list may be [`BURSTS_MS`] old.
     pub(super) fn bursts(&self, store: &Store, now: Timestamp) -> Result<Current<Vec<SearchBurst>>> {
         let (mut recent, Current { version, until, .. }) = self.up_to_date(store, now)?;
         if let Some((at, bursts)) = &recent.bursts
@@ -142,7 +136,6 @@ impl Trends {
         Ok(bursts)
     }
 
-    /// Reads the new searches, and drops those that no longer count.
     fn up_to_date(
         &self,
         store: &Store,
@@ -165,7 +158,7 @@ impl Trends {
         Ok((recent, Current { list: (), version, until }))
     }
 
-    /// Reads the searches that are new in the store. Returns the version that they include.
+    /// Returns the version that the searches include.
     fn read_new(&self, recent: &mut RecentSearches, tx: &mut dyn Tx, now: Timestamp) -> Result<i64> {
         let (version, horizon) = (version_in(tx, Topic::Terms)?, tx.horizon()?);
         let behind = match recent.read {
@@ -186,7 +179,7 @@ impl Trends {
         Ok(version)
     }
 
-    /// Counts a search, unless it was read before or the visitor has a later one in the same clock hour.
+    /// Does nothing if the search was read before or the visitor has a later one in the same clock hour.
     fn add(&self, recent: &mut RecentSearches, Search { key, term, visitor, date }: Search) {
         let moment = (date, key);
         let folded = fold(&term);
@@ -214,14 +207,13 @@ impl Trends {
         }
     }
 
-    /// Removes a search that has left the window or was replaced by a later one.
     fn remove(&self, recent: &mut RecentSearches, moment: SearchTime) {
         let Some(Counted { term, spelling, visitor }) = recent.searches.remove(&moment) else { return };
         recent.bytes -= SEARCH_BYTES;
         self.change(recent, &term, |term, bytes| *bytes -= term.remove(visitor, moment, &spelling));
     }
 
-    /// Changes a term and the sum of the memory, and updates the rank of the term.
+    /// Also updates the sum of the memory and the rank of the term.
     fn change(
         &self,
         recent: &mut RecentSearches,
@@ -252,7 +244,7 @@ fn rank(term: &Term, folded: &Arc<str>) -> Rank {
     (Reverse(term.count), Reverse(term.newest), Arc::clone(folded))
 }
 
-/// Deletes up to `limit` searches that no longer count. Returns whether there may be more.
+/// Returns whether there may be more.
 pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune(tx, now - WINDOW_MS - LATE_MS, limit)? == limit)
 }
@@ -260,7 +252,7 @@ pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool,
 mod sql {
     use super::{READ_BATCH, Search, SearchKey, StoreError, Timestamp, Tx};
 
-    /// Returns the revision after which all searches since a time are found; `None` if there are none.
+    /// All searches since the time have revisions after the returned one; `None` if there are no such searches.
     pub(super) fn revision_before(tx: &mut dyn Tx, since: Timestamp) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT min(revision) - 1 FROM term WHERE date > $1";
         tx.one(sql, &[since.into()])?.take(0)

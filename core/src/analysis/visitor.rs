@@ -1,13 +1,12 @@
 //! Visitors: the members and guests of a day, the hours of their requests, and the number of their visits.
 //!
-//! A visitor is a member or a guest. A guest is a client that is not signed in, identified for one day by a keyed hash
-//! of address and user agent; of an IPv6 address, the first 64 bits count, because devices change the others. The key of a day is random. The database stores it, so that the hash stays the same after
-//! a restart and in other processes; when the day is over, the key of a later day replaces it. No address is ever
-//! stored. The network of an address is hashed with the same key, which limits the influence of a client with many user
-//! agents or addresses.
+//! A guest is a client that is not signed in, identified for one day by a keyed hash of address and user agent; of an IPv6
+//! address, the first 64 bits count, because devices change the others. The database stores the random key of a day, so that the
+//! hash stays the same after a restart and in other processes; when the day is over, the key of a later day replaces it. No
+//! address is ever stored.
 //!
-//! A visit is a series of requests of one visitor with gaps under half an hour. It belongs to one day: a request after
-//! midnight starts a new visit.
+//! A visit is a series of requests of one visitor with gaps under half an hour, within one day: a request after midnight starts a
+//! new visit.
 //!
 //! Source of the hash: Aumasson and Bernstein, *`SipHash`: a fast short-input PRF*, INDOCRYPT 2012.
 
@@ -24,8 +23,7 @@ pub(super) use guest::Network;
 pub(super) use visits::member_visits;
 pub(crate) use visits::{Visits, add_past, days_with_guests, delete_guests};
 
-/// The number of a visitor in the tables of visitors and of search terms: a member's key, a number below 0 for a guest,
-/// or 0 for an unknown visitor.
+/// In the tables of visitors and of search terms: the key of a member, a number below 0 for a guest, or 0 for an unknown visitor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct VisitorNumber(i64);
 
@@ -33,7 +31,6 @@ impl VisitorNumber {
     /// The number of callers that are not counted as visitors, such as the operator or a declared crawler.
     pub(crate) const NOBODY: Self = Self(0);
 
-    /// Returns the number of a guest: `bits` with the sign bit set.
     pub(super) const fn guest(bits: i64) -> Self {
         Self(bits | i64::MIN)
     }

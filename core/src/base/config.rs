@@ -134,7 +134,6 @@ pub struct Config {
 /// The heading of settings that several parts use.
 const SERVICE: &str = "Service";
 
-/// Implements `Default` by the defaults that the declarations of the settings name.
 macro_rules! default_settings {
     ($($settings:ty),+) => {
         $(impl Default for $settings {
@@ -177,7 +176,7 @@ impl Config {
         Bounds { min: self.pw_min, max: PASSWORD_MAX }
     }
 
-    /// Returns the settings of mail with the address of the server's pages.
+    /// Includes the address of the server's pages.
     pub(crate) fn mail(&self) -> Mail {
         Mail { server_url: self.public_url.clone(), ..self.mail.clone() }
     }

@@ -27,27 +27,22 @@ const CACHED: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
 /// The fraction of the training progress that reading the posts takes.
 const READING: f64 = 0.1;
 
-/// The word model of a database, and the thread that updates it.
-///
-/// It is read when it is first needed.
+/// Reads the model when it is first needed.
 pub(crate) struct ModelCache {
     shared: Arc<Shared>,
     thread: Background,
 }
 
-/// The model in use.
 pub(crate) struct Current {
     pub(super) model: Model,
     /// The number of the model in the database.
     id: i64,
-    /// The neighbours of the words that were looked up last.
     neighbours: Mutex<LruCache<Box<str>, Neighbours, RandomState>>,
 }
 
-/// The numbers of words with their similarities, most similar first.
+/// Words by their numbers, with their similarities, most similar first.
 type Neighbours = Arc<[(u32, f32)]>;
 
-/// The data that the thread and the readers share.
 struct Shared {
     store: Arc<Store>,
     config: config::WordModel,
@@ -64,7 +59,6 @@ struct Shared {
 
 /// The reason why no model was made.
 pub(super) enum Ended {
-    /// The work was cancelled, or another process has done it.
     Cancelled,
     Failed(Error),
 }
@@ -102,23 +96,21 @@ impl Current {
         Arc::new(Self { model, id, neighbours })
     }
 
-    /// Returns when the model was made.
     pub(crate) fn made(&self) -> Timestamp {
         Timestamp::from_millis(self.model.origin.made)
     }
 
-    /// Returns the words in the order of their numbers.
+    /// In the order of their numbers.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         self.model.words().iter().map(|word| &**word)
     }
 
-    /// Returns the vectors of the words in the order of their numbers.
+    /// In the order of the words.
     pub(crate) fn vectors(&self) -> &Vectors {
         self.model.vectors()
     }
 
-    /// Returns the neighbours of `word` with their similarities, nearest first. For a word that the model does not have, they
-    /// come from words with similar spelling.
+    /// Nearest first. The neighbours of a word that the model does not contain come from words with similar spelling.
     pub(super) fn neighbours(&self, word: &str) -> Neighbours {
         if let Some(cached) = self.lock().get(word) {
             return Arc::clone(cached);
@@ -150,7 +142,7 @@ impl ModelCache {
         Self { shared: Arc::new(shared), thread }
     }
 
-    /// Returns the current model. The first call reads it.
+    /// The first call reads the model from the database.
     pub(crate) fn current(&self) -> Option<Arc<Current>> {
         let current = self.shared.current.load_full();
         if current.is_some() {
@@ -161,24 +153,21 @@ impl ModelCache {
         self.shared.current.load_full()
     }
 
-    /// Returns the current model if it is in memory.
     pub(crate) fn in_memory(&self) -> Option<Arc<Current>> {
         self.shared.current.load_full()
     }
 
-    /// Starts the thread that updates the model, unless it runs already.
+    /// Does nothing if the thread already runs.
     pub(super) fn follow(&self) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         self.thread.start("tidings-words", || Ok(move || shared.run()))
     }
 
-    /// Learns the words of the posts, and stores and uses the new model.
     pub(super) fn train(&self, progress: Progress<'_>) -> Result<Arc<Current>> {
         self.make(progress, |shared, progress| shared.learn(progress))
     }
 
-    /// Makes, stores and uses a model of the words and vectors that `read` returns. `read` receives the corpus, which
-    /// contains the words of posts.
+    /// `read` receives the corpus of the posts, and returns the words and vectors of the model, which is then stored and used.
     pub(super) fn adopt(
         &self,
         _: Operator,
@@ -207,7 +196,7 @@ impl Shared {
         recipe(&self.config)
     }
 
-    /// Uses a model that is in the database.
+    /// The model is already in the database.
     fn swap(&self, model: Model, id: i64) -> Arc<Current> {
         let current = Current::new(model, id);
         self.current.store(Some(Arc::clone(&current)));
@@ -216,7 +205,7 @@ impl Shared {
         current
     }
 
-    /// Reads the words of the posts, newest first. Returns them with the time at which reading began.
+    /// Newest posts first. Also returns the time at which reading began.
     fn read_posts(&self, progress: Progress<'_>) -> Result<(Corpus, TrainedAt), Ended> {
         let date = self.clock.now();
         let changes = self.store.read(|tx| texts::changes(tx))?;
@@ -237,7 +226,6 @@ impl Shared {
         Ok((corpus, TrainedAt { changes, date: date.as_millis() }))
     }
 
-    /// Learns a model from the posts.
     fn learn(&self, progress: Progress<'_>) -> Result<Model, Ended> {
         let (corpus, at) = self.read_posts(&mut part(progress, 0.0, READING))?;
         Ok(tidings_vectors::learn(corpus, &self.recipe(), at, &mut part(progress, READING, 1.0))?)

@@ -19,11 +19,9 @@ pub struct Corpus {
     /// The number of words and ends of posts that were read.
     read: usize,
     posts: u32,
-    /// The maximum number of words to read.
     limit: usize,
 }
 
-/// The occurrences of a word.
 #[derive(Clone, Copy)]
 struct Occurrences {
     count: u32,
@@ -34,10 +32,9 @@ struct Occurrences {
     has_digit: bool,
 }
 
-/// The words to learn, most frequent first, and the stream of them.
+/// The words to learn, most frequent first, and their stream.
 pub(crate) struct Vocabulary {
     pub(crate) words: Vec<Box<str>>,
-    /// The number of occurrences of each word.
     pub(crate) counts: Vec<u32>,
     /// The numbers of the words in the order of the text, with [`END`] after each post. Other words leave no gap.
     pub(crate) stream: Vec<u32>,
@@ -100,10 +97,8 @@ impl Corpus {
         self.numbers.get(word).map_or(0, |number| self.occurrences[*number as usize].count)
     }
 
-    /// Returns the words without a digit that occur in at least `posts` posts, at most `max` of them, and the stream of
-    /// these.
-    ///
-    /// Words of equal frequency are ordered alphabetically.
+    /// Selects the words without a digit that occur in at least `posts` posts, at most `max` of them. Words of equal frequency
+    /// are ordered alphabetically.
     pub(crate) fn vocabulary(self, posts: u32, max: usize) -> Vocabulary {
         let Self { numbers, occurrences, mut stream, .. } = self;
         let of_word = |number: u32| occurrences[number as usize];

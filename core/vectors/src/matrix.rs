@@ -23,7 +23,6 @@ pub(crate) struct Sparse {
 }
 
 impl Sparse {
-    /// Returns the number of rows, which is also the number of columns.
     pub(crate) fn size(&self) -> usize {
         self.starts.len() - 1
     }
@@ -57,8 +56,8 @@ impl Sparse {
         })
     }
 
-    /// Calls `each` with each row number for each block of columns of `right`, which it overwrites, and with the values that
-    /// the block had. So a product takes only the memory of a block beside that of `right`.
+    /// Calls `each` with each row number for each block of columns of `right`, which it overwrites, and with the values that the
+    /// block had: a product takes only the memory of a block beside that of `right`.
     fn by_block(
         &self,
         right: &mut Tall,
@@ -81,21 +80,19 @@ impl Sparse {
     }
 }
 
-/// Returns the progress after `done` of `all` steps, from 0 to 1.
 pub(crate) fn share(done: usize, all: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
     let share = done as f64 / all.max(1) as f64;
     share
 }
 
-/// Adds `factor` times `row` to `sum`.
 fn add(sum: &mut [f32], factor: f32, row: &[f32]) {
     for (sum, value) in sum.iter_mut().zip(row) {
         *sum += factor * value;
     }
 }
 
-/// A matrix with many rows and few columns.
+/// Many rows and few columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Tall {
     pub(crate) columns: usize,
@@ -109,12 +106,10 @@ impl Tall {
         Self { columns, values }
     }
 
-    /// Returns the rows.
     pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
         self.values.chunks_exact(self.columns)
     }
 
-    /// Returns the rows for modification.
     pub(crate) fn rows_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [f32]> {
         self.values.chunks_exact_mut(self.columns)
     }
@@ -127,7 +122,7 @@ impl Tall {
         &mut self.values[row * self.columns..][..self.columns]
     }
 
-    /// Returns the inner products of the columns with each other.
+    /// The inner products of the columns with each other.
     pub(crate) fn gram(&self) -> Symmetric {
         let size = self.columns;
         let (mut sums, mut rough) = (vec![0.0; size * size], vec![0.0; size * size]);
@@ -176,9 +171,7 @@ impl Tall {
         self
     }
 
-    /// Returns a matrix with orthonormal columns that span the same space.
-    ///
-    /// A column that would consist of rounding errors is 0.
+    /// The columns are orthonormal and span the same space. A column that would consist of rounding errors is 0.
     pub(crate) fn orthonormal(self) -> Self {
         let mut basis = self.gram().eigen();
         let farthest = basis.first().map_or(0.0, |(value, _)| *value);
@@ -193,7 +186,6 @@ impl Tall {
     }
 }
 
-/// A small symmetric matrix.
 #[derive(Debug)]
 pub(crate) struct Symmetric {
     size: usize,

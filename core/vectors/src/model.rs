@@ -19,7 +19,7 @@ pub const NEIGHBOURS_MAX: usize = 30;
 const LENT_POWER: i32 = 4;
 /// The minimum length of a part of a compound in characters. Shorter words are parts of words by accident.
 const PART_MIN: usize = 3;
-/// The same in Hangul, whose syllables carry as much information as two letters.
+/// The minimum length in Hangul, whose syllables carry as much information as two letters.
 const PART_MIN_HANGUL: usize = 2;
 /// The minimum number of occurrences at which a Korean word that always ends with an apparent particle counts as a word
 /// without a particle.
@@ -61,13 +61,13 @@ pub struct Model {
 }
 
 impl Model {
-    /// Creates a model of words with these vectors; `counts` are the occurrences of each word in posts.
+    /// `counts` are the occurrences of each word in posts.
     pub(crate) fn new(origin: Origin, words: Vec<Arc<str>>, counts: &[u32], vectors: Vectors) -> Self {
         let shown = shown(&words, &number(&words), counts);
         Self::restore(origin, words, shown, vectors)
     }
 
-    /// Creates a model of words of which it is known whether they can be neighbours.
+    /// `shown` says which words can be neighbours.
     pub(crate) fn restore(origin: Origin, words: Vec<Arc<str>>, shown: Vec<bool>, vectors: Vectors) -> Self {
         Self { origin, numbers: number(&words), words, shown, vectors, subwords: OnceLock::new() }
     }
@@ -86,7 +86,6 @@ impl Model {
         &self.words
     }
 
-    /// Returns which words can be neighbours.
     pub(crate) fn shown(&self) -> &[bool] {
         &self.shown
     }
@@ -118,7 +117,7 @@ impl Model {
         if lenders.is_empty() { Vec::new() } else { self.nearest(self.lent(&lenders).at(0), None) }
     }
 
-    /// Returns the words with the greatest positive product with `vector`, without the word `own`.
+    /// Only words with a positive product, without the word `own`.
     fn nearest(&self, vector: &[i16], own: Option<u32>) -> Vec<(u32, f32)> {
         // Of equally near words, the more frequent one comes first: its number is less.
         let truncate = |best: &mut Vec<(i32, u32)>| {
@@ -155,7 +154,7 @@ impl Model {
         if !word.chars().all(|c| is_hangul(c) || c.is_ascii_lowercase()) {
             return Vec::new();
         }
-        // The places between characters, of which a part has a number.
+        // The positions between characters, by number.
         let ends: Vec<usize> = word.char_indices().map(|(at, _)| at).chain([word.len()]).collect();
         let known = |from: usize, to: usize| {
             let number = if to < from + shortest { None } else { self.number(&word[ends[from]..ends[to]]) };
@@ -175,14 +174,14 @@ impl Model {
         best.unwrap_or_default().into_iter().map(|part| self.word(part)).collect()
     }
 
-    /// Returns the words that lend their vectors to an unknown one, with the similarity of their spelling: a word that
-    /// differs by two swapped letters comes first.
+    /// Returns the words that lend their vectors to an unknown one, with the similarity of their spelling. A word that differs by
+    /// two swapped letters comes first.
     fn lenders(&self, word: &str) -> Vec<(u32, f32)> {
         let swap = subword::swaps(word).filter_map(|meant| self.number(&meant)).min();
         swap.map(|meant| (meant, 1.0)).into_iter().chain(self.subwords().like(word)).collect()
     }
 
-    /// Returns the weighted mean of the vectors of `lenders` as a single vector.
+    /// The weighted mean of the vectors of `lenders`, as the only vector.
     fn lent(&self, lenders: &[(u32, f32)]) -> Vectors {
         let mut sum = vec![0.0; self.vectors.dimensions()];
         for (lender, shared) in lenders {
@@ -207,11 +206,11 @@ fn number(words: &[Arc<str>]) -> HashMap<Arc<str>, u32> {
     words.iter().cloned().zip(0..).collect()
 }
 
-/// Returns which words can be neighbours: words that occur in posts, have a letter, and are not a different word with a
-/// Korean particle. A token without letters, such as a year or a version, does not name a topic.
+/// Words can be neighbours if they occur in posts, have a letter, and are not a different word with a Korean particle. A token
+/// without letters, such as a year or a version, does not name a topic.
 ///
-/// The tokens of posts include each word and the word without its ending, whether or not the ending is a particle. If
-/// the shorter form never occurs alone (`민주주` of `민주주의`), it is not a word.
+/// The tokens of posts include each word and the word without its ending, whether or not the ending is a particle. If the shorter
+/// form never occurs alone (`민주주` of `민주주의`), it is not a word.
 fn shown(words: &[Arc<str>], numbers: &HashMap<Arc<str>, u32>, counts: &[u32]) -> Vec<bool> {
     let tells = |word: &Arc<str>, count: u32| count > 0 && word.contains(char::is_alphabetic);
     let mut shown: Vec<bool> = words.iter().zip(counts).map(|(word, count)| tells(word, *count)).collect();

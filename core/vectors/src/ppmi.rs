@@ -10,19 +10,19 @@ use crate::{Cancelled, Progress};
 /// TACL 3, 2015, section 3.2.
 const SMOOTHING: f64 = 0.75;
 
-/// The number of words of whose pairs a histogram tells which of the weakest to drop; fewer if there are fewer words.
+/// The maximum number of words whose pairs a histogram samples to find out which of the weakest pairs to drop.
 const SAMPLE: usize = 5_000;
-/// The bits of a number of 32 bits that its bin of the histogram leaves out, so a bin is up to 1/128 wide.
+/// The low bits of a 32-bit number that its bin of the histogram leaves out, so a bin is up to 1/128 wide.
 const BELOW_BIN: u32 = 16;
 
-/// Computes the positive pointwise mutual information of each pair of `words` words, in a stream in which each post
-/// ends with [`END`]: `max(0, ln(n(w, c) · Σ n(x)^¾ / (n(w) · n(c)^¾)))`, where `n(w, c)` is the sum of the weights of
-/// the occurrences of `c` within `window` words of `w`, and `n(w)` is the sum of the weights of all such neighbours of
-/// `w`. The weight of an occurrence falls with the distance, see [`weight`].
+/// Computes the positive pointwise mutual information of each pair of `words` words, in a stream in which each post ends with
+/// [`END`]: `max(0, ln(n(w, c) · Σ n(x)^¾ / (n(w) · n(c)^¾)))`, where `n(w, c)` is the sum of the weights of the occurrences of
+/// `c` within `window` words of `w`, and `n(w)` is the sum of the weights of all such neighbours of `w`. The weight of an
+/// occurrence falls with the distance, see [`weight`].
 ///
-/// If there may be more than `pairs_max` pairs, the weakest are dropped, so that there are approximately so many: those that
-/// contribute least to the sum of the information, `n(w, c)` times the value. With only a quarter of the pairs, 3 of 100
-/// neighbours less are of the subject of their word, and 7 if the pairs with the least values are dropped: many of the
+/// If there may be more than `pairs_max` pairs, the weakest are dropped, so that approximately `pairs_max` remain: those that
+/// contribute least to the sum of the information, `n(w, c)` times the value. With a quarter of the pairs, 3 of 100 neighbours
+/// fewer belong to the subject of their word. It would be 7 if the pairs with the lowest values were dropped, because many of the
 /// greatest values are of rare words that are near each other by accident.
 pub(crate) fn ppmi(
     stream: &[u32],
@@ -33,7 +33,7 @@ pub(crate) fn ppmi(
 ) -> Result<Sparse, Cancelled> {
     let mut pairs = Pairs::of(stream, words, window);
     let least = if pairs.at_most > pairs_max { pairs.least_of(pairs_max) } else { 0 };
-    // Lists that grow would leave holes in the heap, of half the size of the matrix.
+    // Growing lists would leave holes in the heap, of half the size of the matrix.
     let room = pairs.at_most.min(pairs_max);
     let (columns, values) = (Vec::with_capacity(room), Vec::with_capacity(room));
     let mut matrix = Sparse { starts: vec![0], columns, values };
@@ -107,7 +107,7 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// Returns the least bin of the pairs to keep.
+    /// The least bin of the pairs to keep.
     fn least_of(&mut self, pairs_max: usize) -> usize {
         let words = self.neighbours.len();
         let step = words.div_ceil(SAMPLE);
@@ -124,25 +124,25 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// Returns the bin of a number: its first bits, whose order is that of positive numbers.
+/// The bin of a number is its first bits, whose order is that of positive numbers.
 fn bin(number: f64) -> usize {
     #[expect(clippy::cast_possible_truncation, reason = "a bin is much wider")]
     let number = number as f32;
     (number.to_bits() >> BELOW_BIN) as usize
 }
 
-/// Returns the weight of a neighbour at a distance from 1 on: a near word says more about a word than a distant one.
+/// A near word says more about a word than a distant one. The least `distance` is 1.
 ///
-/// Source: Pennington, Socher and Manning, *`GloVe`: global vectors for word representation*, EMNLP 2014, section 4.2. A
-/// weight that falls linearly gave neighbours of equal quality, but recommended posts less well.
+/// Source: Pennington, Socher and Manning, *`GloVe`: global vectors for word representation*, EMNLP 2014, section 4.2. A weight
+/// that falls linearly gave neighbours of equal quality, but recommended posts less well.
 #[expect(clippy::cast_precision_loss, reason = "a window has a few words")]
 fn weight(distance: usize) -> f64 {
     1.0 / distance as f64
 }
 
-/// Returns the sum of the weights of the neighbours of each word, and the number of all neighbours.
+/// The sum of the weights of the neighbours of each word, and the number of all neighbours.
 fn neighbours(stream: &[u32], words: usize, window: usize) -> (Vec<f64>, usize) {
-    // The sum of the weights of so many nearest neighbours on one side.
+    // By the number of nearest neighbours on one side, the sum of their weights.
     let nearest = std::iter::once(0.0).chain((1..=window).scan(0.0, |sum, distance| {
         *sum += weight(distance);
         Some(*sum)
@@ -159,7 +159,6 @@ fn neighbours(stream: &[u32], words: usize, window: usize) -> (Vec<f64>, usize) 
     (neighbours, count)
 }
 
-/// The positions of each word in a stream.
 struct Places {
     starts: Vec<u32>,
     places: Vec<u32>,

@@ -14,13 +14,12 @@ const ONE: f32 = 127.0;
 /// … and of a direction.
 const DIRECTION_ONE: f32 = 32_767.0;
 
-/// A component of the first half of a vector in the low byte of each number, and one of the second half in the high byte.
-/// A shift makes each a number of 16 bits, which takes less than to extend single bytes.
+/// A component of the first half of a vector in the low byte of each number, and one of the second half in the high byte. A shift
+/// extends each to 16 bits, which is faster than extending single bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Pairs([i16; HALF]);
 
 impl Pairs {
-    /// Returns the halves of the vector.
     #[inline]
     fn halves(self) -> [[i16; HALF]; 2] {
         [self.0.map(|pair| pair << 8 >> 8), self.0.map(|pair| pair >> 8)]
@@ -91,7 +90,7 @@ impl ShortVectors {
     }
 }
 
-/// Returns the halves of a normalised vector, in which a component of 1 is `one`.
+/// Normalises the vector. A component of 1 becomes `one`.
 fn halves(vector: &[f32], one: f32) -> [[i16; HALF]; 2] {
     let mut halves = [[0; HALF]; 2];
     let vector = &vector[..vector.len().min(SHORT)];
@@ -99,8 +98,8 @@ fn halves(vector: &[f32], one: f32) -> [[i16; HALF]; 2] {
     halves
 }
 
-/// Returns the inner product of two vectors, in the product of their units. It is inlined, so that a vector that is compared with
-/// many others stays in registers.
+/// The result is in the product of the units of both vectors. It is inlined, so that a vector that is compared with many others
+/// stays in registers.
 #[inline(always)]
 #[expect(
     clippy::inline_always,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::model::{Model, Origin};
 use crate::vectors::{DIMENSIONS_MAX, Vectors};
 
-/// The approximate number of bytes of a part: so few that writing one delays other writes by little.
+/// The approximate number of bytes of a part, so small that writing one hardly delays other writes.
 const PART: usize = 48 << 10;
 /// The number of bytes of an average word, with what surrounds it in a list.
 const WORD: usize = 16;

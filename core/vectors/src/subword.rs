@@ -36,7 +36,6 @@ const SWAP_MIN: usize = 4;
 /// A subword that occurs in this number of words or more is ignored.
 const COMMON: usize = 20_000;
 
-/// The known words by their subwords.
 pub(crate) struct Subwords {
     /// The start of each subword's words in `words`, and the end of the last one's. Subwords are hashed, so a few share
     /// an entry.
@@ -47,7 +46,6 @@ pub(crate) struct Subwords {
 }
 
 impl Subwords {
-    /// Indexes words by their numbers.
     pub(crate) fn of<'w>(words: impl ExactSizeIterator<Item = &'w str> + Clone) -> Self {
         // Four entries per word: there are approximately three distinct subwords per word.
         let entries = (4 * words.len()).next_power_of_two().clamp(1 << 10, 1 << 24);
@@ -77,8 +75,7 @@ impl Subwords {
         subwords
     }
 
-    /// Returns the known words with the most similar spelling and their similarities up to 1, most similar first; empty
-    /// if no word is similar enough.
+    /// Most similar first, with similarities up to 1; empty if no word is similar enough.
     pub(crate) fn like(&self, word: &str) -> Vec<(u32, f32)> {
         let mut splitter = Splitter::new(self.starts.len() - 1);
         let mut shared = vec![0.0; self.lengths.len()];
@@ -114,15 +111,15 @@ impl Subwords {
         &self.words[self.starts[part] as usize..self.starts[part + 1] as usize]
     }
 
-    /// Returns the weight of a subword in the inner product of two words: the square of its inverse document frequency.
+    /// The weight of a subword in the inner product of two words: the square of its inverse document frequency.
     #[expect(clippy::cast_precision_loss, reason = "an approximate weight suffices")]
     fn weight(&self, part: usize) -> f32 {
         (1.0 + self.lengths.len() as f32 / (self.having(part).len() as f32 + 0.5)).ln().powi(2)
     }
 }
 
-/// Returns the words that differ from `word` by two swapped letters: `form` for `fomr`. Such a swap changes most
-/// subwords. Short words, and words in scripts without letters, have none.
+/// The words that differ from `word` by two swapped letters: `form` for `fomr`. Such a swap changes most subwords. Short words,
+/// and words in scripts without letters, have none.
 pub(crate) fn swaps(word: &str) -> impl Iterator<Item = String> {
     let letters: Vec<char> = word.chars().collect();
     let last = if letters.len() < SWAP_MIN || letters.iter().any(|c| *c >= FIRST_HANGUL) {
@@ -137,7 +134,6 @@ pub(crate) fn swaps(word: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Splits words into subwords.
 struct Splitter {
     /// The number of entries; subwords have smaller numbers.
     entries: usize,
@@ -150,7 +146,6 @@ impl Splitter {
         Self { entries, letters: Vec::new(), numbers: Vec::new() }
     }
 
-    /// Returns the distinct subwords of a word.
     fn of(&mut self, word: &str) -> &[usize] {
         self.letters.clear();
         self.letters.extend(['<'].into_iter().chain(word.chars()).chain(['>']));

@@ -106,7 +106,6 @@ pub fn reread(bytes: &[u8]) -> bool {
     true
 }
 
-/// The words and vectors that have been read so far.
 struct Reading {
     words: Vec<Arc<str>>,
     seen: HashSet<Arc<str>>,
@@ -136,7 +135,7 @@ impl Reading {
     }
 }
 
-/// Returns `word` as a token if it is exactly one.
+/// `None` unless `word` is exactly one token.
 fn token(word: &str) -> Option<Arc<str>> {
     let first = tokens::tokens(word).into_iter().next()?;
     (first == tokens::normalise_term(word)).then(|| first.into())
@@ -148,7 +147,7 @@ struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Returns the next line, with invalid UTF-8 replaced.
+    /// Invalid UTF-8 is replaced.
     fn next(&mut self) -> Result<Option<String>, ReadError> {
         self.line.clear();
         let read = (&mut self.input).take(LINE_MAX).read_until(b'\n', &mut self.line);

@@ -54,17 +54,16 @@ pub fn learn(
     Ok(Model::new(origin, words, &counts, vectors(found)))
 }
 
-/// Returns the number of dimensions for a number of words.
 fn dimensions(words: usize) -> usize {
     (words / WORDS_PER_DIMENSION).max(DIMENSIONS_MIN.min(words / 4)).max(1)
 }
 
-/// Returns the vectors: the rows of the decomposition times the singular values, around their mean.
+/// The vectors are the rows of the decomposition times the singular values, around their mean.
 ///
-/// The mean says how frequent a word is rather than what it means. Without it, and with the singular values themselves instead
-/// of their roots, more neighbours of a word are of its subject, and more of its other forms are among them.
+/// The mean says how frequent a word is rather than what it means. Without it, and with the singular values themselves instead of
+/// their roots, more neighbours of a word belong to its subject, and more of its other forms are among them.
 ///
-/// Source: Mu and Viswanath, *All-but-the-top: simple and effective postprocessing for word representations*, ICLR 2018, section 2.
+/// Source: Mu and Viswanath, *All-but-the-top: simple and effective postprocessing for word representations*, ICLR 2018, § 2.
 fn vectors(mut rows: Tall) -> Vectors {
     if rows.columns == 0 {
         return Vectors::none(1);

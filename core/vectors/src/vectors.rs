@@ -15,7 +15,7 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// Creates vectors from all their components, vector after vector.
+    /// `values` has all components, vector after vector.
     pub(crate) fn new(dimensions: usize, values: Vec<i16>) -> Self {
         debug_assert!(dimensions > 0 && values.len().is_multiple_of(dimensions));
         Self { dimensions, values }
@@ -55,7 +55,6 @@ impl Vectors {
         self.values.len() / self.dimensions
     }
 
-    /// Returns all components, vector after vector.
     pub(crate) fn values(&self) -> &[i16] {
         &self.values
     }
@@ -71,19 +70,17 @@ impl Vectors {
         &self.values[place * self.dimensions..][..self.dimensions]
     }
 
-    /// Returns the vector of a word.
     pub(crate) fn get(&self, word: u32) -> &[i16] {
         self.at(word as usize)
     }
 
-    /// Returns the components of a word's vector, from -1 to 1.
+    /// From -1 to 1.
     pub(crate) fn components(&self, word: u32) -> impl Iterator<Item = f32> {
         self.get(word).iter().map(|x| f32::from(*x) / ONE)
     }
 }
 
-/// Returns the components of a normalised vector, in which a component of 1 is `one`. A vector of zeros or with non-finite
-/// components becomes zeros.
+/// Normalises a vector. A component of 1 becomes `one`; a vector of zeros or with non-finite components becomes zeros.
 pub(crate) fn unit(vector: &[f32], one: f32) -> impl Iterator<Item = i16> {
     let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
     #[expect(clippy::cast_possible_truncation, reason = "components have 16 bits")]
@@ -93,12 +90,12 @@ pub(crate) fn unit(vector: &[f32], one: f32) -> impl Iterator<Item = i16> {
     components
 }
 
-/// Returns the inner product of two stored vectors, in units of the square of [`ONE`].
+/// In units of the square of [`ONE`].
 pub(crate) fn product(a: &[i16], b: &[i16]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
 
-/// Returns the cosine of the angle between two vectors with this product, or 0 if it is negative.
+/// The cosine of two vectors with this product, or 0 if it is negative.
 pub(crate) fn cosine(product: i32) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "components have 16 bits")]
     let cosine = product as f32 / (ONE * ONE);

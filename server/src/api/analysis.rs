@@ -1,4 +1,4 @@
-//! Analytics: counts.
+//! Analytics: counting a device.
 
 use tidings_core::analysis::{self, InsertDevice};
 
@@ -13,7 +13,7 @@ pub(crate) fn handlers() -> Vec<Route> {
     vec![Route::of::<InsertDevice>().answered_by(insert_device)]
 }
 
-/// Counts a device, and waits for the disk without a thread.
+/// Waits for the disk without blocking a thread.
 async fn insert_device(call: Call, fields: InsertDevice) -> Answer {
     Reply::written(analysis::insert_device_from(call.tidings(), call.caller(), &fields.device)).await
 }

@@ -4,14 +4,13 @@ use super::{Failures, Key, Millis, Table};
 use crate::base::keyed::OwnMap;
 use crate::store::StoreError;
 
-/// The maximum number of keys of each kind. With the times of all clients' failures, they take 20 MB: a map that is less than half
-/// full does not grow, however many keys come and go.
+/// The maximum number of keys of each kind, which take 20 MB with the times of all clients' failures. A map that is less than
+/// half full does not grow, however many keys come and go.
 const MAX: [usize; 3] = [12_000, 57_000, 7_000];
 
-/// The failures of a process, by kind.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// The keys are keyed hashes, so nobody can choose some that collide.
+    /// By kind. The keys are keyed hashes, so nobody can choose some that collide.
     pub(super) failures: [OwnMap<u64, Failures>; 3],
 }
 
@@ -37,8 +36,8 @@ impl Table for Memory {
     }
 }
 
-/// Removes the eighth of the keys with the fewest failures, of these the oldest: a flood of new keys replaces other small ones,
-/// and frees nobody who has to wait.
+/// Removes the eighth of the keys with the lowest priority: a flood of new keys replaces other small ones, and frees no client
+/// that has to wait.
 fn shed(map: &mut OwnMap<u64, Failures>) {
     let mut keys: Vec<_> = map.iter().map(|(hash, failures)| (failures.priority(), *hash)).collect();
     let removed = keys.len() / 8;

@@ -1,14 +1,13 @@
-//! The failures that all servers of a database share: a row for each key, in a table that is not logged.
+//! The failures that all servers of a database share: a row for each key, in an unlogged table.
 
 use super::{CLIENT_WINDOW_MS, FORGET_MS, Failures, Key, Kind, Millis, Table};
 use crate::base::clock::Timestamp;
 use crate::record::error::{Error, Result};
 use crate::store::{StoreError, Tx};
 
-/// The maximum number of rows after a deletion of expired data.
+/// The maximum number of rows that [`prune`] leaves.
 const ROWS_MAX: i64 = 200_000;
 
-/// The rows of a transaction. The columns of hashes and times are those of [`Failures`].
 pub(super) struct Rows<'t>(pub(super) &'t mut dyn Tx);
 
 impl Table for Rows<'_> {
@@ -48,7 +47,7 @@ impl Table for Rows<'_> {
     }
 }
 
-/// Returns the keys of the hashes: the halves of the secret that all servers know for the hashes of paths.
+/// The keys are the halves of the secret that all servers know for the hashes of paths.
 pub(super) fn keys(tx: &mut dyn Tx) -> Result<(u64, u64)> {
     let secret: String = tx.one("SELECT secret FROM path_key WHERE one = 1", &[])?.take(0)?;
     let secret = u128::from_str_radix(&secret, 16).map_err(|e| Error::Internal(e.into()))?;
@@ -56,8 +55,8 @@ pub(super) fn keys(tx: &mut dyn Tx) -> Result<(u64, u64)> {
     Ok(((secret >> 64) as u64, secret as u64))
 }
 
-/// Deletes up to `limit` rows that no longer count, or that are too many: those with the fewest failures, of these the oldest.
-/// Returns whether there may be more.
+/// Deletes expired rows, and excess rows with the fewest failures, of these the oldest; up to `limit` of each. Returns whether
+/// there may be more.
 pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
     // Where there is one server, the failures are in its memory.
     if !tx.dialect().is_concurrent() {

@@ -27,11 +27,11 @@ const BATCH: usize = 1_024;
 /// The minimum interval between two warnings about lost lines.
 const REPORT_MS: i64 = 10 * SECOND_MS;
 
-/// The queue of records that wait to be written. Adding a record takes no lock.
+/// Adding a record takes no lock.
 pub(super) struct Queue {
     sender: Sender<Record>,
     receiver: Receiver<Record>,
-    /// The number of records in the queue, including those that are being added.
+    /// Includes records that are being added.
     len: AtomicUsize,
     unlogged: PendingCounts,
     limits: ClientLimits,
@@ -41,7 +41,6 @@ pub(super) struct Queue {
     committing: AtomicUsize,
     /// Communications without a line since the process started.
     lost: AtomicU64,
-    /// The state of the thread that writes.
     writing: Mutex<Writing>,
 }
 
@@ -98,13 +97,13 @@ impl PendingCounts {
 }
 
 impl UnloggedCounts {
-    /// Returns a communication that was answered at this time, if its operation is counted.
+    /// Counts nothing if the operation is not counted.
     pub(in crate::analysis) fn of_one(at: Timestamp, operation: Operation, is_of_crawler: bool) -> Self {
         let is_counted = operation.is_counted();
         Self { at, communications: i64::from(is_counted), crawlers: i64::from(is_counted && is_of_crawler) }
     }
 
-    /// Counts the communications. Returns how many of them came from crawlers.
+    /// Returns the number of communications of crawlers.
     pub(super) fn write(&self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<u64, StoreError> {
         let day = calendar.local_hour(self.at).day;
         for (counter, n) in [(Counter::Communication, self.communications), (Counter::Crawler, self.crawlers)]
@@ -137,9 +136,9 @@ impl Queue {
         }
     }
 
-    /// Adds the record of a communication, and returns the number of records in the queue with it.
-    /// Returns `None` if it gets no line, because the queue is full or the client has reached its limit. It is then added as
-    /// `unlogged`. A record is only made if it is added: to hash its visitor takes half of the time.
+    /// Returns the length of the queue with the new record; `None` if the communication gets no line, because the queue is full
+    /// or the client has reached its limit. It is then counted as `unlogged`. A record is made only if it is added, because
+    /// hashing its visitor takes half of the time.
     pub(super) fn push(
         &self,
         client: u64,
@@ -160,8 +159,8 @@ impl Queue {
 
     /// Returns whether the caller must defer a write because none is deferred, and notes that one is from now on.
     ///
-    /// It is called after something was added. A deferred write that ends looks at the queue after it has noted its end,
-    /// so one of the two notices the other.
+    /// It is called after something was added. A deferred write that ends looks at the queue after it has noted its end, so one
+    /// of the two notices the other.
     pub(super) fn must_defer(&self) -> bool {
         !self.is_deferred.load(SeqCst) && !self.is_deferred.swap(true, SeqCst)
     }
@@ -186,21 +185,18 @@ impl Queue {
 
     /// Returns whether anything waits to be written, or may have been taken for a commit whose outcome is not known.
     pub(super) fn is_unsettled(&self) -> bool {
-        // Read in this order, because what is taken leaves the queue after its write has begun.
+        // Read in this order, because records leave the queue only after their write has begun.
         self.has_pending() || self.committing.load(SeqCst) > 0
     }
 
-    /// Notes that a deferred write begins to take records.
     pub(super) fn begin_write(&self) {
         self.committing.fetch_add(1, SeqCst);
     }
 
-    /// Notes that the outcome of a deferred write is known.
     pub(super) fn end_write(&self) {
         self.committing.fetch_sub(1, SeqCst);
     }
 
-    /// Returns the number of communications without a line since the process started.
     pub(super) fn lost(&self) -> u64 {
         self.lost.load(Relaxed)
     }
@@ -232,7 +228,6 @@ impl Queue {
         records.rev().for_each(|record| writing.returned.push_front(record));
     }
 
-    /// Returns communications without a line that were taken but not written.
     pub(super) fn give_back_unlogged(&self, unlogged: &UnloggedCounts) {
         self.unlogged.add(unlogged);
     }

@@ -24,15 +24,14 @@ const LOOKED_UP: usize = MIN_RECORDS;
 /// a different user agent with each request.
 const VISITORS_MAX: usize = 512;
 
-/// The result of [`write`].
 pub(in crate::analysis) struct Written {
-    /// The number of records written, from the first on.
+    /// From the first record on.
     pub(in crate::analysis) records: usize,
     /// How many of these came from crawlers.
     pub(super) crawled: u64,
 }
 
-/// Writes records, which must be in chronological order: at least a few hundred, and more until the time slice is over.
+/// The records must be in chronological order. Writes at least a few hundred, and more until the time slice is over.
 pub(in crate::analysis) fn write(
     tx: &mut dyn Tx,
     calendar: &Calendar,
@@ -79,7 +78,6 @@ pub(in crate::analysis) fn write(
     Ok(Written { records: lines.len(), crawled })
 }
 
-/// The members of the records, each looked up once.
 #[derive(Default)]
 struct MemberCache {
     /// By key: whether the member still exists.
@@ -88,20 +86,19 @@ struct MemberCache {
     keys: HashMap<KeyHash, Option<i64>>,
     /// By id, which members choose themselves: key and generation.
     ids: HashMap<Box<str>, Option<(MemberKey, i64)>>,
-    /// Those whom paths name, by their ids.
+    /// The members whom paths name, by their ids.
     named: HashMap<String, MemberKey>,
 }
 
-/// The identity of a record's caller.
 struct LogIdentity {
-    /// The member's key; `None` for a guest.
+    /// `None` for a guest.
     key: Option<MemberKey>,
     /// The member column of the line.
     shown: LogMember,
 }
 
 impl MemberCache {
-    /// Looks up the members of the records that are known by their keys, which are nearly all, and those whom paths name.
+    /// Looks up the callers that are known by their keys, which are nearly all, and the members whom paths name.
     fn look_up(&mut self, tx: &mut dyn Tx, records: &[Record]) -> Result<(), StoreError> {
         let keys = records.iter().filter_map(|record| match record.seen {
             ResolvedCaller::Member(key) if !self.members.contains_key(&key) => Some(key),
@@ -170,7 +167,7 @@ mod sql {
         rows.into_iter().map(|row| row.map(|mut row| row.take(0)).transpose()).collect()
     }
 
-    /// Returns the key and generation of a member, unless blacklisted.
+    /// Ignores blacklisted members.
     pub(super) fn by_id(tx: &mut dyn Tx, folded: &str) -> Result<Option<(MemberKey, i64)>, StoreError> {
         let sql = "SELECT key, generation FROM member WHERE folded = $1 AND blacklisted IS NULL";
         let row = tx.row(sql, &[folded.into()])?;

@@ -1,6 +1,6 @@
-//! The table of requests, which has each operation with each of its answers once, and the paths of lines.
+//! The table of requests, which contains each operation with each of its answers once, and the paths of lines.
 //!
-//! A client can request any number of paths, so a path is in its line, and the table stays as small as the interface.
+//! A client can request any number of paths, so the path is in the line, and the table stays as small as the interface.
 
 use std::borrow::Cow;
 
@@ -20,21 +20,19 @@ pub use operation::Operation;
 /// They are valid only if every transaction in which they were found was committed. After a rollback its keys are assigned again,
 /// so the caller drops them.
 ///
-/// A request has several rows if another process inserted one that was not visible yet. Each line names its own row, so
-/// nothing depends on which of them is found.
+/// A request has several rows if another process inserted one that was not visible yet. Each line names its own row, so it does
+/// not matter which one is found.
 #[derive(Default)]
 pub(crate) struct RequestKeys(OwnMap<(Operation, LoggedAnswer), i64>);
 
-/// The answer to a request, as far as the log stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::analysis) struct LoggedAnswer {
     pub(in crate::analysis) status: u16,
-    /// The `result` text.
     pub(in crate::analysis) result: &'static str,
 }
 
 impl RequestKeys {
-    /// Returns the key of the row of an operation with an answer, which is inserted if there is none.
+    /// Inserts the row if there is none.
     pub(in crate::analysis) fn key(
         &mut self,
         tx: &mut dyn Tx,
@@ -68,8 +66,7 @@ const NAMED_SEGMENT: usize = 2;
 const MEMBER_PLACEHOLDER: &str = " ";
 
 impl<'p> LoggedPath<'p> {
-    /// Returns what a line has of the path of a request to an operation, and `find` finds the member whom it names. Instead of an
-    /// id of no member it has `removed`.
+    /// `find` looks up the member whom the path names. An id of no member is replaced with `removed`.
     pub(in crate::analysis) fn of(
         operation: Operation,
         path: Option<&'p str>,
@@ -85,14 +82,13 @@ impl<'p> LoggedPath<'p> {
     }
 }
 
-/// Returns the folded id of the member whom a path names; `None` if it names nobody who can be a member.
+/// The folded id of the member; `None` if it cannot be the id of a member.
 pub(in crate::analysis) fn named_id(operation: Operation, path: &str) -> Option<String> {
     let id = operation.names.then(|| path.split('/').nth(NAMED_SEGMENT)).flatten()?;
     let folded = fold(&percent_decode_str(id).decode_utf8_lossy());
     (!RESERVED_IDS.contains(&folded.as_str())).then_some(folded)
 }
 
-/// Returns the path with the member's id replaced by `name`.
 fn replace_id(path: &str, name: &str) -> String {
     let segments = path.split('/').enumerate();
     let segments = segments.map(|(i, text)| if i == NAMED_SEGMENT { name } else { text });
@@ -129,7 +125,7 @@ mod sql {
         operation: Operation,
         answer: LoggedAnswer,
     ) -> Result<i64, StoreError> {
-        // By their hashes earlier versions found paths.
+        // Earlier versions found paths by their hashes.
         let sql =
             "INSERT INTO request (method, path, hash, status, result, used) VALUES ($1, $2, 0, $3, $4, $5)
                    RETURNING key";

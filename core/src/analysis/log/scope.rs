@@ -8,16 +8,12 @@ use crate::record::error::{Error, Result};
 use crate::record::scope::Scope;
 use crate::store::Tx;
 
-/// The permission to read the log: all of it, or the lines of one id.
+/// `None` for all of the log, otherwise the lines of this id.
 pub(in crate::analysis) struct LogAccess<'a>(Option<&'a str>);
 
 impl<'a> LogAccess<'a> {
-    /// Checks that the caller may read the lines of `of`, a folded id, or all lines if it is `None`. An administrator
-    /// may read all lines, and a member their own lines. If the settings make logs public, every caller may read all
-    /// lines.
-    ///
-    /// # Errors
-    /// `bad token`; `Not admin` unless the lines are the member's own.
+    /// Checks that the caller may read the lines of `of`, a folded id, or all lines if it is `None`. An administrator may read
+    /// all lines, and a member their own lines. If the settings make logs public, every caller may read all lines.
     pub(in crate::analysis) fn check(
         tx: &mut dyn Tx,
         tidings: &Tidings,
@@ -30,10 +26,6 @@ impl<'a> LogAccess<'a> {
         Ok(Self(of))
     }
 
-    /// Returns the lines that the caller may read.
-    ///
-    /// # Errors
-    /// `Not found` if the member does not exist.
     pub(in crate::analysis) fn scope(&self, tx: &mut dyn Tx) -> Result<LogScope> {
         let member = match self.0 {
             None => None,
@@ -48,13 +40,10 @@ impl<'a> LogAccess<'a> {
     }
 }
 
-/// The greatest number of lines of the log that are no mass reading: what a screen shows at first.
+/// The number of lines that a screen shows at first; a query of more lines is recorded.
 pub(in crate::analysis) const READING: i64 = 200;
 
-/// Records that an administrator reads many lines of the log. Members read their own lines, and public ones, unrecorded.
-///
-/// # Errors
-/// `bad token`; when the record cannot be written.
+/// Members read their own lines, and everyone reads public ones, without a record.
 pub(in crate::analysis) fn record_reading(tidings: &Tidings, identity: &Identity) -> Result<()> {
     if tidings.config().analysis.public_logs {
         return Ok(());
@@ -65,14 +54,14 @@ pub(in crate::analysis) fn record_reading(tidings: &Tidings, identity: &Identity
     }
 }
 
-/// The lines of the log that a caller may read. Only [`LogAccess`] creates it.
+/// Only [`LogAccess`] creates it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::analysis) struct LogScope {
     member: Option<LogMember>,
 }
 
 impl LogScope {
-    /// Returns the owner of the lines: a member, an API key, the guests or the removed members; `None` for all lines.
+    /// `None` for all lines.
     pub(super) const fn member(self) -> Option<LogMember> {
         self.member
     }

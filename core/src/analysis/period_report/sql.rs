@@ -6,11 +6,11 @@ use super::{POSTS_READ, PostFigures, RANKED_MAX, TopicFigures};
 use crate::base::clock::Timestamp;
 use crate::store::{Row, StoreError, Tx};
 
-/// The keys of the newest posts of a period. The index of dates has all columns, so no post is read.
+/// The index of dates has all these columns, so no post is read.
 const NEWEST: &str =
     "(SELECT key FROM post WHERE date >= $1 AND date < $2 ORDER BY date DESC, id DESC LIMIT $3)";
 
-/// Returns the number of posts of a period, and its topics with the most posts.
+/// Also returns the number of posts of the period.
 pub(super) fn topics(
     tx: &mut dyn Tx,
     dates: &Range<Timestamp>,
@@ -30,13 +30,12 @@ pub(super) fn topics(
     Ok((posts, rows.into_iter().map(topic).collect::<Result<_, StoreError>>()?))
 }
 
-/// Returns the earliest date of a post among these dates.
 pub(super) fn next(tx: &mut dyn Tx, dates: &Range<Timestamp>) -> Result<Option<Timestamp>, StoreError> {
     let sql = "SELECT min(date) FROM post WHERE date >= $1 AND date < $2";
     tx.one(sql, &[dates.start.into(), dates.end.into()])?.take(0)
 }
 
-/// Returns the posts of a period with the most views; `day` names the day of a date.
+/// Most views first. `day` returns the text of the day of a date.
 pub(super) fn posts(
     tx: &mut dyn Tx,
     dates: &Range<Timestamp>,

@@ -1,10 +1,8 @@
 //! A cache of reports.
 //!
-//! Encoded answers are cached until something in them changes. When reports are requested often, those that have changed are up
-//! to a second old. Past days are also cached, so that a report of many days reads only the current day from the database.
-//!
-//! Each answer and each day is read as a whole. While changes beyond the horizon are visible, no answer is valid and no
-//! day is cached.
+//! Encoded answers are cached until something in them changes; when reports are requested often, they are up to a second old.
+//! Past days are also cached, so that a report of many days reads only the current day from the database. While changes beyond
+//! the horizon are visible, no answer is valid and no day is cached.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,7 +44,6 @@ pub(in crate::analysis) enum Question {
     Period(i64, i64),
 }
 
-/// The days on which visits may still be counted.
 #[derive(Clone, Copy)]
 pub(super) struct OpenDays {
     pub(super) today: i64,
@@ -55,10 +52,10 @@ pub(super) struct OpenDays {
     pub(super) first_open: i64,
 }
 
-/// The validity of an answer: until a topic that it depends on changes, and within a period of time.
+/// An answer is valid until a topic that it depends on changes, and within a period of time.
 #[derive(Clone)]
 pub(in crate::analysis) struct Validity {
-    /// The topics, with their versions that the answer includes. Queued communications are of [`Topic::Counts`].
+    /// The topics, with their versions that the answer includes. Queued communications belong to [`Topic::Counts`].
     pub(in crate::analysis) versions: Vec<(Topic, i64)>,
     pub(in crate::analysis) from: Timestamp,
     pub(in crate::analysis) until: Timestamp,
@@ -76,7 +73,7 @@ pub(in crate::analysis) struct ReportCache {
     finished: Mutex<FinishedDays>,
 }
 
-/// Days that are over, as of one version of the topic `History`.
+/// The days as of one version of [`Topic::History`].
 struct FinishedDays {
     days: LruCache<i64, Arc<Day>>,
     version: i64,
@@ -92,7 +89,7 @@ impl Default for ReportCache {
 }
 
 impl State {
-    /// Returns the cached answer if it includes all that happened before; when reports are requested often, also if it is recent.
+    /// Returns the answer only if it includes all that happened before, or, when reports are requested often, if it is recent.
     /// Never blocks.
     pub(in crate::analysis) fn cached(&self, question: Question, now: Timestamp) -> Option<Arc<Encoded>> {
         let CachedAnswer { body, valid, began } = lock(&self.reports.answers).get(&question)?.clone();
@@ -105,7 +102,7 @@ impl State {
         is_valid.then_some(body)
     }
 
-    /// Returns the answer to a question. Calls `make` if the cached one is not valid.
+    /// Calls `make` if the cached answer is not valid.
     pub(in crate::analysis) fn report<T>(
         &self,
         question: Question,
@@ -127,7 +124,7 @@ impl State {
 }
 
 impl ReportCache {
-    /// Returns the last `days` days and today.
+    /// The last `days` days and today.
     pub(super) fn days_ago(
         &self,
         tx: &mut dyn Tx,
@@ -152,7 +149,6 @@ impl ReportCache {
         Ok(OneDay { analysis: self.day(tx, day, open, numbers)? })
     }
 
-    /// Returns a day with what `numbers` shows of member ids.
     fn day(
         &self,
         tx: &mut dyn Tx,
@@ -171,7 +167,7 @@ impl ReportCache {
         })
     }
 
-    /// Returns a day on which nothing is counted anymore, except with a new version of the topic `History`.
+    /// Nothing more is counted on such a day without a new version of [`Topic::History`].
     fn finished_day(&self, tx: &mut dyn Tx, day: i64, first_open: i64) -> Result<Arc<Day>, StoreError> {
         // Two transactions that see changes beyond their horizons may see different ones.
         let Some(version) = complete_version_in(tx, Topic::History)? else {
@@ -191,7 +187,7 @@ impl FinishedDays {
         Self { days: LruCache::unbounded(), version, first_open, students: 0 }
     }
 
-    /// Returns a cached day, unless the cache is older than this version.
+    /// Clears the cache if it is older than `version`.
     fn get(&mut self, day: i64, version: i64, first_open: i64) -> Option<Arc<Day>> {
         // If the clock was set back, past days can be open again.
         if self.version < version || first_open < self.first_open {
@@ -216,7 +212,7 @@ impl FinishedDays {
     }
 }
 
-/// Returns the cost of a cached day, in student numbers.
+/// In student numbers.
 fn cost(day: &Day) -> usize {
     day.today_student_visitor.len() + DAY_STUDENTS
 }

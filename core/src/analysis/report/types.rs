@@ -1,4 +1,4 @@
-//! The data of reports, and how they are read from the counters.
+//! The data of reports, which is read from the counters.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub const DAYS_MAX: i64 = 366;
 
 /// The number of characters of an id of digits that everyone may see by default: the year of entrance.
 const ENTRANCE_CHARS: usize = 4;
-/// The text that stands for ids that a caller may not see.
+/// Stands for ids that a caller may not see.
 const MEMBER: &str = "member";
 
 /// The figures over all days.
@@ -176,7 +176,7 @@ pub(super) fn read_day(tx: &mut dyn Tx, day: i64) -> Result<Day, StoreError> {
     })
 }
 
-/// Reads the visits of a day by student number, most visits first.
+/// Most visits first.
 pub(in crate::analysis) fn read_students(
     tx: &mut dyn Tx,
     day: i64,
@@ -199,14 +199,12 @@ pub(in crate::analysis) fn read_students(
     Ok(students)
 }
 
-/// Sorts by number of visits, most first, then by student number.
 pub(in crate::analysis) fn sort(students: &mut [StudentVisits]) {
     students.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.student_num.cmp(&b.student_num)));
 }
 
 impl Day {
-    /// Returns the day with what `numbers` shows of the ids of members, and the visits of equal texts added up. `guest` and
-    /// `removed` stay as they are.
+    /// Adds up the visits of ids that are shown as the same text. `guest` and `removed` stay as they are.
     pub(super) fn hide_ids(&self, numbers: StudentNumbers) -> Self {
         let mut sums: HashMap<&str, i64> = HashMap::new();
         for StudentVisits { student_num, count } in &self.today_student_visitor {
@@ -221,7 +219,7 @@ impl Day {
     }
 }
 
-/// Returns whether a student number is `guest` or `removed`, which stand for several visitors.
+/// `guest` and `removed` stand for several visitors.
 fn is_reserved(student_num: &str) -> bool {
     RESERVED_IDS.contains(&fold(student_num).as_str())
 }
@@ -235,7 +233,7 @@ fn shown(id: &str, numbers: StudentNumbers) -> &str {
     }
 }
 
-/// Returns the first characters of an id, which is ASCII; one character less if they would read `guest` or `removed`.
+/// One character less if they would read `guest` or `removed`. An id is ASCII.
 fn first_chars(id: &str, chars: usize) -> &str {
     let cut = id.get(..chars).unwrap_or(id);
     if is_reserved(cut) { id.get(..chars - 1).unwrap_or(id) } else { cut }

@@ -50,7 +50,7 @@ pub struct SearchBurst {
     pub score: f64,
 }
 
-/// Returns the usual number of visitors of the last hours, and the score.
+/// The usual number of visitors of the last hours, and the score.
 fn score(own: HourlyVisitors, all: HourlyVisitors) -> (f64, f64) {
     #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 visitors")]
     let [last, earlier, other_last, other_earlier] =
@@ -59,8 +59,8 @@ fn score(own: HourlyVisitors, all: HourlyVisitors) -> (f64, f64) {
     (usual, (last - usual) / (usual + 1.0).sqrt())
 }
 
-/// Returns the bursts of the current hour, highest score first; of equal scores, the most recent first. Terms of fewer
-/// than `min_visitors` visitors in 24 hours are left out.
+/// Highest score first; of equal scores, the most recent first. Terms of fewer than `min_visitors` visitors in 24 hours are left
+/// out.
 pub(super) fn bursts<'t>(
     terms: impl Iterator<Item = &'t Term>,
     hour: i64,

@@ -12,16 +12,14 @@ use crate::base::keyed::OwnMap;
 const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
 /// The maximum number of searches of a term that count per visitor.
 const VISITOR_SEARCHES: usize = 5;
-/// The maximum number of visitors, and of their searches, that the guests of one network count as for a term. Searches
-/// of a campus behind one address are still ranked by frequency, but the number of visitors decides whether a term
-/// appears.
+/// The maximum numbers of visitors and of searches that the guests of one network count as for a term. Searches of a campus
+/// behind one address are still ranked by frequency, but the number of visitors decides whether a term appears.
 pub(super) const NETWORK_VISITORS: usize = 3;
 const NETWORK_SEARCHES: i64 = 100;
 
-/// The date and the key of a search.
 pub(super) type SearchTime = (Timestamp, SearchKey);
 
-/// Returns the number of the clock hour (UTC) of a date.
+/// The number of the clock hour in UTC.
 pub(super) fn hour_of(date: Timestamp) -> i64 {
     date.as_millis().div_euclid(HOUR_MS)
 }
@@ -37,14 +35,13 @@ pub(super) fn hour_end(date: Timestamp) -> Timestamp {
 /// count.
 #[derive(Default)]
 pub(super) struct Term {
-    /// The number of searches, of each visitor one in a clock hour.
+    /// At most one of each visitor in a clock hour.
     pub(super) searches: usize,
     pub(super) newest: SearchTime,
     /// The latest search of each visitor in each clock hour. Keys are member keys or hashes under a secret key.
     visitors: OwnMap<VisitorNumber, Vec<SearchTime>>,
     /// The guests of each network. Keys are hashes under a secret key.
     networks: OwnMap<Network, Guests>,
-    /// The number of searches of each spelling.
     spellings: HashMap<Arc<str>, usize>,
     /// The number of searches that count: the frequency of the term.
     pub(super) count: i64,
@@ -52,16 +49,15 @@ pub(super) struct Term {
     pub(super) distinct: usize,
 }
 
-/// The guests of one network that searched a term.
 #[derive(Clone, Copy, Default)]
 struct Guests {
     visitors: usize,
-    /// The number of their searches, limited per guest.
+    /// Limited per guest.
     searches: i64,
 }
 
 impl Guests {
-    /// Returns the numbers of visitors and searches that count.
+    /// The numbers of visitors and searches that count.
     fn counted(self) -> (usize, i64) {
         (self.visitors.min(NETWORK_VISITORS), self.searches.min(NETWORK_SEARCHES))
     }
@@ -75,13 +71,12 @@ pub(super) struct HourlyVisitors {
 }
 
 impl Term {
-    /// Returns the latest search of a visitor in the clock hour of a date.
     pub(super) fn in_hour(&self, visitor: VisitorNumber, date: Timestamp) -> Option<SearchTime> {
         let moments = self.visitors.get(&visitor)?;
         moments.iter().find(|(other, _)| hour_of(*other) == hour_of(date)).copied()
     }
 
-    /// Counts a search of a visitor who has none in this clock hour. Returns the memory that the spelling takes.
+    /// The visitor has no other search in this clock hour. Returns the memory that the spelling takes.
     pub(super) fn add(&mut self, visitor: VisitorNumber, moment: SearchTime, spelling: &Arc<str>) -> usize {
         self.searches += 1;
         self.newest = self.newest.max(moment);
@@ -101,7 +96,7 @@ impl Term {
         SPELLING_BYTES + spelling.len()
     }
 
-    /// Removes a search. Returns the memory that the spelling no longer takes.
+    /// Returns the memory that the spelling no longer takes.
     pub(super) fn remove(&mut self, visitor: VisitorNumber, moment: SearchTime, spelling: &str) -> usize {
         self.searches -= 1;
         if visitor == VisitorNumber::NOBODY {
@@ -142,20 +137,19 @@ impl Term {
         self.count += after.1 - before.1;
     }
 
-    /// Returns a shared text that equals one of the spellings, or `None` for a new spelling.
+    /// `None` for a new spelling.
     pub(super) fn spelling(&self, spelling: &str) -> Option<&Arc<str>> {
         self.spellings.get_key_value(spelling).map(|(known, _)| known)
     }
 
-    /// Returns the most frequent spelling; of several, the first in the order of texts, in which `exam` is before `exams`
-    /// and a blank before every letter.
+    /// The most frequent spelling; of several, the first in the order of texts, in which `exam` is before `exams` and a blank
+    /// before every letter.
     pub(super) fn shown(&self) -> &str {
         let most = self.spellings.iter().max_by_key(|(spelling, searches)| (**searches, Reverse(*spelling)));
         most.map_or("", |(spelling, _)| spelling)
     }
 
-    /// Counts the visitors of each hour before and from the hour `first`. The guests of one network count as
-    /// [`NETWORK_VISITORS`] in an hour at most.
+    /// Before and from the hour `first`. The guests of one network count as at most [`NETWORK_VISITORS`] in an hour.
     pub(super) fn hourly_visitors(&self, first: i64) -> HourlyVisitors {
         let mut networks: OwnMap<(Network, i64), usize> = OwnMap::default();
         let mut sums = HourlyVisitors::default();
@@ -172,8 +166,7 @@ impl Term {
         sums
     }
 
-    /// Counts the visitors since the hour `first`, each once. The guests of one network count as [`NETWORK_VISITORS`] at
-    /// most.
+    /// Each visitor counts once since the hour `first`, the guests of one network as at most [`NETWORK_VISITORS`].
     pub(super) fn visitors_since(&self, first: i64) -> usize {
         let mut networks = OwnMap::default();
         let since =
@@ -186,7 +179,7 @@ impl Term {
     }
 }
 
-/// Counts a guest of a network; returns whether the network already has the maximum number.
+/// Also counts the guest.
 fn is_beyond_limit<K: Eq + std::hash::Hash>(networks: &mut OwnMap<K, usize>, network: K) -> bool {
     let guests = networks.entry(network).or_default();
     *guests += 1;

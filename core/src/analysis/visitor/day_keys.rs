@@ -9,7 +9,6 @@ use crate::base::random::random;
 use crate::record::error::Result;
 use crate::store::{Isolation, Store, StoreError, Tx};
 
-/// The key of a hash.
 pub(super) type Secret = Zeroizing<[u8; 16]>;
 
 /// The loaded keys as (day, key): those of the current day and the next, and keys that [`DayKeys::create`] made.
@@ -17,14 +16,13 @@ pub(super) type Secret = Zeroizing<[u8; 16]>;
 pub(crate) struct DayKeys(ArcSwap<Vec<(i64, Secret)>>);
 
 impl DayKeys {
-    /// Calls `hash` with the key of a day and returns its result.
     pub(super) fn hash<T>(&self, day: i64, hash: impl Fn(&Secret) -> T) -> T {
         let keys = self.0.load();
         let found = keys.iter().find(|(of, _)| *of == day).map(|(_, secret)| hash(secret));
         found.unwrap_or_else(|| hash(&self.create(day)))
     }
 
-    /// Returns whether the keys of this day and the next are loaded.
+    /// Checks the keys of this day and the next.
     pub(crate) fn has_keys(&self, day: i64) -> bool {
         let keys = self.0.load();
         [day, day + 1].iter().all(|day| keys.iter().any(|(of, _)| of == day))
@@ -64,8 +62,8 @@ impl DayKeys {
     }
 }
 
-/// Removes what is left of replaced keys: in the write-ahead log of a file, in the file of a server's table. Returns false
-/// when a reader prevents it. Blocks writes for at most 50 ms.
+/// Removes the remains of replaced keys: from the write-ahead log of a file, or from the file of a table of a server. Returns
+/// false when a reader prevents it. Blocks writes for at most 50 ms.
 pub(crate) fn erase_replaced(store: &Store) -> Result<bool> {
     if store.is_on_server() {
         Ok(store.write_long(Isolation::Alone, sql::rewrite)?)
@@ -78,7 +76,6 @@ fn encode(secret: &[u8; 16]) -> String {
     format!("{:032x}", u128::from_be_bytes(*secret))
 }
 
-/// Parses a key from its form in the database, 32 hexadecimal digits.
 fn decode(text: &str) -> Option<Secret> {
     Some(Secret::new(u128::from_str_radix(text, 16).ok()?.to_be_bytes()))
 }
@@ -86,7 +83,7 @@ fn decode(text: &str) -> Option<Secret> {
 mod sql {
     use super::{StoreError, Tx};
 
-    /// Stores the key of a day, unless the day has one. It replaces the key of two days before, which has the same slot.
+    /// Does nothing if the day has a key. Otherwise this key replaces that of two days before, which has the same slot.
     pub(super) fn insert_key(tx: &mut dyn Tx, day: i64, secret: &str) -> Result<(), StoreError> {
         let sql = "INSERT INTO day_key (slot, day, secret) VALUES ($1, $2, $3) ON CONFLICT (slot)
                    DO UPDATE SET day = excluded.day, secret = excluded.secret WHERE day_key.day < excluded.day";
@@ -95,20 +92,20 @@ mod sql {
     }
 
     /// Empties the table of a server, and inserts its rows again. A replaced row would stay in the file of the table, which is
-    /// now another file. Returns false when another transaction uses the table, such as a dump: writers would wait for it.
+    /// now a different file. Returns false when another transaction uses the table, such as a dump: writers would wait for it.
     pub(super) fn rewrite(tx: &mut dyn Tx) -> Result<bool, StoreError> {
         let used = "SELECT count(*) FROM pg_locks WHERE relation = CAST('day_key' AS regclass) AND pid <> pg_backend_pid()
                     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
         if tx.one(used, &[])?.take::<i64>(0)? > 0 {
             return Ok(false);
         }
-        // Should another one use it from this moment on.
+        // In case another transaction uses the table from now on.
         tx.run("SET LOCAL lock_timeout = '50ms'", &[])?;
         tx.run("LOCK TABLE day_key IN ACCESS EXCLUSIVE MODE", &[])?;
         let keys = keys(tx)?;
         tx.run("TRUNCATE day_key", &[])?;
         keys.iter().try_for_each(|(day, secret)| insert_key(tx, *day, secret))?;
-        // That of all transactions of the store.
+        // The timeout of all transactions of the store.
         tx.run("SET LOCAL lock_timeout = '10s'", &[])?;
         Ok(true)
     }

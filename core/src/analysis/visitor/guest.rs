@@ -23,7 +23,7 @@ impl Guest {
         Self::at(tidings.analysis(), tidings.now(), address, user_agent)
     }
 
-    /// Returns the guest as [`Guest::new`] does, with the key of the day of `at`.
+    /// Like [`Guest::new`], with the key of the day of `at`.
     pub(in crate::analysis) fn at(
         analysis: &State,
         at: Timestamp,
@@ -46,18 +46,18 @@ impl Guest {
         self.0.is_none()
     }
 
-    /// Returns the number of the guest, or [`VisitorNumber::NOBODY`] for a declared crawler.
+    /// [`VisitorNumber::NOBODY`] for a declared crawler.
     pub(crate) fn number(self) -> VisitorNumber {
         self.0.unwrap_or_default()
     }
 
-    /// Returns the number of the guest's network, valid for one day.
+    /// Valid for one day.
     pub(crate) fn network(self) -> i64 {
         i64::from(self.1.0)
     }
 
-    /// Returns the number under which the guest's searches are stored. It contains the number of the network, so that the
-    /// guests of one network can be counted together. For a declared crawler it is [`VisitorNumber::NOBODY`].
+    /// The number under which the searches of the guest are stored. It contains the number of the network, so that the guests of
+    /// one network can be counted together. For a declared crawler it is [`VisitorNumber::NOBODY`].
     pub(crate) fn searcher(self) -> VisitorNumber {
         let Some(VisitorNumber(number)) = self.0 else { return VisitorNumber::NOBODY };
         VisitorNumber::guest(self.network() << Network::SHIFT | number & ((1 << Network::SHIFT) - 1))
@@ -86,14 +86,14 @@ impl Network {
         Self(u32::try_from(hasher.finish() >> (64 - Self::BITS)).unwrap_or_default())
     }
 
-    /// Returns the network in a number that [`Guest::searcher`] returned, or `None` for other visitors.
+    /// `visitor` is a number that [`Guest::searcher`] returned; `None` for other visitors.
     pub(in crate::analysis) fn of_searcher(visitor: VisitorNumber) -> Option<Self> {
         let network = || u32::try_from((visitor.0 & i64::MAX) >> Self::SHIFT).unwrap_or_default();
         visitor.is_guest().then(|| Self(network()))
     }
 }
 
-/// Returns the number of the guest with this address, of which the part that identifies a [`Client`] counts, and user agent.
+/// Only the part of the address that identifies a [`Client`] counts.
 fn number(secret: &Secret, address: IpAddr, user_agent: &[u8]) -> VisitorNumber {
     let mut hasher = SipHasher24::new_with_key(secret);
     let address = match Client::from(address).address() {

@@ -29,7 +29,7 @@ struct VisitorDay {
 }
 
 impl Visits {
-    /// Adds a request. The requests of one visitor must be added in chronological order.
+    /// The requests of one visitor must be added in chronological order.
     pub(crate) fn add(&mut self, visitor: VisitorNumber, at: Timestamp, LocalHour { day, hour }: LocalHour) {
         let requests =
             self.0.entry((day, visitor)).or_insert(VisitorDay { first: at, last: at, gaps: 0, hours: 0 });
@@ -38,12 +38,12 @@ impl Visits {
         requests.hours |= 1 << hour;
     }
 
-    /// Returns the number of visitors, each counted once per day.
+    /// Each visitor counts once per day.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Writes the visitors, and counts those visitors, hours and visits that are new.
+    /// Counts only visitors, hours and visits that are new.
     pub(crate) fn write(self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<(), StoreError> {
         let mut visitors: Vec<_> = self.0.into_iter().collect();
         // All transactions lock the rows in this order.
@@ -82,21 +82,19 @@ impl Visits {
     }
 }
 
-/// Returns the first of the hours, each a bit; 0 if there is none.
+/// Returns 0 if `hours`, which has a bit for each hour, is empty.
 fn first_hour(hours: i64) -> u8 {
     (0..24).find(|hour| hours & (1 << hour) != 0).unwrap_or_default()
 }
 
-/// Returns the last of the hours, each a bit; 0 if there is none.
 fn last_hour(hours: i64) -> u8 {
     (0..24).rev().find(|hour| hours & (1 << hour) != 0).unwrap_or_default()
 }
 
-/// Adds requests of a member, at the times `new`, to a day that may be in the past. `known` has the times of the
-/// member's requests in the log.
+/// Adds requests of a member, at the times `new`, to a day that may be in the past. `known` has the times of the requests of the
+/// member in the log.
 ///
-/// Unlike the requests of [`Visits`], they may be in any order: a request between two visits may join them into one
-/// visit.
+/// Unlike the requests of [`Visits`], they may be in any order: a request between two visits may join them into one.
 pub(crate) fn add_past(
     tx: &mut dyn Tx,
     calendar: &Calendar,
@@ -147,7 +145,7 @@ pub(crate) fn add_past(
     Ok(())
 }
 
-/// Returns the number of visits that begin in each hour, for the times of one visitor's requests.
+/// The number of visits that begin in each hour.
 fn visits_by_hour(calendar: &Calendar, times: &mut [Timestamp]) -> [i64; HOURS] {
     times.sort_unstable();
     let mut hours = [0; HOURS];
@@ -165,7 +163,6 @@ struct VisitorRow {
     last_seen: Timestamp,
 }
 
-/// Returns the days before `before` that still have rows of guests.
 pub(crate) fn days_with_guests(tx: &mut dyn Tx, before: i64) -> Result<Vec<i64>, StoreError> {
     let (mut days, mut last) = (Vec::new(), None);
     // The index gives the next day directly, so that the rows of members are not scanned.
@@ -178,12 +175,12 @@ pub(crate) fn days_with_guests(tx: &mut dyn Tx, before: i64) -> Result<Vec<i64>,
     Ok(days)
 }
 
-/// Deletes up to `limit` guests of a day. Returns whether there may be more.
+/// Returns whether there may be more.
 pub(crate) fn delete_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::delete_guests(tx, day, limit)? == limit)
 }
 
-/// Returns the number of visits of each member on a day, with their ids; the id of a removed member is `None`.
+/// The id of a removed member is `None`.
 pub(in crate::analysis) fn member_visits(
     tx: &mut dyn Tx,
     day: i64,
@@ -205,8 +202,8 @@ mod sql {
         tx.row(VISITS, &[day.into(), visitor.into()])?.map(visitor_row).transpose()
     }
 
-    /// Returns the rows of visitors of days, as they are after all transactions that change them at the same time; `None` for
-    /// those without one. Where there are such transactions, each then has a row, which is locked.
+    /// Returns the rows as they are after all concurrent transactions that change them; `None` for visitors without one. If the
+    /// engine runs transactions concurrently, each visitor then has a row, which is locked.
     pub(super) fn lock_visits(
         tx: &mut dyn Tx,
         keys: &[(i64, VisitorNumber)],
@@ -229,7 +226,7 @@ mod sql {
         Ok(VisitorRow { visits: row.take(0)?, hours: row.take(1)?, last_seen: row.take(2)? })
     }
 
-    /// Adds visits and requests of different visitors to their days.
+    /// The visitors of a day must differ.
     pub(super) fn add_visits(
         tx: &mut dyn Tx,
         rows: &[(i64, VisitorNumber, i64, VisitorDay)],

@@ -15,7 +15,7 @@ use crate::base::host;
 pub const RESET_PAGE: &str = "account/password";
 /// The path of the page that confirms an address, of the server or of an app.
 pub const CONFIRM_PAGE: &str = "account/email";
-/// The path of the page on which people sign up with an invitation, of an app.
+/// The path of the page of an app on which people sign up with an invitation.
 pub(crate) const INVITE_PAGE: &str = "account/invitation";
 
 /// The settings of the mail that the service sends to members.
@@ -64,7 +64,7 @@ impl Mail {
             .unwrap_or_default()
     }
 
-    /// Returns the link to a page with a code, which has nothing but letters, digits and hyphens.
+    /// `code` has nothing but letters, digits and hyphens.
     pub(crate) fn link(&self, page: &str, code: &str) -> Option<String> {
         let server = self.server_url.as_ref().filter(|_| page != INVITE_PAGE);
         let base = self.app_url.as_ref().or(server)?;
@@ -103,7 +103,6 @@ impl Mail {
 #[derive(Clone, Debug)]
 pub struct MailServer(pub(crate) Url);
 
-/// How a connection to a mail server is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encryption {
     Implicit,
@@ -112,7 +111,7 @@ pub(crate) enum Encryption {
 }
 
 impl MailServer {
-    /// Returns how connections are encrypted, and the port.
+    /// Also returns the port.
     pub(crate) fn encryption(&self) -> (Encryption, u16) {
         let (encryption, port) = match self.0.scheme() {
             "smtps" => (Encryption::Implicit, 465),
@@ -122,7 +121,7 @@ impl MailServer {
         (encryption, self.0.port().unwrap_or(port))
     }
 
-    /// Returns the name or the address of the host.
+    /// Without the brackets of an IPv6 address.
     pub(crate) fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']')
     }

@@ -99,12 +99,12 @@ impl FromStr for Issuer {
         if url.scheme() == "http" && !is_here(&url) {
             return Err("people would sign in unencrypted on another machine: write https://");
         }
-        // As it is written: the issuer names itself so in its tokens.
+        // As it is written, because the issuer has this text in its tokens.
         Ok(Self(text.to_owned()))
     }
 }
 
-/// Returns whether an address is one of this machine that begins with `http://`.
+/// Accepts only `http://` addresses.
 fn is_here(url: &Url) -> bool {
     url.scheme() == "http" && url.host_str().is_some_and(host::is_this_machine)
 }

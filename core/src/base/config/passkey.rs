@@ -21,13 +21,12 @@ impl Passkeys {
         self.domain.is_some()
     }
 
-    /// Returns the domain as browsers call it; `None` if it is not set or not valid.
+    /// `None` if the domain is not set or not valid.
     pub(crate) fn relying_party(&self) -> Option<RpId> {
         AsciiDomain::try_from(self.domain.clone()?).ok().map(RpId::Domain)
     }
 
-    /// Returns the origin of the app as browsers call it: `https://` and the domain, or on this machine `http://` and any port,
-    /// which a browser treats as secure.
+    /// `https://` and the domain; on this machine also `http://` and any port, which a browser treats as secure.
     pub(crate) fn allowed(&self) -> Vec<DomainOrigin<'_, '_>> {
         let Some(domain) = &self.domain else { return Vec::new() };
         let here = DomainOrigin { scheme: Scheme::Other("http"), host: domain, port: Port::Any };

@@ -67,7 +67,7 @@ pub fn element(text: &str) -> Result<String, &'static str> {
     if text.is_empty() { Err("must not be empty") } else { Ok(text.to_owned()) }
 }
 
-/// Parses an address of the web, without a user, a query and a fragment.
+/// The address has no user, query or fragment.
 pub(super) fn web_address(text: &str) -> Result<Url, &'static str> {
     let is_plain = |url: &Url| {
         let has_more = url.query().is_some() || url.fragment().is_some();

@@ -39,7 +39,7 @@ pub struct HttpVerifier {
 }
 
 impl HttpVerifier {
-    /// Checks that the address is valid, and that the service sends passwords encrypted unless plain HTTP is allowed.
+    /// Passwords must be sent encrypted unless plain HTTP is allowed.
     pub(super) fn check(&self) -> Result<(), Invalid> {
         within("verifier-timeout", self.timeout.as_secs_f64(), 0.001..=3_600.0)?;
         if self.url.is_empty() {
@@ -66,18 +66,16 @@ impl HttpVerifier {
     }
 }
 
-/// Returns whether requests to an address are unencrypted.
 fn is_plain_http(url: &Uri) -> bool {
     url.scheme_str() == Some("http")
 }
 
-/// Returns whether requests to an address may go through the proxy that the environment names. One to this machine would end at
-/// another one, and the proxy could read one over plain HTTP.
+/// Whether requests may go through the proxy that the environment names. A request to this machine would reach the machine of the
+/// proxy, which could also read a request over plain HTTP.
 pub(crate) fn allows_proxy(url: &Uri) -> bool {
     !is_plain_http(url) && !is_of_this_machine(url)
 }
 
-/// Returns whether an address is on this machine.
 fn is_of_this_machine(url: &Uri) -> bool {
     url.host().is_some_and(host::is_this_machine)
 }

@@ -19,13 +19,13 @@ use unicode_normalization::UnicodeNormalization as _;
 const CORRECTIONS: usize = 8;
 /// The minimum number of letters of a word with a correction. Shorter words are mostly abbreviations.
 const LETTERS_MIN: usize = 4;
-/// The number of letters from which on a word may have two errors, and the number in Hangul, whose words have more letters
-/// in common.
+/// The number of letters from which on a word may have two errors, and that number in Hangul, whose words have more letters in
+/// common.
 const TWO_ERRORS: usize = 6;
 const TWO_ERRORS_HANGUL: usize = 12;
 
-/// The words that may be corrections, by first letter and number of letters, each with the set of its letters. So a correction
-/// begins with the first letter of the misspelling, or with its second one, if the first two were swapped.
+/// By first letter and number of letters, each word with the set of its letters. A correction begins with the first letter of the
+/// misspelling, or with its second one, if the first two were swapped.
 #[derive(Clone, Default)]
 pub(super) struct KnownWords(HashMap<(Option<char>, usize), Vec<Known>>);
 
@@ -41,9 +41,9 @@ impl KnownWords {
         }
     }
 
-    /// Returns the most probable corrections of an unknown word, most probable first. `frequency` is that of a known word.
+    /// Most probable first. `frequency` is that of a known word.
     ///
-    /// A short word, and one with a digit or a sign, has none: it is a code or an abbreviation.
+    /// A short word, and one with a digit or a sign, has no corrections: it is a code or an abbreviation.
     pub(super) fn corrections(&self, word: &str, frequency: impl Fn(&str) -> u32) -> Vec<String> {
         let typed = letters(word);
         let (length, set) = measure(&typed);
@@ -63,7 +63,7 @@ impl KnownWords {
                 continue;
             }
             let known = letters(candidate);
-            // One more letter at the end of a short word makes another word: `rusty`.
+            // One more letter at the end of a short word makes a different word: `rusty`.
             if most == 1 && typed.starts_with(&*known) {
                 continue;
             }
@@ -78,12 +78,12 @@ impl KnownWords {
     }
 }
 
-/// Returns the characters of a word, and in place of Hangul syllables the letters of which they consist.
+/// In place of Hangul syllables, the letters of which they consist.
 fn letters(word: &str) -> Cow<'_, str> {
     if word.is_ascii() { word.into() } else { word.nfd().collect::<String>().into() }
 }
 
-/// Returns the number of errors that turn one word into the other, no two of which concern the same letters; `None` above `most`.
+/// No two of the errors concern the same letters. `None` above `most`.
 fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other);
     let same: usize = same.map(|(letter, _)| letter.len_utf8()).sum();
@@ -114,12 +114,12 @@ fn is_hangul(c: char) -> bool {
     ('\u{1100}'..='\u{11ff}').contains(&c)
 }
 
-/// Returns the number of letters, and a set of them in which some letters share a bit.
+/// The number of letters, and a set of them in which some letters share a bit.
 fn measure(letters: &str) -> (usize, u64) {
     letters.chars().fold((0, 0), |(length, set), c| (length + 1, set | 1 << (u32::from(c) % 64)))
 }
 
-/// Without the instruction that counts bits, which not every processor has.
+/// Avoids the instruction that counts bits, which not every processor has.
 fn has_more_than_two(set: u64) -> bool {
     let without_one = set & set.wrapping_sub(1);
     without_one & without_one.wrapping_sub(1) != 0

@@ -17,8 +17,8 @@ const CHECKS_MAX: u32 = 60;
 const CHANGES_MIN: i64 = 20;
 
 impl Shared {
-    /// Makes the next model: learned from the posts, or, if the current model was loaded, the same vectors with
-    /// neighbours among the words that posts have now.
+    /// A model learned from the posts, or, if the current model was loaded, the same vectors with neighbours among the words that
+    /// posts now contain.
     fn next(&self, progress: Progress<'_>) -> Result<Model, Ended> {
         match self.current.load_full().filter(|current| current.model.origin.source == Source::File) {
             None => self.learn(progress),
@@ -30,7 +30,6 @@ impl Shared {
         }
     }
 
-    /// Updates the model until the service stops.
     pub(super) fn run(&self) {
         // With the priority of the others, because members' feeds wait for the model.
         self.look_once();
@@ -57,19 +56,17 @@ impl Shared {
         }
     }
 
-    /// Reads the model before its first use.
     pub(super) fn look_once(&self) {
         self.looked.call_once(|| self.look());
     }
 
-    /// Uses the model of the database, which another process may have replaced.
+    /// Another process may have replaced the model.
     fn look(&self) {
         if let Err(error) = self.adopt_stored() {
             tracing::debug!(cause = error.detail(), "the word model cannot be read");
         }
     }
 
-    /// Makes the next model if enough posts have changed since the current one.
     fn catch_up(&self, debounce: &mut Debounce) -> Result<(), Ended> {
         let version = self.store.version(Topic::Posts);
         if debounce.version.is_some_and(|read| version <= read) && !debounce.is_due {
@@ -103,7 +100,6 @@ impl Shared {
         Ok(())
     }
 
-    /// Returns whether enough posts have changed since a model was made.
     fn is_due(&self, origin: Option<&Origin>, changes: i64) -> bool {
         let share = self.config.retrain_after;
         let Some(origin) = origin else { return share > 0.0 && changes >= CHANGES_MIN };
@@ -123,7 +119,6 @@ impl Shared {
 struct Debounce {
     /// The version of the posts at the last check.
     version: Option<i64>,
-    /// Whether a new model is due.
     is_due: bool,
     changes: i64,
     checks: u32,
@@ -143,7 +138,6 @@ impl Debounce {
     }
 }
 
-/// Gives the thread the lowest priority.
 fn lower_priority() {
     // Other systems have no priority per thread, or rustix does not support it.
     #[cfg(target_os = "linux")]

@@ -27,7 +27,7 @@ impl Shared {
             parts += 1;
         }
         let origin = json(&model.origin)?;
-        // Alone, because another process may replace the model at the same time, and deletes these parts then.
+        // Alone, because another process may replace the model at the same time, which deletes these parts.
         let is_whole = self.store.write::<_, StoreError>(Isolation::Alone, move |tx| {
             let is_whole = sql::count_parts(tx, id)? == parts;
             if is_whole {
@@ -39,10 +39,7 @@ impl Shared {
         if is_whole { Ok(self.swap(model, id)) } else { Err(Ended::Cancelled) }
     }
 
-    /// Uses the model of the database if it differs from the current one.
-    ///
-    /// # Errors
-    /// An error of the store.
+    /// Does nothing if the model of the database is the current one.
     pub(super) fn adopt_stored(&self) -> Result<()> {
         let Some(id) = self.store.read(sql::current)? else { return Ok(()) };
         let current = self.current.load().as_ref().map(|current| current.id);
@@ -107,13 +104,11 @@ mod sql {
         tx.run("DELETE FROM word_model_part WHERE model <> $1", &[model.into()]).map(drop)
     }
 
-    /// Returns the number of the current model.
     pub(super) fn current(tx: &mut dyn Tx) -> Result<Option<i64>, StoreError> {
         let row = tx.row("SELECT model FROM word_model WHERE one = 1", &[])?;
         row.map(|mut row| row.take(0)).transpose()
     }
 
-    /// Returns the number, the origin and the parts of the current model.
     pub(super) fn model(tx: &mut dyn Tx) -> Result<Option<(i64, String, Vec<Row>)>, StoreError> {
         let row = tx.row("SELECT model, origin FROM word_model WHERE one = 1", &[])?;
         let Some(mut row) = row else { return Ok(None) };

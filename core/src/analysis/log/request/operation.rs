@@ -7,8 +7,8 @@ use super::NAMED_SEGMENT;
 /// The maximum length of a path in the log, in bytes.
 const PATH_MAX: usize = 300;
 
-/// The path in the log of requests to paths without an operation, so that they have few rows. No request has this path,
-/// because a percent-encoded path has no blank.
+/// The path in the log of requests to paths without an operation, so that these have few rows. No request has this path, because
+/// a percent-encoded path has no blank.
 const UNKNOWN_PATH: &str = "unknown path";
 
 /// The segment of a template that is the id of a session.
@@ -40,7 +40,6 @@ impl Operation {
         Self::new(method, UNKNOWN_PATH)
     }
 
-    /// Returns whether requests to it are communications.
     pub(in crate::analysis) fn is_counted(self) -> bool {
         self.template != UNKNOWN_PATH
     }
@@ -51,8 +50,7 @@ impl Operation {
         Self { method: method_text(method), ..self }
     }
 
-    /// Returns the path with the template's segment in place of the id of a session, which would outlast the session and its
-    /// member.
+    /// The id of a session would outlast the session and its member in the log.
     fn without_session(self, path: &str) -> Cow<'_, str> {
         if !self.template.contains(SESSION) {
             return Cow::Borrowed(path);
@@ -62,7 +60,7 @@ impl Operation {
         Cow::Owned(segments.collect::<Vec<_>>().join("/"))
     }
 
-    /// Returns the path to store in the record, or `None` if it equals the template.
+    /// `None` if the path equals the template.
     pub(in crate::analysis) fn varying(self, path: &str) -> Option<Box<str>> {
         self.varies.then(|| {
             let path = self.without_session(path);
@@ -75,7 +73,7 @@ impl Operation {
     }
 }
 
-/// Returns a method that HTTP defines; `other` for any other text, which a client may have made up.
+/// `other` for a method that HTTP does not define, which a client may have made up.
 fn method_text(method: &str) -> &'static str {
     let known = ["GET", "POST", "HEAD", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
     known.into_iter().find(|known| *known == method).unwrap_or("other")
