@@ -11,12 +11,12 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Register a member and sign them in
+         * Sign up a member
          * @description `result` is `success`; or `sign_up fail` with the code `sign_up_closed` when the server is set up so that nobody signs up
          *     here, `wrong user info` when the id, password or nickname is not valid, `check pw` when the passwords differ,
          *     `already id` when the id is taken. The first that applies is returned.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly post: operations["sign_up"];
         readonly delete?: never;
@@ -35,14 +35,14 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Register a member who has an invitation, and sign them in
+         * Sign up with an invitation
          * @description It works whoever else may sign up, and the member gets the role of the invitation.
          *     `result` is `success`; or `incorrect code` when the code is wrong, used up, expired or removed, `wrong user info` when the id,
          *     password or nickname is not valid, `check pw` when the passwords differ, `already id` when the id is taken. The first that
          *     applies is returned, and such a sign-up does not use the invitation. After several wrong codes, further attempts of the client
          *     are refused for a while with 429.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly post: operations["sign_up_invited"];
         readonly delete?: never;
@@ -61,12 +61,12 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Sign a member in
+         * Sign in
          * @description `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`; the first that applies is returned. Only for a
          *     member who has enabled the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
          *     After several failed attempts, further attempts of the client are refused for a while with 429.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly post: operations["sign_in"];
         readonly delete?: never;
@@ -85,12 +85,13 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Sign a university member in, and register a new member at the first sign-in
-         * @description `result` is `success`; or `not school` when the university does not know the id, and with the code `sign_up_closed` when
-         *     it does but nobody becomes a member here; `pw incorrect` when the password is wrong, `api error` when the university's system does not respond, `blacklist user`. Only for a member who has enabled
-         *     the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
+         * Sign in a university member
+         * @description The first sign-in signs the member up. `result` is `success`; or `not school` when the university does not know the id, and with
+         *     the code `sign_up_closed` when it does but nobody becomes a member here; `pw incorrect` when the password is wrong, `api error`
+         *     when the university's system does not respond, `blacklist user`. Only for a member who has enabled the second factor, it is
+         *     `otp required` without a code and `incorrect otp` with a wrong one.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly post: operations["sign_in_up"];
         readonly delete?: never;
@@ -109,9 +110,9 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Change the member's password and revoke all older tokens
-         * @description `result` is `success`; or `incorrect pw`, `wrong user info` when the new password is not valid, `check pw` when
-         *     its two copies differ.
+         * Change the password
+         * @description Revokes all earlier tokens. `result` is `success`; or `incorrect pw`, `wrong user info` when the new password is not valid,
+         *     `check pw` when its two copies differ.
          *
          *     For members.
          */
@@ -130,7 +131,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Revoke all tokens of the member, including the one of this request
+         * Sign out everywhere
          * @description For members.
          */
         readonly get: operations["sign_out_all"];
@@ -150,7 +151,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List where the member is signed in
+         * List the member's sessions
          * @description For members.
          */
         readonly get: operations["get_sessions"];
@@ -170,7 +171,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Sign the member out of one session, which may be that of this request
+         * Sign out one session
          * @description For members.
          */
         readonly get: operations["sign_out_session"];
@@ -192,12 +193,13 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Ask for a mail with a code, with which a member who has forgotten their password chooses a new one
-         * @description The mail goes to the confirmed address of the member, if there is one. The answer is the same, after the same time, whether or not
-         *     there is such a member. The code works once and for 20 minutes; of the codes of several mails, the latest three work. After several
-         *     requests of a client in an hour, further ones are refused with 429; after several about one member, it is sent no further mail.
+         * Request a password reset
+         * @description Mails a code with which the member chooses a new password. The mail goes to the confirmed address of the member, if there is
+         *     one. The answer is the same, after the same time, whether or not there is such a member. The code works once and for 20 minutes;
+         *     of the codes of several mails, the latest three work. After several requests of a client in an hour, further ones are refused
+         *     with 429; after several about one member, it is sent no further mail.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly post: operations["request_pw_reset"];
         readonly delete?: never;
@@ -216,13 +218,13 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Choose a new password with a code of a mail or of an administrator, and sign out everywhere
-         * @description The member signs in with it afterwards, and with their second factor if they have enabled one.
-         *     `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `wrong user info` when the new
-         *     password is not valid, `check pw` when its two copies differ. After several wrong codes, further attempts of the client are
-         *     refused for a while with 429.
+         * Reset a forgotten password
+         * @description Takes a code of a mail or of an administrator, and signs the member out everywhere. The member signs in with it afterwards, and
+         *     with their second factor if they have enabled one. `result` is `success`; or `incorrect code` when the code is wrong, was used
+         *     before or has expired, `wrong user info` when the new password is not valid, `check pw` when its two copies differ. After
+         *     several wrong codes, further attempts of the client are refused for a while with 429.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly post: operations["reset_pw"];
         readonly delete?: never;
@@ -239,7 +241,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the e-mail address of the member
+         * Get the e-mail address
          * @description For members.
          */
         readonly get: operations["get_email"];
@@ -261,11 +263,12 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Give the member an e-mail address, which a mail with a code confirms, or another one, or none
-         * @description Until then, an earlier address stays, and a mail tells it. The answer is the same whether or not another member has the address:
-         *     that is told to the address alone. A new password, and whatever else ends the sessions of the member, withdraws it.
-         *     `result` is `success`; or `incorrect pw`. Only for a member who has enabled the second factor, it is `otp required` without a
-         *     code and `incorrect otp` with a wrong one. After several requests in an hour, further ones are refused with 429.
+         * Set the e-mail address
+         * @description A mail with a code confirms a new address. An empty address removes the present one. Until then, an earlier address stays, and a
+         *     mail tells it. The answer is the same whether or not another member has the address: that is told to the address alone. A new
+         *     password, and whatever else ends the sessions of the member, withdraws it. `result` is `success`; or `incorrect pw`. Only for a
+         *     member who has enabled the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one. After
+         *     several requests in an hour, further ones are refused with 429.
          *
          *     For members.
          */
@@ -286,11 +289,12 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Confirm the address that waits for it, with the code of a mail
-         * @description The six digits need the member's token; the code of the link does not. `result` is `success`; or `incorrect code` when the code is
-         *     wrong, was used before or has expired. The digits do not work any more after five wrong ones: ask for another mail.
+         * Confirm an e-mail address
+         * @description Takes the code of the mail that `set_email` or `sign_up` sent. The six digits need the member's token; the code of the link does
+         *     not. `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired. The digits do not work
+         *     any more after five wrong ones: ask for another mail.
          *
-         *     Anyone may call it; a token that fails is as none.
+         *     No token needed; an invalid token is ignored.
          */
         readonly post: operations["confirm_email"];
         readonly delete?: never;
@@ -309,15 +313,16 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Exchange the code of a single sign-on for an access token
-         * @description The app sends the browser to `GET /sign_in_oidc`, with a `page` of the setting `oidc-pages` and a `state` in the query, and it
-         *     comes back to the page with `state` and the code, or with `error` and `error_description`. The code works once and for two minutes.
-         *     `result` is `success`; or `incorrect code` when the code is wrong, was used before or has expired, `already id` when there is an
-         *     account with the same id or address: its member signs in with their password and links it with the code, which then works for
-         *     ten minutes; or `blacklist user`. Only for a member who has enabled the second factor, it is `otp required` without a code of it and
-         *     `incorrect otp` with a wrong one; the code of the sign-on stays valid.
+         * Sign in with single sign-on
+         * @description Exchanges the code that the page of the app got for an access token. The app sends the browser to `GET /sign_in_oidc`, with a
+         *     `page` of the setting `oidc-pages` and a `state` in the query, and it comes back to the page with `state` and the code, or with
+         *     `error` and `error_description`. The code works once and for two minutes. `result` is `success`; or `incorrect code` when the
+         *     code is wrong, was used before or has expired, `already id` when there is an account with the same id or address: its member
+         *     signs in with their password and links it with the code, which then works for ten minutes; or `blacklist user`. Only for a
+         *     member who has enabled the second factor, it is `otp required` without a code of it and `incorrect otp` with a wrong one; the
+         *     code of the sign-on stays valid.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly post: operations["sign_in_oidc"];
         readonly delete?: never;
@@ -336,11 +341,11 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Link the account of the member to the person of a single sign-on, who then signs in to it
-         * @description The account must be the one with the person's address or id. It is linked to one person at most; another link replaces it, as
-         *     after `unlink_oidc`.
-         *     `result` is `success`; or `incorrect pw`; or `incorrect code` when the code is wrong, was used before or has expired, is about
-         *     another account, or the person has an account already.
+         * Link a single sign-on
+         * @description From then on, the person of the code signs in to the member's account. The account must be the one with the person's address or
+         *     id. It is linked to one person at most; another link replaces it, as after `unlink_oidc`. `result` is `success`; or
+         *     `incorrect pw`; or `incorrect code` when the code is wrong, was used before or has expired, is about another account, or the
+         *     person has an account already.
          *
          *     For members.
          */
@@ -361,7 +366,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Remove the link of the member's account to the person of a single sign-on
+         * Unlink the single sign-on
          * @description The person does not sign in to the account any more: other sessions that have begun with single sign-on end, and so do codes
          *     that were not exchanged yet. `result` is `success`; or `incorrect pw`.
          *
@@ -384,7 +389,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Begin to add a passkey to the account of the member
+         * Begin adding a passkey
          * @description The app gives the options to the browser (`PublicKeyCredential.parseCreationOptionsFromJSON` and `navigator.credentials.create`)
          *     and sends its answer to `add_passkey` within five minutes. `result` is `success`; or `incorrect pw`. Only for a member who has
          *     enabled the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
@@ -408,7 +413,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Add the passkey that the browser has made to the account of the member
+         * Add a passkey
          * @description `result` is `success`; or `incorrect code` when the answer of the browser is not one to these options, or comes too late.
          *
          *     For members.
@@ -428,7 +433,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the passkeys of the member
+         * List the member's passkeys
          * @description For members.
          */
         readonly get: operations["get_passkeys"];
@@ -448,7 +453,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Remove a passkey of the member
+         * Remove a passkey
          * @description Nobody signs in with it any more. Sessions that have begun with it go on.
          *
          *     For members.
@@ -470,11 +475,11 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Begin to sign in with a passkey
+         * Begin a passkey sign-in
          * @description The app gives the options to the browser (`PublicKeyCredential.parseRequestOptionsFromJSON` and `navigator.credentials.get`) and
          *     sends its answer to `sign_in_passkey` within five minutes. Who signs in is known only then.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly get: operations["begin_passkey_sign_in"];
         readonly put?: never;
@@ -495,12 +500,12 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Sign a member in with a passkey
+         * Sign in with a passkey
          * @description `result` is `success`; or `incorrect code` when the answer of the browser is not one to these options, comes too late or is that of
          *     an unknown passkey; or `blacklist user`. Only for a member who has enabled the second factor after adding the passkey, it is `otp
          *     required` without a code of it and `incorrect otp` with a wrong one.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly post: operations["sign_in_passkey"];
         readonly delete?: never;
@@ -517,7 +522,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * See whether the member has enabled the second factor
+         * Get two-factor status
          * @description For members.
          */
         readonly get: operations["get_otp"];
@@ -539,9 +544,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Make a secret for the member's authenticator, such as an app on their phone
-         * @description The second factor is enabled by `enable_otp`. `result` is `success`; or `incorrect pw`. Only where administrators need a second
-         *     factor, it is `otp required` without an enrolment code and `incorrect otp` with a wrong one.
+         * Begin two-factor enrolment
+         * @description Returns a secret for the member's authenticator, such as an app on their phone. The second factor is enabled by `enable_otp`.
+         *     `result` is `success`; or `incorrect pw`. Only where administrators need a second factor, it is `otp required` without an
+         *     enrolment code and `incorrect otp` with a wrong one.
          *
          *     For members.
          */
@@ -562,8 +568,9 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Enable the second factor: from then on, a sign-in needs a code of the authenticator
-         * @description The member's other sessions end. `result` is `success`; or `incorrect otp`. The recovery codes are not shown again.
+         * Enable the second factor
+         * @description From then on, a sign-in needs a code of the authenticator. The member's other sessions end. `result` is `success`; or
+         *     `incorrect otp`. The recovery codes are not shown again.
          *
          *     For members.
          */
@@ -607,7 +614,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Replace the recovery codes of the member
+         * Replace the recovery codes
          * @description The member's other sessions end. `result` is `success`; or `incorrect pw`, `incorrect otp`. The recovery codes are not shown again.
          *
          *     For members.
@@ -628,7 +635,7 @@ export interface paths {
         };
         /**
          * Get the member's information
-         * @description `result` is `success`; or `not found` when the token fails.
+         * @description `result` is `success`; or `not found` for a missing or invalid token.
          *
          *     For members.
          */
@@ -651,7 +658,7 @@ export interface paths {
         /**
          * Get the member's lists
          * @description `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
-         *     `result` is `success`; or `bad request` for any other value, or when the token fails.
+         *     `result` is `success`; or `bad request` for any other value and for a missing or invalid token.
          *
          *     For members.
          */
@@ -672,10 +679,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get everything that is stored about the member
-         * @description The response is a download of any length, sent as it is read: lists may change meanwhile. At most 16 downloads of
-         *     members run at the same time, two of one member, each for at most ten minutes; the client reads at least 64 KiB in 20
-         *     seconds. The hash of the password and other secrets are left out.
+         * Download the member's data
+         * @description The object contains everything that is stored about the member. The response is a download of any length, sent as it is read:
+         *     lists may change meanwhile. At most 16 downloads of members run at the same time, two of one member, each for at most ten
+         *     minutes; the client reads at least 64 KiB in 20 seconds. The hash of the password and other secrets are left out.
          *
          *     For members.
          */
@@ -699,7 +706,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Change the member's nickname
-         * @description `result` is `success`; or `No member` when the token fails, `rewrite_nickname` when the nickname is not valid.
+         * @description `result` is `success`; or `No member` for a missing or invalid token, `rewrite_nickname` when the nickname is not valid.
          *
          *     For members.
          */
@@ -718,7 +725,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Set whether the app signs the member in automatically
+         * Set the app's automatic sign-in
          * @description For members.
          */
         readonly get: operations["update_auto_login"];
@@ -738,9 +745,9 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Reset the measurement of the member's interests
+         * Reset the measured interests
          * @description Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
-         *     longer count. `result` is `success`; or `Not found` when the token fails.
+         *     longer count. `result` is `success`; or `Not found` for a missing or invalid token.
          *
          *     For members.
          */
@@ -761,8 +768,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Remove the member's own account with its lists and interests
-         * @description `result` is `success`; or `Not found` when the token fails.
+         * Remove the member's own account
+         * @description `result` is `success`; or `Not found` for a missing or invalid token.
          *
          *     For members.
          */
@@ -783,7 +790,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Check whether the caller is an administrator
+         * Check for administrator rights
          * @description `result` is `success`; or `Not admin`.
          *
          *     For administrators.
@@ -805,7 +812,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the administrators by the date of the grant
+         * List administrators by grant date
          * @description For administrators.
          */
         readonly get: operations["get_admins"];
@@ -825,8 +832,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Make a member an administrator; idempotent
-         * @description Only administrators do this: no API key and no role allows it.
+         * Grant administrator rights
+         * @description Idempotent. Only administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -847,8 +854,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Revoke a member's administrator rights; idempotent
-         * @description Only administrators do this: no API key and no role allows it.
+         * Revoke administrator rights
+         * @description Idempotent. Only administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -909,7 +916,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the lists of a member
+         * Get a member's lists
          * @description `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
          *
          *     For administrators.
@@ -931,9 +938,9 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get everything that is stored about a member
-         * @description The response is a download as that of `/get_my_data`, and recorded in the audit trail. Only administrators read it: no API
-         *     key and no role allows it.
+         * Download a member's data
+         * @description The object contains everything that is stored about the member. The response is a download as that of `/get_my_data`, and
+         *     recorded in the audit trail. Only administrators read it: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -976,7 +983,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Set whether the app signs a member in automatically
+         * Set a member's automatic sign-in
          * @description For administrators.
          */
         readonly get: operations["update_member_auto_login"];
@@ -996,7 +1003,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Reset the measurement of a member's interests
+         * Reset a member's measured interests
          * @description Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
          *     longer count.
          *
@@ -1021,9 +1028,9 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Set a member's password and sign the member out everywhere
-         * @description `result` is `success`, or `wrong user info` when the password is not valid. Only administrators set passwords: no API key
-         *     and no role allows it.
+         * Set a member's password
+         * @description Signs the member out everywhere. `result` is `success`, or `wrong user info` when the password is not valid. Only administrators
+         *     set passwords: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -1042,9 +1049,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Issue a code with which a member who has forgotten their password chooses a new one
-         * @description The code works once and for an hour, and replaces an earlier one of an administrator. It ends when the password changes or the
-         *     member is signed out everywhere. Administrators cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
+         * Issue a password reset code
+         * @description A member who has forgotten their password chooses a new one with it. The code works once and for an hour, and replaces an
+         *     earlier one of an administrator. It ends when the password changes or the member is signed out everywhere. Administrators cannot
+         *     issue one to themselves. Only administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -1108,8 +1116,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Disable the second factor of a member who has lost it
-         * @description Only administrators do this: no API key and no role allows it.
+         * Disable a member's second factor
+         * @description For members who have lost it. Only administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -1130,9 +1138,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Remove the passkeys and the single sign-on of a member, and sign the member out everywhere
-         * @description For an account of which somebody else may have got hold: a new password alone leaves these. The member signs in with the password,
-         *     and adds them again. Only administrators do this: no API key and no role allows it.
+         * Remove a member's other sign-ins
+         * @description Removes the passkeys and the single sign-on of the member, and signs the member out everywhere. For an account of which somebody
+         *     else may have got hold: a new password alone leaves these. The member signs in with the password, and adds them again. Only
+         *     administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -1153,9 +1162,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Issue a code with which a member sets up a second factor where administrators need one
-         * @description The code works once and for an hour, and replaces an earlier one. It ends when the member is signed out everywhere. Administrators
-         *     cannot issue one to themselves. Only administrators do this: no API key and no role allows it.
+         * Issue an enrolment code
+         * @description The member needs it to set up a second factor if administrators need one. The code works once and for an hour, and replaces an
+         *     earlier one. It ends when the member is signed out everywhere. Administrators cannot issue one to themselves. Only
+         *     administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -1176,7 +1186,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the roster, the members of the university, by id
+         * List the roster by id
          * @description For administrators.
          */
         readonly get: operations["get_roster"];
@@ -1198,12 +1208,12 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Import members of another system with their password hashes
-         * @description The body, up to 64 MiB, has one JSON object on each line, or is one array of such objects. It can also be CSV, after a line
-         *     with the names of the fields. Existing members are skipped
-         *     and do not change. An invalid line is reported and does not stop the import. If the database fails during the import, the
-         *     response is `internal error` with the numbers of members `inserted` and `skipped` so far; the same import can then be
-         *     repeated and continues from there.
+         * Import members
+         * @description Members of another system keep their passwords by their hashes. The body, up to 64 MiB, has one JSON object on each line, or
+         *     is one array of such objects. It can also be CSV, after a line with the names of the fields. Existing members are skipped and do
+         *     not change. An invalid line is reported and does not stop the import. If the database fails during the import, the response is
+         *     `internal error` with the numbers of members `inserted` and `skipped` so far; the same import can then be repeated and continues
+         *     from there.
          *
          *     For administrators.
          */
@@ -1224,10 +1234,11 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Import views, likes, searches and opened newsfeeds of members in another system
-         * @description The body, up to 64 MiB, has one JSON object on each line, or is one array of such objects. Each act counts once: an act
-         *     that was imported before is skipped. An invalid line is reported and does not stop the import. If the database fails
-         *     during the import, the response is `internal error` as that of `/import_members`.
+         * Import acts of members
+         * @description Acts are views, likes, searches and opened newsfeeds in another system. The body, up to 64 MiB, has one JSON object on each
+         *     line, or is one array of such objects. Each act counts once: an act that was imported before is skipped. An invalid line is
+         *     reported and does not stop the import. If the database fails during the import, the response is `internal error` as that of
+         *     `/import_members`.
          *
          *     For administrators.
          */
@@ -1248,11 +1259,12 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Import the roster, the members of the university with their passwords
-         * @description The body, up to 64 MiB, is CSV whose first line names the columns `id`, `name`, `major` and `password`. A line replaces
-         *     the entry with its id. Only administrators change the entries of members: no key and no role does. An invalid line is reported and
-         *     does not stop the import. Each new password takes approximately 20 ms on one core. If the database fails during the
-         *     import, the response is `internal error` as that of `/import_posts`.
+         * Import the university roster
+         * @description Each entry has the id, name, major and password of a member of the university. The body, up to 64 MiB, is CSV whose first line
+         *     names the columns `id`, `name`, `major` and `password`. A line replaces the entry with its id. Only administrators change the
+         *     entries of members: no key and no role does. An invalid line is reported and does not stop the import. Each new password takes
+         *     approximately 20 ms on one core. If the database fails during the import, the response is `internal error` as that of
+         *     `/import_posts`.
          *
          *     For administrators.
          */
@@ -1293,7 +1305,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the members who may not sign in
+         * List blacklisted members
          * @description For administrators.
          */
         readonly get: operations["get_blacklist"];
@@ -1313,8 +1325,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Add a member to the blacklist: the member cannot sign in, and all their tokens are revoked
-         * @description `result` is `success`, or `Not found` for an unknown member.
+         * Blacklist a member
+         * @description The member cannot sign in, and all their tokens are revoked. `result` is `success`, or `Not found` for an unknown member.
          *
          *     For administrators.
          */
@@ -1335,7 +1347,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Remove a member from the blacklist: the member can sign in again
+         * Remove from the blacklist
          * @description `result` is `success`, or `Not found` for an unknown member.
          *
          *     For administrators.
@@ -1357,7 +1369,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List where a member is signed in
+         * List a member's sessions
          * @description For administrators.
          */
         readonly get: operations["get_member_sessions"];
@@ -1397,7 +1409,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Sign a member out of one session
+         * Sign out a member's session
          * @description For administrators.
          */
         readonly get: operations["sign_out_member_session"];
@@ -1417,7 +1429,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the invitations, without their codes
+         * List invitations
          * @description For administrators.
          */
         readonly get: operations["get_invitations"];
@@ -1439,9 +1451,9 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Invite people: make a code with which they sign up, whoever else may
-         * @description The code is not shown again. It works while the administrator who made it is one. Only administrators invite: no API key and no
-         *     role allows it.
+         * Add an invitation
+         * @description People sign up with its code, whatever `sign-up` says. The code is not shown again. It works while the administrator who made it
+         *     is one. Only administrators invite: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -1460,7 +1472,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Remove an invitation: its code no longer works
+         * Remove an invitation
          * @description For administrators.
          */
         readonly get: operations["remove_invitation"];
@@ -1480,7 +1492,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the API keys, without their secrets
+         * List API keys
          * @description For administrators.
          */
         readonly get: operations["get_keys"];
@@ -1502,8 +1514,9 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Make an API key, which a program sends in place of a token
-         * @description The key is not shown again. Only administrators make keys: no API key and no role allows it.
+         * Add an API key
+         * @description A program sends it in place of a token. The key is not shown again. Only administrators make keys: no API key and no role allows
+         *     it.
          *
          *     For administrators.
          */
@@ -1522,7 +1535,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Revoke an API key: its next request fails
+         * Revoke an API key
          * @description For administrators.
          */
         readonly get: operations["remove_key"];
@@ -1542,7 +1555,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the webhooks, without their secrets
+         * List webhooks
          * @description For administrators.
          */
         readonly get: operations["get_webhooks"];
@@ -1564,8 +1577,9 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Add a webhook: another system that is told about what happens from now on
-         * @description The secret, with which the receiver verifies signatures, is not shown again.
+         * Add a webhook
+         * @description The server sends it the events that happen from then on. The secret, with which the receiver verifies signatures, is not shown
+         *     again.
          *
          *     For administrators.
          */
@@ -1584,8 +1598,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Remove a webhook and what it has not been told yet
-         * @description For administrators.
+         * Delete a webhook
+         * @description Deletes its pending deliveries, too.
+         *
+         *     For administrators.
          */
         readonly get: operations["remove_webhook"];
         readonly put?: never;
@@ -1604,8 +1620,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Give a webhook a new secret; the one before also signs for 24 hours
-         * @description For administrators.
+         * Rotate a webhook's secret
+         * @description The previous secret also signs for 24 hours.
+         *
+         *     For administrators.
          */
         readonly get: operations["rotate_webhook"];
         readonly put?: never;
@@ -1624,7 +1642,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Queue a delivery of the event `ping` to a webhook
+         * Queue a `ping` delivery
          * @description For administrators.
          */
         readonly get: operations["test_webhook"];
@@ -1644,7 +1662,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the deliveries of webhooks that wait or were given up, latest first
+         * List pending and failed deliveries
          * @description For administrators.
          */
         readonly get: operations["get_webhook_deliveries"];
@@ -1664,7 +1682,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Send a delivery of a webhook again that waits or was given up
+         * Retry a webhook delivery
          * @description For administrators.
          */
         readonly get: operations["retry_webhook_delivery"];
@@ -1684,7 +1702,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the mail that waits or was given up, latest first
+         * List pending and failed mail
          * @description For administrators.
          */
         readonly get: operations["get_mails"];
@@ -1704,7 +1722,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Send a mail again that waits or was given up
+         * Retry a mail
          * @description For administrators.
          */
         readonly get: operations["retry_mail"];
@@ -1726,8 +1744,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Send a test to an address, and say what the mail server answered
-         * @description Only administrators do this: no API key and no role allows it.
+         * Send a test mail
+         * @description Returns what the mail server answered. Only administrators do this: no API key and no role allows it.
          *
          *     For administrators.
          */
@@ -1746,7 +1764,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the sources: the feeds that the service reads by itself
+         * List sources
          * @description For administrators.
          */
         readonly get: operations["get_sources"];
@@ -1766,7 +1784,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Return a source
+         * Get a source
          * @description For administrators.
          */
         readonly get: operations["get_source"];
@@ -1788,8 +1806,9 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Add a source: a feed that the service reads by itself from now on
-         * @description The running service fetches it within seconds; `fetch_source` does so at once and says what has arrived.
+         * Add a source
+         * @description From then on, the server fetches this feed. The running service fetches it within seconds; `fetch_source` does so at once and
+         *     says what has arrived.
          *
          *     For administrators.
          */
@@ -1830,8 +1849,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Remove a source; its posts stay
-         * @description For administrators.
+         * Remove a source
+         * @description Its posts stay unless `with_posts` is 1.
+         *
+         *     For administrators.
          */
         readonly get: operations["remove_source"];
         readonly put?: never;
@@ -1850,7 +1871,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Pause a source: it is not fetched until it is resumed
+         * Pause a source
          * @description For administrators.
          */
         readonly get: operations["pause_source"];
@@ -1870,8 +1891,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Fetch a source again that was paused or has ended; its failures are forgotten
-         * @description For administrators.
+         * Resume a source
+         * @description Fetches a source again that was paused or has ended; its failures are forgotten.
+         *
+         *     For administrators.
          */
         readonly get: operations["resume_source"];
         readonly put?: never;
@@ -1890,7 +1913,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Fetch a source now, and return what has arrived
+         * Fetch a source now
          * @description A fetch that fails is an answer with an `error`, and the service tries again later.
          *
          *     For administrators.
@@ -1914,7 +1937,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Find the feeds that a web page names
+         * Find a page's feeds
          * @description A feed itself is found, too. A page that cannot be fetched is an answer with an `error`.
          *
          *     For administrators.
@@ -1936,7 +1959,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Import sources from a list in OPML, as feed readers export it
+         * Import sources from OPML
          * @description Sources that exist stay as they are. A folder becomes a topic of the sources in it.
          *
          *     For administrators.
@@ -1956,7 +1979,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Export the sources as a list in OPML
+         * Export sources as OPML
          * @description For administrators.
          */
         readonly get: operations["export_sources"];
@@ -1976,7 +1999,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the records of the audit trail, latest first
+         * List audit records, latest first
          * @description For administrators.
          */
         readonly get: operations["get_audit"];
@@ -1996,8 +2019,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Verify the audit trail: that no record was changed, inserted or removed
-         * @description For administrators.
+         * Verify the audit trail
+         * @description Checks that no record was changed, inserted or removed.
+         *
+         *     For administrators.
          */
         readonly get: operations["verify_audit"];
         readonly put?: never;
@@ -2016,7 +2041,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the whole audit trail, earliest first
+         * Export the audit trail
          * @description The response is a download of any length with one JSON object on each line: what a record of `/get_audit` has, and in
          *     `stored` the fields that its hash covers. At most 16 downloads run at the same time, four of one caller, each for at most
          *     ten minutes; the client reads at least 64 KiB in 20 seconds.
@@ -2044,7 +2069,7 @@ export interface paths {
          * @description These are the notices of the general page that the caller sees now; `get_notices` also lists those of a topic.
          *     Administrators see every notice.
          *
-         *     Anyone may call it; a token that fails is as none.
+         *     No token needed; an invalid token is ignored.
          */
         readonly get: operations["get_all_notice"];
         readonly put?: never;
@@ -2063,12 +2088,12 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the notices of the general page or of a topic, with all fields
-         * @description The notices that the caller sees now, pinned ones first, then the newest first. Administrators see every notice, without a
-         *     `topic` also those of all topics. With `html=1` each notice has its text as HTML: a safe subset of Markdown, without
-         *     scripts, images and raw HTML.
+         * List notices of a page
+         * @description Returns the notices of the general page or of a topic, with all fields. The notices that the caller sees now, pinned ones first,
+         *     then the newest first. Administrators see every notice, without a `topic` also those of all topics. With `html=1` each notice
+         *     has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
          *
-         *     Anyone may call it; a token that fails is as none.
+         *     No token needed; an invalid token is ignored.
          */
         readonly get: operations["get_notices"];
         readonly put?: never;
@@ -2087,10 +2112,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get a notice and count a view
-         * @description With `html=1` the notice has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
+         * Get a notice
+         * @description Counts a view. With `html=1` the notice has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
          *
-         *     Anyone may call it; a token that fails is as none.
+         *     No token needed; an invalid token is ignored.
          */
         readonly get: operations["get_notice"];
         readonly put?: never;
@@ -2133,8 +2158,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Change the given fields of a notice
-         * @description `result` is `success`; or `Not admin`.
+         * Change a notice
+         * @description Fields that are not given stay as they are. `result` is `success`; or `Not admin`.
          *
          *     For administrators.
          */
@@ -2162,7 +2187,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Send feedback on a notice
-         * @description `result` is `success`; or `bad request` when the token fails, `fail` when the notice does not exist or the text or
+         * @description `result` is `success`; or `bad request` for a missing or invalid token, `fail` when the notice does not exist or the text or
          *     type is not valid.
          *
          *     For members.
@@ -2182,7 +2207,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the saved drafts of all administrators, the one that was saved last first
+         * List notice drafts, latest first
          * @description For administrators.
          */
         readonly get: operations["get_notice_drafts"];
@@ -2204,7 +2229,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Save a draft of a notice
+         * Save a notice draft
          * @description At least one field of the notice is required. There are at most 200 drafts.
          *
          *     For administrators.
@@ -2224,7 +2249,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Publish a draft and remove it
+         * Publish and remove a draft
          * @description Inserts the notice, or changes the notice that the draft names, and returns the `_id` of the notice.
          *
          *     For administrators.
@@ -2266,7 +2291,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the number of reads of a notice on each of the last days
+         * Count a notice's daily reads
          * @description One entry for each calendar day, oldest first; the last one is today.
          *
          *     For administrators.
@@ -2288,8 +2313,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the two lines of an app's front page
-         * @description Anyone may call it.
+         * Get the front page lines
+         * @description No token needed.
          */
         readonly get: operations["get_main_info"];
         readonly put?: never;
@@ -2310,7 +2335,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Change one or both of the two lines
+         * Change the front page lines
          * @description For administrators.
          */
         readonly post: operations["update_main_info"];
@@ -2330,8 +2355,9 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Send feedback that concerns no notice
-         * @description `result` is `success`; or `bad request` when the token fails, `fail` when the text or type is not valid.
+         * Send feedback
+         * @description It concerns no notice. `result` is `success`; or `bad request` for a missing or invalid token, `fail` when the text or type is
+         *     not valid.
          *
          *     For members.
          */
@@ -2370,7 +2396,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List open or all feedback, newest first, in pages
+         * Page through feedback, newest first
          * @description For administrators.
          */
         readonly get: operations["get_feedback"];
@@ -2390,7 +2416,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Mark feedback as done or open
+         * Mark feedback done or open
          * @description For administrators.
          */
         readonly get: operations["update_feedback"];
@@ -2410,8 +2436,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get a post with its whole text
-         * @description Anyone may call it.
+         * Get a post
+         * @description No token needed.
          */
         readonly get: operations["get_post"];
         readonly put?: never;
@@ -2430,8 +2456,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the categories that have posts, largest first
-         * @description Anyone may call it.
+         * List categories, largest first
+         * @description No token needed.
          */
         readonly get: operations["get_categories"];
         readonly put?: never;
@@ -2450,8 +2476,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List all posts, newest first, also those past their end date
-         * @description Anyone may call it.
+         * List posts
+         * @description Returns all posts, newest first, also those past their end date.
+         *
+         *     No token needed.
          */
         readonly get: operations["get_posts"];
         readonly put?: never;
@@ -2470,10 +2498,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get all posts in the format that `/import_posts` reads
-         * @description The response is a download of any length with one JSON object on each line, in the order of the insertions, sent as it is
-         *     read: posts may change meanwhile. At most 16 downloads run at the same time, four of one caller, each for at most
-         *     ten minutes; the client reads at least 64 KiB in 20 seconds.
+         * Export posts
+         * @description The lines have the format that `/import_posts` reads. The response is a download of any length with one JSON object on each
+         *     line, in the order of the insertions, sent as it is read: posts may change meanwhile. At most 16 downloads run at the same time,
+         *     four of one caller, each for at most ten minutes; the client reads at least 64 KiB in 20 seconds.
          *
          *     For administrators.
          */
@@ -2494,11 +2522,11 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Count a view and record it in a member's list
-         * @description For the popularity of the post, each viewer counts once an hour, and the guests of one network together at most 30
-         *     times.
+         * View a post
+         * @description Counts a view and records it in a member's list. For the popularity of the post, each viewer counts once an hour, and the guests
+         *     of one network together at most 30 times.
          *
-         *     Anyone may call it; a token that fails is as none.
+         *     No token needed; an invalid token is ignored.
          */
         readonly get: operations["post_view"];
         readonly put?: never;
@@ -2557,7 +2585,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Hide a post from the member's recommended feed; idempotent
+         * Hide a post from recommendations
          * @description Other feeds and searches still show it. The newest 300 hidden posts of a member stay hidden. Resetting the
          *     measurement of interest shows them again.
          *
@@ -2580,7 +2608,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Show a hidden post in the recommended feed again; idempotent
+         * Show a hidden post again
          * @description For members.
          */
         readonly get: operations["post_unhide"];
@@ -2624,7 +2652,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Change the given fields of a post
+         * Change a post
          * @description For administrators.
          */
         readonly post: operations["update_post"];
@@ -2691,8 +2719,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Record a search; a member's search is also added to the member's list
-         * @description Anyone may call it; a token that fails is as none.
+         * Record a search
+         * @description A member's search is also added to the member's list.
+         *
+         *     No token needed; an invalid token is ignored.
          */
         readonly post: operations["search_logging"];
         readonly delete?: never;
@@ -2711,8 +2741,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Get the posts that match best
-         * @description Anyone may call it.
+         * Search posts
+         * @description Returns the best matches first.
+         *
+         *     No token needed.
          */
         readonly post: operations["priority_search"];
         readonly delete?: never;
@@ -2731,8 +2763,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Get the posts of a category that match best
-         * @description Anyone may call it.
+         * Search a category
+         * @description Returns the best matches first.
+         *
+         *     No token needed.
          */
         readonly post: operations["category_search"];
         readonly delete?: never;
@@ -2751,8 +2785,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Get the web sites of matching posts, the site with the most matches first
-         * @description Anyone may call it.
+         * Search web sites
+         * @description Returns the web sites of matching posts, the site with the most matches first.
+         *
+         *     No token needed.
          */
         readonly post: operations["domain_search"];
         readonly delete?: never;
@@ -2769,7 +2805,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the member's most recent searches
+         * List the member's recent searches
          * @description For members.
          */
         readonly get: operations["get_user_lately_search"];
@@ -2791,13 +2827,13 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Get similar words from posts for each token of a search
-         * @description `[{"token": [{"word": 0.83}, …]}, …]` in the order of the tokens: for each token at most 10 words
-         *     with their similarity, from 0.5 to 1, most similar first; the settings can change both bounds. For a
-         *     token that no post contains, such as a misspelled or inflected word, the words with a similar spelling are used;
-         *     if there are none, the list is empty.
+         * Get similar words
+         * @description Returns words of posts that are similar to each token of a search. `[{"token": [{"word": 0.83}, …]}, …]` in the order of the
+         *     tokens: for each token at most 10 words with their similarity, from 0.5 to 1, most similar first; the
+         *     settings can change both bounds. For a token that no post contains, such as a misspelled or inflected word, the words with a
+         *     similar spelling are used; if there are none, the list is empty.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly post: operations["get_similarity_words"];
         readonly delete?: never;
@@ -2814,12 +2850,12 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get posts recommended to the member
+         * Get recommended posts
          * @description Based on the posts that the member liked and viewed, their searches and the newsfeeds that they opened; posts that
          *     the member has seen are left out. Guests, and members with little activity, get fresh and popular posts across
          *     topics.
          *
-         *     Anyone may call it; a token that fails is as none.
+         *     No token needed; an invalid token is ignored.
          */
         readonly get: operations["get_recommendation_newsfeed"];
         readonly put?: never;
@@ -2841,7 +2877,7 @@ export interface paths {
          * Get popular posts
          * @description Ranked by views and likes; recent ones count more.
          *
-         *     Anyone may call it; a token that fails is as none.
+         *     No token needed; an invalid token is ignored.
          */
         readonly get: operations["get_popularity_newsfeed"];
         readonly put?: never;
@@ -2860,10 +2896,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the posts of a topic, newest first
+         * Get a topic's newest posts
          * @description The posts whose topics or tags contain the name. Opening the first page is recorded in the member's list.
          *
-         *     Anyone may call it; a token that fails is as none.
+         *     No token needed; an invalid token is ignored.
          */
         readonly get: operations["get_newsfeed_of_topic"];
         readonly put?: never;
@@ -2882,8 +2918,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the posts of a source, newest first
-         * @description Anyone may call it; a token that fails is as none.
+         * Get a source's newest posts
+         * @description No token needed; an invalid token is ignored.
          */
         readonly get: operations["get_newsfeed_of_source"];
         readonly put?: never;
@@ -2902,11 +2938,11 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the posts of a topic (version 1)
+         * Get a topic's posts (v1)
          * @deprecated
          * @description Superseded by `/get_newsfeed_of_topic/{category_name}`, which gives the same answer.
          *
-         *     Anyone may call it; a token that fails is as none.
+         *     No token needed; an invalid token is ignored.
          */
         readonly get: operations["get_topic_newsfeed"];
         readonly put?: never;
@@ -2925,7 +2961,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the weights of the signals of the recommended feed
+         * Get the feed's weights
          * @description For administrators.
          */
         readonly get: operations["get_feed_weights"];
@@ -2945,8 +2981,9 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Learn the weights from the acts of the members now, which may take minutes
-         * @description `overloaded` means that imports run, or that others are learning: try again later.
+         * Learn the feed's weights now
+         * @description Learns them from the acts of the members, which may take minutes. `overloaded` means that imports run, or that others are
+         *     learning: try again later.
          *
          *     For administrators.
          */
@@ -2973,7 +3010,7 @@ export interface paths {
          *     network at most 100 times. Spellings that differ in the blanks between Hangul or in an English plural count
          *     together; the most frequent one is shown.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly get: operations["get_search_realtime"];
         readonly put?: never;
@@ -2992,14 +3029,14 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the terms searched more than usual
-         * @description At most ten terms that visitors searched in the current clock hour (UTC) and the two before far more than in the
-         *     other hours of the last 24, compared with all other terms. A burst has at least three visitors, twice the usual
-         *     level, and a score of 2; the highest score is first. `count` counts each visitor once an hour; `usual` is the number
-         *     that the earlier hours lead to expect; `score` is (count − usual) / √(usual + 1). Searches of the last second may be
-         *     missing.
+         * List bursts of searches
+         * @description A burst is a term that visitors search more than usual. At most ten terms that visitors searched in the current clock hour (UTC)
+         *     and the two before far more than in the other hours of the last 24, compared with all other terms. A burst has at least three
+         *     visitors, twice the usual level, and a score of 2; the highest score is first. `count` counts each visitor once an hour; `usual`
+         *     is the number that the earlier hours lead to expect; `score` is (count − usual) / √(usual + 1). Searches of the last second may
+         *     be missing.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly get: operations["get_search_bursts"];
         readonly put?: never;
@@ -3018,7 +3055,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the access log of a period
+         * Get a period's access log
          * @description Newest first. Exactly one of `months`, `days` and `hours` is above 0. For administrators, unless the settings make
          *     the log public.
          *
@@ -3041,7 +3078,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the access log of a member
+         * Get a member's access log
          * @description Newest first. `guest` gives the lines of all guests, `removed` those of removed members. For administrators and
          *     the member, unless the settings make the log public.
          *
@@ -3064,8 +3101,9 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the access log of a member in a period
-         * @description Combines `/get_log_user/{user_id}/{limit}` and `/get_log_date/{months}/{days}/{hours}/{limit}`.
+         * Get a member's dated log
+         * @description Returns the lines of one member in a period. Combines `/get_log_user/{user_id}/{limit}` and
+         *     `/get_log_date/{months}/{days}/{hours}/{limit}`.
          *
          *     For administrators, and for members about themselves.
          */
@@ -3086,7 +3124,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get a page of the access log
+         * Page through the access log
          * @description Newest first. A page reads a bounded part of the log, so it can be empty although `next` names another page. For
          *     administrators and for the member whose lines it asks for, unless the settings make the log public.
          *
@@ -3109,8 +3147,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the figures of a period of at most 366 days: by day, hour, student number and device
-         * @description For administrators.
+         * Get the figures of days
+         * @description Returns the figures of at most 366 days by day, hour, student number and device.
+         *
+         *     For administrators.
          */
         readonly get: operations["get_analysis_of_days"];
         readonly put?: never;
@@ -3129,7 +3169,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the state of the service: the figures of today, and of the program and its database
+         * Get the service status
          * @description For administrators.
          */
         readonly get: operations["get_status"];
@@ -3149,8 +3189,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the totals of all days
-         * @description Anyone may call it.
+         * Get the overall totals
+         * @description No token needed.
          */
         readonly get: operations["get_analysis"];
         readonly put?: never;
@@ -3169,8 +3209,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the figures of each day from a number of days ago until today, oldest first
-         * @description Anyone may call it; a token that fails is as none.
+         * List daily figures, oldest first
+         * @description No token needed; an invalid token is ignored.
          */
         readonly get: operations["get_everyday_analysis_days_ago"];
         readonly put?: never;
@@ -3189,8 +3229,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the figures of one day
-         * @description Anyone may call it; a token that fails is as none.
+         * Get one day's figures
+         * @description No token needed; an invalid token is ignored.
          */
         readonly get: operations["specific_days"];
         readonly put?: never;
@@ -3210,7 +3250,7 @@ export interface paths {
         };
         /**
          * Count a device
-         * @description Anyone may call it.
+         * @description No token needed.
          */
         readonly get: operations["insert_device"];
         readonly put?: never;
@@ -3229,8 +3269,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the number of counted devices of each type
-         * @description Anyone may call it.
+         * Get the device counts
+         * @description No token needed.
          */
         readonly get: operations["get_device"];
         readonly put?: never;
@@ -3249,12 +3289,12 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get the report of a period of at most 366 days
-         * @description Figures by day, visitors by weekday and hour, devices, and the topics and posts that were published in the period. Search
-         *     terms are those of the last 24 hours, and are missing if the period ends before today. Nothing in a report is about a
-         *     single visitor.
+         * Get a period's report
+         * @description A period has at most 366 days. Figures by day, visitors by weekday and hour, devices, and the topics and posts that were
+         *     published in the period. Search terms are those of the last 24 hours, and are missing if the period ends before today. Nothing
+         *     in a report is about a single visitor.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly get: operations["get_report"];
         readonly put?: never;
@@ -3273,10 +3313,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Show the report of a period as a page
+         * Show a report page
          * @description The figures of `/get_report` with charts, for browsers. The page has no script and loads nothing.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly get: operations["reports"];
         readonly put?: never;
@@ -3295,11 +3335,11 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get a table of the report of a period as CSV
+         * Get a report as CSV
          * @description UTF-8 with the names of the columns in the first line. A text that a spreadsheet would take for a formula has an
          *     apostrophe before it.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly get: operations["reports_file"];
         readonly put?: never;
@@ -3318,7 +3358,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Receive live events as they happen
+         * Receive live events
          * @description Server-sent events, which browsers read with `EventSource`. The `data` of each event is a JSON object: the schema
          *     `LiveEvents` has one for each name. `notice`: a notice
          *     was published, changed, or hidden, which has only its id. `post`: a post was inserted. `counts`: the counts of today,
@@ -3330,7 +3370,7 @@ export interface paths {
          *     of the data a number that grows when the part changes, first and then whenever one grows, twice a second at most. The
          *     numbers are those of one server. The stream ends when the right ends.
          *
-         *     Anyone may call it; a token that fails is as none.
+         *     No token needed; an invalid token is ignored.
          */
         readonly get: operations["events"];
         readonly put?: never;
@@ -3352,7 +3392,7 @@ export interface paths {
          * Check liveness
          * @description Answers `success` whenever the server runs.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly get: operations["healthz"];
         readonly put?: never;
@@ -3375,7 +3415,7 @@ export interface paths {
          * @description Answers `success` when the server can take requests. Answers 503 `overloaded` when the database does not respond,
          *     when writes fail, as on a full disk, and before and while the server shuts down.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly get: operations["readyz"];
         readonly put?: never;
@@ -3397,7 +3437,7 @@ export interface paths {
          * See what runs here
          * @description A page for browsers; JSON if the client prefers it.
          *
-         *     Anyone may call it.
+         *     No token needed.
          */
         readonly get: operations["home"];
         readonly put?: never;
@@ -3417,7 +3457,7 @@ export interface paths {
         };
         /**
          * Get this document
-         * @description Anyone may call it.
+         * @description No token needed.
          */
         readonly get: operations["openapi_json"];
         readonly put?: never;
@@ -3436,8 +3476,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Show a page for reading this document and trying the operations
-         * @description Anyone may call it.
+         * Show the API page
+         * @description No token needed.
          */
         readonly get: operations["docs"];
         readonly put?: never;

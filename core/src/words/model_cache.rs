@@ -59,6 +59,7 @@ struct Shared {
 
 /// The reason why no model was made.
 pub(super) enum Ended {
+    /// Also if another process has done the work meanwhile.
     Cancelled,
     Failed(Error),
 }
