@@ -6,8 +6,9 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_core::newsfeed::{
     self, ListPopular, ListRecommended, ListSource, ListTopic, ListTopicV1, Newsfeed,
 };
-use tidings_core::operation::Operation;
+use tidings_core::operation::{Operation, Work};
 
+use crate::endpoint;
 use crate::filter::lane::{Lane, Lanes};
 use crate::filter::reply::{Answer, JSON, Reply};
 use crate::filter::request::Call;
@@ -90,6 +91,9 @@ async fn own(
     lane: impl FnOnce(&Lanes) -> &Lane + Send,
     fields: impl Operation<Answer = Newsfeed>,
 ) -> Answer {
+    if call.is_guest() {
+        return call.run(Work::Store, endpoint::boxed(fields)).await;
+    }
     let answer = move |tidings: &_, caller: &_, accepted| {
         Ok(Reply::encoded(fields.run(tidings, caller)?.encoded(), JSON, accepted))
     };
