@@ -26,7 +26,6 @@ const RULES: &[Rule] = &[
         other: "recent-weight",
         is_off: is_zero,
     },
-    Rule { settings: &["fresh-half-life"], other: "fresh-weight", is_off: is_zero },
 ];
 
 /// Settings that a variable overrides.

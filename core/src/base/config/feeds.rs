@@ -22,24 +22,19 @@ pub struct Feed {
     pub near_weight: f64,
     /// … of what people did who liked or viewed the same posts …
     pub together_weight: f64,
-    /// … and of its popularity. The score for a guest has only this share and that of `fresh_weight`.
+    /// … and of its popularity.
     pub popular_weight: f64,
-    /// Share of freshness in the score of a post recommended to a guest.
-    pub fresh_weight: f64,
     /// Acts of a member since the publication of a post after which it is half as new to them.
     pub novel_half_life_acts: f64,
     /// Later posts of its topic after which a post is half as recent, for a member who has acted since every other one …
     pub recent_half_life_posts: f64,
     /// … and how many more posts it takes for each post of the topic since the member's last act; less after fewer than 50.
     pub recent_half_life_growth: f64,
-    /// Days before the newest post at which freshness has halved.
-    pub fresh_half_life_days: f64,
     /// Maximum number of ten consecutive recommended posts that share a topic, a source, or a site without a source, 1 to 10, as
     /// long as there are other posts. For a member with a larger share of acts on it, the limit is higher, up to 10. It also
     /// bounds the posts of a source in ten consecutive ones among the first 30 of the popular feed.
     pub diverse_max: usize,
-    /// Random noise in the score of a recommended post, 0 (none) to 1, which makes the feed explore. It changes every day. A
-    /// feed with learned weights has at least 0.01.
+    /// Random noise in the score of a recommended post, 0 (none) to 1, which makes the feed explore. It changes every day.
     pub exploration: f64,
     /// Whether a service learns the weights of the recommended feed from the acts of its members. The weights above are then
     /// those that are expected before the acts show others; one that is 0 stays 0.
@@ -124,13 +119,11 @@ impl Default for Feed {
             novel_weight: 0.2,
             recent_weight: 0.45,
             near_weight: 0.1,
-            together_weight: 40.0,
+            together_weight: 0.5,
             popular_weight: 0.06,
-            fresh_weight: 0.1,
             novel_half_life_acts: 3.0,
             recent_half_life_posts: 2.0,
             recent_half_life_growth: 2.0,
-            fresh_half_life_days: 60.0,
             diverse_max: 5,
             exploration: 0.0,
             learn: true,

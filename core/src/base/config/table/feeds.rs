@@ -111,24 +111,11 @@ pub(super) const EXPERIMENTAL: &[Setting<Config>] = &[
         "Share of what people did who liked or viewed the same posts in the score of a recommended post",
     ),
     Setting::new(
-        "fresh-weight",
-        WEIGHT,
-        field!(Config, feed.fresh_weight),
-        "Share of freshness in the score of a post recommended to guests",
-    ),
-    Setting::new(
         "popular-weight",
         WEIGHT,
         field!(Config, feed.popular_weight),
         "Share of popularity in the score of a recommended post",
     ),
-    Setting::new(
-        "fresh-half-life",
-        HALF_LIFE,
-        field!(Config, feed.fresh_half_life_days),
-        "Days before the newest post after which freshness has halved",
-    )
-    .takes("DAYS"),
     Setting::new(
         "interest-half-life",
         HALF_LIFE,
