@@ -65,7 +65,9 @@ pub(super) fn learn(
     }
     let of_place = |gain: &dyn Fn(&[f64; GRID]) -> f64| {
         let mut clusters = Clusters::default();
-        found.iter().for_each(|(member, gains)| clusters.add(*member, gain(gains)));
+        for (member, gains) in &found {
+            clusters.add(*member, gain(gains));
+        }
         clusters
     };
     let means: [f64; GRID] = std::array::from_fn(|place| of_place(&|gains| gains[place]).mean());
@@ -73,7 +75,7 @@ pub(super) fn learn(
     let errors: [f64; GRID] =
         std::array::from_fn(|place| of_place(&|gains| gains[best] - gains[place]).error());
     let is_level = |place: &usize| means[best] - means[*place] <= errors[*place];
-    let chosen = (best..GRID).filter(is_level).last().unwrap_or(best);
+    let chosen = (best..GRID).rfind(is_level).unwrap_or(best);
     let tried = HALF_LIVES.iter().zip(means).zip(errors);
     Some(LearnedPopularity {
         at,
