@@ -10,7 +10,6 @@
 
 use super::index::FeedIndex;
 use super::interest::{Interest, of_acts};
-use super::scoring_context::latest;
 use super::signals::{SIGNALS, Signal, Weights};
 use crate::base::config::Feed;
 use crate::base::keyed::OwnSet;
@@ -26,10 +25,18 @@ const SAME: f32 = 0.2;
 const ONE_IN: usize = 10;
 const PLACE: usize = 4;
 
+/// Returns the posts of acts, those of the latest acts first; a post may occur twice.
+pub(super) fn posts(acts: &Acts) -> impl Iterator<Item = PostKey> {
+    let mut all: Vec<_> = acts.liked.iter().chain(&acts.viewed).copied().collect();
+    all.sort_by_key(|(key, date)| std::cmp::Reverse((*date, *key)));
+    all.dedup_by_key(|(key, _)| *key);
+    all.into_iter().map(|(key, _)| key)
+}
+
 /// Returns the interest of the latest posts, if it is a new one.
 pub(super) fn changed(acts: &Acts, config: &Feed, index: &FeedIndex) -> Option<Interest> {
     let mut known: OwnSet<PostKey> = OwnSet::default();
-    let own: Vec<PostKey> = latest(acts).filter(|post| known.insert(*post)).collect();
+    let own: Vec<PostKey> = posts(acts).filter(|post| known.insert(*post)).collect();
     let (latest, earlier) = own.split_at_checked(LATEST).filter(|(_, earlier)| !earlier.is_empty())?;
     let of_latest =
         |acts: &[(PostKey, _)]| acts.iter().copied().filter(|(post, _)| latest.contains(post)).collect();

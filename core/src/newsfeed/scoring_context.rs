@@ -113,7 +113,7 @@ impl<'i> ScoringContext<'i> {
 
     /// Returns the member's own posts.
     pub(super) fn own(&self, acts: &Acts, config: &Feed) -> Own<'i> {
-        let positions = latest(acts).filter_map(|key| self.index.position(key));
+        let positions = latest::posts(acts).filter_map(|key| self.index.position(key));
         Own::new(self.index, positions, &config.interest)
     }
 
@@ -125,7 +125,7 @@ impl<'i> ScoringContext<'i> {
 
     /// Returns what others did, by position.
     pub(super) fn together_scores(&self, acts: &Acts) -> impl Iterator<Item = (u32, f32)> {
-        let found = self.others.scores(latest(acts)).into_iter();
+        let found = self.others.scores(latest::posts(acts)).into_iter();
         found.filter_map(move |(key, score)| Some((self.index.position(key)?, score)))
     }
 
@@ -164,14 +164,6 @@ impl<'i> ScoringContext<'i> {
             }
         }
     }
-}
-
-/// Returns the posts of acts, those of the latest acts first; a post may occur twice.
-pub(super) fn latest(acts: &Acts) -> impl Iterator<Item = PostKey> {
-    let mut all: Vec<_> = acts.liked.iter().chain(&acts.viewed).copied().collect();
-    all.sort_by_key(|(key, date)| std::cmp::Reverse((*date, *key)));
-    all.dedup_by_key(|(key, _)| *key);
-    all.into_iter().map(|(key, _)| key)
 }
 
 /// Returns the number of ten consecutive posts that may have a label: the label's share of the acts times ten, at
