@@ -76,7 +76,7 @@ pub use operations::{ListPopular, ListRecommended, ListSource, ListTopic, ListTo
 pub use order::{LIMIT, LIMIT_MAX};
 pub use own_likes::{has_own_likes, with_own_likes};
 pub use page::{FeedPage, More};
-pub use popularity::{LearnedPopularity, PopularityInUse, TriedHalfLife, TriedLift};
+pub use popularity::{LearnedPopularity, PopularityInUse, TriedHalfLife};
 pub use signals::{SignalWeights, Weights};
 pub use similar::similar;
 pub use weights::{FeedWeights, GetWeights, LearnWeights};
@@ -157,7 +157,7 @@ fn record(tidings: &Tidings, caller: &Caller, name: String, page: FeedPage, now:
 }
 
 /// Returns posts recommended to the caller: for a member with enough acts, by the member's interest and without the
-/// posts that the member has seen; for others, fresh and popular posts of all topics.
+/// posts that the member has seen; for others, popular and fresh posts of all topics.
 ///
 /// # Errors
 /// The errors of [`popular`].

@@ -50,23 +50,25 @@ fn describe(page: &mut Page, found: &FeedWeights) {
 }
 
 fn describe_learned(page: &mut Page, in_use: &str, learned: &Learned) {
-    let Learned { at, visits, members, ndcg10_of_settings, ndcg10, ndcg10_error, is_better, .. } = learned;
+    let Learned { at, visits, members, ndcg10_before, ndcg10, ndcg10_error, is_better, .. } = learned;
     let [visits, members] = [*visits, *members].map(count);
+    let is_chance = ndcg10 - ndcg10_before <= 2.0 * ndcg10_error;
     let verdict = match (in_use, is_better) {
+        ("learned", _) if is_chance => "that may be chance, so those learned before stay in use",
         ("learned", _) => "they are in use",
         (_, true) => "others are in use",
         (_, false) => "that may be chance, so they are not used",
     };
     page.note(&format!("learned at {} from {visits} visits of {members} members", local(*at)));
     page.note(&format!(
-        "ndcg@10 in the cross-validation: {ndcg10:.4} instead of {ndcg10_of_settings:.4}, difference \
+        "ndcg@10 in the cross-validation: {ndcg10:.4} instead of {ndcg10_before:.4}, difference \
          +/- {ndcg10_error:.4}: {verdict}"
     ));
 }
 
 fn describe_popularity(page: &mut Page, popularity: &PopularityInUse) {
-    let PopularityInUse { half_life_days, topic_lift, learned } = popularity;
-    page.note(&format!("popularity: half-life {}, topic lift {topic_lift}", half_life(*half_life_days)));
+    let PopularityInUse { half_life_days, learned } = popularity;
+    page.note(&format!("popularity: half-life {}", half_life(*half_life_days)));
     let Some(learned) = learned else {
         return page.note("members have acted on too few posts to learn how popularity predicts best");
     };
@@ -79,15 +81,11 @@ fn describe_popularity(page: &mut Page, popularity: &PopularityInUse) {
     for tried in &learned.half_lives {
         row(format!("half-life {}", half_life(tried.half_life_days)), tried.gain, tried.error);
     }
-    for tried in &learned.topic_lifts {
-        row(format!("topic lift {}", tried.topic_lift), tried.gain, tried.error);
-    }
     page.table(&table, "");
     page.note(&format!(
-        "learned at {} from {acts} acts of {members} members: half-life {}, topic lift {}",
+        "learned at {} from {acts} acts of {members} members: half-life {}",
         local(learned.at),
-        half_life(learned.half_life_days),
-        learned.topic_lift
+        half_life(learned.half_life_days)
     ));
 }
 

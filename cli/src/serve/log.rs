@@ -1,6 +1,8 @@
 //! The log of `tidings serve`, on standard error.
 
 use std::ffi::OsString;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use tracing::Level;
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
@@ -16,6 +18,8 @@ use crate::settings::{LogFormat, LogLevel, Own};
 const VARIABLE: &str = "RUST_LOG";
 /// The maximum number of lines that wait; later ones are dropped.
 const LINES: usize = 4_096;
+/// Longer than the guard waits for the lines.
+const END: Duration = Duration::from_secs(3);
 
 pub(super) struct LogControl(Option<reload::Handle<EnvFilter, Registry>>);
 
@@ -31,8 +35,24 @@ impl LogControl {
     }
 }
 
-/// Dropping the guard writes the lines that wait.
-pub(super) fn start(own: &Own, colour: bool) -> Result<(LogControl, WorkerGuard), Failure> {
+/// Writes the lines that wait when it is dropped, for [`END`] at most.
+pub(super) struct LogEnd(Option<WorkerGuard>);
+
+impl Drop for LogEnd {
+    fn drop(&mut self) {
+        let (guard, (ended, end)) = (self.0.take(), mpsc::channel::<()>());
+        // The guard prints to standard output if no line can be written, and both outputs may be blocked or closed.
+        let thread = std::thread::Builder::new().spawn(move || {
+            drop(guard);
+            drop(ended);
+        });
+        if thread.is_ok() {
+            let _ = end.recv_timeout(END);
+        }
+    }
+}
+
+pub(super) fn start(own: &Own, colour: bool) -> Result<(LogControl, LogEnd), Failure> {
     let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let parse = |value: OsString| {
         let value = value.to_string_lossy();
@@ -53,5 +73,5 @@ pub(super) fn start(own: &Own, colour: bool) -> Result<(LogControl, WorkerGuard)
     let no_secrets =
         filter_fn(|about| *about.level() <= Level::INFO || about.target().starts_with("tidings"));
     registry().with(filter).with(no_secrets).with(lines).init();
-    Ok((LogControl(follows_settings.then_some(control)), end))
+    Ok((LogControl(follows_settings.then_some(control)), LogEnd(Some(end))))
 }

@@ -79,9 +79,7 @@ pub struct SignalShares {
     pub novel: f64,
     /// How recent it is among the posts of its topic.
     pub recent: f64,
-    /// How fresh it is in days.
-    pub fresh: f64,
-    /// How young it is, by the logarithm of its age.
+    /// How few posts of its topic have followed it, by their logarithm.
     pub age: f64,
     /// How popular it is.
     pub popular: f64,

@@ -10,8 +10,17 @@ use crate::base::config::Feed;
 /// By position.
 pub(super) struct TopicCadence {
     places: Vec<Place>,
-    /// The positions of the posts with each topic in `places`, by the number of the topic.
-    of_topics: Vec<Vec<u32>>,
+    /// The number of topics in `places`, and one for posts without a topic.
+    topics: usize,
+    /// The age of a post by the number of its later posts, see [`ranking::age`].
+    ages: Vec<f32>,
+}
+
+/// The recency and the age of the posts of all topics for a member at a moment.
+pub(super) struct Recency<'c> {
+    cadence: &'c TopicCadence,
+    /// How recency falls, by the number of the topic.
+    falls: Vec<Fall>,
 }
 
 /// The place of a post among the posts of its topic with the most later posts.
@@ -51,30 +60,15 @@ impl TopicCadence {
             counts[0] += 1;
             busiest.unwrap_or(Place { topic: 0, later: all })
         });
-        let places: Vec<Place> = places.collect();
-        let mut of_topics = vec![Vec::new(); counts.len()];
-        for (place, position) in places.iter().zip(0..) {
-            of_topics[place.topic as usize].push(position);
-        }
-        Self { places, of_topics }
+        let places = places.collect();
+        Self { places, topics: counts.len(), ages: (0..counts[0]).map(ranking::age).collect() }
     }
 
-    /// Returns lists of positions that together have every post once. Along a list, posts have more and more later posts,
-    /// so recency falls.
-    pub(super) fn of_topics(&self) -> impl Iterator<Item = &[u32]> {
-        self.of_topics.iter().map(Vec::as_slice)
-    }
-
-    /// The function returns the recency of the post at a position, from 0 to 1, at a time at which the posts from position
-    /// `first` on exist, for a member who last acted when those from `missed` on existed.
-    pub(super) fn recency(
-        &self,
-        first: usize,
-        missed: usize,
-        config: &Feed,
-    ) -> impl Fn(usize) -> f32 + use<'_> {
+    /// Returns the recency of the posts for a moment at which those from position `first` on exist, and a member who last
+    /// acted when those from `missed` on existed.
+    pub(super) fn recency(&self, first: usize, missed: usize, config: &Feed) -> Recency<'_> {
         let count = |places: &[Place]| {
-            let mut counts = vec![0_u32; self.of_topics.len()];
+            let mut counts = vec![0_u32; self.topics];
             for place in places.iter().filter(|place| place.topic > 0) {
                 counts[place.topic as usize] += 1;
             }
@@ -89,11 +83,23 @@ impl TopicCadence {
             .into_iter()
             .zip(missed)
             .map(|(unpublished, missed)| Fall { rate: ranking::recency_rate(config, missed), unpublished });
-        let falls: Vec<Fall> = falls.collect();
-        move |position| {
-            let Place { topic, later } = self.places[position];
-            let fall = falls[topic as usize];
-            ranking::recency(fall.rate, later - fall.unpublished.min(later))
-        }
+        Recency { cadence: self, falls: falls.collect() }
+    }
+}
+
+impl Recency<'_> {
+    /// Returns the recency of the post at a position, from 0 to 1.
+    #[inline]
+    pub(super) fn recent(&self, position: usize) -> f32 {
+        let Place { topic, later } = self.cadence.places[position];
+        let fall = self.falls[topic as usize];
+        ranking::recency(fall.rate, later - fall.unpublished.min(later))
+    }
+
+    /// Returns how few posts of its topic have followed the post at a position, from 0 to 1.
+    #[inline]
+    pub(super) fn age(&self, position: usize) -> f32 {
+        let Place { topic, later } = self.cadence.places[position];
+        self.cadence.ages[(later - self.falls[topic as usize].unpublished.min(later)) as usize]
     }
 }

@@ -3,7 +3,8 @@
 //! The similarity of a post to another is nearly the cosine of their acts over all members, of which a like counts twice as
 //! much as a view; but popular posts, which are similar to all, are less similar to others. It is damped for pairs that few
 //! people share, and pairs of fewer than [`PAIR_MIN`] people count as chance. A post is recommended by the root of the mean
-//! square of its similarities to a member's own posts, so that a few close ones count more than many distant ones.
+//! square of its similarities to a member's own posts, so that a few close ones count more than many distant ones. The
+//! greatest of a member is 1.
 //!
 //! Nothing is told about the acts of one or two people: a post with acts of fewer than [`PEOPLE_MIN`] people is like none.
 //!
@@ -13,8 +14,6 @@
 //! the exponent of popularity that of Deshpande and Karypis, *Item-based top-N recommendation algorithms*, ACM TOIS 22(1),
 //! 2004, and the square the case amplification of Breese, Heckerman and Kadie, *Empirical analysis of predictive algorithms
 //! for collaborative filtering*, UAI 1998.
-
-use std::borrow::Cow;
 
 use super::recent::{ACTS_MAX, PastAct};
 use super::top::top;
@@ -133,18 +132,7 @@ impl CoVisits {
     }
 }
 
-pub(super) trait SimilarPosts {
-    /// Each with its similarity from 0 to 1.
-    fn similar(&self, post: PostKey) -> Cow<'_, [(PostKey, f32)]>;
-}
-
-impl SimilarPosts for CoVisits {
-    fn similar(&self, post: PostKey) -> Cow<'_, [(PostKey, f32)]> {
-        let slot = self.slots.get(&post);
-        slot.map_or_else(Vec::new, |slot| self.similar_to(*slot, &mut Vec::new())).into()
-    }
-}
-
+/// The most similar posts of all posts.
 #[derive(Default)]
 pub(super) struct ItemNeighbours(OwnMap<PostKey, Box<[(PostKey, f32)]>>);
 
@@ -157,31 +145,29 @@ impl ItemNeighbours {
         });
         Self(of_all.collect())
     }
-}
 
-impl SimilarPosts for ItemNeighbours {
-    fn similar(&self, post: PostKey) -> Cow<'_, [(PostKey, f32)]> {
-        self.0.get(&post).map_or(&[][..], |similar| similar).into()
+    /// Returns the most similar posts of a post, each with its similarity from 0 to 1.
+    pub(super) fn similar(&self, post: PostKey) -> &[(PostKey, f32)] {
+        self.0.get(&post).map_or(&[], |similar| similar)
     }
-}
 
-/// `own` are the posts of a member, the latest first. The score is the root of the mean square of the similarities over those own
-/// posts that have similar posts, from 0 to 1.
-pub(super) fn scores(others: &dyn SimilarPosts, own: impl Iterator<Item = PostKey>) -> OwnMap<PostKey, f32> {
-    let mut sums: OwnMap<PostKey, f32> = OwnMap::default();
-    let mut weights = 0.0;
-    let all = own.map(|post| others.similar(post)).filter(|similar| !similar.is_empty());
-    for (similar, later) in all.take(OWN_MAX).zip(0_u8..) {
-        let weight = OWN_HALVED / (OWN_HALVED + f32::from(later));
-        weights += weight;
-        for (post, similarity) in &*similar {
-            *sums.entry(*post).or_default() += weight * similarity * similarity;
+    /// Returns the posts similar to a member's `own`, the latest first: the root of the mean square of the similarities over
+    /// the own posts, in proportion to that of the most similar one. Each post occurs once, in no order.
+    pub(super) fn scores(&self, own: impl Iterator<Item = PostKey>) -> OwnMap<PostKey, f32> {
+        let mut sums: OwnMap<PostKey, f32> = OwnMap::default();
+        let all = own.map(|post| self.similar(post)).filter(|similar| !similar.is_empty());
+        for (similar, later) in all.take(OWN_MAX).zip(0_u8..) {
+            let weight = OWN_HALVED / (OWN_HALVED + f32::from(later));
+            for (post, similarity) in similar {
+                *sums.entry(*post).or_default() += weight * similarity * similarity;
+            }
         }
+        let most = sums.values().copied().fold(f32::MIN_POSITIVE, f32::max);
+        for sum in sums.values_mut() {
+            *sum = (*sum / most).sqrt();
+        }
+        sums
     }
-    for sum in sums.values_mut() {
-        *sum = (*sum / weights).sqrt();
-    }
-    sums
 }
 
 #[cfg(test)]
@@ -211,7 +197,7 @@ mod tests {
 
     #[test]
     fn posts_of_the_same_people_are_similar_and_a_pair_of_few_people_is_chance() {
-        let together = together();
+        let together = ItemNeighbours::new(&together());
         let similar = together.similar(post(1));
         assert_eq!(similar.len(), 1);
         let (key, similarity) = similar[0];
@@ -235,11 +221,16 @@ mod tests {
     }
 
     #[test]
-    fn the_scores_are_means_over_the_own_posts_that_are_like_others() {
-        let together = together();
-        let scores = scores(&together, [3, 1, 9].map(post).into_iter());
-        assert_eq!(scores.len(), 1);
-        assert!((scores[&post(2)] - together.similar(post(1))[0].1).abs() < 1e-6);
+    fn the_scores_of_a_member_are_from_0_to_1_by_the_similarity_to_the_own_posts() {
+        let similar = |similar: &[(i64, f32)]| -> Box<[(PostKey, f32)]> {
+            similar.iter().map(|(key, similarity)| (post(*key), *similarity)).collect()
+        };
+        let all = [(post(1), similar(&[(2, 0.03), (4, 0.01)])), (post(3), similar(&[(4, 0.01)]))];
+        let scores = ItemNeighbours(all.into_iter().collect()).scores([3, 1, 9].map(post).into_iter());
+        assert_eq!(scores.len(), 2);
+        // The own post before the latest one weighs 10/11.
+        let expected = ((1.0 + 10.0 / 11.0) / (9.0 * 10.0 / 11.0_f32)).sqrt();
+        assert!((scores[&post(2)] - 1.0).abs() < 1e-6 && (scores[&post(4)] - expected).abs() < 1e-6);
     }
 
     proptest! {
@@ -253,8 +244,7 @@ mod tests {
             }
             let neighbours = ItemNeighbours::new(&together);
             for acted in &together.posts {
-                let similar = together.similar(acted.key);
-                prop_assert_eq!(&neighbours.similar(acted.key), &similar);
+                let similar = neighbours.similar(acted.key);
                 prop_assert!(similar.iter().all(|(_, similarity)| (0.0..=1.0).contains(similarity)));
                 prop_assert!(acted.square >= 0.0);
             }

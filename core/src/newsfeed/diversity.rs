@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 pub(super) const WINDOW: usize = 10;
 /// No two of this number of first posts tell the same story.
 pub(super) const STORIES: usize = 30;
-/// The posts of the ranking that are searched for one that fits the next place.
+/// The number of posts that wait for a place, which bounds the time.
 const LOOK_AHEAD: usize = 200;
 
 /// Reorders a ranking so that no label fills a window of ten posts while other posts are available, and no two of the first
@@ -27,38 +27,30 @@ pub(super) fn diversify<'l>(
     length: usize,
 ) -> Vec<u32> {
     let mut room = room(ranking, &labels, &max);
-    let mut rest = Rest { ranking: ranking.iter(), repeats: VecDeque::new(), same };
-    // Each post with a label that had no room at the last look: the other labels matter only when this one has room.
-    let mut waiting: VecDeque<(u32, u32)> = VecDeque::new();
+    let mut rest = ranking.iter().copied();
+    // Posts that have no room yet, the best first, and posts that tell the story of one of the first.
+    let (mut waiting, mut repeats) = (Vec::new(), VecDeque::new());
     let mut chosen: Vec<u32> = Vec::with_capacity(length.min(ranking.len()));
-    let mut paused = 0;
     while chosen.len() < length {
-        let has_room = |label: u32| room[label as usize] > 0;
-        let full = |post: u32| labels(post).iter().copied().find(|label| !has_room(*label));
-        let fits = |(post, label): &mut (u32, u32)| {
-            has_room(*label) && full(*post).map(|other| *label = other).is_none()
-        };
-        let found = if paused > 0 {
-            paused -= 1;
-            None
-        } else if let Some(at) = waiting.iter_mut().position(fits) {
-            waiting.remove(at).map(|(post, _)| post)
-        } else {
-            next_that_fits(&mut rest, &chosen, &mut waiting, full)
-        };
-        // If no post fits, the best post takes the next place, and the search pauses for some places, because it would
-        // fail again.
-        let next = found.or_else(|| {
-            let best = waiting.pop_front().map(|(post, _)| post);
-            if let Some(best) = best.filter(|_| paused == 0) {
-                let most = labels(best).iter().map(|label| max(*label)).max();
-                paused = WINDOW - most.unwrap_or_default().min(WINDOW - 1);
+        let fits = |post: &u32| labels(*post).iter().all(|label| room[*label as usize] > 0);
+        let mut found = waiting.iter().position(fits);
+        while found.is_none() && waiting.len() < LOOK_AHEAD {
+            let is_first = chosen.len() < STORIES;
+            let next = if is_first { None } else { repeats.pop_front() };
+            let Some(post) = next.or_else(|| rest.next()) else { break };
+            if is_first && chosen.iter().any(|other| same(*other, post)) {
+                repeats.push_back(post);
+            } else {
+                found = Some(waiting.len()).filter(|_| fits(&post));
+                waiting.push(post);
             }
-            best.or_else(|| rest.next(&chosen)).or_else(|| rest.repeats.pop_front())
-        });
+        }
+        // If no post fits, the best one takes the place.
+        let next =
+            if waiting.is_empty() { repeats.pop_front() } else { Some(waiting.remove(found.unwrap_or(0))) };
         let Some(next) = next else { break };
         if chosen.len() < STORIES {
-            rest.take_repeats_of(next, &mut waiting);
+            repeats.extend(waiting.extract_if(.., |post| same(next, *post)));
         }
         chosen.push(next);
         for label in labels(next) {
@@ -73,41 +65,7 @@ pub(super) fn diversify<'l>(
     chosen
 }
 
-struct Rest<'r, S> {
-    ranking: std::slice::Iter<'r, u32>,
-    /// Posts that tell the story of one of the first posts.
-    repeats: VecDeque<u32>,
-    same: S,
-}
-
-impl<S: Fn(u32, u32) -> bool> Rest<'_, S> {
-    /// While the first places are filled, skips posts that tell the story of a chosen one.
-    fn next(&mut self, chosen: &[u32]) -> Option<u32> {
-        if chosen.len() >= STORIES {
-            return self.repeats.pop_front().or_else(|| self.ranking.next().copied());
-        }
-        let Self { ranking, repeats, same } = self;
-        ranking.copied().find(|post| {
-            let is_repeat = chosen.iter().any(|other| same(*other, *post));
-            if is_repeat {
-                repeats.push_back(*post);
-            }
-            !is_repeat
-        })
-    }
-
-    fn take_repeats_of(&mut self, chosen: u32, waiting: &mut VecDeque<(u32, u32)>) {
-        waiting.retain(|(post, _)| {
-            let is_repeat = (self.same)(chosen, *post);
-            if is_repeat {
-                self.repeats.push_back(*post);
-            }
-            !is_repeat
-        });
-    }
-}
-
-/// Returns for each label how many further posts fit into the window.
+/// Returns the number of further posts with each label that fit among ten.
 fn room<'l>(ranking: &[u32], labels: &impl Fn(u32) -> &'l [u32], max: &impl Fn(u32) -> usize) -> Vec<i64> {
     let all = || ranking.iter().flat_map(|post| labels(*post));
     let mut room = vec![i64::MIN; all().max().map_or(0, |greatest| *greatest as usize + 1)];
@@ -121,23 +79,6 @@ fn room<'l>(ranking: &[u32], labels: &impl Fn(u32) -> &'l [u32], max: &impl Fn(u
         room[label as usize] = i64::MAX;
     }
     room
-}
-
-/// The posts before it wait. `full` returns a label of a post that has no room.
-fn next_that_fits(
-    rest: &mut Rest<'_, impl Fn(u32, u32) -> bool>,
-    chosen: &[u32],
-    waiting: &mut VecDeque<(u32, u32)>,
-    full: impl Fn(u32) -> Option<u32>,
-) -> Option<u32> {
-    while waiting.len() < LOOK_AHEAD {
-        let post = rest.next(chosen)?;
-        match full(post) {
-            None => return Some(post),
-            Some(label) => waiting.push_back((post, label)),
-        }
-    }
-    None
 }
 
 fn labels_of_all<'l>(ranking: &[u32], labels: &impl Fn(u32) -> &'l [u32]) -> Vec<u32> {

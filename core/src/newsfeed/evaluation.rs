@@ -25,7 +25,7 @@ use super::index::{AsOf, FeedIndex};
 use super::learning;
 use super::meaning::Lexicon;
 use super::past::Replay;
-use super::popularity::Popularity;
+use super::popularity::{self, Popularity};
 use super::recent::PastAct;
 use super::scoring_context::ScoringContext;
 use super::signals::{Scoring, Signal, Weights};
@@ -151,9 +151,10 @@ pub fn evaluate(
     let mut past = Replay::new(&index, earlier);
     past.go_to(at);
     let others = ItemNeighbours::new(&past.together);
-    let moment = ScoringContext::past(&index, at, past.popular(popularity, at), &others);
-    let of_guests = index.most_recommendable(moment.first, &moment.popular, at, config);
-    let most_popular = most_popular(&moment, &past.heats(popularity.decay()));
+    let heats = past.heats(popularity.decay());
+    let moment = ScoringContext::past(&index, at, popularity::of_posts(&heats), &others);
+    let of_guests = index.most_recommendable(moment.first, (&heats, popularity.decay()), at, config);
+    let most_popular = index.hottest(moment.first, |position| heats[position as usize], at);
     let ended: OwnSet<PostKey> = index.ended(at).map(|position| index.key(position)).collect();
 
     let (seen, chosen) = (posts_by_member(earlier), posts_by_member(later));
@@ -182,7 +183,7 @@ pub fn evaluate(
             feed(&in_use),
             feed(&of_settings),
             first(&mut index.newest()),
-            first(&mut most_popular.iter().copied()),
+            first(&mut most_popular.iter().map(|position| index.key(*position))),
         ];
         let [recommended, settings] = [0, SETTINGS].map(|at| ndcg(&rankings[at], &relevant));
         for (scores, ranking) in scores.iter_mut().zip(&rankings) {
@@ -225,14 +226,7 @@ fn posts_by_member(acts: &[PastAct]) -> BTreeMap<MemberKey, Vec<PostKey>> {
     posts
 }
 
-/// The most popular first by these heats; ties newest first.
-fn most_popular(moment: &ScoringContext<'_>, heats: &[Option<f64>]) -> Vec<PostKey> {
-    let heats = heats.iter().map(|heat| heat.unwrap_or(f64::NEG_INFINITY));
-    let mut posts: Vec<_> = heats.zip(moment.index.newest()).collect();
-    posts.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    posts.into_iter().map(|(_, key)| key).collect()
-}
-
+/// The figures of an order.
 #[derive(Default)]
 struct Scores {
     gains: Clusters,

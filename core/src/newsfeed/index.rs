@@ -11,7 +11,7 @@ use super::meaning::{Lexicon, Meanings};
 use super::next::Next;
 use super::order::{FeedKind, LIMIT, Order};
 use super::page::FeedPage;
-use super::popularity::{Popularity, PostsAt};
+use super::popularity::{self, Popularity};
 use super::snapshot::{Similarity, Snapshot, Words};
 use crate::base::clock::Timestamp;
 use crate::base::config::{Feed, Interest};
@@ -111,7 +111,7 @@ impl FeedIndex {
     pub(super) fn of(items: Vec<Arc<Item>>, words: Words, number: u64, as_of: AsOf, config: &Feed) -> Self {
         let mut items = newest_first(items);
         items.truncate(config.posts);
-        let snapshot = Arc::new(Snapshot::new(&items, words, as_of.now, config));
+        let snapshot = Arc::new(Snapshot::new(&items, words));
         Self::with(items, snapshot, number, None, as_of, config)
     }
 
@@ -132,7 +132,7 @@ impl FeedIndex {
             number,
             topic_pages: snapshot.topics.keys().map(|name| (Arc::clone(name), OnceLock::new())).collect(),
             popularity,
-            popular: popularity.of_posts(&heats, &snapshot.posts_at(0, now)),
+            popular: popularity::of_posts(&heats),
             items,
             snapshot,
             interest: config.interest.clone(),
@@ -144,7 +144,7 @@ impl FeedIndex {
             Arc::new(Order::after(before.map(|before| &*feed(before).order), kind, keys, now))
         };
         let popular = order(FeedKind::Popular, index.most_popular(now, config), |i| &i.popular_feed);
-        let recommended = index.most_recommendable(0, &index.popular, now, config);
+        let recommended = index.most_recommendable(0, (&heats, popularity.decay()), now, config);
         let recommended = order(FeedKind::Recommended, recommended, |i| &i.recommended_feed);
         index.popular_feed = index.guest_feed(popular, now);
         index.recommended_feed = index.guest_feed(recommended, now);
@@ -239,22 +239,13 @@ impl FeedIndex {
         &self.snapshot.cadences
     }
 
-    pub(super) fn posts_at(&self, first: usize, at: Timestamp) -> PostsAt<'_> {
-        self.snapshot.posts_at(first, at)
-    }
-
-    /// By position.
+    /// Returns popularity by position.
     pub(super) fn popular(&self) -> &[f32] {
         &self.popular
     }
 
-    /// For guests, by position.
-    pub(super) fn fresh(&self) -> &[f32] {
-        &self.snapshot.fresh
-    }
-
-    /// Returns the number of posts newer than `time`, which have the first positions. The first `before` posts are known to be
-    /// newer; the search is fastest if the result is close to `before`.
+    /// Returns the number of posts newer than `time`, which have the first positions. The first `before` posts are
+    /// known to be newer; the result is found fastest if it is close to `before`.
     pub(super) fn newer_than(&self, time: Timestamp, before: usize) -> usize {
         let dates = &self.snapshot.dates[before..];
         let mut end = 1;

@@ -137,23 +137,7 @@ impl Interest {
         }
     }
 
-    /// Returns the mean of the cosines of the kinds that `self` has, weighted by their shares.
-    pub(super) fn similarity(&self, other: &Self, config: &config::Interest) -> f32 {
-        let of_other: NumberMap<Number, f32> = other.features.iter().copied().collect();
-        let (mut product, mut all) = (0.0, 0.0);
-        for (number, weight) in &self.features {
-            product += weight * of_other.get(number).copied().unwrap_or_default();
-            // The squares of a kind add up to its share.
-            all += weight * weight;
-        }
-        if let (Some(one), Some(other)) = (&self.meaning, &other.meaning) {
-            let share = narrow(config.meaning_share);
-            product += share * cosine(one, other);
-            all += share;
-        }
-        if all > 0.0 { product / all } else { 1.0 }
-    }
-
+    /// Returns the share of the acts on posts that were on posts with the label of this number.
     pub(super) fn share(&self, label: Number) -> f32 {
         self.labels[label as usize]
     }
@@ -192,13 +176,6 @@ impl ByKind<'_> {
             set(Signal::Meaning, spread * meanings.cosine_with(position, direction));
         }
     }
-}
-
-/// 0 for a vector of zeros.
-fn cosine(one: &[f32], other: &[f32]) -> f32 {
-    let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
-    let length = (product(one, one) * product(other, other)).sqrt();
-    if length > 0.0 { product(one, other) / length } else { 0.0 }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]

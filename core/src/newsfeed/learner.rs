@@ -21,7 +21,7 @@ use crate::base::config::Feed;
 use crate::record::background::log_failure;
 use crate::record::error::Result;
 use crate::record::lease::Lease;
-use crate::store::{Isolation, Store, Topic};
+use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 
 /// The minimum pause between two readings, and its minimum length relative to a reading.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -104,11 +104,8 @@ impl Shared {
     /// Does nothing unless enough acts are new, or if another server learns.
     fn learn_if_due(&self, acts: &[PastAct], lease: &Lease) -> Result<()> {
         let now = self.clock.now();
-        let is_due = || -> Result<bool> {
-            let weights = self.store.read(weights::learned)?.map(|learned| learned.at);
-            let popularity = self.store.read(popularity::learned)?.map(|learned| learned.at);
-            Ok(is_due(weights.max(popularity), acts, self.words_made(), now))
-        };
+        let is_due =
+            || -> Result<bool> { Ok(is_due(self.store.read(learned_at)?, acts, self.words_made(), now)) };
         if !is_due()? || !lease.hold()? {
             return Ok(());
         }
@@ -132,18 +129,40 @@ impl Shared {
 /// `Not admin` unless the caller is the operator; an error of the store.
 pub fn learn(tidings: &Tidings, caller: &Caller) -> Result<()> {
     caller.operator()?;
-    learn_from_import(tidings)
+    learn_now(tidings, &recent::acts(tidings.store(), tidings.config().feed.posts)?)
 }
 
-/// For after many acts of the past were imported.
-pub(crate) fn learn_from_import(tidings: &Tidings) -> Result<()> {
-    let (store, config, now) = (tidings.store(), &tidings.config().feed, tidings.now());
-    let (index, acts) = (tidings.feeds().index()?, recent::acts(store, config.posts)?);
-    learn_and_store(store, &index, &acts, config, now, &|| false)?;
+/// Learns from all acts, after `imported` ones, most of them of the past, if these are many.
+pub(crate) fn learn_from_import(tidings: &Tidings, imported: u64) -> Result<()> {
+    let (store, config) = (tidings.store(), &tidings.config().feed);
+    if !config.learn && config.popular_half_life_days.is_some() {
+        return Ok(());
+    }
+    let acts = recent::acts(store, config.posts)?;
+    if store.read(learned_at)?.is_none() || are_many(usize::try_from(imported).unwrap_or(usize::MAX), &acts) {
+        learn_now(tidings, &acts)?;
+    }
+    Ok(())
+}
+
+fn learn_now(tidings: &Tidings, acts: &[PastAct]) -> Result<()> {
+    let (index, config) = (tidings.feeds().index()?, &tidings.config().feed);
+    learn_and_store(tidings.store(), &index, acts, config, tidings.now(), &|| false)?;
     tidings.feeds().shared.update_scoring()
 }
 
-/// Learns the weights only if the settings allow it.
+/// Returns the time at which anything was last learned.
+fn learned_at(tx: &mut dyn Tx) -> Result<Option<Timestamp>, StoreError> {
+    let weights = weights::learned(tx)?.map(|learned| learned.at);
+    Ok(weights.max(popularity::learned(tx)?.map(|learned| learned.at)))
+}
+
+/// Returns whether this number of new acts is a reason to learn again: a hundred, and a tenth of all.
+fn are_many(new: usize, acts: &[PastAct]) -> bool {
+    new >= NEW_MIN.max(acts.len() / NEW_PART)
+}
+
+/// Learns how popularity is measured, and the weights unless the settings turn this off, and stores what was learned.
 fn learn_and_store(
     store: &Store,
     index: &FeedIndex,
@@ -152,8 +171,8 @@ fn learn_and_store(
     now: Timestamp,
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<()> {
-    let before = store.read(popularity::learned)?;
-    let lessons = learning::learn_all(store, index, acts, config, before.as_ref(), now, is_stopped)?;
+    let before = store.read(weights::learned)?;
+    let lessons = learning::learn_all(store, index, acts, config, before, now, is_stopped)?;
     if lessons.popularity.is_none() && lessons.weights.is_none() {
         return Ok(());
     }
@@ -166,7 +185,7 @@ fn is_due(before: Option<Timestamp>, acts: &[PastAct], words: Option<Timestamp>,
     let new = acts.len() - before.map_or(0, |before| acts.partition_point(|act| act.at <= before));
     let is_old = before.is_none_or(|before| now - before >= DAY_MS);
     let has_new_words = before.is_some() && words > before && !acts.is_empty();
-    has_new_words || new > 0 && (is_old || new >= NEW_MIN.max(acts.len() / NEW_PART))
+    has_new_words || new > 0 && (is_old || are_many(new, acts))
 }
 
 #[cfg(test)]

@@ -1,19 +1,15 @@
 //! Weights of the recommended feed that are learned from the acts of the store's members.
 //!
 //! Each visit of a member is a lesson: the posts that they turned to, among those that they had not seen. The weights
-//! under which these choices are most probable (module `logit`) replace those of the settings if the feed would also have
-//! been better in a cross-validation: on each fifth of the visits but the first, with weights learned from those before. A few
-//! visits change little, because the weights of the settings are the ones that are expected. The age has a weight only if the
-//! cross-validation shows that it is better by more than chance.
+//! under which these choices are most probable (module `logit`) replace those in use if the feed would have been better by more
+//! than two standard errors in a cross-validation: on each fifth of the visits but the first, with weights learned from those
+//! before. A few visits change little, because the weights of the settings are the ones that are expected.
 //!
-//! A feed that learns from what it has shown confirms itself. So acts from all feeds and from searches count alike, the
-//! posts that could have been chosen are those of all feeds, whether they were shown or not, and a recommended feed with
-//! learned weights has at least a little of the noise of [`exploration`](crate::base::config::Feed::exploration).
+//! A feed that learns from what it has shown confirms itself. So acts from all feeds and from searches count alike, and the
+//! posts that could have been chosen are those of all feeds, whether they were shown or not.
 
 mod half_life;
-mod lift;
 mod logit;
-mod trials;
 mod visits;
 
 use serde::{Deserialize, Serialize};
@@ -41,11 +37,9 @@ pub(super) const LEARNED: &str = "learned";
 const VISITS_MIN: usize = 50;
 /// In visits: the settings count like this number of visits that agree with them.
 const PRIOR: f64 = 30.0;
-/// The factor by which the freshness of a day is less expected to have a weight, because it hides what a member has missed.
-const FRESH_PRIOR: f64 = 3.0;
-/// Weights with the age must be better than those without by this number of standard errors. With fewer, question sites whose
-/// members come back to old posts learned a weight by chance, and their feeds that are requested once were a fifth worse.
-const AGE_ERRORS: f64 = 2.6;
+/// The number of standard errors by which other weights must be better: with fewer, question sites learned some by chance, and
+/// the feeds that they were asked for once were a quarter worse.
+const ERRORS: f64 = 2.0;
 /// The number of parts of the visits of the cross-validation.
 ///
 /// Source: Tashman, *Out-of-sample tests of forecasting accuracy: an analysis and review*, International Journal of Forecasting
@@ -61,14 +55,15 @@ pub struct Learned {
     pub visits: usize,
     /// The number of members who made them.
     pub members: usize,
-    /// The normalised discounted cumulative gain of the first ten posts of the feed with the weights of the settings, on all
+    /// The normalised discounted cumulative gain of the first ten posts of the feed with the weights in use before, on all
     /// visits but the first fifth …
-    pub ndcg10_of_settings: f64,
+    pub ndcg10_before: f64,
     /// … with weights learned from the fifths before that of the visit …
     pub ndcg10: f64,
     /// … and the standard error of the difference, with the visits of a member as one cluster.
     pub ndcg10_error: f64,
-    /// Whether the weights are used: the gain with them is greater.
+    /// Whether the weights are used: with them, the gain was greater by more than two errors when they were learned. They
+    /// stay in use until others are.
     #[schema(examples(true))]
     pub is_better: bool,
     /// The weights.
@@ -94,25 +89,26 @@ impl Lessons {
     }
 }
 
-/// `acts` are in the order of their times. Learns how popularity is measured, and then the weights with this popularity unless
-/// the settings turn this off. `before` is the popularity in use.
+/// Learns from `acts`, in the order of their times, how popularity is measured unless the settings say it, and then the weights
+/// with this popularity unless the settings turn this off. `before` is what was learned before.
 pub(super) fn learn_all(
     store: &Store,
     index: &FeedIndex,
     acts: &[PastAct],
     config: &Feed,
-    before: Option<&LearnedPopularity>,
+    before: Option<Learned>,
     at: Timestamp,
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Lessons> {
-    let mut popularity = half_life::learn(index, acts, before, at, is_stopped);
-    let mut weights = None;
-    if config.learn {
-        let with_lift = |learned| lift::learn(store, index, acts, config, learned, is_stopped);
-        popularity = popularity.map(with_lift).transpose()?;
-        let in_use = Popularity::of(config, popularity.as_ref().or(before));
-        weights = learn(store, index, acts, (in_use, config), at, is_stopped)?;
-    }
+    let learns_popularity = config.popular_half_life_days.is_none();
+    let popularity =
+        learns_popularity.then(|| half_life::learn(index, acts, at, is_stopped)).flatten();
+    let weights = if config.learn {
+        let in_use = Popularity::of(config, popularity.as_ref());
+        learn(store, index, acts, (in_use, config), before, at, is_stopped)?
+    } else {
+        None
+    };
     Ok(Lessons { popularity, weights })
 }
 
@@ -122,6 +118,7 @@ fn learn(
     index: &FeedIndex,
     acts: &[PastAct],
     (popularity, config): (Popularity, &Feed),
+    before: Option<Learned>,
     at: Timestamp,
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Option<Learned>> {
@@ -131,25 +128,19 @@ fn learn(
     }
     let mut walk = Walk::new(store, index, acts, (popularity, config), visits.len(), is_stopped);
     let mut all: Vec<(MemberKey, Choices)> = Vec::new();
-    let of_settings = Scoring::of(config);
-    let settings = of_settings.weights.0.map(f64::from);
-    let mut before = Clusters::default();
-    // Of weights without the age and with it, and of the difference.
-    let (mut gains, mut of_age) = ([(); 2].map(|()| Clusters::default()), Clusters::default());
+    let settings = Weights::of(config);
+    let before = before.filter(|before| before.is_better).map(|before| before.weights);
+    let in_use = before.map_or_else(|| Scoring::of(config), |before| Scoring::learned(before, config));
+    // With the weights in use, and how much more with learned ones.
+    let (mut gains, mut differences) = (Clusters::default(), Clusters::default());
     for part in visits.chunks(visits.len().div_ceil(PARTS)) {
-        let scoring = |has_age| {
-            let weights = learned_from(&all, &settings, has_age);
-            Scoring { weights, ..of_settings.clone() }
-        };
-        let learned = (!all.is_empty()).then(|| [false, true].map(scoring));
+        let learned = (!all.is_empty()).then(|| Scoring::learned(learned_from(&all, &settings), config));
         walk.walk(part, |lesson| {
             let member = lesson.visit.member;
             if let Some(learned) = &learned {
-                let gain = lesson.gain(&of_settings);
-                before.add(member, gain);
-                let [without, with] = learned.each_ref().map(|learned| lesson.gain(learned) - gain);
-                gains.iter_mut().zip([without, with]).for_each(|(gains, gain)| gains.add(member, gain));
-                of_age.add(member, with - without);
+                let gain = lesson.gain(&in_use);
+                gains.add(member, gain);
+                differences.add(member, lesson.gain(learned) - gain);
             }
             all.extend(lesson.choices().map(|choices| (member, choices)));
         })?;
@@ -157,36 +148,30 @@ fn learn(
     if all.len() < VISITS_MIN || is_stopped() {
         return Ok(None);
     }
-    let has_age = of_age.mean() > AGE_ERRORS * of_age.error();
-    let gains = &gains[usize::from(has_age)];
+    let is_better = differences.mean() > ERRORS * differences.error();
     Ok(Some(Learned {
         at,
         visits: all.len(),
         members: all.iter().map(|(member, _)| *member).collect::<OwnSet<_>>().len(),
-        ndcg10_of_settings: before.mean(),
-        ndcg10: before.mean() + gains.mean(),
-        ndcg10_error: gains.error(),
-        is_better: gains.mean() > 0.0,
-        weights: learned_from(&all, &settings, has_age),
+        ndcg10_before: gains.mean(),
+        ndcg10: gains.mean() + differences.mean(),
+        ndcg10_error: differences.error(),
+        is_better: is_better || before.is_some(),
+        weights: before.filter(|_| !is_better).unwrap_or_else(|| learned_from(&all, &settings)),
     }))
 }
 
-/// The weights are on the scale of those of the settings.
-fn learned_from(lessons: &[(MemberKey, Choices)], settings: &Vector, has_age: bool) -> Weights {
+/// Returns the weights that explain choices, on the scale of those of the settings. A signal that the settings turn off has none.
+fn learned_from(lessons: &[(MemberKey, Choices)], settings: &Weights) -> Weights {
     let choices = || lessons.iter().map(|(_, choices)| choices);
-    let scale = logit::scale(choices, settings);
+    let expected = settings.0.map(f64::from);
+    let scale = logit::scale(choices, &expected);
     let variances = variances(choices());
     let precision = Signal::ALL.map(|signal| {
-        let prior = match signal {
-            Signal::Fresh => PRIOR * FRESH_PRIOR,
-            Signal::Age if has_age => PRIOR,
-            // A signal without a weight in the settings is off.
-            signal if settings[signal as usize] > 0.0 => PRIOR,
-            _ => return None,
-        };
-        Some(prior * variances[signal as usize]).filter(|precision| *precision > 0.0)
+        let precision = PRIOR * variances[signal as usize];
+        Some(precision).filter(|precision| *precision > 0.0 && signal.is_on(settings))
     });
-    let fitted = logit::fit(choices, &Prior { mean: settings.map(|weight| scale * weight), precision });
+    let fitted = logit::fit(choices, &Prior { mean: expected.map(|weight| scale * weight), precision });
     #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
     Weights(fitted.map(|weight| (weight / scale) as f32))
 }

@@ -2,6 +2,7 @@
 //!
 //! [`ScoringContext::recommend`] computes the weighted sum of the same signals for all posts at once.
 
+use super::cadence::Recency;
 use super::interest::{ByKind, Interest};
 use super::near::Own;
 use super::ranking;
@@ -16,10 +17,8 @@ pub(super) struct MemberSignals<'m> {
     moment: &'m ScoringContext<'m>,
     by_kind: ByKind<'m>,
     times: Vec<Timestamp>,
-    recency: Box<dyn Fn(usize) -> f32 + 'm>,
-    freshness: Box<dyn Fn(u32) -> f32 + 'm>,
-    youth: Box<dyn Fn(u32) -> f32 + 'm>,
-    /// By the number of the member's acts since the publication of a post.
+    recency: Recency<'m>,
+    /// The novelty of posts by the number of the member's acts since their publication.
     novelties: Vec<f32>,
     own: Own<'m>,
     together: OwnMap<u32, f32>,
@@ -38,9 +37,7 @@ impl<'m> MemberSignals<'m> {
         let novelties = (0..=times.len()).map(|acts| ranking::novelty(config, acts) as f32).collect();
         Self {
             by_kind: interest.by_kind(moment.index, &config.interest),
-            recency: Box::new(moment.recency(&times, config)),
-            freshness: Box::new(moment.freshness(&times)),
-            youth: Box::new(moment.youth()),
+            recency: moment.recency(&times, config),
             moment,
             times,
             novelties,
@@ -59,9 +56,8 @@ impl<'m> MemberSignals<'m> {
         self.by_kind.each(position, &mut set);
         set(Signal::Near, self.own.nearest(position, &mut self.sums));
         set(Signal::Novel, self.novelties[acts]);
-        set(Signal::Recent, (self.recency)(at));
-        set(Signal::Fresh, (self.freshness)(position));
-        set(Signal::Age, (self.youth)(position));
+        set(Signal::Recent, self.recency.recent(at));
+        set(Signal::Age, self.recency.age(at));
         set(Signal::Popular, self.moment.popular[at]);
         set(Signal::CoVisits, self.together.get(&position).copied().unwrap_or_default());
         values
@@ -95,19 +91,20 @@ mod tests {
         for (member, key) in (10..30).flat_map(|n| [(n, 17), (n, 4), (n, 9)]) {
             others.add(MemberKey::new(member), posts([key])[0], key == 17);
         }
+        let others = co_visits::ItemNeighbours::new(&others);
         let moment = ScoringContext::now(&index, &others, NOW);
         let at = |key: i64| (posts([key])[0], NOW - key * 3_600_000 + 1);
         let acts = Acts { liked: vec![at(12), at(17)], viewed: vec![at(14)], ..Acts::default() };
         let interest = config::Interest { min_acts: 1, ..config::Interest::default() };
         let config = Feed { interest, diverse_max: 10, ..Feed::default() };
-        let weights = Weights([0.3, 0.0, 0.2, 0.1, 0.4, 0.3, 0.5, 0.7, 0.6, 0.1, 2.0]);
+        let weights = Weights([0.3, 0.0, 0.2, 0.1, 0.4, 0.3, 0.5, 0.6, 0.1, 2.0]);
         let interest = interest::measure(&acts, &config.interest, &index).unwrap();
         let mut signals = MemberSignals::new(&moment, &interest, &acts, &config);
         let sum = |values: Values| values.iter().zip(weights.0).map(|(value, weight)| value * weight).sum();
         let mut expected: Vec<(u32, f32)> =
             (0..20).map(|position| (position, sum(signals.of(position)))).collect();
         expected.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        let scoring = Scoring { weights, exploration: 0.0, is_learned: false };
+        let scoring = Scoring { weights, is_learned: false };
         let recommended = moment.recommend(&acts, &[], MEMBER, &scoring, &config).unwrap();
         let expected: Vec<_> = expected.into_iter().map(|(position, _)| index.key(position)).collect();
         assert_eq!(recommended, expected);

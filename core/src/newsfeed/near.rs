@@ -3,51 +3,85 @@
 //! The interest of a member is one direction, the sum of all acts. A member of many interests has posts near to a few of
 //! their own that are far from the sum.
 
-use super::features::{Kind, Number};
+use std::ops::Range;
+
+use super::features::{FeatureIndex, Kind, Number};
 use super::index::FeedIndex;
+use super::interest::unit_of;
+use crate::base::config;
 use crate::base::keyed::OwnMap;
 
 /// Only the latest posts of the member are compared, which bounds the time.
 pub(super) const OWN_MAX: usize = 16;
 const NEAREST: usize = 3;
 
-pub(super) struct Own<'i> {
-    index: &'i FeedIndex,
-    positions: Vec<u32>,
-    /// Post after post.
-    words: Vec<OwnWord>,
-    /// The place in `words` of the last occurrence of each word.
+/// Posts of a member by their features.
+pub(super) struct Postings {
+    /// The place in `all` of the last posting of each feature.
     last: OwnMap<Number, u32>,
-    /// The product of two word vectors times this factor is a cosine.
-    unit: f32,
+    all: Vec<Posting>,
 }
 
-struct OwnWord {
+/// A feature of an own post.
+struct Posting {
     /// The number of the post.
     own: u32,
     weight: f32,
-    /// The place of the previous occurrence of the same word.
+    /// The place of the posting of the same feature before this one.
     before: Option<u32>,
 }
 
-impl<'i> Own<'i> {
-    /// `positions` are in the order of the acts, the latest first.
-    pub(super) fn new(index: &'i FeedIndex, positions: impl Iterator<Item = u32>, word_share: f64) -> Self {
-        let positions: Vec<u32> = positions.take(OWN_MAX).collect();
-        let range = index.features().numbers(Kind::Word);
-        let (mut words, mut last) = (Vec::new(), OwnMap::default());
-        for (own, position) in (0..).zip(&positions) {
-            for (number, weight) in index.features().vector(*position) {
-                if range.contains(&(*number as usize)) {
-                    #[expect(clippy::cast_possible_truncation, reason = "posts have far fewer words")]
-                    let before = last.insert(*number, words.len() as u32);
-                    words.push(OwnWord { own, weight: *weight, before });
-                }
+impl Postings {
+    /// Gathers the features in `range` of the posts at these positions.
+    pub(super) fn new(
+        features: &FeatureIndex,
+        positions: impl Iterator<Item = u32>,
+        range: &Range<usize>,
+    ) -> Self {
+        let (mut all, mut last) = (Vec::new(), OwnMap::default());
+        for (own, position) in (0..).zip(positions) {
+            let vector = features.vector(position).iter();
+            for (number, weight) in vector.filter(|(number, _)| range.contains(&(*number as usize))) {
+                #[expect(clippy::cast_possible_truncation, reason = "posts have far fewer features")]
+                let before = last.insert(*number, all.len() as u32);
+                all.push(Posting { own, weight: *weight, before });
             }
         }
-        #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
-        let unit = if word_share > 0.0 { (1.0 / word_share) as f32 } else { 0.0 };
-        Self { index, positions, words, last, unit }
+        Self { last, all }
+    }
+
+    /// Adds the products of the own posts and a vector to the sums of the posts.
+    pub(super) fn add_products<'v>(&self, vector: impl Iterator<Item = &'v (Number, f32)>, sums: &mut [f32]) {
+        for (number, weight) in vector {
+            let mut next = self.last.get(number).copied();
+            while let Some(place) = next {
+                let posting = &self.all[place as usize];
+                sums[posting.own as usize] += weight * posting.weight;
+                next = posting.before;
+            }
+        }
+    }
+}
+
+/// The latest posts of a member, by the words and the meanings that they have.
+pub(super) struct Own<'i> {
+    index: &'i FeedIndex,
+    positions: Vec<u32>,
+    words: Postings,
+    /// The factor from a product of word vectors to a cosine.
+    unit: f32,
+}
+
+impl<'i> Own<'i> {
+    /// Gathers the posts at `positions`, the latest act first.
+    pub(super) fn new(
+        index: &'i FeedIndex,
+        positions: impl Iterator<Item = u32>,
+        config: &config::Interest,
+    ) -> Self {
+        let (positions, features) = (positions.take(OWN_MAX).collect::<Vec<u32>>(), index.features());
+        let words = Postings::new(features, positions.iter().copied(), &features.numbers(Kind::Word));
+        Self { index, positions, words, unit: unit_of(Kind::Word, config) }
     }
 
     /// From 0 to 1: half by words, half by meaning, or all by words without a word model.
@@ -57,13 +91,9 @@ impl<'i> Own<'i> {
         }
         sums.clear();
         sums.resize(self.positions.len(), 0.0);
-        for (number, weight) in self.index.features().vector(position) {
-            let mut next = self.last.get(number).copied();
-            while let Some(place) = next {
-                let word = &self.words[place as usize];
-                sums[word.own as usize] += self.unit * weight * word.weight;
-                next = word.before;
-            }
+        self.words.add_products(self.index.features().vector(position).iter(), sums);
+        for sum in &mut *sums {
+            *sum *= self.unit;
         }
         if let Some(meanings) = self.index.meanings() {
             for (sum, own) in sums.iter_mut().zip(&self.positions) {
@@ -95,9 +125,9 @@ mod tests {
             .zip(1..)
             .map(|(words, key)| FeedRow { keyword: (*words).into(), ..row(key, NOW - key, "all") });
         let index = FeedIndex::next(None, rows.collect(), &[], None, as_of_now(), &Feed::default());
-        let share = Interest::default().word_share;
+        let config = Interest::default();
         let nearest = |own: &[u32], position| {
-            Own::new(&index, own.iter().copied(), share).nearest(position, &mut Vec::new())
+            Own::new(&index, own.iter().copied(), &config).nearest(position, &mut Vec::new())
         };
         assert!((nearest(&[0], 3) - 1.0).abs() < 1e-5, "the same words");
         assert!(nearest(&[1], 2) > 0.1 && nearest(&[1], 2) < 1.0, "one of two words");

@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::co_visits::{CoVisits, SimilarPosts};
+use super::co_visits::{CoVisits, ItemNeighbours};
 use super::index::FeedIndex;
-use super::popularity::Popularity;
 use super::recent::PastAct;
 use super::scoring_context::ScoringContext;
 use crate::base::clock::Timestamp;
@@ -44,12 +43,6 @@ impl<'i> Replay<'i> {
     pub(super) fn heats(&self, decay: Decay) -> Vec<Option<f64>> {
         self.heats.iter().map(|heats| heats.as_ref().map(|heats| decay.heat(heats))).collect()
     }
-
-    /// By position.
-    pub(super) fn popular(&self, popularity: Popularity, at: Timestamp) -> Vec<f32> {
-        popularity
-            .of_posts(&self.heats(popularity.decay()), &self.index.posts_at(self.index.newer_than(at, 0), at))
-    }
 }
 
 impl<'i> ScoringContext<'i> {
@@ -58,7 +51,7 @@ impl<'i> ScoringContext<'i> {
         index: &'i FeedIndex,
         at: Timestamp,
         popular: Vec<f32>,
-        others: &'i dyn SimilarPosts,
+        others: &'i ItemNeighbours,
     ) -> Self {
         Self { index, at, first: index.newer_than(at, 0), popular: Cow::Owned(popular), others }
     }
@@ -72,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_moment_in_the_past_knows_no_later_posts() {
-        let (index, nobody) = (index(), CoVisits::default());
+        let (index, nobody) = (index(), ItemNeighbours::default());
         let now = recommended(&ScoringContext::now(&index, &nobody, NOW));
         assert_eq!((now.len(), now[0]), (19, 0));
         let moment = ScoringContext::past(&index, NOW - 5 * 3_600_000, vec![0.0; 20], &nobody);

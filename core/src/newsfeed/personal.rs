@@ -156,8 +156,8 @@ impl MemberFeedCache {
 impl Ingredients<'_> {
     /// `acts` is the revision of the acts of the member.
     fn made_of(&self, acts: i64) -> MadeOf {
-        let Self { moment: ScoringContext { index, at, .. }, others, scoring, .. } = self;
-        let day = if scoring.exploration > 0.0 { at.as_millis().div_euclid(DAY_MS) } else { 0 };
+        let Self { moment: ScoringContext { index, at, .. }, others, scoring, config } = self;
+        let day = if config.exploration > 0.0 { at.as_millis().div_euclid(DAY_MS) } else { 0 };
         MadeOf { index: index.number, acts, others: *others, scoring: Arc::clone(scoring), day }
     }
 }

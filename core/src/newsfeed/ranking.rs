@@ -1,7 +1,7 @@
 //! The formulas of the recommended feed: its signals and their weights.
 //!
-//! For a member, the score of a post is the sum of its signals, each times its weight (module `signals`); for a guest, it
-//! is the sum of `fresh_weight · freshness` and `popular_weight · popularity`.
+//! For a member, the score of a post is the sum of its signals, each times its weight (module `signals`). Guests get the
+//! most popular posts of all topics.
 //! Each signal is from 0 to 1. None depends on the current time, so the order changes only with posts and acts.
 //!
 //! - *Interest* is measured by the module `interest`, the similarity to the *nearest* own posts by `near`, and *what others
@@ -9,15 +9,13 @@
 //! - *[Novelty](novelty)*: the member could already have opened a post that existed at their earlier acts. A post that
 //!   was published after the last act is new to the member, even if it is old.
 //! - *[Recency](recency)* is counted in posts, not in days: a topic with a post a month is as recent as one with ten a
-//!   day. Its half-life follows the member's rhythm. The *[freshness](freshness)* for guests is counted in days, because
-//!   it compares posts across topics, and so are the *[freshness of a day](daily_freshness)* and the *[youth](youth)*, by
-//!   the logarithm of the age, which have a weight only if the weights are learned.
-//! - *[Popularity](super::popularity)* is the decayed sum of the views and likes of a post, and a part of those of its topic.
+//!   day. Its half-life follows the member's rhythm. So is the *[age](age)*, by the logarithm of this number, which has a
+//!   weight only if it is learned.
+//! - *[Popularity](super::popularity)* is the decayed sum of the views and likes of a post.
 //!
 //! The weights were chosen on histories of readers of question sites, with `tidings bench feed`. Their steps are broad,
 //! because smaller differences are noise.
 
-use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::config::Feed;
 use crate::base::keyed::{OwnSet, Unkeyed};
 use crate::record::id::{MemberKey, PostKey};
@@ -25,44 +23,8 @@ use crate::record::id::{MemberKey, PostKey};
 /// A member who has missed more posts does not look through all of them. On histories of readers of question sites, this raises
 /// nDCG@10 of feeds that are requested every day by 4 %, and leaves that of feeds that are requested once unchanged.
 const LOOKED_THROUGH: f64 = 50.0;
-/// Ten years, from which on a post counts as old.
-const OLD_HOURS: f32 = 87_660.0;
-
-/// Relative to the newest post, from 0 to 1: it halves with every `fresh_half_life_days` between them.
-pub(super) fn freshness(config: &Feed, newest: Timestamp, date: Timestamp) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "ages are far below 2^53 milliseconds")]
-    let days = (newest - date).max(0) as f64 / DAY_MS as f64;
-    (-days / config.fresh_half_life_days).exp2()
-}
-
-/// The rate at which freshness falls with the days between a post and the `newest` one, for a member who last acted at the time
-/// `last`: the inverse of the half-life, which is one day and as many as the member has missed.
-pub(super) fn freshness_rate(newest: Timestamp, last: Timestamp) -> f32 {
-    1.0 / (1.0 + days(newest - last))
-}
-
-/// Relative to the `newest` post, from 0 to 1: it halves with every half-life.
-#[inline]
-pub(super) fn daily_freshness(rate: f32, newest: Timestamp, date: Timestamp) -> f32 {
-    (-rate * days(newest - date)).exp2()
-}
-
-/// Relative to the `newest` post, from 0 to 1: it falls with the logarithm of the hours between them, and is 0 from [`OLD_HOURS`]
-/// on. Where freshness is nearly 0, it still distinguishes a post of last month from one of last year.
-#[inline]
-pub(super) fn youth(newest: Timestamp, date: Timestamp) -> f32 {
-    let hours = 24.0 * days(newest - date);
-    (1.0 - hours.ln_1p() / OLD_HOURS.ln_1p()).max(0.0)
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    reason = "scores need no more digits"
-)]
-fn days(ms: i64) -> f32 {
-    (ms.max(0) as f64 / DAY_MS as f64) as f32
-}
+/// The number of later posts of its topic from which on a post counts as old.
+const OLD: u32 = 10_000;
 
 /// From 0 to 1 for a member who has acted `acts` times since the post was published: it halves with every `novel_half_life_acts`.
 ///
@@ -99,7 +61,14 @@ pub(super) fn recency(rate: f32, later: u32) -> f32 {
     if half_lives > 24.0 { 0.0 } else { (-half_lives).exp2() }
 }
 
-/// Uniform from 0 to 1, and the same for the same member, post and day.
+/// Returns the age of a post that `later` posts of its topic followed, from 1 for none to 0 for [`OLD`].
+pub(super) fn age(later: u32) -> f32 {
+    #[expect(clippy::cast_precision_loss, reason = "numbers of posts need no more digits")]
+    let [later, old] = [later, OLD].map(|count| (count as f32).ln_1p());
+    (1.0 - later / old).max(0.0)
+}
+
+/// Returns uniform noise from 0 to 1 for the exploration setting; the same for the same member, post and day.
 pub(super) fn noise(member: MemberKey, post: PostKey, day: i64) -> f64 {
     use std::hash::{Hash as _, Hasher as _};
     // The service chooses all of these numbers, and every process needs the same noise.
@@ -134,24 +103,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn freshness_halves_and_stays_between_0_and_1() {
-        let config = Feed { fresh_half_life_days: 10.0, ..Feed::default() };
-        let now = Timestamp::from_millis(1_000 * DAY_MS);
-        assert!((freshness(&config, now, now) - 1.0).abs() < 1e-12);
-        assert!((freshness(&config, now, now - 10 * DAY_MS) - 0.5).abs() < 1e-12);
-        assert!((freshness(&config, now, now + DAY_MS) - 1.0).abs() < 1e-12);
-        assert!(freshness(&config, now, Timestamp::MIN) < 1e-12);
-    }
-
-    #[test]
-    fn youth_falls_with_the_logarithm_of_the_age() {
-        let now = Timestamp::from_millis(10_000 * DAY_MS);
-        let of = |hours: i64| youth(now, now - hours * DAY_MS / 24);
-        assert!((of(0) - 1.0).abs() < 1e-6 && (of(-5) - 1.0).abs() < 1e-6);
-        // 1 hour is two times as old as none, and so on.
-        let steps = [of(0) - of(1), of(1) - of(3), of(3) - of(7), of(511) - of(1_023)];
+    fn the_age_falls_with_the_logarithm_of_the_later_posts() {
+        // 1 later post is two times as old as none, and so on.
+        let steps = [(0, 1), (1, 3), (3, 7), (511, 1_023)].map(|(one, other)| age(one) - age(other));
         assert!(steps.iter().all(|step| (step - steps[0]).abs() < 1e-5 && *step > 0.05), "{steps:?}");
-        assert!(of(24 * 365) > of(24 * 730) && of(24 * 3_660).abs() < 1e-6);
+        assert!((age(0) - 1.0).abs() < 1e-6 && age(OLD).abs() < 1e-6 && age(2 * OLD).abs() < 1e-6);
     }
 
     #[test]

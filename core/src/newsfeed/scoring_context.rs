@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::co_visits::{self, SimilarPosts};
+use super::cadence::Recency;
+use super::co_visits::ItemNeighbours;
 use super::diversity;
 use super::features::Number;
 use super::index::FeedIndex;
-use super::interest::{Interest, measure};
+use super::interest::Interest;
 use super::latest;
 use super::near::Own;
 use super::ranking;
@@ -34,15 +35,18 @@ pub(super) struct ScoringContext<'i> {
     pub(super) first: usize,
     /// By position.
     pub(super) popular: Cow<'i, [f32]>,
-    pub(super) others: &'i dyn SimilarPosts,
+    pub(super) others: &'i ItemNeighbours,
 }
 
 impl<'i> ScoringContext<'i> {
-    pub(super) fn now(index: &'i FeedIndex, others: &'i dyn SimilarPosts, now: Timestamp) -> Self {
+    /// The moment of the index.
+    pub(super) fn now(index: &'i FeedIndex, others: &'i ItemNeighbours, now: Timestamp) -> Self {
         Self { index, at: now, first: 0, popular: Cow::Borrowed(index.popular()), others }
     }
 
-    /// The best first, without the posts in `seen`; `None` if the acts are too few.
+    /// Returns the posts that `acts` recommend to a member, best first, without the posts in `seen`; `None` if the acts are
+    /// too few.
+    #[cfg(any(test, feature = "evaluation"))]
     pub(super) fn recommend(
         &self,
         acts: &Acts,
@@ -51,7 +55,7 @@ impl<'i> ScoringContext<'i> {
         scoring: &Scoring,
         config: &Feed,
     ) -> Option<Vec<PostKey>> {
-        let interest = measure(acts, &config.interest, self.index)?;
+        let interest = super::interest::measure(acts, &config.interest, self.index)?;
         Some(self.rank(&interest, acts, seen, member, scoring, config))
     }
 
@@ -66,28 +70,24 @@ impl<'i> ScoringContext<'i> {
         config: &Feed,
     ) -> Vec<PostKey> {
         let (index, weights) = (self.index, &scoring.weights_for(acts, config));
-        let mut scores = interest.scores(index, weights, &config.interest);
-        let changed = latest::changed(interest, acts, &config.interest, index);
-        // How the score of each post changes if only the latest acts count.
-        let change = changed.map(|latest| {
-            let of_latest = latest.scores(index, weights, &config.interest);
-            of_latest.iter().zip(&scores).map(|(latest, all)| latest - all).collect::<Vec<f32>>()
-        });
-        self.blend(&mut scores, &interest.times, weights, config);
-        if scoring.exploration > 0.0 {
-            let (exploration, day) = (narrow(scoring.exploration), self.at.as_millis().div_euclid(DAY_MS));
-            for (score, at) in scores.iter_mut().zip(0..) {
+        let mut rest = vec![0.0; index.len()];
+        self.add_rest(&mut rest, acts, &interest.times, weights, config);
+        if config.exploration > 0.0 {
+            let (exploration, day) = (narrow(config.exploration), self.at.as_millis().div_euclid(DAY_MS));
+            for (score, at) in rest.iter_mut().zip(0..) {
                 *score += exploration * narrow(ranking::noise(member, index.key(at), day));
             }
         }
-        self.add_freshness(&mut scores, &interest.times, weights[Signal::Fresh]);
-        self.add_youth(&mut scores, weights[Signal::Age]);
-        self.add_together(&mut scores, acts, weights);
-        scores[..self.first].fill(LEFT_OUT);
+        rest[..self.first].fill(LEFT_OUT);
         let seen_at = seen.iter().filter_map(|key| index.position(*key));
-        seen_at.chain(index.ended(self.at)).for_each(|at| scores[at as usize] = LEFT_OUT);
+        seen_at.chain(index.ended(self.at)).for_each(|at| rest[at as usize] = LEFT_OUT);
         // Ties by position: newest first.
-        let mut best = top(&scores, CANDIDATES, LEFT_OUT);
+        let best_of = |interest: &Interest, count| {
+            let mut scores = interest.scores(index, weights, &config.interest);
+            scores.iter_mut().zip(&rest).for_each(|(score, rest)| *score += rest);
+            top(&scores, count, LEFT_OUT)
+        };
+        let mut best = best_of(interest, CANDIDATES);
         if weights[Signal::Near] > 0.0 {
             let own = self.own(acts, config);
             let mut sums = Vec::new();
@@ -98,9 +98,8 @@ impl<'i> ScoringContext<'i> {
             best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         }
         let mut best: Vec<u32> = best.into_iter().map(|(at, _)| at).collect();
-        if let Some(change) = change {
-            scores.iter_mut().zip(change).for_each(|(score, change)| *score += change);
-            let of_latest = top(&scores, RANKED, LEFT_OUT).into_iter().map(|(at, _)| at);
+        if let Some(latest) = latest::changed(acts, config, index) {
+            let of_latest = best_of(&latest, RANKED).into_iter().map(|(at, _)| at);
             best = latest::interleaved(&best, &of_latest.collect::<Vec<_>>());
         }
         let max = |label| places(interest, label, config.diverse_max);
@@ -110,104 +109,57 @@ impl<'i> ScoringContext<'i> {
     }
 
     pub(super) fn own(&self, acts: &Acts, config: &Feed) -> Own<'i> {
-        let positions = latest(acts).filter_map(|key| self.index.position(key));
-        Own::new(self.index, positions, config.interest.word_share)
+        let positions = latest::posts(acts).filter_map(|key| self.index.position(key));
+        Own::new(self.index, positions, &config.interest)
     }
 
-    /// `times` are those of the acts of a member, the latest first.
-    pub(super) fn recency(&self, times: &[Timestamp], config: &Feed) -> impl Fn(usize) -> f32 + use<'i> {
+    /// Returns the recency of posts for a member with acts at these times, the latest first.
+    pub(super) fn recency(&self, times: &[Timestamp], config: &Feed) -> Recency<'i> {
         let missed = times.first().map_or(self.first, |last| self.index.newer_than(*last, self.first));
         self.index.cadences().recency(self.first, missed, config)
     }
 
-    /// `times` are those of the acts of a member, the latest first.
-    pub(super) fn freshness(&self, times: &[Timestamp]) -> impl Fn(u32) -> f32 + use<'i> {
-        let (index, newest) = (self.index, self.newest_date());
-        let rate = ranking::freshness_rate(newest, times.first().copied().unwrap_or(newest));
-        move |position| ranking::daily_freshness(rate, newest, index.date(position))
+    /// Returns what others did, by position.
+    pub(super) fn together_scores(&self, acts: &Acts) -> impl Iterator<Item = (u32, f32)> {
+        let found = self.others.scores(latest::posts(acts)).into_iter();
+        found.filter_map(move |(key, score)| Some((self.index.position(key)?, score)))
     }
 
-    pub(super) fn youth(&self) -> impl Fn(u32) -> f32 + use<'i> {
-        let (index, newest) = (self.index, self.newest_date());
-        move |position| ranking::youth(newest, index.date(position))
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
-    fn newest_date(&self) -> Timestamp {
-        self.index.date(self.first as u32).min(self.at)
-    }
-
-    fn add_youth(&self, scores: &mut [f32], weight: f32) {
-        if weight > 0.0 && self.first < scores.len() {
-            let youth = self.youth();
-            for (position, score) in (0..).zip(scores).skip(self.first) {
-                *score += weight * youth(position);
+    /// Adds novelty, recency, age, popularity and what others did, all weighted, for a member with acts at these times, the
+    /// latest first.
+    fn add_rest(
+        &self,
+        scores: &mut [f32],
+        acts: &Acts,
+        times: &[Timestamp],
+        weights: &Weights,
+        config: &Feed,
+    ) {
+        let index = self.index;
+        let recency = self.recency(times, config);
+        let [recent, age, popular] =
+            [Signal::Recent, Signal::Age, Signal::Popular].map(|signal| weights[signal]);
+        let mut begin = self.first;
+        for (acts, time) in times.iter().map(Some).chain([None]).enumerate() {
+            // The posts between two acts are equally novel.
+            let end = time.map_or(index.len(), |time| index.newer_than(*time, begin));
+            let novelty = weights[Signal::Novel] * narrow(ranking::novelty(config, acts));
+            for (position, score) in (begin..end).zip(&mut scores[begin..end]) {
+                *score += novelty + recent * recency.recent(position) + popular * self.popular[position];
+            }
+            begin = end;
+        }
+        if age > 0.0 {
+            for (position, score) in scores.iter_mut().enumerate().skip(self.first) {
+                *score += age * recency.age(position);
             }
         }
-    }
-
-    /// Only the newest posts have any freshness.
-    fn add_freshness(&self, scores: &mut [f32], times: &[Timestamp], weight: f32) {
-        if weight > 0.0 && self.first < scores.len() {
-            let freshness = self.freshness(times);
-            for (position, score) in (0..).zip(scores).skip(self.first) {
-                let fresh = freshness(position);
-                if fresh < f32::EPSILON {
-                    break;
-                }
-                *score += weight * fresh;
-            }
-        }
-    }
-
-    fn add_together(&self, scores: &mut [f32], acts: &Acts, weights: &Weights) {
         if weights[Signal::CoVisits] > 0.0 {
             for (position, score) in self.together_scores(acts) {
                 scores[position as usize] += weights[Signal::CoVisits] * score;
             }
         }
     }
-
-    /// By position.
-    pub(super) fn together_scores(&self, acts: &Acts) -> impl Iterator<Item = (u32, f32)> {
-        let found = co_visits::scores(self.others, latest(acts)).into_iter();
-        found.filter_map(move |(key, score)| Some((self.index.position(key)?, score)))
-    }
-
-    /// Adds the weighted novelty, recency and popularity. `times` are those of the acts of a member, the latest first.
-    fn blend(&self, scores: &mut [f32], times: &[Timestamp], weights: &Weights, config: &Feed) {
-        let index = self.index;
-        let recency = self.recency(times, config);
-        let mut begin = self.first;
-        for (acts, time) in times.iter().map(Some).chain([None]).enumerate() {
-            // The posts between two acts are equally novel.
-            let end = time.map_or(index.len(), |time| index.newer_than(*time, begin));
-            if begin == end {
-                continue;
-            }
-            let novelty = weights[Signal::Novel] * narrow(ranking::novelty(config, acts));
-            let popular = weights[Signal::Popular];
-            for (score, popularity) in scores[begin..end].iter_mut().zip(&self.popular[begin..end]) {
-                *score += novelty + popular * popularity;
-            }
-            begin = end;
-        }
-        let weight = weights[Signal::Recent];
-        for posts in index.cadences().of_topics() {
-            let existing = posts.iter().map(|at| *at as usize).skip_while(|at| *at < self.first);
-            // The other posts have no recency.
-            let recent = existing.map(|at| (at, recency(at))).take_while(|(_, recency)| *recency > 0.0);
-            recent.for_each(|(at, recency)| scores[at] += weight * recency);
-        }
-    }
-}
-
-/// Each post once, those of the latest acts first.
-fn latest(acts: &Acts) -> impl Iterator<Item = PostKey> {
-    let mut all: Vec<_> = acts.liked.iter().chain(&acts.viewed).copied().collect();
-    all.sort_by_key(|(key, date)| std::cmp::Reverse((*date, *key)));
-    all.dedup_by_key(|(key, _)| *key);
-    all.into_iter().map(|(key, _)| key)
 }
 
 /// Returns how many of ten consecutive posts may have a label: the label's share of the acts times ten, at least `max`; for a
@@ -253,7 +205,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_people_chose_who_chose_the_same_posts_comes_first() {
+    fn what_people_chose_who_chose_the_same_posts_comes_earlier() {
         let index = index();
         let mut together = CoVisits::default();
         for n in 10..30 {
@@ -261,6 +213,12 @@ pub(super) mod tests {
                 together.add(MemberKey::new(n), PostKey::new(key), true);
             }
         }
-        assert_eq!(recommended(&ScoringContext::now(&index, &together, NOW))[0], 17);
+        let place = |others: &ItemNeighbours| {
+            let recommended = recommended(&ScoringContext::now(&index, others, NOW));
+            recommended.iter().position(|key| *key == 17).unwrap()
+        };
+        let [with, without] =
+            [ItemNeighbours::new(&together), ItemNeighbours::default()].each_ref().map(place);
+        assert!(with + 3 < without, "{with} {without}");
     }
 }

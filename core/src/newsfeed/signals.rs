@@ -9,9 +9,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::base::config::Feed;
 use crate::profile::history::Acts;
 
-/// The minimum noise with learned weights: about the difference of neighbours in the order.
-const EXPLORATION_MIN: f64 = 0.01;
-
 /// A signal; each is from 0 to 1. Those of interest in a post without topics, tags or words are multiplied, so that
 /// the kinds that the post has carry the shares of the others; the meaning may be less than 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +27,8 @@ pub(super) enum Signal {
     Novel,
     /// How recent it is among the posts of its topic.
     Recent,
-    /// How fresh it is in days, whatever its topic.
-    Fresh,
-    /// How young it is by the logarithm of its age, whatever its topic.
+    /// How few posts of its topic have followed it, by their logarithm. Where recency has fallen to nothing, it still tells
+    /// the posts of last month from those of last year.
     Age,
     /// How popular it is.
     Popular,
@@ -41,8 +37,8 @@ pub(super) enum Signal {
 }
 
 impl Signal {
-    /// In the order of their numbers.
-    pub(super) const ALL: [Self; 11] = [
+    /// All signals in the order of their numbers.
+    pub(super) const ALL: [Self; 10] = [
         Self::Topic,
         Self::Tag,
         Self::Word,
@@ -50,7 +46,6 @@ impl Signal {
         Self::Near,
         Self::Novel,
         Self::Recent,
-        Self::Fresh,
         Self::Age,
         Self::Popular,
         Self::CoVisits,
@@ -91,10 +86,7 @@ pub struct SignalWeights {
     /// The weight of how recent it is among the posts of its topic.
     #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     recent: f64,
-    /// The weight of how fresh it is in days.
-    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
-    fresh: f64,
-    /// The weight of how young it is, by the logarithm of its age.
+    /// The weight of how few posts of its topic have followed it, by their logarithm.
     #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     age: f64,
     /// The weight of how popular it is.
@@ -115,16 +107,16 @@ impl Signal {
             Self::Near => "near",
             Self::Novel => "novel",
             Self::Recent => "recent",
-            Self::Fresh => "fresh",
             Self::Age => "age",
             Self::Popular => "popular",
             Self::CoVisits => "together",
         }
     }
 
-    /// Without a weight in the settings.
-    pub(super) fn is_only_learned(self) -> bool {
-        matches!(self, Self::Fresh | Self::Age)
+    /// Returns whether the signal may have a weight that is learned: the settings turn off one without a weight, but have
+    /// none for the age.
+    pub(super) fn is_on(self, settings: &Weights) -> bool {
+        self == Self::Age || settings[self] > 0.0
     }
 }
 
@@ -145,8 +137,7 @@ impl Weights {
             Signal::Near => config.near_weight,
             Signal::Novel => config.novel_weight,
             Signal::Recent => config.recent_weight,
-            // Guests' feeds have freshness instead of recency. Only learned weights have both.
-            Signal::Fresh | Signal::Age => 0.0,
+            Signal::Age => 0.0,
             Signal::Popular => config.popular_weight,
             Signal::CoVisits => config.together_weight,
         } as f32;
@@ -184,22 +175,20 @@ impl Index<Signal> for Weights {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scoring {
     pub(super) weights: Weights,
-    /// See [`Feed::exploration`].
-    pub(super) exploration: f64,
+    /// Whether the weights are learned.
     pub(super) is_learned: bool,
 }
 
 impl Scoring {
     pub(super) fn of(config: &Feed) -> Self {
-        Self { weights: Weights::of(config), exploration: config.exploration, is_learned: false }
+        Self { weights: Weights::of(config), is_learned: false }
     }
 
     /// A signal that was turned off in the settings since then is off.
     pub(super) fn learned(weights: Weights, config: &Feed) -> Self {
         let settings = Weights::of(config);
-        let is_on = |signal: Signal| signal.is_only_learned() || settings[signal] > 0.0;
-        let weights = Weights(Signal::ALL.map(|signal| if is_on(signal) { weights[signal] } else { 0.0 }));
-        Self { weights, exploration: config.exploration.max(EXPLORATION_MIN), is_learned: true }
+        let of = |signal: Signal| if signal.is_on(&settings) { weights[signal] } else { 0.0 };
+        Self { weights: Weights(Signal::ALL.map(of)), is_learned: true }
     }
 
     /// A member who has only searched and opened topics gets the weights of the settings in place of learned ones: weights are
@@ -225,24 +214,21 @@ mod tests {
         assert!(
             (other[Signal::Recent] - 0.5).abs() < f32::EPSILON && other[Signal::Topic].abs() < f32::EPSILON
         );
-        let earlier = serde_json::from_str::<Weights>(r#"{"recent":0.5,"fresh":0.2,"popular":0.1}"#).unwrap();
-        assert_eq!(
-            (earlier[Signal::Age], earlier[Signal::Fresh]),
-            (0.0, 0.2),
-            "earlier weights lack the age"
-        );
         for impossible in [r#"{"recent":-1}"#, r#"{"recent":1e40}"#, r#"{"recent":null}"#, "[]", ""] {
             assert!(serde_json::from_str::<Weights>(impossible).is_err(), "{impossible}");
         }
     }
 
     #[test]
+    fn no_weight_is_above_1_before_others_are_learned() {
+        assert!(Weights::of(&Feed::default()).iter().all(|(_, weight)| weight <= 1.0));
+    }
+
+    #[test]
     fn learned_weights_are_for_members_with_posts_and_without_signals_that_are_off() {
         let config = Feed { popular_weight: 0.0, ..Feed::default() };
         let scoring = Scoring::learned(Weights([0.5; SIGNALS]), &config);
-        let [popular, fresh, age] =
-            [Signal::Popular, Signal::Fresh, Signal::Age].map(|signal| scoring.weights[signal]);
-        assert_eq!((popular, fresh, age), (0.0, 0.5, 0.5));
+        assert_eq!((scoring.weights[Signal::Popular], scoring.weights[Signal::Age]), (0.0, 0.5));
         assert!(Weights::of(&config)[Signal::Age] == 0.0);
         let searched = Acts { searched: vec![("lake".into(), NOW)], ..Acts::default() };
         let viewed = Acts { viewed: vec![(PostKey::new(1), NOW)], ..Acts::default() };

@@ -9,11 +9,9 @@ use super::item::Item;
 use super::labels::Labels;
 use super::meaning::{Lexicon, Meanings};
 use super::order::{FeedKind, Order};
-use super::popularity::PostsAt;
-use super::ranking;
 use super::story::Sketch;
 use crate::base::clock::Timestamp;
-use crate::base::config::{Feed, Interest};
+use crate::base::config::Interest;
 use crate::base::keyed::OwnMap;
 use crate::record::id::PostKey;
 use crate::words::ModelCache;
@@ -28,8 +26,6 @@ pub(super) struct Snapshot {
     pub(super) labels: Labels,
     /// By topic, tag or source, newest first.
     pub(super) topics: HashMap<Arc<str>, Arc<Order>>,
-    /// By position.
-    pub(super) fresh: Vec<f32>,
     pub(super) cadences: TopicCadence,
     /// By position.
     pub(super) sketches: Vec<Sketch>,
@@ -69,8 +65,8 @@ impl Words {
 }
 
 impl Snapshot {
-    /// `items` are sorted newest first. A post of the future is as fresh as one of `now`.
-    pub(super) fn new(items: &[Arc<Item>], words: Words, now: Timestamp, config: &Feed) -> Self {
+    /// Computes the snapshot of posts, which are sorted newest first.
+    pub(super) fn new(items: &[Arc<Item>], words: Words) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
         let at_positions = || items.iter().enumerate().map(|(at, item)| (at as u32, item));
         let ending = at_positions().filter(|(_, item)| item.end_date.is_some()).map(|(at, _)| at).collect();
@@ -87,9 +83,6 @@ impl Snapshot {
                 }
             }
         }
-        let newest = items.first().map_or(now, |item| item.about.date.min(now));
-        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-        let fresh = items.iter().map(|item| ranking::freshness(config, newest, item.about.date) as f32);
         Self {
             positions: at_positions().map(|(at, item)| (item.key, at)).collect(),
             keys: items.iter().map(|item| item.key).collect(),
@@ -106,17 +99,11 @@ impl Snapshot {
                     (name, Arc::new(order))
                 })
                 .collect(),
-            fresh: fresh.collect(),
             cadences: TopicCadence::new(items),
         }
     }
 
-    /// From the position `first` on, as they are at a time.
-    pub(super) fn posts_at(&self, first: usize, at: Timestamp) -> PostsAt<'_> {
-        PostsAt { dates: &self.dates, cadences: &self.cadences, first, at }
-    }
-
-    /// The first call computes it; others wait for it.
+    /// Returns the similarity of the posts of this snapshot. The first call computes it; others wait for it.
     pub(super) fn similarity(&self, items: &[Arc<Item>], config: &Interest) -> &Similarity {
         self.similarity.get_or_init(|| {
             let of_items = || items.iter().map(|item| &item.about.features);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::learning::{self, LEARNED, Learned};
-use super::popularity::{self, PopularityInUse};
+use super::popularity::PopularityInUse;
 use super::recent;
 use super::signals::{Scoring, SignalWeights, Weights};
 use super::stored;
@@ -90,9 +90,8 @@ impl Operation for LearnWeights {
         let index = tidings.feeds().index()?;
         let (store, config) = (tidings.store(), Feed { learn: true, ..tidings.config().feed.clone() });
         let acts = recent::acts(store, config.posts)?;
-        let before = store.read(popularity::learned)?;
-        let lessons =
-            learning::learn_all(store, &index, &acts, &config, before.as_ref(), tidings.now(), &|| false)?;
+        let before = store.read(learned)?;
+        let lessons = learning::learn_all(store, &index, &acts, &config, before, tidings.now(), &|| false)?;
         store.write(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Posts)?;
             lessons.store(tx)?;

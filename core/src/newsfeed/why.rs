@@ -10,10 +10,9 @@
 //! | because you liked “TITLE”, because you viewed “TITLE” | tag, word, meaning, near, together: the own post that is nearest in this signal |
 //! | because you searched for “WORDS” | topic, tag, word, meaning, without such a post |
 //! | more in NAME, which you read | topic: one of own posts or opened feeds; tag: one of opened feeds |
-//! | new in TOPIC, new on SITE | novel, recent, fresh, age: the first topic, or the site of a post without topics |
+//! | new in TOPIC, new on SITE | novel, recent, age: the first topic, or the site of a post without topics |
 //! | more in TOPIC, more on SITE | the same of a post that is more than [`NEW_DAYS`] older than the newest |
 //! | popular today, popular | popular; today, if it is among the most popular and its acts are as young as that |
-//! | new in TOPIC, which is popular | popular, of a post without acts, which the acts on its topic lift |
 //!
 //! Reasons are computed when they are asked for, from the current acts of the member and the interest by which the posts were
 //! ranked. A page keeps them while its index is current, for a minute at most, because a post does not stay popular of today.
@@ -34,7 +33,6 @@ use super::{FeedIndex, Reader};
 use crate::Tidings;
 use crate::account::Caller;
 use crate::base::clock::{DAY_MS, SECOND_MS, Timestamp};
-use crate::base::config::Feed;
 use crate::base::text::shortened;
 use crate::post::heat;
 use crate::profile::history;
@@ -88,8 +86,8 @@ impl Reasons {
 /// Returns the reason of each post of a page of a feed.
 ///
 /// In the caller's own feed, it is the share of each signal in the score for the member. For others, and in the part of a
-/// member's feed that is the same for all readers, it is the share of freshness and popularity. Posts of the popular feed
-/// are popular, or recent if nobody viewed or liked them; posts of a topic's feed are recent.
+/// member's feed that is the same for all readers, posts are popular, or recent if
+/// nobody viewed or liked them, as in the popular feed. Posts of a topic's feed are recent.
 ///
 /// # Errors
 /// An error of the store.
@@ -114,7 +112,7 @@ pub(super) fn of_page(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Re
 /// Also returns whether the reasons are complete: the reasons of a member's feed for another caller lack the signals.
 fn compute(reader: &Reader<'_>, caller: &Caller, page: &FeedPage) -> Result<(Reasons, bool)> {
     let tidings = reader.tidings;
-    let facts = PublicFacts::new(&reader.index, reader.now, &tidings.config().feed);
+    let facts = PublicFacts::new(&reader.index, reader.now);
     let of_member = match page.kind() {
         FeedKind::Personal(key) => of_member(reader, &facts, caller, key, page)?,
         FeedKind::Popular | FeedKind::Topic(_) | FeedKind::Recommended => Some(Vec::new()),
@@ -160,7 +158,7 @@ fn of_member(
         let mut parts = signals.of(position);
         parts.iter_mut().zip(by.weights.0).for_each(|(part, weight)| *part *= weight);
         reason(&parts, |signal| match signal {
-            Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Age | Signal::Popular => {
+            Signal::Novel | Signal::Recent | Signal::Age | Signal::Popular => {
                 Some(facts.sentence(signal, page.kind(), item))
             }
             _ => own.sentence(signal, position),
@@ -172,50 +170,33 @@ fn of_member(
 struct PublicFacts<'i> {
     index: &'i FeedIndex,
     now: Timestamp,
-    config: &'i Feed,
     newest: Timestamp,
     popular: Vec<PostKey>,
 }
 
 impl<'i> PublicFacts<'i> {
-    fn new(index: &'i FeedIndex, now: Timestamp, config: &'i Feed) -> Self {
+    fn new(index: &'i FeedIndex, now: Timestamp) -> Self {
         let popular = index.popular_feed.order.from(0).take(POPULAR_TODAY).map(|(_, key)| key);
         let newest = if index.len() > 0 { index.date(0) } else { Timestamp::MIN };
-        Self { index, now, config, newest, popular: popular.collect() }
+        Self { index, now, newest, popular: popular.collect() }
     }
 
     /// For a feed that is the same for all readers.
     fn why(&self, kind: FeedKind, item: &Item) -> Why {
         let mut parts = [0.0; SIGNALS];
-        match kind {
-            FeedKind::Popular if item.heat.is_some() => parts[Signal::Popular as usize] = 1.0,
-            FeedKind::Popular | FeedKind::Topic(_) => parts[Signal::Recent as usize] = 1.0,
-            FeedKind::Recommended | FeedKind::Personal(_) => {
-                if let Some(position) = self.index.position(item.key) {
-                    let at = position as usize;
-                    let (fresh, popular) = (self.index.fresh()[at], self.index.popular()[at]);
-                    #[expect(clippy::cast_possible_truncation, reason = "shares need no more digits")]
-                    let weights = (self.config.fresh_weight as f32, self.config.popular_weight as f32);
-                    parts[Signal::Fresh as usize] = weights.0 * fresh;
-                    parts[Signal::Popular as usize] = weights.1 * popular;
-                }
-            }
-        }
+        let is_popular = item.heat.is_some() && !matches!(kind, FeedKind::Topic(_));
+        parts[if is_popular { Signal::Popular } else { Signal::Recent } as usize] = 1.0;
         reason(&parts, |signal| Some(self.sentence(signal, kind, item)))
     }
 
     /// For a signal that does not depend on the reader.
     fn sentence(&self, signal: Signal, kind: FeedKind, item: &Item) -> String {
         let word = if self.newest - item.about.date > NEW_DAYS * DAY_MS { "more" } else { "new" };
-        let name = name_in(kind, item);
-        if let (Signal::Popular, None, Some(topic)) = (signal, item.heat, name) {
-            return format!("{word} in {}, which is popular", named(topic));
-        }
         if signal == Signal::Popular {
             let text = if self.is_popular_today(item) { "popular today" } else { "popular" };
             return text.to_owned();
         }
-        if let Some(topic) = name {
+        if let Some(topic) = name_in(kind, item) {
             return format!("{word} in {}", named(topic));
         }
         site(item).map_or_else(|| word.to_owned(), |site| format!("{word} on {}", named(&site)))
@@ -240,7 +221,7 @@ const fn group(signal: Signal) -> (u8, u8) {
         Signal::Topic => (0, 0),
         Signal::Tag | Signal::Word | Signal::Meaning | Signal::Near => (0, 1),
         Signal::CoVisits => (0, 2),
-        Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Age => (1, 0),
+        Signal::Novel | Signal::Recent | Signal::Age => (1, 0),
         Signal::Popular => (2, 0),
     }
 }
@@ -267,8 +248,8 @@ fn reason(parts: &Values, mut sentence: impl FnMut(Signal) -> Option<String>) ->
     });
     let mut adding = signals.into_iter().filter(|signal| parts[*signal as usize] > 0.0);
     let text = adding.find_map(&mut sentence);
-    // A post without a score is at the end of a feed.
-    let text = text.or_else(|| sentence(Signal::Fresh)).unwrap_or_default();
+    // A post without a score is at the end of a feed, behind all that have one.
+    let text = text.or_else(|| sentence(Signal::Recent)).unwrap_or_default();
     Why { text, shares: shares(parts) }
 }
 
@@ -288,9 +269,9 @@ fn shares(parts: &Values) -> SignalShares {
     for (at, _) in by_remainder.into_iter().zip(1_u16..).take_while(|(_, n)| f64::from(*n) <= missing) {
         thousandths[at] += 1.0;
     }
-    let [topic, tag, word, meaning, near, novel, recent, fresh, age, popular, together] =
+    let [topic, tag, word, meaning, near, novel, recent, age, popular, together] =
         thousandths.map(|share| share / 1_000.0);
-    SignalShares { topic, tag, word, meaning, near, novel, recent, fresh, age, popular, together }
+    SignalShares { topic, tag, word, meaning, near, novel, recent, age, popular, together }
 }
 
 /// The name of the feed of a topic or a tag, otherwise the first topic of the post.

@@ -72,7 +72,7 @@ impl Import for ImportActs {
         let acts = ActImport::new(tidings);
         let report = import::run(tidings, caller, acts, lines(tidings, input), progress)?;
         if report.inserted > 0 {
-            newsfeed::learn_from_import(tidings)?;
+            newsfeed::learn_from_import(tidings, report.inserted)?;
         }
         Ok(report)
     }

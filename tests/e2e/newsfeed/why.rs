@@ -18,7 +18,7 @@ fn reasons_of(page: &Answer) -> Vec<(String, String)> {
     let reason = |post: &Value| {
         let shares = post["why"]["shares"].as_object().unwrap_or_else(|| panic!("{post}"));
         let sum: f64 = shares.values().map(|share| share.as_f64().unwrap()).sum();
-        assert!(shares.len() == 11 && (sum - 1.0).abs() < 1e-9, "{post}");
+        assert!(shares.len() == 10 && (sum - 1.0).abs() < 1e-9, "{post}");
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         (text(&post["title"]), text(&post["why"]["text"]))
     };

@@ -33,14 +33,11 @@ pub struct Feed {
     #[arg(skip = 0.1_f64)]
     pub near_weight: f64,
     /// … of what people did who liked or viewed the same posts …
-    #[arg(skip = 40.0_f64)]
+    #[arg(skip = 0.5_f64)]
     pub together_weight: f64,
-    /// … and of its popularity. The score for a guest has only this share and that of `fresh_weight`.
+    /// … and of its popularity.
     #[arg(skip = 0.06_f64)]
     pub popular_weight: f64,
-    /// Share of freshness in the score of a post recommended to a guest.
-    #[arg(skip = 0.1_f64)]
-    pub fresh_weight: f64,
     /// Acts of a member since the publication of a post after which it is half as new to them.
     #[arg(skip = 3.0_f64)]
     pub novel_half_life_acts: f64,
@@ -50,9 +47,6 @@ pub struct Feed {
     /// … and how many more posts it takes for each post of the topic since the member's last act; less after fewer than 50.
     #[arg(skip = 2.0_f64)]
     pub recent_half_life_growth: f64,
-    /// Days before the newest post at which freshness has halved.
-    #[arg(skip = 60.0_f64)]
-    pub fresh_half_life_days: f64,
     /// Maximum number of ten consecutive recommended posts that share a topic, a source, or a site without a source, 1 to 10, as
     /// long as there are other posts. For a member with a larger share of acts on it, the limit is higher, up to 10. It also
     /// bounds the posts of a source in ten consecutive ones among the first 30 of the popular feed.

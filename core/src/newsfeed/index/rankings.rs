@@ -6,6 +6,7 @@ use crate::base::config::Feed;
 use crate::base::keyed::OwnSet;
 use crate::newsfeed::snapshot::Snapshot;
 use crate::newsfeed::{diversity, ranking, story};
+use crate::post::heat::Decay;
 use crate::record::id::PostKey;
 
 /// Posts of the guests' recommended feed that are diversified. Later posts keep the order of their scores.
@@ -24,12 +25,7 @@ impl FeedIndex {
     /// posts tell the same story.
     pub(super) fn most_popular(&self, now: Timestamp, config: &Feed) -> Vec<PostKey> {
         let item = |at: u32| &self.items[at as usize];
-        let shown = || self.positions().filter(|at| !item(*at).has_ended(now));
-        let mut hot: Vec<_> = shown().filter_map(|at| Some((item(at).heat?, at))).collect();
-        // The sort is stable, so ties stay newest first.
-        hot.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let cold = shown().filter(|at| item(*at).heat.is_none());
-        let ranking: Vec<u32> = hot.into_iter().map(|(_, at)| at).chain(cold).collect();
+        let ranking = self.hottest(0, |at| item(at).heat, now);
         let source = |at: u32| {
             // The source is the last label.
             let labels = self.labels().of(at);
@@ -42,25 +38,17 @@ impl FeedIndex {
         first.iter().chain(rest).chain(others).map(|at| self.key(*at)).collect()
     }
 
-    /// Starts at the position `first`, and freshness is relative to the post there. `popular` is the popularity of all posts.
+    /// Ranks the popular posts of all topics, from the position `first` on, given the heats of all posts by position. A post
+    /// without acts counts as if it had been viewed once when it was published.
     pub(in crate::newsfeed) fn most_recommendable(
         &self,
         first: usize,
-        popular: &[f32],
+        (heats, decay): (&[Option<f64>], Decay),
         now: Timestamp,
         config: &Feed,
     ) -> Vec<PostKey> {
-        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-        let (fresh_weight, popular_weight) = (config.fresh_weight as f32, config.popular_weight as f32);
-        let fresh = &self.snapshot.fresh;
-        // Freshness halves in equal times, so the quotient is the freshness relative to the post at `first`.
-        let newest = fresh.get(first).map_or(1.0, |newest| newest.max(f32::MIN_POSITIVE));
-        let weighted =
-            |(fresh, popular): (&f32, &f32)| fresh_weight * fresh / newest + popular_weight * popular;
-        let scores: Vec<f32> = fresh.iter().zip(popular).map(weighted).collect();
-        let mut best: Vec<u32> =
-            self.positions().skip(first).filter(|at| !self.items[*at as usize].has_ended(now)).collect();
-        best.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
+        let published = |at: u32| decay.grown(self.date(at).min(now));
+        let best = self.hottest(first, |at| Some(heats[at as usize].unwrap_or_else(|| published(at))), now);
         let best = ranking::topics_first(&best, |at| self.labels().topics_of(at), COVERING);
         let same = |one, other| self.tell_the_same_story(one, other);
         let labels = |at| self.labels().of(at);
@@ -70,7 +58,21 @@ impl FeedIndex {
         diverse.iter().copied().chain(rest).map(|at| self.key(at)).collect()
     }
 
-    /// No two of the first posts tell the same story.
+    /// Sorts the posts from the position `first` on by heat; those without follow, newest first.
+    pub(in crate::newsfeed) fn hottest(
+        &self,
+        first: usize,
+        heat: impl Fn(u32) -> Option<f64>,
+        now: Timestamp,
+    ) -> Vec<u32> {
+        let shown = self.positions().skip(first).filter(|at| !self.items[*at as usize].has_ended(now));
+        let mut posts: Vec<_> = shown.map(|at| (heat(at).unwrap_or(f64::NEG_INFINITY), at)).collect();
+        // The sort is stable, so ties stay newest first.
+        posts.sort_by(|a, b| b.0.total_cmp(&a.0));
+        posts.into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// Reorders posts so that no two of the first ones tell the same story.
     pub(in crate::newsfeed) fn stories_once(&self, posts: impl Iterator<Item = PostKey>) -> Vec<PostKey> {
         let ranking: Vec<u32> = posts.filter_map(|key| self.position(key)).collect();
         let same = |one, other| self.tell_the_same_story(one, other);

@@ -9,7 +9,7 @@ use super::super::index::FeedIndex;
 use super::super::interest::{Interest, measure};
 use super::super::member_signals::MemberSignals;
 use super::super::past::Replay;
-use super::super::popularity::Popularity;
+use super::super::popularity::{self, Popularity};
 use super::super::recent::PastAct;
 use super::super::scoring_context::ScoringContext;
 use super::super::signals::Scoring;
@@ -113,7 +113,6 @@ pub(super) struct Walk<'a> {
 
 pub(super) struct Lesson<'a> {
     pub(super) visit: &'a Visit,
-    replay: &'a Replay<'a>,
     moment: &'a ScoringContext<'a>,
     acts: Acts,
     interest: Interest,
@@ -161,7 +160,7 @@ impl<'a> Walk<'a> {
             let moment = ScoringContext::past(
                 self.index,
                 visit.at,
-                self.replay.popular(self.popularity, visit.at),
+                popularity::of_posts(&self.replay.heats(self.popularity.decay())),
                 &self.neighbours,
             );
             let existed = |at: &u32| *at as usize >= moment.first;
@@ -170,8 +169,7 @@ impl<'a> Walk<'a> {
             if let Some(interest) = measure(&acts, &self.config.interest, self.index)
                 && !chosen.is_empty()
             {
-                let (replay, config) = (&self.replay, self.config);
-                teach(&Lesson { visit, replay, moment: &moment, acts, interest, chosen, config });
+                teach(&Lesson { visit, moment: &moment, acts, interest, chosen, config: self.config });
             }
         }
         Ok(())
@@ -196,21 +194,11 @@ impl Lesson<'_> {
 
     /// See [`ndcg`].
     pub(super) fn gain(&self, scoring: &Scoring) -> f64 {
-        self.gain_at(self.moment, scoring)
-    }
-
-    pub(super) fn gain_with(&self, popularity: Popularity, scoring: &Scoring) -> f64 {
-        let ScoringContext { index, at, others, .. } = *self.moment;
-        let popular = self.replay.popular(popularity, at);
-        self.gain_at(&ScoringContext::past(index, at, popular, others), scoring)
-    }
-
-    fn gain_at(&self, moment: &ScoringContext<'_>, scoring: &Scoring) -> f64 {
-        let seen: Vec<PostKey> =
-            self.acts.liked.iter().chain(&self.acts.viewed).map(|(post, _)| *post).collect();
-        let ranking = moment.recommend(&self.acts, &seen, self.visit.member, scoring, self.config);
+        let Self { visit, moment, acts, interest, .. } = self;
+        let seen: Vec<PostKey> = acts.liked.iter().chain(&acts.viewed).map(|(post, _)| *post).collect();
+        let ranking = moment.rank(interest, acts, &seen, visit.member, scoring, self.config);
         let chosen = self.chosen.iter().map(|at| moment.index.key(*at)).collect();
-        ndcg(&ranking.unwrap_or_default(), &chosen)
+        ndcg(&ranking, &chosen)
     }
 }
 

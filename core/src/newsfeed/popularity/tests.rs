@@ -1,7 +1,5 @@
 //! Tests of popularity with given heats, and of its choice in a database.
 
-use super::super::index::FeedIndex;
-use super::super::index::tests::{as_of_now, row};
 use super::super::{Page, popular, stored};
 use super::*;
 use crate::account::Caller;
@@ -12,7 +10,7 @@ use crate::post::heat::Heats;
 use crate::store::{Isolation, Topic};
 use crate::testing::{NOW, Service, service, service_with};
 
-const DAYS_3: Popularity = Popularity { half_life_days: 3.0, topic_lift: 0.0 };
+const DAYS_3: Popularity = Popularity { half_life_days: 3.0 };
 
 fn close(found: &[f32], expected: &[f64]) -> bool {
     found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-5)
@@ -25,43 +23,10 @@ fn views(count: f64, at: Timestamp) -> Option<f64> {
 
 #[test]
 fn popularity_is_1_for_the_most_popular_post_and_0_without_acts() {
-    let rows = (0..3).map(|key| row(key, NOW - key * DAY_MS, "news")).collect();
-    let index = FeedIndex::next(None, rows, &[], None, as_of_now(), &Feed::default());
-    let popular = |heats: [Option<f64>; 3]| DAYS_3.of_posts(&heats, &index.posts_at(0, NOW));
+    let popular = |heats: [Option<f64>; 3]| of_posts(&heats);
     assert!(close(&popular([views(1.0, NOW), views(4.0, NOW), None]), &[0.5, 1.0, 0.0]));
     assert!(close(&popular([views(1.0, NOW), views(8.0, NOW - 3 * DAY_MS), None]), &[0.5, 1.0, 0.0]));
     assert!(close(&popular([None; 3]), &[0.0; 3]));
-}
-
-#[test]
-fn the_acts_on_a_topic_lift_its_fresh_posts() {
-    // The posts 0, 2 and 4 are about cats, the newest of now and one each three days; the others are about dogs.
-    let topic = |key| if key % 2 == 0 { "cats" } else { "dogs" };
-    let rows = (0..6).map(|key| row(key, NOW - key / 2 * 3 * DAY_MS, topic(key))).collect();
-    let index = FeedIndex::next(None, rows, &[], None, as_of_now(), &Feed::default());
-    let mut heats = [None; 6];
-    let at = |key: i64| index.position(crate::record::id::PostKey::new(key)).unwrap() as usize;
-    heats[at(2)] = views(7.0, NOW);
-    let popularity = Popularity { topic_lift: 1.0, ..DAYS_3 };
-    let popular = popularity.of_posts(&heats, &index.posts_at(0, NOW));
-    // Seven views for the weights of 1, 1/2 and 1/4 are 4, 2 and 1, of which the second post has seven more.
-    for (key, sum) in [(0, 4.0), (2, 9.0), (4, 1.0), (1, 0.0), (3, 0.0)] {
-        assert!((f64::from(popular[at(key)]) - (sum / 9.0_f64).sqrt()).abs() < 1e-5, "{key}: {popular:?}");
-    }
-    // Three days ago, the newest posts did not exist.
-    let popular = popularity.of_posts(&heats, &index.posts_at(2, NOW - 3 * DAY_MS));
-    assert!(popular[at(0)] == 0.0 && popular[at(4)] > 0.0, "{popular:?}");
-}
-
-#[test]
-fn topics_whose_posts_are_far_too_old_are_not_lifted() {
-    let row = |key| row(key, NOW - key * 400 * DAY_MS, if key == 0 { "new" } else { "old" });
-    let rows = (0..3).map(row).collect();
-    let index = FeedIndex::next(None, rows, &[], None, as_of_now(), &Feed::default());
-    let popularity = Popularity { half_life_days: 0.09375, topic_lift: 4.0 };
-    let heat = Heats::add(None, 2.0, NOW).map(|heats| popularity.decay().heat(&heats));
-    let popular = popularity.of_posts(&[None, heat, None], &index.posts_at(0, NOW));
-    assert!(close(&popular, &[0.0, 1.0, 0.0]), "{popular:?}");
 }
 
 fn insert(service: &Service, name: &str) -> String {
@@ -74,15 +39,8 @@ fn insert(service: &Service, name: &str) -> String {
 }
 
 fn store_half_life(service: &Service, half_life_days: Option<f64>) {
-    let learned = LearnedPopularity {
-        at: NOW,
-        acts: 100,
-        members: 9,
-        half_life_days,
-        half_lives: Vec::new(),
-        topic_lift: 0.0,
-        topic_lifts: Vec::new(),
-    };
+    let learned =
+        LearnedPopularity { at: NOW, acts: 100, members: 9, half_life_days, half_lives: Vec::new() };
     let content = stored::json(&learned);
     service.store().write(Isolation::Alone, move |tx| stored::write(tx, POPULARITY, &content)).unwrap();
 }

@@ -1,13 +1,12 @@
 //! The acts of a member that sentences name.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 
-use super::super::features::{Feature, FeatureIndex, Kind, Number, feature, of_all_kinds};
+use super::super::features::{Feature, Kind, Number, feature, of_all_kinds};
 use super::super::interest::{numbered, unit, unit_of};
 use super::super::item::Item;
-use super::super::near;
+use super::super::near::{self, Postings};
 use super::super::personal::Personal;
 use super::super::scoring_context::ScoringContext;
 use super::super::signals::Signal;
@@ -38,53 +37,13 @@ pub(super) struct OwnActs<'m> {
 }
 
 /// The posts similar to a post, with their similarities.
-type Similar<'m> = Cow<'m, [(PostKey, f32)]>;
+type Similar<'m> = &'m [(PostKey, f32)];
 
 struct OwnPost {
     key: PostKey,
     position: u32,
     is_liked: bool,
     at: Timestamp,
-}
-
-struct Postings {
-    /// The place in `all` of the last posting of each feature, by number, from 1; 0 for none.
-    last: Vec<u32>,
-    all: Vec<Posting>,
-}
-
-struct Posting {
-    /// The number of the own post.
-    own: usize,
-    weight: f32,
-    /// The place of the posting of the same feature before this one, from 1; 0 for none.
-    before: u32,
-}
-
-impl Postings {
-    fn new(features: &FeatureIndex, posts: &[OwnPost]) -> Self {
-        let (mut last, mut all) = (vec![0; features.len()], Vec::new());
-        for (own, post) in posts.iter().enumerate() {
-            for (number, weight) in features.vector(post.position) {
-                let last = &mut last[*number as usize];
-                all.push(Posting { own, weight: *weight, before: *last });
-                *last = u32::try_from(all.len()).expect("posts have far fewer features");
-            }
-        }
-        Self { last, all }
-    }
-
-    /// Adds the product of each own post with the vector to its sum.
-    fn add_products<'v>(&self, vector: impl Iterator<Item = &'v (Number, f32)>, sums: &mut [f32]) {
-        for (number, weight) in vector {
-            let mut next = self.last[*number as usize];
-            while let Some(place) = next.checked_sub(1) {
-                let posting = &self.all[place as usize];
-                sums[posting.own] += weight * posting.weight;
-                next = posting.before;
-            }
-        }
-    }
 }
 
 impl<'m> OwnActs<'m> {
@@ -140,7 +99,7 @@ impl<'m> OwnActs<'m> {
             Signal::Word => post().or_else(|| search(&[Kind::Word])),
             Signal::Meaning => post().or_else(|| search(&Kind::ALL)),
             Signal::Near | Signal::CoVisits => post(),
-            Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Age | Signal::Popular => None,
+            Signal::Novel | Signal::Recent | Signal::Age | Signal::Popular => None,
         }
     }
 
@@ -183,7 +142,6 @@ impl<'m> OwnActs<'m> {
             | Signal::Topic
             | Signal::Novel
             | Signal::Recent
-            | Signal::Fresh
             | Signal::Age
             | Signal::Popular => {}
         }
@@ -209,7 +167,11 @@ impl<'m> OwnActs<'m> {
         let of_kind = features.numbers(kind);
         let vector = features.vector(position).iter();
         let vector = vector.filter(|(number, _)| of_kind.contains(&(*number as usize)));
-        self.by_feature.get_or_init(|| Postings::new(features, &self.posts)).add_products(vector, sums);
+        let of_posts = || {
+            let positions = self.posts.iter().map(|own| own.position);
+            Postings::new(features, positions, &(0..features.len()))
+        };
+        self.by_feature.get_or_init(of_posts).add_products(vector, sums);
     }
 
     fn find_similar(&self) -> Vec<(usize, Similar<'m>)> {
