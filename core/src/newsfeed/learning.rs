@@ -101,8 +101,7 @@ pub(super) fn learn_all(
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Lessons> {
     let learns_popularity = config.popular_half_life_days.is_none();
-    let popularity =
-        learns_popularity.then(|| half_life::learn(index, acts, at, is_stopped)).flatten();
+    let popularity = learns_popularity.then(|| half_life::learn(index, acts, at, is_stopped)).flatten();
     let weights = if config.learn {
         let in_use = Popularity::of(config, popularity.as_ref());
         learn(store, index, acts, (in_use, config), before, at, is_stopped)?

@@ -111,7 +111,6 @@ pub(super) fn of_page(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Re
 
 /// Also returns whether the reasons are complete: the reasons of a member's feed for another caller lack the signals.
 fn compute(reader: &Reader<'_>, caller: &Caller, page: &FeedPage) -> Result<(Reasons, bool)> {
-    let tidings = reader.tidings;
     let facts = PublicFacts::new(&reader.index, reader.now);
     let of_member = match page.kind() {
         FeedKind::Personal(key) => of_member(reader, &facts, caller, key, page)?,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::*;
-use crate::base::config::Config;
+use crate::base::config::{Config, Feed};
 use crate::newsfeed::order::Order;
 use crate::newsfeed::tests::followed;
 use crate::newsfeed::{self, Page};
