@@ -5839,11 +5839,11 @@ export interface components {
             readonly members: number;
             /**
              * Format: double
-             * @description The normalised discounted cumulative gain of the first ten posts of the feed with the weights of the settings, on all
+             * @description The normalised discounted cumulative gain of the first ten posts of the feed with the weights in use before, on all
              *     visits but the first fifth …
              * @example 0.1
              */
-            readonly ndcg10_of_settings: number;
+            readonly ndcg10_before: number;
             /**
              * Format: double
              * @description … with weights learned from the fifths before that of the visit …
@@ -5857,7 +5857,8 @@ export interface components {
              */
             readonly ndcg10_error: number;
             /**
-             * @description Whether the weights are used: the gain with them is greater.
+             * @description Whether the weights are used: with them, the gain was greater by more than two errors when they were learned. They
+             *     stay in use until others are.
              * @example true
              */
             readonly is_better: boolean;
@@ -5884,20 +5885,12 @@ export interface components {
             readonly members: number;
             /**
              * Format: double
-             * @description The half-life in days under which the next acts rank highest; `None` if acts lose no weight.
+             * @description The half-life in days under which the acts of the next day rank highest; `None` if acts lose no weight.
              * @example 0.1
              */
             readonly half_life_days?: number | null;
             /** @description What each half-life gives. */
             readonly half_lives: readonly components["schemas"]["TriedHalfLife"][];
-            /**
-             * Format: double
-             * @description The lift with which the recommended feeds of members have the greatest gain.
-             * @example 0.1
-             */
-            readonly topic_lift: number;
-            /** @description What each lift gives. */
-            readonly topic_lifts: readonly components["schemas"]["TriedLift"][];
         };
         /** @description A refused line of an import. */
         readonly LineError: {
@@ -6924,12 +6917,6 @@ export interface components {
              * @example 3
              */
             readonly half_life_days?: number | null;
-            /**
-             * Format: double
-             * @description How much the acts on its topic lift a post of the recommended feed: 1 adds the acts that it is expected to get.
-             * @example 0
-             */
-            readonly topic_lift: number;
             readonly learned?: components["schemas"]["LearnedPopularity"] | null;
         };
         /** @description A post as newsfeeds and searches return it. */
@@ -7629,13 +7616,7 @@ export interface components {
             readonly recent: number;
             /**
              * Format: double
-             * @description How fresh it is in days.
-             * @example 0.1
-             */
-            readonly fresh: number;
-            /**
-             * Format: double
-             * @description How young it is, by the logarithm of its age.
+             * @description How few posts of its topic have followed it, by their logarithm.
              * @example 0.1
              */
             readonly age: number;
@@ -7698,13 +7679,7 @@ export interface components {
             readonly recent?: number;
             /**
              * Format: double
-             * @description The weight of how fresh it is in days.
-             * @example 0.5
-             */
-            readonly fresh?: number;
-            /**
-             * Format: double
-             * @description The weight of how young it is, by the logarithm of its age.
+             * @description The weight of how few posts of its topic have followed it, by their logarithm.
              * @example 0.5
              */
             readonly age?: number;
@@ -9418,28 +9393,7 @@ export interface components {
             readonly gain: number;
             /**
              * Format: double
-             * @description The standard error of its difference from the gain of the half-life before, with the acts of a member as one cluster.
-             * @example 0.1
-             */
-            readonly error: number;
-        };
-        /** @description The gain of the recommended feeds of members with a lift. */
-        readonly TriedLift: {
-            /**
-             * Format: double
-             * @description How much the acts on its topic lift a post.
-             * @example 0.1
-             */
-            readonly topic_lift: number;
-            /**
-             * Format: double
-             * @description The mean of the normalised discounted cumulative gain of the first ten posts, at the visits of members.
-             * @example 0.1
-             */
-            readonly gain: number;
-            /**
-             * Format: double
-             * @description The standard error of its difference from the gain of the lift before.
+             * @description The standard error of its difference from the greatest gain, with the acts of a member as one cluster.
              * @example 0.1
              */
             readonly error: number;
