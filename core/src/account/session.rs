@@ -184,7 +184,7 @@ pub(super) fn sign_in_identified(
     })
 }
 
-/// Our length conditions do not apply to the university's ids and passwords: [`university_id`] and [`university_name`] decide. An
+/// The lengths of ids and passwords are those of the university: `university_id` and `university_name` check them. An
 /// id may not be the address of a member.
 impl ForClient for SignInUp {
     fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<AccessToken> {
