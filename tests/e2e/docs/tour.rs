@@ -65,7 +65,7 @@ fn runs(install: impl FnOnce(&Path)) {
     terminal.waits_for("ended: 0");
     let shown = terminal.screen();
     let (first, second) = shown.split_once("the first tour ends").unwrap();
-    assert!(second.contains("because you liked “") && second.contains("event: notice"), "{second}");
+    assert!(second.contains("event: notice"), "{second}");
     assert!(!second.contains("error:") && !second.contains("null"), "{second}");
     let shown = first;
     let has = |text: &str| assert!(shown.contains(text), "{text:?} is missing:\n{shown}");
@@ -73,8 +73,9 @@ fn runs(install: impl FnOnce(&Path)) {
     has("40 new, 0 changed, 0 already there");
     has("Enabling the next-generation trait solver on nightly");
     // The feed before the like, and after it.
-    has("new in ");
-    has("because you liked “");
+    has(": popular");
+    // Weights that the server has learned meanwhile may make another reason the strongest one.
+    assert!(shown.contains("because you liked “") || shown.contains(": new in astronomy"), "{shown}");
     // The mistyped word, its neighbours, and the notice.
     has("elescope");
     has("observatory 0.");
