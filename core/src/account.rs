@@ -22,13 +22,13 @@ use token::Claims;
 
 mod attempt;
 mod authority;
+mod call;
 mod device;
 pub(crate) mod email;
 pub mod invitation;
 pub mod key;
 pub(crate) mod members;
 pub mod oidc;
-mod operations;
 pub(crate) mod otp;
 pub mod passkey;
 pub(crate) mod password;
@@ -47,15 +47,15 @@ pub(crate) mod token;
 pub(crate) mod verify;
 
 pub use crate::base::client::Client;
-pub use attempt::ForClient;
 pub use authority::Operator;
 pub(crate) use authority::{Admin, Claim, Identity, Member, MemberRecord, find};
-pub use device::{Device, SignInClient};
+pub(crate) use call::{Authority, Transaction};
+pub use call::{Call, ClientInfo};
+pub use device::Device;
 pub use email::{ConfirmEmail, EmailAddress, GetEmail, SetEmail};
 pub use invitation::SignUpInvited;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, Members};
 pub use oidc::{LinkOidc, SignInOidc, UnlinkOidc};
-pub use operations::{ChangePassword, SignIn, SignInUp, SignOutAll, SignUp};
 pub use otp::{
     BeginOtp, DisableOtp, EnableOtp, EnrolmentCode, GetOtp, OtpSecret, OtpStatus, RecoveryCodes,
     RenewRecoveryCodes,
@@ -66,9 +66,9 @@ pub use right::{Account, check_right};
 pub use role::Role;
 pub use roster::{ROSTER_MAX, RosterMember, RosterPage};
 pub(crate) use scopes::Scopes;
-pub use session::AccessToken;
 pub(crate) use session::sign_up_admin;
-pub use sessions::{ListSessions, SESSIONS_MAX, Session, Sessions, SignOutSession};
+pub use session::{AccessToken, ChangePassword, SignIn, SignInUp, SignUp};
+pub use sessions::{ListSessions, SESSIONS_MAX, Session, Sessions, SignOutAll, SignOutSession};
 pub use verify::{Verdict, Verifier, VerifyError};
 
 /// Ids that no member can have: they stand for guests and for removed members.

@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Tidings;
-use crate::account::{self, Admin, Caller, MemberRecord, SignUp};
+use crate::account::{self, Admin, Caller, Identity, MemberRecord, SignUp, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::Timestamp;
 use crate::base::config::Config;
 use crate::record::error::{Error, Outcome, Result};
 use crate::record::id::MemberKey;
-use crate::record::operation::{Access, Failure, Operation, Spec, Work};
+use crate::record::operation::{Access, Failure, Spec, Work};
 use crate::record::scope::Scope;
-use crate::store::{Isolation, Tx};
+use crate::store::Tx;
 
 const GROUP: &str = "admin";
 const READERS: Access = Access::Admins(Scope::MembersRead);
@@ -28,19 +28,14 @@ const ADMINS: Access = Access::Admins(Scope::Members);
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Check {}
 
-impl Operation for Check {
+impl Transaction for Check {
+    type By = Admin<'static>;
     type Answer = ();
-    const SPEC: Spec = Spec::get(GROUP, "/check_admin", Access::Persons).works(Work::Few);
+    const SPEC: Spec =
+        Spec::get(GROUP, "/check_admin", Access::Persons).works(Work::Few).refused_with(Outcome::NotAdmin);
 
-    fn documented_refusals(_: &Config) -> Vec<Error> {
-        let reasons = [Error::BadToken, Error::Forbidden, Error::SecondFactorNeeded];
-        reasons.map(|reason| Outcome::NotAdmin.because(reason.problem())).into()
-    }
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
-        let read = tidings.store().read(|tx| identity.administrator(tx).map(|_| ()));
-        read.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
+    fn run(&self, _: &mut dyn Tx, _: &Admin<'_>, _: &Identity) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -67,22 +62,19 @@ pub struct Grant {
     pub user_id: String,
 }
 
-impl Operation for Grant {
+impl Transaction for Grant {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec =
         Spec::get(GROUP, "/grant_admin/{user_id}", Access::Persons).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.administrator(tx)?;
-            let member = account::find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
-            // The date of the first grant stays.
-            if member.admin {
-                return Ok(());
-            }
-            grant_to(tx, &admin, member.key, now)
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<()> {
+        let member = account::find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+        // The date of the first grant stays.
+        if member.admin {
+            return Ok(());
+        }
+        grant_to(tx, admin, member.key, identity.now())
     }
 }
 
@@ -101,24 +93,21 @@ pub struct Revoke {
     pub user_id: String,
 }
 
-impl Operation for Revoke {
+impl Transaction for Revoke {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/revoke_admin/{user_id}", Access::Persons)
         .writes()
         .or(&[Failure::Missing, Failure::LastAdministrator]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.administrator(tx)?;
-            let member = account::find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
-            if !member.admin {
-                return Ok(());
-            }
-            account::require_another_administrator(tx, &member)?;
-            sql::revoke(tx, &admin, member.key)?;
-            Ok(admin.record(tx, Entry::new(Action::AdminRevoke).on_member(member.key))?)
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        let member = account::find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+        if !member.admin {
+            return Ok(());
+        }
+        account::require_another_administrator(tx, &member)?;
+        sql::revoke(tx, admin, member.key)?;
+        Ok(admin.record(tx, Entry::new(Action::AdminRevoke).on_member(member.key))?)
     }
 }
 
@@ -146,16 +135,13 @@ pub struct Administrator {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
-impl Operation for List {
+impl Transaction for List {
+    type By = Admin<'static>;
     type Answer = Admins;
     const SPEC: Spec = Spec::get(GROUP, "/get_admins", READERS);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Admins> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::MembersRead)?;
-            Ok(Admins { admins: sql::list(tx, &admin)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<Admins> {
+        Ok(Admins { admins: sql::list(tx, admin)? })
     }
 }
 
@@ -180,16 +166,13 @@ pub struct Blacklisted {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetBlacklist {}
 
-impl Operation for GetBlacklist {
+impl Transaction for GetBlacklist {
+    type By = Admin<'static>;
     type Answer = Blacklist;
     const SPEC: Spec = Spec::get(GROUP, "/get_blacklist", READERS);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Blacklist> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::MembersRead)?;
-            Ok(Blacklist { blacklist: sql::blacklist(tx, &admin)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<Blacklist> {
+        Ok(Blacklist { blacklist: sql::blacklist(tx, admin)? })
     }
 }
 
@@ -203,7 +186,8 @@ pub struct PushBlacklist {
     pub user_id: String,
 }
 
-impl Operation for PushBlacklist {
+impl Transaction for PushBlacklist {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec =
         Spec::get(GROUP, "/push_blacklist/{user_id}", ADMINS).writes().or(&[Failure::LastAdministrator]);
@@ -212,18 +196,14 @@ impl Operation for PushBlacklist {
         vec![Outcome::NotFound.into()]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Members)?;
-            let member = account::find(tx, &self.user_id)?.ok_or(Outcome::NotFound)?;
-            // The earlier date stays.
-            if member.blacklisted {
-                return Ok(());
-            }
-            account::require_another_administrator(tx, &member)?;
-            set_blacklisting(tx, &admin, member, Some(now))
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<()> {
+        let member = account::find(tx, &self.user_id)?.ok_or(Outcome::NotFound)?;
+        // The earlier date stays.
+        if member.blacklisted {
+            return Ok(());
+        }
+        account::require_another_administrator(tx, &member)?;
+        set_blacklisting(tx, admin, member, Some(identity.now()))
     }
 }
 
@@ -237,7 +217,8 @@ pub struct PopBlacklist {
     pub user_id: String,
 }
 
-impl Operation for PopBlacklist {
+impl Transaction for PopBlacklist {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/pop_blacklist/{user_id}", ADMINS).writes();
 
@@ -245,17 +226,13 @@ impl Operation for PopBlacklist {
         vec![Outcome::NotFound.into()]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Members)?;
-            let member = account::find(tx, &self.user_id)?.ok_or(Outcome::NotFound)?;
-            if !member.blacklisted {
-                return Ok(());
-            }
-            // A sign-in that was in progress when the member was blacklisted may have issued a token afterwards.
-            set_blacklisting(tx, &admin, member, None)
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        let member = account::find(tx, &self.user_id)?.ok_or(Outcome::NotFound)?;
+        if !member.blacklisted {
+            return Ok(());
+        }
+        // A sign-in that was in progress when the member was blacklisted may have issued a token afterwards.
+        set_blacklisting(tx, admin, member, None)
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Tidings;
-use crate::account::{Caller, Identity, Member, REMOVED, find, fold};
+use crate::account::{Admin, Call, Caller, Identity, Member, REMOVED, Transaction, find, fold};
 use crate::audit::trail::{Action, Entry, Record, Surface};
 use crate::base::clock::Timestamp;
 use crate::record::answer;
@@ -146,28 +146,25 @@ pub struct List {
     pub subject: Option<String>,
 }
 
-impl Operation for List {
+impl Transaction for List {
+    type By = Admin<'static>;
     type Answer = AuditPage;
     const SPEC: Spec = Spec::get("admin", "/get_audit", Access::Admins(Scope::AuditRead)).works(Work::Query);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AuditPage> {
-        let identity = caller.identify(tidings);
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<AuditPage> {
         let limit = self.limit.unwrap_or(RECORDS);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::AuditRead)?;
-            if limit < 0 {
-                return Err(Error::BadRequest(LIMIT_RULE));
-            }
-            if self.before.is_some_and(|before| before < 0) {
-                return Err(Error::BadRequest(BEFORE_RULE));
-            }
-            let limit = limit.min(RECORDS_MAX);
-            let filter = filter(tx, &self)?;
-            // One more than the page has, to detect whether another page follows.
-            let mut records = sql::latest(tx, &admin, &filter, limit + 1)?;
-            let next = answer::cut(&mut records, limit).map(|last| last.record.seq);
-            Ok(AuditPage { audit: records.into_iter().map(AuditRecord::from).collect(), next })
-        })
+        if limit < 0 {
+            return Err(Error::BadRequest(LIMIT_RULE));
+        }
+        if self.before.is_some_and(|before| before < 0) {
+            return Err(Error::BadRequest(BEFORE_RULE));
+        }
+        let limit = limit.min(RECORDS_MAX);
+        let filter = filter(tx, &self)?;
+        // One more than the page has, to detect whether another page follows.
+        let mut records = sql::latest(tx, admin, &filter, limit + 1)?;
+        let next = answer::cut(&mut records, limit).map(|last| last.record.seq);
+        Ok(AuditPage { audit: records.into_iter().map(AuditRecord::from).collect(), next })
     }
 }
 
@@ -259,14 +256,14 @@ impl Export for AuditExport {
         } else {
             let identity = self.identity.clone();
             *self.until.insert(tidings.store().write(Isolation::Alone, move |tx| {
-                let admin = identity.admin(tx, Scope::AuditRead)?;
+                let admin = identity.with_scope(tx, Scope::AuditRead)?;
                 let (seq, _) = trail::sql::chain(tx)?.head;
                 admin.record(tx, Entry::new(Action::AuditExport))?;
                 Ok::<_, Error>(seq)
             })?)
         };
         let mut page = tidings.store().read(|tx| {
-            let _admin = self.identity.admin(tx, Scope::AuditRead)?;
+            let _admin = self.identity.with_scope(tx, Scope::AuditRead)?;
             Ok::<_, Error>(sql::after(tx, self.after, PAGE)?)
         })?;
         page.retain(|read| read.record.seq <= until);
@@ -335,12 +332,12 @@ impl Operation for Verify {
     const SPEC: Spec =
         Spec::get("admin", "/verify_audit", Access::Admins(Scope::AuditRead)).works(Work::Query);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Verification> {
+    fn run(self, call: &Call<'_>) -> Result<Verification> {
         let head: Option<Head> =
             self.head.map(|head| head.parse()).transpose().map_err(|_| Error::BadRequest(HEAD_RULE))?;
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let _admin = identity.admin(tx, Scope::AuditRead)?;
+        let identity = call.authority();
+        call.store().read(|tx| {
+            let _admin = identity.admin(tx)?;
             // A head whose record has expired is a fault, because it proves nothing about the records that are left.
             Ok(chain::verify(tx, head.as_ref())?)
         })

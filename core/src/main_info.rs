@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::Tidings;
-use crate::account::Caller;
+use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Bounds;
 use crate::base::text;
@@ -12,7 +11,7 @@ use crate::record::error::{BrokenRule, Code, Problem, Result};
 use crate::record::operation::{Access, Operation, Spec};
 use crate::record::schema::InfoLine;
 use crate::record::scope::Scope;
-use crate::store::Isolation;
+use crate::store::Tx;
 
 const GROUP: &str = "notice";
 
@@ -46,8 +45,8 @@ impl Operation for Get {
     type Answer = MainInfo;
     const SPEC: Spec = Spec::get(GROUP, "/get_main_info", Access::Open).public();
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<MainInfo> {
-        tidings.store().read(|tx| Ok(MainInfo { main_info: sql::get(tx)? }))
+    fn run(self, call: &Call<'_>) -> Result<MainInfo> {
+        call.store().read(|tx| Ok(MainInfo { main_info: sql::get(tx)? }))
     }
 }
 
@@ -60,21 +59,18 @@ pub struct Update {
     pub draft: Draft,
 }
 
-impl Operation for Update {
+impl Transaction for Update {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec = Spec::post(GROUP, "/update_main_info", Access::Admins(Scope::Front));
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
         let lines = lines(&self.draft);
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Front)?;
-            let [first, second] = lines.as_ref()?;
-            let before = sql::get(tx)?.join(" | ");
-            sql::update(tx, &admin, first.as_deref(), second.as_deref())?;
-            let after = sql::get(tx)?.join(" | ");
-            Ok(admin.record(tx, Entry::new(Action::FrontUpdate).change(Some(&before), Some(&after)))?)
-        })
+        let [first, second] = lines.as_ref()?;
+        let before = sql::get(tx)?.join(" | ");
+        sql::update(tx, admin, first.as_deref(), second.as_deref())?;
+        let after = sql::get(tx)?.join(" | ");
+        Ok(admin.record(tx, Entry::new(Action::FrontUpdate).change(Some(&before), Some(&after)))?)
     }
 }
 

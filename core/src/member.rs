@@ -8,7 +8,7 @@ pub use crate::account::otp::{IssueOtp, ResetOtp};
 pub use crate::account::reset::IssueReset;
 pub use crate::account::role::{GetRole, SetRole};
 pub use crate::account::roster::ListRoster;
-use crate::account::{self, Sessions, find, sessions};
+use crate::account::{self, Admin, Call, Identity, Sessions, Transaction, find, sessions};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 pub use crate::profile::of_member::{ChangeNickname, Get, GetLists, ResetMeasurement, UpdateAutoLogin};
@@ -17,8 +17,7 @@ use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::record::scope::Scope;
 use crate::removal;
-use crate::store::Isolation;
-use crate::{Caller, Tidings};
+use crate::store::{Isolation, Tx};
 
 const GROUP: &str = "admin";
 const READERS: Access = Access::Admins(Scope::MembersRead);
@@ -34,26 +33,22 @@ pub struct Remove {
     pub user_id: String,
 }
 
-impl Operation for Remove {
+impl Transaction for Remove {
+    type By = Admin<'static>;
     type Answer = ();
-    const SPEC: Spec =
-        Spec::get(GROUP, "/admin_remove_user/{user_id}", ADMINS).writes().or(&[Failure::LastAdministrator]);
+    const SPEC: Spec = Spec::get(GROUP, "/admin_remove_user/{user_id}", ADMINS)
+        .writes()
+        .or(&[Failure::LastAdministrator])
+        .refused_with(Outcome::NotAdmin);
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
-        let mut refusals: Vec<Error> = Outcome::not_admin(Scope::Members).into();
-        refusals.push(Outcome::NotFound.into());
-        refusals
+        vec![Outcome::NotFound.into()]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
-        let written = tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Members)?;
-            let member = account::find(tx, &self.user_id)?.ok_or(Outcome::NotFound)?;
-            admin.record(tx, Entry::new(Action::MemberRemove).on_member(member.key))?;
-            removal::remove(tx, &admin.act_for(member))
-        });
-        written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        let member = account::find(tx, &self.user_id)?.ok_or(Outcome::NotFound)?;
+        admin.record(tx, Entry::new(Action::MemberRemove).on_member(member.key))?;
+        removal::remove(tx, &admin.act_for(member))
     }
 }
 
@@ -65,17 +60,14 @@ pub struct ListSessions {
     pub user_id: String,
 }
 
-impl Operation for ListSessions {
+impl Transaction for ListSessions {
+    type By = Admin<'static>;
     type Answer = Sessions;
     const SPEC: Spec = Spec::get(GROUP, "/get_member_sessions/{user_id}", READERS).or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Sessions> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        tidings.store().read(|tx| {
-            let _admin = identity.admin(tx, Scope::MembersRead)?;
-            let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
-            Ok(Sessions { sessions: sessions::sql::list(tx, member.key, identity.session(), now)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, _: &Admin<'_>, identity: &Identity) -> Result<Sessions> {
+        let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+        Ok(Sessions { sessions: sessions::sql::list(tx, member.key, identity.session(), identity.now())? })
     }
 }
 
@@ -92,8 +84,8 @@ impl Operation for SignOut {
     const SPEC: Spec =
         Spec::get(GROUP, "/sign_out_member/{user_id}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        sign_out(tidings, caller, self.user_id, None)
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        sign_out(call, self.user_id, None)
     }
 }
 
@@ -114,16 +106,16 @@ impl Operation for SignOutSession {
         .writes()
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        sign_out(tidings, caller, self.user_id, Some(&self.session_obi))
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        sign_out(call, self.user_id, Some(&self.session_obi))
     }
 }
 
 /// Everywhere if there is no session.
-fn sign_out(tidings: &Tidings, caller: &Caller, user_id: String, session: Option<&str>) -> Result<()> {
-    let (identity, session) = (caller.identify(tidings), session.map(str::to_ascii_lowercase));
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Members)?;
+fn sign_out(call: &Call<'_>, user_id: String, session: Option<&str>) -> Result<()> {
+    let (identity, session) = (call.authority(), session.map(str::to_ascii_lowercase));
+    call.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.admin(tx)?;
         let member = find(tx, &user_id)?.ok_or(Error::NotFound)?;
         let key = member.key;
         match &session {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::Tidings;
-use crate::account::{self, Caller, Identity, Member};
+use crate::account::Authority;
+use crate::account::{self, Call, Identity, Member, Transaction};
 use crate::base::clock::Timestamp;
 use crate::base::config::{Config, NICKNAME_LENGTH};
 use crate::record::answer::{self, Encoded, Ready};
-use crate::record::error::{Error, Outcome, Pending, Problem, Result};
+use crate::record::error::{Error, Outcome, Problem, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::schema::Switch;
 use crate::removal;
@@ -80,8 +80,14 @@ impl Operation for Get {
         vec![Outcome::UserNotFound.into()]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<UserInfo>> {
-        submit_user_info(tidings, caller).wait()
+    fn run(self, call: &Call<'_>) -> Result<Ready<UserInfo>> {
+        call.tidings().user_infos().0.submit(call.authority()).wait()
+    }
+
+    /// On a database server, many of these reads run together.
+    fn start(self, call: &Call<'_>) -> Result<crate::Pending<Ready<UserInfo>>, Self> {
+        let tidings = call.tidings();
+        if tidings.is_on_server() { Ok(tidings.user_infos().0.submit(call.authority())) } else { Err(self) }
     }
 
     fn shared(answer: &Ready<UserInfo>) -> Option<&Arc<Encoded>> {
@@ -89,21 +95,14 @@ impl Operation for Get {
     }
 }
 
-/// Runs [`Get`], without blocking if [`Tidings::is_on_server`] returns true.
-///
-/// # Errors
-/// Those of [`Get`].
-pub fn submit_user_info(tidings: &Tidings, caller: &Caller) -> Pending<Ready<UserInfo>> {
-    tidings.user_infos().0.submit(caller.identify(tidings))
-}
-
-pub(crate) struct UserInfos(GatheredReads<Identity, Ready<UserInfo>, Error>);
+pub(crate) struct UserInfos(GatheredReads<Authority, Ready<UserInfo>, Error>);
 
 impl UserInfos {
     pub(crate) fn new(store: &Arc<Store>, lists: &Arc<ListCache>) -> Self {
         let lists = Arc::clone(lists);
         Self(GatheredReads::new(store, move |tx, identities| {
-            let callers: Vec<&Identity> = identities.iter().collect();
+            let callers: Vec<&Identity> =
+                identities.iter().map(|authority: &Authority| &**authority).collect();
             let members = Identity::ask_visitors(tx, callers)?.answer(tx)?;
             let found: Vec<&Member<'_>> = members.iter().flatten().collect();
             let mut infos = user_infos(tx, &found, &lists)?.into_iter();
@@ -169,17 +168,16 @@ impl Operation for GetLists {
     const SPEC: Spec = Spec::get(GROUP, "/get_specific_userinfo/{type_num}", Access::Members).tagged();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
-        [TYPE_RULE, Error::BadToken.problem()].map(|reason| Outcome::BadRequest.because(reason)).into()
+        vec![Outcome::BadRequest.because(TYPE_RULE)]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<Lists>> {
-        let identity = caller.identify(tidings);
+    fn run(self, call: &Call<'_>) -> Result<Ready<Lists>> {
+        let identity = call.authority();
         let wanted = Wanted::parse(&self.type_num).ok_or(Outcome::BadRequest.because(TYPE_RULE))?;
-        let read = tidings.store().read(|tx| {
+        call.store().read(|tx| {
             let member = identity.member(tx)?;
-            wanted.read(tx, &member, tidings.lists())
-        });
-        read.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest))
+            wanted.read(tx, &member, call.tidings().lists())
+        })
     }
 
     fn shared(answer: &Ready<Lists>) -> Option<&Arc<Encoded>> {
@@ -223,24 +221,20 @@ pub struct ChangeNickname {
     pub new_nickname: String,
 }
 
-impl Operation for ChangeNickname {
+impl Transaction for ChangeNickname {
+    type By = Member<'static>;
     type Answer = ();
-    const SPEC: Spec = Spec::post(GROUP, "/change_nickname", Access::Members);
+    const SPEC: Spec = Spec::post(GROUP, "/change_nickname", Access::Members).refused_with(Outcome::NoMember);
+    // Its commit changes one row, to a value that does not depend on the row.
+    const ISOLATION: Isolation = Isolation::Concurrent;
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         let rule = Problem::nickname("new_nickname", NICKNAME_LENGTH);
-        vec![Outcome::RewriteNickname.because(rule), Outcome::NoMember.because(Error::BadToken.problem())]
+        vec![Outcome::RewriteNickname.because(rule)]
     }
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
+    fn run(&self, tx: &mut dyn Tx, member: &Member<'_>, _: &Identity) -> Result<()> {
         let nickname = NewNickname::parse(&self.new_nickname);
-        // Its commit changes one row, to a value that does not depend on the row.
-        let written = tidings.store().write(Isolation::Concurrent, move |tx| {
-            let member = identity.member(tx)?;
-            nickname.set(tx, &member)
-        });
-        written.map_err(|e: Error| e.unless_authorised(Outcome::NoMember))
+        nickname.set(tx, member)
     }
 }
 
@@ -272,17 +266,14 @@ pub struct UpdateAutoLogin {
     pub auto_login: i64,
 }
 
-impl Operation for UpdateAutoLogin {
+impl Transaction for UpdateAutoLogin {
+    type By = Member<'static>;
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/update_auto_login/{auto_login}", Access::Members).writes();
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
-        // Its commit changes one row, to a value that does not depend on the row.
-        tidings.store().write(Isolation::Concurrent, move |tx| {
-            let member = identity.member(tx)?;
-            set_auto_login(tx, &member, self.auto_login)
-        })
+    // Its commit changes one row, to a value that does not depend on the row.
+    const ISOLATION: Isolation = Isolation::Concurrent;
+    fn run(&self, tx: &mut dyn Tx, member: &Member<'_>, _: &Identity) -> Result<()> {
+        set_auto_login(tx, member, self.auto_login)
     }
 }
 
@@ -301,21 +292,14 @@ fn set_auto_login(tx: &mut dyn Tx, member: &Member<'_>, auto_login: i64) -> Resu
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ResetMeasurement {}
 
-impl Operation for ResetMeasurement {
+impl Transaction for ResetMeasurement {
+    type By = Member<'static>;
     type Answer = ();
-    const SPEC: Spec = Spec::get(GROUP, "/reset_user_measurement", Access::Members).writes();
+    const SPEC: Spec =
+        Spec::get(GROUP, "/reset_user_measurement", Access::Members).writes().refused_with(Outcome::NotFound);
 
-    fn documented_refusals(_: &Config) -> Vec<Error> {
-        vec![Outcome::NotFound.because(Error::BadToken.problem())]
-    }
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        let written = tidings.store().write(Isolation::Alone, move |tx| {
-            let member = identity.member(tx)?;
-            reset(tx, &member, now)
-        });
-        written.map_err(|e: Error| e.unless_authorised(Outcome::NotFound))
+    fn run(&self, tx: &mut dyn Tx, member: &Member<'_>, identity: &Identity) -> Result<()> {
+        reset(tx, member, identity.now())
     }
 }
 
@@ -333,22 +317,16 @@ fn reset(tx: &mut dyn Tx, member: &Member<'_>, now: Timestamp) -> Result<()> {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Remove {}
 
-impl Operation for Remove {
+impl Transaction for Remove {
+    type By = Member<'static>;
     type Answer = ();
-    const SPEC: Spec =
-        Spec::get(GROUP, "/remove_mine", Access::Members).writes().or(&[Failure::LastAdministrator]);
+    const SPEC: Spec = Spec::get(GROUP, "/remove_mine", Access::Members)
+        .writes()
+        .or(&[Failure::LastAdministrator])
+        .refused_with(Outcome::NotFound);
 
-    fn documented_refusals(_: &Config) -> Vec<Error> {
-        vec![Outcome::NotFound.because(Error::BadToken.problem())]
-    }
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
-        let written = tidings.store().write(Isolation::Alone, move |tx| {
-            let member = identity.member(tx)?;
-            removal::remove(tx, &member)
-        });
-        written.map_err(|e: Error| e.unless_authorised(Outcome::NotFound))
+    fn run(&self, tx: &mut dyn Tx, member: &Member<'_>, _: &Identity) -> Result<()> {
+        removal::remove(tx, member)
     }
 }
 

@@ -19,7 +19,7 @@ use tidings_vectors::{Cancelled, Corpus, Recipe};
 use utoipa::ToSchema;
 
 use crate::Tidings;
-use crate::account::{Caller, Operator};
+use crate::account::{Call, Caller, Operator};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::{self, Bounds};
 use crate::base::text;
@@ -132,12 +132,12 @@ impl Operation for FindSimilar {
         .works(Work::Query)
         .limited(Rate::Search);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<SimilarityWords> {
+    fn run(self, call: &Call<'_>) -> Result<SimilarityWords> {
         let search = text::block(&self.search, SEARCH).ok_or(Error::BadRequest(SEARCH_RULE))?;
         let tokens = tokens::distinct(tokens::tokens(&search));
-        let most = tidings.config().words.similar;
+        let most = call.tidings().config().words.similar;
         let similarity_word = tokens.into_iter().map(|token| {
-            let words = similar_to(tidings, &token, most, 0.0);
+            let words = similar_to(call.tidings(), &token, most, 0.0);
             TokenWords { token, words }
         });
         Ok(SimilarityWords { similarity_word: similarity_word.collect() })

@@ -1,27 +1,19 @@
 //! Attempts to prove an identity, which sign-in slowing counts.
 
 use super::throttle::Attempt;
-use super::{SignInClient, places};
-use crate::base::client::Client;
+use super::{Call, Client, places};
+use crate::Tidings;
 use crate::record::error::{Error, Result};
 use crate::record::id::MemberKey;
-use crate::record::operation::Operation;
-use crate::{Caller, Tidings};
-
-/// An operation that checks or hashes a password or checks a code, so that it matters which client calls it.
-pub trait ForClient: Operation {
-    /// Runs it for a client. Clients take turns when passwords wait to be hashed, and wait after failed attempts; without an
-    /// address, the client is this machine, which does not wait.
-    ///
-    /// # Errors
-    /// Those that it documents; `too many requests` after many failures; `overloaded` if too many passwords wait to be hashed.
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<Self::Answer>;
-}
 
 /// Returns `None` if the client is not slowed. `id` is `None` for an id that no account can have.
 ///
 /// While a client has to wait because of other accounts, members who recently signed in from it do not.
-pub(super) fn begin<'t>(
+pub(super) fn begin<'t>(call: &Call<'t>, id: Option<&str>) -> Result<Option<Attempt<'t>>> {
+    begin_by(call.tidings(), id, call.client().client())
+}
+
+pub(super) fn begin_by<'t>(
     tidings: &'t Tidings,
     id: Option<&str>,
     client: Option<Client>,
@@ -35,12 +27,9 @@ pub(super) fn begin<'t>(
 ///
 /// Wrong codes count for the account, whatever the client, because a code is short. Only callers who know the password get here,
 /// so nobody else can make the member wait.
-pub(super) fn begin_code(
-    tidings: &Tidings,
-    member: MemberKey,
-    client: Option<Client>,
-) -> Result<Option<Attempt<'_>>> {
-    if client.is_none() || !tidings.config().sign_in_slowing {
+pub(super) fn begin_code<'t>(call: &Call<'t>, member: MemberKey) -> Result<Option<Attempt<'t>>> {
+    let tidings = call.tidings();
+    if call.client().address.is_none() || !tidings.config().sign_in_slowing {
         return Ok(None);
     }
     tidings.throttle().begin_code(member).map(Some)

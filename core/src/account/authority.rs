@@ -25,7 +25,7 @@ pub(crate) use record::{MemberRecord, find};
 
 /// The identity that a caller claims, not yet checked against the database.
 #[derive(Clone)]
-pub(crate) struct Identity {
+pub struct Identity {
     claim: Claim,
     origin: Origin,
     /// Whether administrators need a second factor.
@@ -51,6 +51,11 @@ impl Identity {
 
     pub(super) const fn claim(&self) -> &Claim {
         &self.claim
+    }
+
+    /// Returns the time of the call.
+    pub(crate) const fn now(&self) -> Timestamp {
+        self.origin.at
     }
 
     pub(crate) fn session(&self) -> Option<&str> {
@@ -182,7 +187,7 @@ impl Identity {
     }
 
     /// Accepts an administrator, the operator, and an API key or a member with this scope.
-    pub(crate) fn admin<'tx>(&self, tx: &mut (dyn Tx + 'tx), scope: Scope) -> Result<Admin<'tx>> {
+    pub(crate) fn with_scope<'tx>(&self, tx: &mut (dyn Tx + 'tx), scope: Scope) -> Result<Admin<'tx>> {
         let member = match &self.claim {
             Claim::Operator => return Ok(self.proof(Actor::Operator, false)),
             Claim::Key { key, token } => {
@@ -204,7 +209,7 @@ impl Identity {
 
     /// Also accepts the member with this folded id.
     pub(crate) fn admin_or_own(&self, tx: &mut dyn Tx, scope: Scope, own: Option<&str>) -> Result<()> {
-        match self.admin(tx, scope) {
+        match self.with_scope(tx, scope) {
             // The token is valid: it is that of a member without the right.
             Err(Error::Forbidden | Error::MissingScope(_)) if own.is_some() && self.named() == own => Ok(()),
             checked => checked.map(drop),
@@ -248,14 +253,14 @@ impl Identity {
             trail::is_recorded(tx, &admin.actor, &admin.origin, action, since)
         };
         let is_done = tidings.store().read(|tx| {
-            let admin = self.admin(tx, scope)?;
+            let admin = self.with_scope(tx, scope)?;
             Ok::<_, Error>(is_recorded(tx, &admin)?)
         })?;
         if is_done {
             return Ok(());
         }
         tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, scope)?;
+            let admin = identity.with_scope(tx, scope)?;
             if !is_recorded(tx, &admin)? {
                 admin.record(tx, Entry::new(action))?;
             }
@@ -267,7 +272,7 @@ impl Identity {
         Admin { actor, is_delegate, origin: self.origin.clone(), transaction: PhantomData }
     }
 
-    /// Calls `read` if [`Identity::admin`] accepts the caller. Recognises guests without reading the database.
+    /// Calls `read` if [`Identity::with_scope`] accepts the caller. Recognises guests without reading the database.
     pub(crate) fn if_admin<T: Send>(
         &self,
         tidings: &Tidings,
@@ -277,7 +282,7 @@ impl Identity {
         if self.is_guest() {
             return Ok(None);
         }
-        tidings.store().read(|tx| match self.admin(tx, scope) {
+        tidings.store().read(|tx| match self.with_scope(tx, scope) {
             Ok(admin) => Ok(Some(read(&admin))),
             Err(Error::BadToken | Error::Forbidden | Error::MissingScope(_) | Error::SecondFactorNeeded) => {
                 Ok(None)
@@ -340,7 +345,7 @@ impl Operator {
 /// only the public interface, so the examples that must not compile are those of [`Operator`].
 #[derive(Debug)]
 #[must_use = "a function that needs an administrator takes this proof"]
-pub(crate) struct Admin<'tx> {
+pub struct Admin<'tx> {
     actor: Actor,
     is_delegate: bool,
     origin: Origin,
@@ -386,7 +391,7 @@ impl<'tx> Admin<'tx> {
 /// Proof that a member is acting, or an administrator for them. It ends with the transaction that checked it.
 #[derive(Clone, Debug)]
 #[must_use = "a function that acts for a member takes this proof"]
-pub(crate) struct Member<'tx> {
+pub struct Member<'tx> {
     record: MemberRecord,
     /// Whether the session of the caller gave a code of the second factor.
     pub(crate) gave_code: bool,

@@ -1,30 +1,6 @@
-//! The client of a sign-in: its address, for limits, and the family of its program, for the member.
+//! The family of the program of a sign-in, for the member.
 
 use std::borrow::Cow;
-
-use crate::base::client::Client;
-
-/// The client of a sign-in.
-#[derive(Clone, Debug, Default)]
-pub struct SignInClient {
-    /// Its address; `None` for this machine, which is never slowed.
-    pub client: Option<Client>,
-    /// The family of its program.
-    pub device: Device,
-}
-
-impl SignInClient {
-    /// Returns the client with this address and this `User-Agent` header, which may be empty.
-    pub fn new(client: Client, user_agent: &[u8]) -> Self {
-        Self { client: Some(client), device: Device::of(&String::from_utf8_lossy(user_agent)) }
-    }
-}
-
-impl From<Option<Client>> for SignInClient {
-    fn from(client: Option<Client>) -> Self {
-        Self { client, device: Device::default() }
-    }
-}
 
 /// The family of a program and its system, such as `Firefox on Linux`. It has no version and names no person, so that it tells
 /// members their own devices apart and nothing else.
@@ -103,7 +79,7 @@ fn has_token(text: &str, token: &str) -> bool {
 }
 
 impl Device {
-    fn of(user_agent: &str) -> Self {
+    pub(super) fn of(user_agent: &str) -> Self {
         let known = |table: &[(&str, &'static str)]| {
             table.iter().find(|(token, _)| has_token(user_agent, token)).map(|(_, name)| *name)
         };

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::attempt::{ForClient, begin, failed};
-use super::{Caller, Client, SignInClient, fold, otp, reset};
+use super::attempt::{begin, failed};
+use super::{Call, Identity, Member, Transaction, fold, otp, reset};
 
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry, hex};
@@ -56,16 +56,13 @@ pub struct EmailAddress {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetEmail {}
 
-impl Operation for GetEmail {
+impl Transaction for GetEmail {
+    type By = Member<'static>;
     type Answer = EmailAddress;
     const SPEC: Spec = Spec::get(GROUP, "/get_email", Access::Members);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<EmailAddress> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let member = identity.member(tx)?;
-            Ok(sql::addresses(tx, member.key)?)
-        })
+    fn run(&self, tx: &mut dyn Tx, member: &Member<'_>, _: &Identity) -> Result<EmailAddress> {
+        Ok(sql::addresses(tx, member.key)?)
     }
 }
 
@@ -99,29 +96,24 @@ impl Operation for SetEmail {
         [Outcome::IncorrectPw, Outcome::OtpRequired, Outcome::IncorrectOtp].map(Error::from).into()
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        self.run_for(tidings, caller, SignInClient::default())
-    }
-}
-
-impl ForClient for SetEmail {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        tidings.store().read(|tx| identity.member(tx).map(drop))?;
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let tidings = call.tidings();
+        let (identity, now) = (call.authority(), call.now());
+        call.store().read(|tx| identity.member(tx).map(drop))?;
         let proposal = match self.email.trim() {
             "" => None,
             email => {
                 let address = Address::parse(email).ok_or(Error::BadRequest(RULE))?;
-                Some(Proposal::new(tidings, address, client.client))
+                Some(Proposal::new(call, address))
             }
         };
         if proposal.is_some() && !tidings.outbox().is_on() {
             return Err(Error::BadRequest(NO_MAIL));
         }
-        otp::prove(tidings, caller, &self.pw, self.otp.as_deref(), &client)?;
+        otp::prove(call, &self.pw, self.otp.as_deref())?;
         let is_new = proposal.is_some();
         let note = Note::new(tidings, if is_new { Kind::AddressProposed } else { Kind::AddressChanged });
-        tidings.store().write(Isolation::Alone, move |tx| {
+        call.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             let had = sql::confirmed(tx, member.key)?;
             let Some(proposal) = &proposal else {
@@ -166,24 +158,18 @@ impl Operation for ConfirmEmail {
         vec![Outcome::IncorrectCode.into()]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        self.run_for(tidings, caller, SignInClient::default())
-    }
-}
-
-impl ForClient for ConfirmEmail {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
-        let (identity, now, outbox) = (caller.identify(tidings), tidings.now(), tidings.outbox());
-        let attempt = begin(tidings, None, client.client)?;
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let tidings = call.tidings();
+        let (identity, now, outbox) = (call.authority(), call.now(), tidings.outbox());
+        let attempt = begin(call, None)?;
         let (mail, link) = (ObjectId::new(tidings.clock()), otp::hash(&self.code));
         let digits = Some(otp::typed(&self.code)).filter(|code| code.len() == DIGITS);
-        let is_confirmed = tidings.store().write(Isolation::Alone, move |tx| {
+        let is_confirmed = call.store().write(Isolation::Alone, move |tx| {
             let waiting = match &digits {
                 None => sql::of_link(tx, &link, now)?,
-                Some(digits) => match identity.member(tx) {
-                    Ok(member) => of_digits(tx, member.key, digits, now)?,
-                    Err(Error::BadToken | Error::Forbidden) => None,
-                    Err(error) => return Err(error),
+                Some(digits) => match identity.visitor(tx)? {
+                    Some(member) => of_digits(tx, member.key, digits, now)?,
+                    None => None,
                 },
             };
             let Some(Waiting { member, address, had, .. }) = waiting else { return Ok(false) };
@@ -249,9 +235,10 @@ pub(super) struct Proposal {
 }
 
 impl Proposal {
-    pub(super) fn new(tidings: &Tidings, address: Address, client: Option<Client>) -> Self {
-        let (mailbox, network) = (limit::mailbox(tidings, &address), limit::network(tidings, client));
-        let (outbox, mail, at) = (tidings.outbox(), ObjectId::new(tidings.clock()), tidings.now());
+    pub(super) fn new(call: &Call<'_>, address: Address) -> Self {
+        let (tidings, at) = (call.tidings(), call.now());
+        let network = limit::network(tidings, call.client().client());
+        let (mailbox, outbox, mail) = (limit::mailbox(tidings, &address), tidings.outbox(), ObjectId::at(at));
         Self { address, outbox, mail, mailbox, network, at }
     }
 

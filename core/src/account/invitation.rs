@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::attempt::{ForClient, begin, failed};
-use super::operations::sign_up_refusals;
-use super::{AccessToken, Caller, Scopes, SignInClient, SignUp, otp, role, session};
+use super::attempt::{begin, failed};
+use super::session::sign_up_refusals;
+use super::{AccessToken, Admin, Call, Identity, Scopes, SignUp, Transaction, otp, role, session};
 
-use crate::Tidings;
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::config::{Bounds, Config, INVITE_PAGE, Mail};
@@ -109,16 +108,13 @@ pub struct Invitation {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
-impl Operation for List {
+impl Transaction for List {
+    type By = Admin<'static>;
     type Answer = Invitations;
     const SPEC: Spec = Spec::get(GROUP, "/get_invitations", Access::Persons);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Invitations> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        tidings.store().read(|tx| {
-            let admin = identity.administrator(tx)?;
-            Ok(Invitations { invitations: sql::list(tx, &admin, now)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<Invitations> {
+        Ok(Invitations { invitations: sql::list(tx, admin, identity.now())? })
     }
 }
 
@@ -178,18 +174,18 @@ impl Operation for Add {
     type Answer = NewInvitation;
     const SPEC: Spec = Spec::post(GROUP, "/add_invitation", Access::Persons);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<NewInvitation> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        let outbox = tidings.outbox();
+    fn run(self, call: &Call<'_>) -> Result<NewInvitation> {
+        let (identity, now) = (call.authority(), call.now());
+        let outbox = call.tidings().outbox();
         let draft = self.parse(outbox, now);
         let is_mailed = draft.as_ref().is_ok_and(|draft| draft.email.is_some());
-        let mail = ObjectId::new(tidings.clock());
+        let mail = ObjectId::new(call.tidings().clock());
         // If the invitation is mailed, the mail gets another code, and nobody learns this one.
-        let (id, code) = (ObjectId::new(tidings.clock()), otp::random_code());
+        let (id, code) = (ObjectId::new(call.tidings().clock()), otp::random_code());
         let hash = otp::hash(&code);
-        let expires = tidings.store().write(Isolation::Alone, move |tx| {
+        let expires = call.store().write(Isolation::Alone, move |tx| {
             // A caller who may not invite learns nothing about the invitations.
-            let admin = identity.administrator(tx)?;
+            let admin = identity.admin(tx)?;
             let draft = draft.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
             sql::prune(tx, now)?;
             if sql::count(tx)? >= INVITATIONS_MAX {
@@ -233,22 +229,19 @@ pub struct Remove {
     pub invitation_obi: String,
 }
 
-impl Operation for Remove {
+impl Transaction for Remove {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/remove_invitation/{invitation_obi}", Access::Persons)
         .writes()
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.administrator(tx)?;
-            if !sql::remove(tx, &admin, &self.invitation_obi)? {
-                return Err(Error::NotFound);
-            }
-            sql::forget_mail(tx, now)?;
-            Ok(admin.record(tx, Entry::new(Action::InvitationRemove).on(&self.invitation_obi))?)
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<()> {
+        if !sql::remove(tx, admin, &self.invitation_obi)? {
+            return Err(Error::NotFound);
+        }
+        sql::forget_mail(tx, identity.now())?;
+        Ok(admin.record(tx, Entry::new(Action::InvitationRemove).on(&self.invitation_obi))?)
     }
 }
 
@@ -281,20 +274,14 @@ impl Operation for SignUpInvited {
         sign_up_refusals(settings).into_iter().chain([wrong_code()]).collect()
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
-        self.run_for(tidings, caller, SignInClient::default())
-    }
-}
-
-impl ForClient for SignUpInvited {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<AccessToken> {
-        let (identity, now, hash) = (caller.identify(tidings), tidings.now(), otp::hash(&self.code));
-        let attempt = begin(tidings, None, client.client)?;
+    fn run(self, call: &Call<'_>) -> Result<AccessToken> {
+        let (identity, now, hash) = (call.authority(), call.now(), otp::hash(&self.code));
+        let attempt = begin(call, None)?;
         // Checked first, so that only invited people learn which ids are taken, and only they make the server hash a password.
-        if !tidings.store().read(|tx| sql::is_open(tx, &hash, now))? {
+        if !call.store().read(|tx| sql::is_open(tx, &hash, now))? {
             return Err(failed(attempt, wrong_code()));
         }
-        session::sign_up_with(tidings, &self.form, &client, move |tx, member| {
+        session::sign_up_with(call, &self.form, move |tx, member| {
             // Another member may have used it up in the meantime.
             let (id, scopes) = sql::count_use(tx, &hash, now)?.ok_or_else(wrong_code)?;
             sql::forget_mail(tx, now)?;

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use super::{Caller, check_new_password, email, find, fold, oidc, passkey, revoke_tokens};
 
 use crate::Tidings;
+use crate::account::Call;
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::Timestamp;
 use crate::base::config::Config;
@@ -155,16 +156,16 @@ impl Operation for List {
     const SPEC: Spec =
         Spec::get("admin", "/get_members", Access::Admins(Scope::MembersRead)).works(Work::Query);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Members> {
-        let identity = caller.identify(tidings);
+    fn run(self, call: &Call<'_>) -> Result<Members> {
+        let identity = call.authority();
         let only = self.only.as_deref().map(MemberFilter::parse).transpose()?;
         let limit = self.limit.unwrap_or(MEMBERS);
         let after = self.after.as_deref().map(fold).unwrap_or_default();
         if self.after.is_some() || (READING + 1..=MEMBERS_MAX).contains(&limit) {
-            identity.record_reading(tidings, Scope::MembersRead, Action::MemberList)?;
+            identity.record_reading(call.tidings(), Scope::MembersRead, Action::MemberList)?;
         }
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::MembersRead)?;
+        call.store().read(|tx| {
+            let admin = identity.admin(tx)?;
             if !(1..=MEMBERS_MAX).contains(&limit) {
                 return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
             }
@@ -194,10 +195,10 @@ impl Operation for ResetSignIns {
         .writes()
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, note) = (caller.identify(tidings), email::Note::new(tidings, Kind::SignInChanged));
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.administrator(tx)?;
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let (identity, note) = (call.authority(), email::Note::new(call.tidings(), Kind::SignInChanged));
+        call.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
             passkey::remove_all(tx, member.key)?;
             oidc::unlink(tx, member.key)?;
@@ -234,18 +235,18 @@ impl Operation for SetPassword {
         vec![Outcome::WrongUserInfo.because(rule)]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let identity = call.authority();
         // Checked before hashing, which is slow.
-        let member = tidings.store().read(|tx| {
-            let _admin = identity.administrator(tx)?;
+        let member = call.store().read(|tx| {
+            let _admin = identity.admin(tx)?;
             find(tx, &self.user_id)?.ok_or(Error::NotFound)
         })?;
-        check_new_password(tidings.config(), "new_pw", &self.new_pw, member.admin)?;
-        let password = tidings.hasher().hash(&self.new_pw)?;
-        let note = email::Note::new(tidings, Kind::PasswordChanged);
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.administrator(tx)?;
+        check_new_password(call.tidings().config(), "new_pw", &self.new_pw, member.admin)?;
+        let password = call.tidings().hasher().hash(&self.new_pw)?;
+        let note = email::Note::new(call.tidings(), Kind::PasswordChanged);
+        call.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             if !sql::set_password(tx, &admin, member.key, &password)? {
                 return Err(Error::NotFound);
             }

@@ -172,9 +172,9 @@ fn finish_at(
     let state = parameter(query, "state").unwrap_or_default();
     let flow = Flow::of_cookies(tidings, cookies, &state).ok_or(Error::BadRequest(UNKNOWN_FLOW))?;
     // Each code costs a request to the issuer, so a client that makes codes up has to wait.
-    let attempt = attempt::begin(tidings, None, client)?;
+    let attempt = attempt::begin_by(tidings, None, client)?;
     // Counted apart: not every failure is a mistake of the client, so these failures block no sign-in with a password.
-    let asking = attempt::begin(tidings, None, client.map(Client::apart))?;
+    let asking = attempt::begin_by(tidings, None, client.map(Client::apart))?;
     let code = match identified(tidings, issuer, &flow, query) {
         Ok(person) => admit(tidings, &flow, &person)?,
         Err(denied) => {

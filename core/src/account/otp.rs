@@ -4,22 +4,20 @@
 //! The secret is in the database, because codes are computed from it: a reader of the database can compute codes, but not
 //! passwords.
 
-use data_encoding::{BASE32_NOPAD, Specification};
+use data_encoding::Specification;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use unicode_normalization::UnicodeNormalization as _;
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::attempt::{ForClient, begin};
-use super::{Caller, Identity, Member, SignInClient, email, find, sessions};
+use super::{Call, Identity, Member, email, find, sessions};
 
-use crate::Tidings;
 use crate::audit::trail::{Action, Entry, hex};
 use crate::base::clock::Timestamp;
 use crate::base::random::random;
 use crate::mail::outbox::Kind;
-use crate::record::error::{Code, Error, Outcome, Problem, Result};
+use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::id::MemberKey;
 use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::record::schema::{RecoveryCode, Switch};
@@ -36,7 +34,6 @@ pub(super) mod tests;
 pub use enrolment::EnrolmentCode;
 pub use enrolment::IssueOtp;
 pub use operations::{BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes};
-use proof::Confirmed;
 pub(super) use proof::{Proven, confirm, present, prove};
 
 const RECOVERY_CODES: usize = 10;
@@ -90,98 +87,6 @@ pub struct RecoveryCodes {
     pub recovery_codes: Vec<String>,
 }
 
-impl ForClient for BeginOtp {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<OtpSecret> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        let confirmed = confirm(tidings, &identity, &self.pw, &client)?;
-        let code =
-            self.enrolment_code.as_deref().map(typed).filter(|code| !code.is_empty()).map(|code| hash(&code));
-        let needs_code = identity.needs_enrolment_code();
-        if needs_code && code.is_none() && !confirmed.is_enabled {
-            return Err(Outcome::OtpRequired.because(enrolment::NEEDED));
-        }
-        let secret = Zeroizing::new(BASE32_NOPAD.encode(&*Zeroizing::new(random::<{ code::SECRET }>())));
-        let stored = secret.clone();
-        let id = confirmed.check(tidings, &client, needs_code, move |tx| {
-            let member = identity.member(tx)?;
-            if sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
-                return Err(Error::BadRequest(ENABLED));
-            }
-            if needs_code && !enrolment::sql::take(tx, member.key, code.as_deref().unwrap_or_default(), now)?
-            {
-                return Err(Outcome::IncorrectOtp.because(enrolment::WRONG));
-            }
-            sql::begin(tx, &member, &stored, needs_code.then_some(now))?;
-            Ok(member.id.clone())
-        })?;
-        // An id has only characters that an address may have.
-        let uri = Zeroizing::new(format!("otpauth://totp/{ISSUER}:{id}?secret={}&issuer={ISSUER}", *secret));
-        Ok(OtpSecret { qr: qr(&uri)?, uri, secret })
-    }
-}
-
-/// The image has no XML declaration, so that a page can contain it.
-fn qr(uri: &str) -> Result<Zeroizing<String>> {
-    let code = qrcode::QrCode::new(uri).map_err(|error| Error::Internal(error.into()))?;
-    let file = Zeroizing::new(code.render::<qrcode::render::svg::Color<'_>>().build());
-    Ok(Zeroizing::new(file[file.find("<svg ").unwrap_or_default()..].to_owned()))
-}
-
-impl ForClient for EnableOtp {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<RecoveryCodes> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        let (key, id) = tidings.store().read(|tx| {
-            let member = identity.member(tx)?;
-            Ok::<_, Error>((member.key, member.id.clone()))
-        })?;
-        let attempt = begin(tidings, Some(&id), client.client)?;
-        let confirmed = Confirmed { key, is_enabled: false, attempt };
-        let (otp, codes, note) =
-            (typed(&self.otp), generate(), email::Note::new(tidings, Kind::SignInChanged));
-        let hashes: Vec<_> = codes.recovery_codes.iter().map(|code| hash(code)).collect();
-        confirmed.check(tidings, &client, true, move |tx| {
-            let member = identity.member(tx)?;
-            let factor = sql::factor(tx, member.key)?.ok_or(Error::BadRequest(NOT_BEGUN))?;
-            if factor.is_enabled {
-                return Err(Error::BadRequest(ENABLED));
-            }
-            if identity.needs_enrolment_code() && !enrolment::is_admitted(&factor, now) {
-                return Err(Error::BadRequest(NOT_BEGUN));
-            }
-            let Some(step) = code::matching(&factor.secret, &otp, now, factor.last_step) else {
-                return Err(Outcome::IncorrectOtp.into());
-            };
-            sql::enable(tx, &member, now, step)?;
-            sql::replace_recovery_codes(tx, member.key, &hashes)?;
-            enrolment::sql::remove(tx, member.key)?;
-            changed(tx, &identity, &member, Action::MemberOtpEnable, note)
-        })?;
-        Ok(codes)
-    }
-}
-
-impl ForClient for DisableOtp {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
-        with_both(tidings, caller, (&self.pw, &self.otp), &client, Action::MemberOtpDisable, sql::disable)
-    }
-}
-
-impl ForClient for RenewRecoveryCodes {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<RecoveryCodes> {
-        let codes = generate();
-        let hashes: Vec<_> = codes.recovery_codes.iter().map(|code| hash(code)).collect();
-        with_both(
-            tidings,
-            caller,
-            (&self.pw, &self.otp),
-            &client,
-            Action::MemberOtpRenew,
-            move |tx, member| sql::replace_recovery_codes(tx, member, &hashes),
-        )?;
-        Ok(codes)
-    }
-}
-
 /// Disable a member's second factor
 ///
 /// For members who have lost it. Only administrators do this: no API key and no role allows it.
@@ -197,11 +102,11 @@ impl Operation for ResetOtp {
     const SPEC: Spec =
         Spec::get("admin", "/reset_member_otp/{user_id}", Access::Persons).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        let note = email::Note::new(tidings, Kind::SignInChanged);
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.administrator(tx)?;
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let (identity, now) = (call.authority(), call.now());
+        let note = email::Note::new(call.tidings(), Kind::SignInChanged);
+        call.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
             if sql::factor(tx, member.key)?.is_none() {
                 return Err(Error::BadRequest(NOT_ENABLED));
@@ -212,29 +117,6 @@ impl Operation for ResetOtp {
             Ok(admin.record(tx, Entry::new(Action::MemberOtpReset).on_member(member.key))?)
         })
     }
-}
-
-fn with_both(
-    tidings: &Tidings,
-    caller: &Caller,
-    (pw, otp): (&str, &str),
-    client: &SignInClient,
-    action: Action,
-    change: impl Fn(&mut dyn Tx, MemberKey) -> Result<(), StoreError> + Send + 'static,
-) -> Result<()> {
-    let (identity, now, otp) = (caller.identify(tidings), tidings.now(), typed(otp));
-    let confirmed = confirm(tidings, &identity, pw, client)?;
-    let (is_enabled, note) = (confirmed.is_enabled, email::Note::new(tidings, Kind::SignInChanged));
-    confirmed.check(tidings, client, is_enabled, move |tx| {
-        let member: Member<'_> = identity.member(tx)?;
-        match verify(tx, member.key, Some(&otp), now)? {
-            Factor::None => return Err(Error::BadRequest(NOT_ENABLED)),
-            Factor::Right => {}
-            Factor::Missing | Factor::Wrong => return Err(Outcome::IncorrectOtp.into()),
-        }
-        change(tx, member.key)?;
-        changed(tx, &identity, &member, action, note)
-    })
 }
 
 /// Also ends the other sessions of the member: a stolen password or token is then of no use.

@@ -12,8 +12,9 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use webauthn_rp::bin::Encode as _;
 
-use super::{Caller, email};
+use super::email;
 use crate::Tidings;
+use crate::account::{Call, Identity, Member, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::base::config::Passkeys;
@@ -93,16 +94,13 @@ pub struct MemberPasskeys {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetPasskeys {}
 
-impl Operation for GetPasskeys {
+impl Transaction for GetPasskeys {
+    type By = Member<'static>;
     type Answer = MemberPasskeys;
     const SPEC: Spec = Spec::get(GROUP, "/get_passkeys", Access::Members);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<MemberPasskeys> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let member = identity.member(tx)?;
-            Ok(MemberPasskeys { passkeys: sql::list(tx, member.key)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, member: &Member<'_>, _: &Identity) -> Result<MemberPasskeys> {
+        Ok(MemberPasskeys { passkeys: sql::list(tx, member.key)? })
     }
 }
 
@@ -121,9 +119,9 @@ impl Operation for RemovePasskey {
     const SPEC: Spec =
         Spec::get(GROUP, "/remove_passkey/{passkey_obi}", Access::Members).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, note) = (caller.identify(tidings), email::Note::new(tidings, Kind::SignInChanged));
-        tidings.store().write(Isolation::Alone, move |tx| {
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let (identity, note) = (call.authority(), email::Note::new(call.tidings(), Kind::SignInChanged));
+        call.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             if !sql::remove(tx, member.key, &self.passkey_obi)? {
                 return Err(Error::NotFound);

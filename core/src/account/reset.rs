@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::attempt::{ForClient, begin, failed};
-use super::{Caller, SignInClient, check_new_password, email, find, otp, revoke_tokens, session};
+use super::attempt::{begin, failed};
+use super::{Call, check_new_password, email, find, otp, revoke_tokens, session};
 
-use crate::Tidings;
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{HOUR_MS, Timestamp};
 use crate::base::config::{Config, Mail, RESET_PAGE};
@@ -63,12 +62,12 @@ impl Operation for IssueReset {
     const SPEC: Spec =
         Spec::get("admin", "/issue_pw_reset/{user_id}", Access::Persons).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<ResetCode> {
-        let (identity, expires) = (caller.identify(tidings), tidings.now() + LASTS_MS);
+    fn run(self, call: &Call<'_>) -> Result<ResetCode> {
+        let (identity, expires) = (call.authority(), call.now() + LASTS_MS);
         let code = otp::random_code();
         let hash = otp::hash(&code);
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.administrator(tx)?;
+        call.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
             if admin.is(member.key) {
                 return Err(Error::BadRequest(OWN));
@@ -98,20 +97,16 @@ impl Operation for RequestReset {
     type Answer = ();
     const SPEC: Spec = Spec::post("account", "/request_pw_reset", Access::Open);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        self.run_for(tidings, caller, SignInClient::default())
-    }
-}
-
-impl ForClient for RequestReset {
-    fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<()> {
-        let (now, outbox, asked) = (tidings.now(), tidings.outbox(), email::asked(&self.id));
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let tidings = call.tidings();
+        let (now, outbox, asked) = (call.now(), tidings.outbox(), email::asked(&self.id));
         if !outbox.is_on() {
             return Err(Error::BadRequest(NO_MAIL));
         }
-        let (network, mail) = (limit::network(tidings, client.client), ObjectId::new(tidings.clock()));
+        let (network, mail) =
+            (limit::network(tidings, call.client().client()), ObjectId::new(tidings.clock()));
         // The member is looked up when the mail is sent, so nothing here depends on whether there is one.
-        tidings.store().write(Isolation::Alone, move |tx| {
+        call.store().write(Isolation::Alone, move |tx| {
             if !limit::take_of_network(tx, &network, now)? {
                 return Err(limit::EXCEEDED);
             }
@@ -175,17 +170,12 @@ impl Operation for ResetPassword {
         ]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        self.run_for(tidings, caller, SignInClient::default())
-    }
-}
-
-impl ForClient for ResetPassword {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
-        let (identity, now, hash) = (caller.identify(tidings), tidings.now(), otp::hash(&self.code));
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let tidings = call.tidings();
+        let (identity, now, hash) = (call.authority(), call.now(), otp::hash(&self.code));
         let note = email::Note::new(tidings, Kind::PasswordChanged);
-        let attempt = begin(tidings, None, client.client)?;
-        let Some(holder) = tidings.store().read(|tx| sql::holder(tx, &hash, now))? else {
+        let attempt = begin(call, None)?;
+        let Some(holder) = call.store().read(|tx| sql::holder(tx, &hash, now))? else {
             return Err(failed(attempt, Outcome::IncorrectCode));
         };
         check_new_password(tidings.config(), "new_pw", &self.new_pw, holder.admin)?;
@@ -194,7 +184,7 @@ impl ForClient for ResetPassword {
             return Err(Outcome::CheckPw.because(problem));
         }
         let password = tidings.hasher().hash(&self.new_pw)?;
-        tidings.store().write(Isolation::Alone, move |tx| {
+        call.store().write(Isolation::Alone, move |tx| {
             // The code may have been used or replaced in the meantime.
             let holder = sql::holder(tx, &hash, now)?.ok_or(Outcome::IncorrectCode)?;
             session::set_password(tx, holder.key, holder.generation, &password)?;

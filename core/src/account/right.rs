@@ -35,7 +35,7 @@ impl Caller {
 /// `bad token`, `Not admin`.
 pub fn check_right(tidings: &Tidings, caller: &Caller, scope: Scope) -> Result<()> {
     let identity = caller.identify(tidings);
-    tidings.store().read(|tx| identity.admin(tx, scope).map(drop))
+    tidings.store().read(|tx| identity.with_scope(tx, scope).map(drop))
 }
 
 #[cfg(test)]

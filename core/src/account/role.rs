@@ -7,14 +7,14 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Caller, Scopes, find, fold};
+use super::{Scopes, find, fold};
 
-use crate::Tidings;
+use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::record::error::{Error, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::record::scope::Scope;
-use crate::store::Isolation;
+use crate::store::Tx;
 
 #[cfg(test)]
 mod tests;
@@ -43,10 +43,10 @@ impl Operation for GetRole {
     const SPEC: Spec = Spec::get(GROUP, "/get_member_role/{user_id}", Access::Own(Scope::MembersRead))
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Role> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            identity.admin_or_own(tx, Scope::MembersRead, Some(&fold(&self.user_id)))?;
+    fn run(self, call: &Call<'_>) -> Result<Role> {
+        let identity = call.authority();
+        call.store().read(|tx| {
+            identity.admin_or_own(tx, &fold(&self.user_id))?;
             let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
             Ok(Role { scopes: member.scopes.into() })
         })
@@ -68,26 +68,23 @@ pub struct SetRole {
     pub scopes: Vec<String>,
 }
 
-impl Operation for SetRole {
+impl Transaction for SetRole {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec =
         Spec::post(GROUP, "/set_member_role/{user_id}", Access::Persons).or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
         let scopes = Scopes::parse(&self.scopes);
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.administrator(tx)?;
-            let scopes = scopes.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
-            let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
-            if member.scopes == *scopes {
-                return Ok(());
-            }
-            sql::set(tx, member.key, scopes)?;
-            let (before, after) = (member.scopes.stored(), scopes.stored());
-            let entry = Entry::new(Action::MemberRole).on_member(member.key);
-            Ok(admin.record(tx, entry.change(before.as_deref(), after.as_deref()))?)
-        })
+        let scopes = scopes.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
+        let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+        if member.scopes == *scopes {
+            return Ok(());
+        }
+        sql::set(tx, member.key, scopes)?;
+        let (before, after) = (member.scopes.stored(), scopes.stored());
+        let entry = Entry::new(Action::MemberRole).on_member(member.key);
+        Ok(admin.record(tx, entry.change(before.as_deref(), after.as_deref()))?)
     }
 }
 

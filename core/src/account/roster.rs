@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::fold;
 use super::members::READING;
-use super::{Caller, fold};
 
-use crate::Tidings;
+use crate::account::Call;
 use crate::audit::trail::Action;
 use crate::record::answer;
 use crate::record::error::{Error, Problem, Result};
@@ -59,15 +59,15 @@ impl Operation for ListRoster {
     const SPEC: Spec =
         Spec::get("admin", "/get_roster", Access::Admins(Scope::MembersRead)).works(Work::Query);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<RosterPage> {
-        let identity = caller.identify(tidings);
+    fn run(self, call: &Call<'_>) -> Result<RosterPage> {
+        let identity = call.authority();
         let limit = self.limit.unwrap_or(ENTRIES);
         let after = self.after.as_deref().map(fold).unwrap_or_default();
         if !after.is_empty() || (READING + 1..=ROSTER_MAX).contains(&limit) {
-            identity.record_reading(tidings, Scope::MembersRead, Action::RosterList)?;
+            identity.record_reading(call.tidings(), Scope::MembersRead, Action::RosterList)?;
         }
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::MembersRead)?;
+        call.store().read(|tx| {
+            let admin = identity.admin(tx)?;
             if !(1..=ROSTER_MAX).contains(&limit) {
                 return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
             }

@@ -5,31 +5,28 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::attempt::{ForClient, begin, begin_code, failed, succeeded};
-use super::device::SignInClient;
-use super::operations::{ChangePassword, SignIn, SignInUp};
+use super::attempt::{begin_code, failed, succeeded};
 use super::otp::{self, Factor};
-use super::password::{Check, is_common};
+use super::password::is_common;
 use super::places::Places;
 use super::sessions::NewSession;
 use super::throttle::Attempt;
-use super::verify::{Verdict, university_id, university_name};
-use super::{Caller, check_new_password, cut_nickname, email, fold, is_too_long, revoke_tokens};
+use super::{Call, email, fold};
 
-use crate::Tidings;
-use crate::base::config;
-use crate::mail::outbox::Kind;
-use crate::record::error::{Error, Outcome, Result, SIGN_UP_CLOSED};
+use crate::record::error::{Error, Outcome, Result};
 use crate::record::id::{MemberKey, ObjectId};
 use crate::store::{Isolation, StoreError, Tx};
 
+mod sign_in;
 mod sign_up;
 #[cfg(test)]
 mod tests;
 
+pub use sign_in::{ChangePassword, SignIn, SignInUp};
+pub use sign_up::SignUp;
 use sign_up::insert;
 pub(crate) use sign_up::sign_up_admin;
-pub(super) use sign_up::{New, insert_member, sign_up_with};
+pub(super) use sign_up::{New, insert_member, sign_up_refusals, sign_up_with};
 pub(super) use sql::set_password;
 
 /// The answer of the operations that sign a member in.
@@ -41,55 +38,6 @@ pub struct AccessToken {
         examples("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.Zm9yIHRoZSBkb2N1bWVudA")
     )]
     pub access_token: String,
-}
-
-impl ForClient for SignIn {
-    fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<AccessToken> {
-        let SignIn { id, pw, otp } = self;
-        let possible = !is_too_long(&id);
-        let attempt = begin(tidings, possible.then_some(&*id), client.client)?;
-        if !possible {
-            return Err(failed(attempt, Outcome::NoMember));
-        }
-        let stored = tidings.store().read(|tx| sql::credentials(tx, &fold(&id)))?;
-        let check = tidings.hasher().check(&pw, stored.as_ref().map(|stored| stored.password.as_str()))?;
-        let stored = match (stored, check) {
-            (None, _) => return Err(failed(attempt, Outcome::NoMember)),
-            (Some(_), Check::Wrong) => return Err(failed(attempt, Outcome::IncorrectPw)),
-            (Some(stored), _) => stored,
-        };
-        if stored.blacklisted {
-            return Err(blacklisted(&stored, attempt));
-        }
-        warn_if_common(&stored, &pw);
-        let is_old = check == Check::RightButOld;
-        let rehashed = is_old.then(|| tidings.hasher().hash(&pw)).transpose()?;
-        let (key, generation) = (stored.key, stored.generation);
-        let change = move |tx: &mut dyn Tx| {
-            if let Some(password) = &rehashed {
-                // Has no effect if the password has changed since it was checked.
-                sql::set_password(tx, key, generation, password)?;
-            }
-            Ok(generation)
-        };
-        match finish(
-            tidings,
-            &stored,
-            attempt,
-            Proof::Code(otp.as_deref()),
-            &client,
-            Isolation::Locking,
-            change,
-        ) {
-            // Members can still sign in while the disk is full. Such a token ends with all others of the member.
-            Err(Error::Store(cause)) if !stored.has_factor => {
-                tracing::warn!(%cause, "a session could not be stored: its member cannot see it");
-                let token = tidings.keys().sign(&stored.id, generation, None, tidings.now())?;
-                Ok(AccessToken { access_token: token })
-            }
-            finished => finished,
-        }
-    }
 }
 
 /// The password was right, which does not excuse wrong codes.
@@ -116,24 +64,22 @@ pub(super) enum Proof<'a> {
 /// With [`Isolation::Locking`], it locks the rows of one member, in this order: their second factor, their row and their
 /// sessions.
 fn finish(
-    tidings: &Tidings,
+    call: &Call<'_>,
     stored: &Credentials,
     attempt: Option<Attempt<'_>>,
     proof: Proof<'_>,
-    client: &SignInClient,
     isolation: Isolation,
     change: impl Fn(&mut dyn Tx) -> Result<i64> + Send + 'static,
 ) -> Result<AccessToken> {
     let by_issuer = matches!(proof, Proof::Issuer(_));
-    let session = Arc::new(NewSession { by_issuer, ..new_session(tidings, client) });
-    let (key, now, new) = (stored.key, tidings.now(), Arc::clone(&session));
+    let session = Arc::new(NewSession { by_issuer, ..new_session(call) });
+    let (key, now, new) = (stored.key, call.now(), Arc::clone(&session));
     let (otp, is_both_factors) = match proof {
         Proof::Code(otp) | Proof::Issuer(otp) => (otp.map(otp::typed).filter(|otp| !otp.is_empty()), false),
         Proof::Both => (None, true),
     };
-    let code_attempt =
-        if stored.has_factor && otp.is_some() { begin_code(tidings, key, client.client)? } else { None };
-    let written = tidings.store().write::<_, Error>(isolation, move |tx| {
+    let code_attempt = if stored.has_factor && otp.is_some() { begin_code(call, key)? } else { None };
+    let written = call.store().write::<_, Error>(isolation, move |tx| {
         let factor = if is_both_factors {
             Factor::Right
         } else {
@@ -156,21 +102,20 @@ fn finish(
         (Factor::None | Factor::Right, generation) => {
             succeeded(code_attempt);
             succeeded(attempt);
-            issue(tidings, &stored.id, generation, &session)
+            issue(call, &stored.id, generation, &session)
         }
     }
 }
 
 /// Signs in a member who was identified without a password; `take` uses that proof up.
 pub(super) fn sign_in_identified(
-    tidings: &Tidings,
+    call: &Call<'_>,
     member: MemberKey,
     proof: Proof<'_>,
     attempt: Option<Attempt<'_>>,
-    client: &SignInClient,
     take: impl Fn(&mut dyn Tx) -> Result<()> + Send + 'static,
 ) -> Result<AccessToken> {
-    let stored = tidings.store().read(|tx| {
+    let stored = call.store().read(|tx| {
         let id = email::id(tx, member)?.ok_or(Outcome::IncorrectCode)?;
         sql::credentials(tx, &fold(&id))?.ok_or(Error::from(Outcome::IncorrectCode))
     })?;
@@ -178,108 +123,10 @@ pub(super) fn sign_in_identified(
         return Err(blacklisted(&stored, attempt));
     }
     let generation = stored.generation;
-    finish(tidings, &stored, attempt, proof, client, Isolation::Alone, move |tx| {
+    finish(call, &stored, attempt, proof, Isolation::Alone, move |tx| {
         take(tx)?;
         Ok(generation)
     })
-}
-
-/// The lengths of ids and passwords are those of the university: `university_id` and `university_name` check them. An
-/// id may not be the address of a member.
-impl ForClient for SignInUp {
-    fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<AccessToken> {
-        let SignIn { id, pw, otp } = self.form;
-        let id = university_id(&id);
-        let attempt = begin(tidings, id.as_deref(), client.client)?;
-        // The verifier is not asked about an id that breaks the rule.
-        let Some(id) = id.as_deref() else { return Err(failed(attempt, Outcome::NotSchool)) };
-        let (name, major) = match tidings.verifier().verify(tidings, id, &pw)?? {
-            Verdict::Unknown => return Err(failed(attempt, Outcome::NotSchool)),
-            Verdict::WrongPassword => return Err(failed(attempt, Outcome::PwIncorrect)),
-            Verdict::Verified { name, major } => (university_name(&name), university_name(&major)),
-        };
-        let stored = tidings.store().read(|tx| sql::credentials(tx, &fold(id)))?;
-        let check = match &stored {
-            Some(stored) => tidings.hasher().check(&pw, Some(&stored.password))?,
-            None => Check::Wrong,
-        };
-        let Some(stored) = stored else {
-            // No member may have the address of another member as an id.
-            if tidings.store().read(|tx| email::owner(tx, &fold(id)))?.is_some() {
-                succeeded(attempt);
-                return Err(Outcome::NotSchool.into());
-            }
-            if tidings.config().sign_up == config::Registration::Closed {
-                // The password was right, so the attempt is no failure.
-                succeeded(attempt);
-                return Err(Outcome::NotSchool.because(SIGN_UP_CLOSED));
-            }
-            let nickname = cut_nickname(&name, id);
-            let password = tidings.hasher().hash(&pw)?;
-            succeeded(attempt);
-            let new =
-                New { id: id.to_owned(), nickname, password, verified: Some((name, major)), email: None };
-            return insert(tidings, new, &client);
-        };
-        if !stored.verified && check == Check::Wrong {
-            return Err(failed(attempt, Outcome::PwIncorrect));
-        }
-        if stored.blacklisted {
-            return Err(blacklisted(&stored, attempt));
-        }
-        warn_if_common(&stored, &pw);
-        let password = if check == Check::Right { None } else { Some(tidings.hasher().hash(&pw)?) };
-        let (key, generation) = (stored.key, stored.generation);
-        // A new password at the university revokes the tokens, like any changed password.
-        let changed = check == Check::Wrong;
-        let change = move |tx: &mut dyn Tx| {
-            if let Some(password) = &password {
-                sql::set_password(tx, key, generation, password)?;
-            }
-            sql::set_verified(tx, key, &name, &major)?;
-            if changed { Ok(revoke_tokens(tx, key)?) } else { Ok(generation) }
-        };
-        finish(tidings, &stored, attempt, Proof::Code(otp.as_deref()), &client, Isolation::Alone, change)
-    }
-}
-
-impl ForClient for ChangePassword {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<AccessToken> {
-        let identity = caller.identify(tidings);
-        let stored = tidings.store().read(|tx| {
-            let member = identity.member(tx)?;
-            sql::credentials(tx, &fold(&member.id))?.ok_or(Error::BadToken)
-        })?;
-        let attempt = begin(tidings, Some(&stored.id), client.client)?;
-        if tidings.hasher().check(&self.pw, Some(&stored.password))? == Check::Wrong {
-            return Err(failed(attempt, Outcome::IncorrectPw));
-        }
-        check_new_password(tidings.config(), "new_pw", &self.new_pw, stored.admin)?;
-        if self.new_pw != self.new_pw_check {
-            let problem = Outcome::CheckPw.problem().of("new_pw_check");
-            return Err(Outcome::CheckPw.because(problem));
-        }
-        let password = tidings.hasher().hash(&self.new_pw)?;
-        let session = Arc::new(new_session(tidings, &client));
-        let (new, generation) = (Arc::clone(&session), stored.generation);
-        let note = email::Note::new(tidings, Kind::PasswordChanged);
-        let generation = tidings.store().write(Isolation::Alone, move |tx| {
-            let member = identity.member(tx)?;
-            if sql::set_password(tx, member.key, generation, &password)? == 0 {
-                return Err(Error::BadToken);
-            }
-            let generation = revoke_tokens(tx, member.key)?;
-            new.insert(tx, member.key, generation, member.gave_code)?;
-            note.send(tx, member.key)?;
-            Ok(generation)
-        })?;
-        // The right password alone excuses nothing: with an invalid new one it could be given again and again, and it proves
-        // nothing about codes.
-        if !stored.has_factor {
-            succeeded(attempt);
-        }
-        issue(tidings, &stored.id, generation, &session)
-    }
 }
 
 /// The password may be older than the rights of the administrator, or be that of the university.
@@ -293,16 +140,16 @@ fn warn_if_common(stored: &Credentials, pw: &str) {
     }
 }
 
-fn new_session(tidings: &Tidings, client: &SignInClient) -> NewSession {
-    let at = tidings.now();
+fn new_session(call: &Call<'_>) -> NewSession {
+    let (tidings, at) = (call.tidings(), call.now());
     let expires = tidings.keys().expiry(at);
-    let places = client.client.map(|client| Places::of(tidings, client));
-    let (id, device) = (ObjectId::new(tidings.clock()), client.device.clone());
+    let places = call.client().client().map(|client| Places::of(tidings, client));
+    let (id, device) = (ObjectId::at(at), call.client().device());
     NewSession { id, device, at, expires, places, by_issuer: false }
 }
 
-fn issue(tidings: &Tidings, id: &str, generation: i64, session: &NewSession) -> Result<AccessToken> {
-    let token = tidings.keys().sign(id, generation, Some(session.id.to_string()), session.at)?;
+fn issue(call: &Call<'_>, id: &str, generation: i64, session: &NewSession) -> Result<AccessToken> {
+    let token = call.tidings().keys().sign(id, generation, Some(session.id.to_string()), session.at)?;
     Ok(AccessToken { access_token: token })
 }
 

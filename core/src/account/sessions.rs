@@ -10,12 +10,12 @@ use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Caller;
 use super::device::Device;
 use super::pending;
 use super::places::Places;
 
 use crate::Tidings;
+use crate::account::{Identity, Member, Transaction};
 use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::record::error::{Error, Result};
 use crate::record::id::{MemberKey, ObjectId};
@@ -59,20 +59,31 @@ pub struct Session {
     pub current: u8,
 }
 
+/// Sign out everywhere
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct SignOutAll {}
+
+impl Transaction for SignOutAll {
+    type By = Member<'static>;
+    type Answer = ();
+    const SPEC: Spec = Spec::get("account", "/sign_out_all", Access::Members).writes();
+
+    fn run(&self, tx: &mut dyn Tx, member: &Member<'_>, _: &Identity) -> Result<()> {
+        Ok(super::sign_out(tx, member)?)
+    }
+}
+
 /// List the member's sessions
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListSessions {}
 
-impl Operation for ListSessions {
+impl Transaction for ListSessions {
+    type By = Member<'static>;
     type Answer = Sessions;
     const SPEC: Spec = Spec::get("account", "/get_sessions", Access::Members);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Sessions> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        tidings.store().read(|tx| {
-            let member = identity.member(tx)?;
-            Ok(Sessions { sessions: sql::list(tx, member.key, identity.session(), now)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, member: &Member<'_>, identity: &Identity) -> Result<Sessions> {
+        Ok(Sessions { sessions: sql::list(tx, member.key, identity.session(), identity.now())? })
     }
 }
 
@@ -84,19 +95,17 @@ pub struct SignOutSession {
     pub session_obi: String,
 }
 
-impl Operation for SignOutSession {
+impl Transaction for SignOutSession {
+    type By = Member<'static>;
     type Answer = ();
     const SPEC: Spec = Spec::get("account", "/sign_out_session/{session_obi}", Access::Members)
         .writes()
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, session) = (caller.identify(tidings), self.session_obi.to_ascii_lowercase());
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let member = identity.member(tx)?;
-            let is_ended = end_one(tx, member.key, &session, identity.session())?;
-            if is_ended { Ok(()) } else { Err(Error::NotFound) }
-        })
+    fn run(&self, tx: &mut dyn Tx, member: &Member<'_>, identity: &Identity) -> Result<()> {
+        let session = self.session_obi.to_ascii_lowercase();
+        let is_ended = end_one(tx, member.key, &session, identity.session())?;
+        if is_ended { Ok(()) } else { Err(Error::NotFound) }
     }
 }
 

@@ -82,7 +82,7 @@ pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
     let time = analysis.calendar.local_hour(now);
     let ms_into_hour = analysis.calendar.local_time().ms_into_hour(now);
     tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::AnalyticsRead)?;
+        let admin = identity.with_scope(tx, Scope::AnalyticsRead)?;
         read(tx, &admin, time, ms_into_hour)
     })
 }

@@ -12,8 +12,7 @@ use utoipa::ToSchema;
 use super::log::{self, LogAccess, LogRange, NUMBER_BITS, RequestFilter, first_key};
 use super::{LOG_MAX, LogEntry};
 
-use crate::Tidings;
-use crate::account::{Caller, fold};
+use crate::account::{Call, fold};
 use crate::base::clock::Timestamp;
 use crate::record::answer::{self, SUCCESS};
 use crate::record::error::{Error, Problem, Result};
@@ -215,7 +214,7 @@ impl Operation for GetLog {
         .works(Work::Query)
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<LogLines> {
+    fn run(self, call: &Call<'_>) -> Result<LogLines> {
         let GetLog { member, result, path, status, since, until, before, limit } = self;
         let limit = limit.unwrap_or(LINES);
         if !(1..=LOG_MAX).contains(&limit) {
@@ -229,11 +228,11 @@ impl Operation for GetLog {
             status.map(|status| status.parse().map_err(|_| Error::BadRequest(STATUS_RULE))).transpose()?;
         let place: Option<LogPlace> =
             before.map(|before| before.parse().map_err(|_| Error::BadRequest(BEFORE_RULE))).transpose()?;
-        let (identity, member) = (caller.identify(tidings), member.as_deref().map(fold));
+        let (identity, member) = (call.authority(), member.as_deref().map(fold));
         if place.is_some() || limit > log::READING {
-            log::record_reading(tidings, &identity)?;
+            log::record_reading(call.tidings(), &identity)?;
         }
-        tidings.analysis().settle();
+        call.tidings().analysis().settle();
         let filter = RequestFilter {
             path: path.as_deref(),
             result: result.as_deref(),
@@ -244,8 +243,8 @@ impl Operation for GetLog {
         // If every line matches, no more lines are read than are shown.
         let lines = if filter.matches_all() { limit + 1 } else { SEARCH_MAX };
         let range = LogRange { since: since.map_or(i64::MIN, first_key), before, lines };
-        tidings.store().read(|tx| {
-            let scope = LogAccess::check(tx, tidings, &identity, member.as_deref())?.scope(tx)?;
+        call.store().read(|tx| {
+            let scope = LogAccess::check(tx, call.tidings(), &identity, member.as_deref())?.scope(tx)?;
             let (mut log, searched) = log::search(tx, scope, range, filter, limit + 1)?;
             let next = answer::cut(&mut log, limit).map(|line| line.place).or(searched.map(LogPlace));
             Ok(LogLines { log, next, looked_to: next.map(|LogPlace(key)| log::line_time(key)) })

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Log, Window, read_log};
+use crate::account::Call;
 use crate::record::error::Result;
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::schema::ReportedDevice;
 use crate::record::scope::Scope;
-use crate::{Caller, Tidings};
 
 const GROUP: &str = "analysis";
 const ADMINS: Access = Access::Admins(Scope::AnalyticsRead);
@@ -35,9 +35,9 @@ impl Operation for GetLogDate {
     const SPEC: Spec =
         Spec::get(GROUP, "/get_log_date/{months}/{days}/{hours}/{limit}", ADMINS).works(Work::Query);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Log> {
+    fn run(self, call: &Call<'_>) -> Result<Log> {
         let Self { months, days, hours, limit } = self;
-        read_log(tidings, caller, None, Some(Window { months, days, hours }), limit)
+        read_log(call.tidings(), call.caller(), None, Some(Window { months, days, hours }), limit)
     }
 }
 
@@ -59,8 +59,8 @@ impl Operation for GetLogUser {
     const SPEC: Spec =
         Spec::get(GROUP, "/get_log_user/{user_id}/{limit}", OWN).works(Work::Query).or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Log> {
-        read_log(tidings, caller, Some(&self.user_id), None, self.limit)
+    fn run(self, call: &Call<'_>) -> Result<Log> {
+        read_log(call.tidings(), call.caller(), Some(&self.user_id), None, self.limit)
     }
 }
 
@@ -89,9 +89,9 @@ impl Operation for GetLogUserDate {
         .works(Work::Query)
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Log> {
+    fn run(self, call: &Call<'_>) -> Result<Log> {
         let Self { user_id, months, days, hours, limit } = self;
-        read_log(tidings, caller, Some(&user_id), Some(Window { months, days, hours }), limit)
+        read_log(call.tidings(), call.caller(), Some(&user_id), Some(Window { months, days, hours }), limit)
     }
 }
 
@@ -107,7 +107,11 @@ impl Operation for InsertDevice {
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/insert_device/{device}", Access::Open).writes();
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::insert_device_from(tidings, caller, &self.device).wait()
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        super::insert_device_from(call.tidings(), call.caller(), &self.device).wait()
+    }
+
+    fn start(self, call: &Call<'_>) -> Result<crate::Pending<()>, Self> {
+        Ok(super::insert_device_from(call.tidings(), call.caller(), &self.device))
     }
 }

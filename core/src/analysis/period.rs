@@ -9,8 +9,7 @@ use super::counters::{Counter, Counts};
 use super::local_time::{HOURS, date_text, day_of};
 use super::report::{Devices, StudentVisits, read_students, sort};
 
-use crate::Tidings;
-use crate::account::{Admin, Caller};
+use crate::account::{Admin, Call};
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Spec, Work};
 use crate::record::schema::Date;
@@ -90,14 +89,14 @@ impl Operation for GetPeriod {
         Spec::get("analysis", "/get_analysis_of_days/{first}/{last}", Access::Admins(Scope::AnalyticsRead))
             .works(Work::Query);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Period> {
-        let (identity, analysis) = (caller.identify(tidings), tidings.analysis());
+    fn run(self, call: &Call<'_>) -> Result<Period> {
+        let (identity, analysis) = (call.authority(), call.tidings().analysis());
         let days = day_number(&self.first)
             .zip(day_number(&self.last))
             .filter(|(first, last)| (0..PERIOD_MAX).contains(&(last - first)));
         analysis.settle();
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::AnalyticsRead)?;
+        call.store().read(|tx| {
+            let admin = identity.admin(tx)?;
             let (first, last) = days.ok_or(Error::BadRequest(PERIOD_RULE))?;
             read(tx, &admin, first, last)
         })

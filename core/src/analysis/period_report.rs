@@ -13,7 +13,7 @@ use super::local_time::{HOURS, date_text};
 use super::period::{DayFigures, PERIOD_MAX, day_number};
 use super::report::{Devices, Question, Validity};
 use super::trends;
-use crate::account::Caller;
+use crate::account::Call;
 use crate::record::id::ObjectId;
 use crate::record::schema::{Date, one_of, schemas};
 
@@ -174,14 +174,15 @@ impl Operation for GetReport {
     type Answer = Ready<PeriodReport>;
     const SPEC: Spec = Spec::get("analysis", "/get_report", Access::Open).public().works(Work::Query);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Ready<PeriodReport>> {
-        let (analysis, now) = (tidings.analysis(), tidings.now());
-        let zone = tidings.store().version(Topic::Zone);
-        analysis.calendar.refresh(tidings.store());
+    fn run(self, call: &Call<'_>) -> Result<Ready<PeriodReport>> {
+        let (analysis, now) = (call.tidings().analysis(), call.now());
+        let zone = call.store().version(Topic::Zone);
+        analysis.calendar.refresh(call.store());
         let today = analysis.calendar.local_hour(now).day;
         let (first, last) = days(today, self.from.as_deref(), self.to.as_deref())?;
-        analysis
-            .report(Question::Period(first, last), now, || compute(tidings, zone, (first, last), today, now))
+        analysis.report(Question::Period(first, last), now, || {
+            compute(call.tidings(), zone, (first, last), today, now)
+        })
     }
 
     fn shared(answer: &Ready<PeriodReport>) -> Option<&Arc<Encoded>> {

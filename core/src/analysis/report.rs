@@ -9,7 +9,7 @@ use super::counters::{Counter, Counts};
 use super::local_time::day_of;
 use super::trends::Current;
 use crate::Tidings;
-use crate::account::Caller;
+use crate::account::{Call, Caller};
 use crate::base::clock::Timestamp;
 use crate::base::config::StudentNumbers;
 use crate::record::answer::{self, Encoded, Ready};
@@ -39,8 +39,8 @@ impl Operation for GetSummary {
     type Answer = Ready<Summary>;
     const SPEC: Spec = Spec::get("analysis", "/get_analysis", Access::Open).public().works(Work::Store);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Ready<Summary>> {
-        of_counters(tidings, Question::Summary, |tx, open, _| read_summary(tx, open.today))
+    fn run(self, call: &Call<'_>) -> Result<Ready<Summary>> {
+        of_counters(call.tidings(), Question::Summary, |tx, open, _| read_summary(tx, open.today))
     }
 
     fn shared(answer: &Ready<Summary>) -> Option<&Arc<Encoded>> {
@@ -65,9 +65,9 @@ impl Operation for GetDaysAgo {
         .public()
         .works(Work::Store);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<Days>> {
-        let (days, numbers) = (self.days, visible_numbers(tidings, caller)?);
-        of_counters(tidings, Question::DaysAgo(days, numbers), |tx, open, reports| {
+    fn run(self, call: &Call<'_>) -> Result<Ready<Days>> {
+        let (days, numbers) = (self.days, visible_numbers(call.tidings(), call.caller())?);
+        of_counters(call.tidings(), Question::DaysAgo(days, numbers), |tx, open, reports| {
             reports.days_ago(tx, days, open, numbers)
         })
     }
@@ -110,10 +110,10 @@ impl Operation for GetDay {
             .public()
             .works(Work::Store);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<OneDay>> {
-        let numbers = visible_numbers(tidings, caller)?;
+    fn run(self, call: &Call<'_>) -> Result<Ready<OneDay>> {
+        let numbers = visible_numbers(call.tidings(), call.caller())?;
         let day = self.number().ok_or(Error::BadRequest(DATE_RULE))?;
-        of_counters(tidings, Question::Day(day, numbers), |tx, open, reports| {
+        of_counters(call.tidings(), Question::Day(day, numbers), |tx, open, reports| {
             reports.one_day(tx, day, open, numbers)
         })
     }
@@ -135,8 +135,8 @@ impl Operation for GetDevices {
     type Answer = Ready<Devices>;
     const SPEC: Spec = Spec::get("analysis", "/get_device", Access::Open).public().works(Work::Store);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Ready<Devices>> {
-        of_counters(tidings, Question::Devices, |tx, _, _| read_devices(tx))
+    fn run(self, call: &Call<'_>) -> Result<Ready<Devices>> {
+        of_counters(call.tidings(), Question::Devices, |tx, _, _| read_devices(tx))
     }
 
     fn shared(answer: &Ready<Devices>) -> Option<&Arc<Encoded>> {
@@ -170,10 +170,10 @@ impl Operation for GetRealtime {
     const SPEC: Spec =
         Spec::get("analysis", "/get_search_realtime", Access::Open).public().works(Work::Store);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Ready<Realtime>> {
-        let (analysis, now) = (tidings.analysis(), tidings.now());
+    fn run(self, call: &Call<'_>) -> Result<Ready<Realtime>> {
+        let (analysis, now) = (call.tidings().analysis(), call.now());
         analysis.report(Question::Realtime, now, || {
-            let Current { list, version, until } = analysis.trends.ranking(tidings.store(), now)?;
+            let Current { list, version, until } = analysis.trends.ranking(call.store(), now)?;
             Ok((answer::success(&Realtime { search_realtime: list }), of_terms(version, until)))
         })
     }
@@ -201,10 +201,10 @@ impl Operation for GetBursts {
     type Answer = Ready<Bursts>;
     const SPEC: Spec = Spec::get("analysis", "/get_search_bursts", Access::Open).public().works(Work::Store);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Ready<Bursts>> {
-        let (analysis, now) = (tidings.analysis(), tidings.now());
+    fn run(self, call: &Call<'_>) -> Result<Ready<Bursts>> {
+        let (analysis, now) = (call.tidings().analysis(), call.now());
         analysis.report(Question::Bursts, now, || {
-            let Current { list, version, until } = analysis.trends.bursts(tidings.store(), now)?;
+            let Current { list, version, until } = analysis.trends.bursts(call.store(), now)?;
             Ok((answer::success(&Bursts { search_bursts: list }), of_terms(version, until)))
         })
     }

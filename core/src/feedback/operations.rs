@@ -7,9 +7,11 @@ use super::{
     FeedbackList, FeedbackPage, FeedbackState, GENERAL, KIND, KIND_RULE, LIST, LIST_MAX, NO_NOTICE, POST,
     POST_RULE, limit, sql,
 };
+use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::base::text;
+use crate::notice;
 use crate::record::activation::is_on;
 use crate::record::answer;
 use crate::record::error::{Error, Outcome, Problem, Result};
@@ -17,9 +19,8 @@ use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Rate, Spec, Work};
 use crate::record::schema::Switch;
 use crate::record::scope::Scope;
-use crate::store::Isolation;
+use crate::store::{Isolation, Tx};
 use crate::webhook::outbox::{self, Event};
-use crate::{Caller, Tidings, notice};
 
 const GROUP: &str = "feedback";
 const ADMINS: Access = Access::Admins(Scope::Feedback);
@@ -60,16 +61,17 @@ impl Operation for SendOnNotice {
     const SPEC: Spec = Spec::post(GROUP, "/remove_notice/{notice_obi}", Access::Members)
         .limited(Rate::Feedback)
         .or(&[Failure::Feedback])
+        .refused_with(Outcome::BadRequest)
         .named("notice_feedback");
 
     fn documented_refusals(settings: &Config) -> Vec<Error> {
         let mut refusals = SendGeneral::documented_refusals(settings);
-        refusals.insert(1, Outcome::Fail.because(NO_NOTICE));
+        refusals.insert(0, Outcome::Fail.because(NO_NOTICE));
         refusals
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        send(tidings, caller, Some(self.notice_obi), &self.message)
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        send(call, Some(self.notice_obi), &self.message)
     }
 }
 
@@ -87,26 +89,27 @@ pub struct SendGeneral {
 
 impl Operation for SendGeneral {
     type Answer = ();
-    const SPEC: Spec =
-        Spec::post(GROUP, "/send_feedback", Access::Members).limited(Rate::Feedback).or(&[Failure::Feedback]);
+    const SPEC: Spec = Spec::post(GROUP, "/send_feedback", Access::Members)
+        .limited(Rate::Feedback)
+        .or(&[Failure::Feedback])
+        .refused_with(Outcome::BadRequest);
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
-        vec![Outcome::BadRequest.because(Error::BadToken.problem()), Outcome::Fail.because(POST_RULE)]
+        vec![Outcome::Fail.because(POST_RULE)]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        send(tidings, caller, None, &self.message)
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        send(call, None, &self.message)
     }
 }
 
-fn send(tidings: &Tidings, caller: &Caller, notice: Option<String>, message: &Message) -> Result<()> {
-    let identity = caller.identify(tidings);
-    let (id, now, is_limited) =
-        (ObjectId::new(tidings.clock()), tidings.now(), tidings.config().client_limits);
+fn send(call: &Call<'_>, notice: Option<String>, message: &Message) -> Result<()> {
+    let (identity, now) = (call.authority(), call.now());
+    let (id, is_limited) = (ObjectId::at(now), call.tidings().config().client_limits);
     let kind = text::name(message.kind.as_deref().unwrap_or(GENERAL), KIND);
     let post = message.post.as_ref().or(message.feedback.as_ref());
     let post = post.and_then(|post| text::block(post, POST));
-    let written = tidings.store().write(Isolation::Alone, move |tx| {
+    let written = call.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
         let notice = match &notice {
             Some(notice) => {
@@ -123,23 +126,20 @@ fn send(tidings: &Tidings, caller: &Caller, notice: Option<String>, message: &Me
         // The body is made when it is sent: until then the author may have been removed.
         Ok(outbox::enqueue(tx, Event::FeedbackCreated, &id.to_string(), None, now)?)
     });
-    written.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
+    written.map_err(|e: Error| e.if_failed("fail"))
 }
 
 /// List all feedback, newest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListAll {}
 
-impl Operation for ListAll {
+impl Transaction for ListAll {
+    type By = Admin<'static>;
     type Answer = FeedbackList;
     const SPEC: Spec = Spec::get(GROUP, "/get_all_feedback", ADMINS).works(Work::Store);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::Feedback)?;
-            Ok(FeedbackList { feedback_list: sql::list(tx, &admin, true, i64::MAX, LIST_MAX)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<FeedbackList> {
+        Ok(FeedbackList { feedback_list: sql::list(tx, admin, true, i64::MAX, LIST_MAX)? })
     }
 }
 
@@ -161,12 +161,12 @@ impl Operation for List {
     type Answer = FeedbackPage;
     const SPEC: Spec = Spec::get(GROUP, "/get_feedback", ADMINS).works(Work::Query).or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedbackPage> {
+    fn run(self, call: &Call<'_>) -> Result<FeedbackPage> {
         let all = is_on(self.all, Problem::invalid("all", "all is 0 or 1"))?;
         let limit = self.limit.unwrap_or(LIST);
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::Feedback)?;
+        let identity = call.authority();
+        call.store().read(|tx| {
+            let admin = identity.admin(tx)?;
             if !(1..=LIST_MAX).contains(&limit) {
                 return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
             }
@@ -193,26 +193,22 @@ pub struct Mark {
     pub activation: i64,
 }
 
-impl Operation for Mark {
+impl Transaction for Mark {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/update_feedback/{feedback_obi}/{activation}", ADMINS)
         .writes()
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, id, now) =
-            (caller.identify(tidings), ObjectId::parse(&self.feedback_obi), tidings.now());
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Feedback)?;
-            let state = FeedbackState::from_activation(self.activation);
-            let state = state.ok_or(Error::BadRequest(crate::record::activation::RULE))?;
-            let id = id.ok_or(Error::NotFound)?;
-            if !sql::set_state(tx, &admin, id, state, now)? {
-                return Err(Error::NotFound);
-            }
-            let (subject, state) =
-                (id.to_string(), if state == FeedbackState::Done { "done" } else { "open" });
-            Ok(admin.record(tx, Entry::new(Action::FeedbackUpdate).on(&subject).after(state))?)
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<()> {
+        let (id, now) = (ObjectId::parse(&self.feedback_obi), identity.now());
+        let state = FeedbackState::from_activation(self.activation);
+        let state = state.ok_or(Error::BadRequest(crate::record::activation::RULE))?;
+        let id = id.ok_or(Error::NotFound)?;
+        if !sql::set_state(tx, admin, id, state, now)? {
+            return Err(Error::NotFound);
+        }
+        let (subject, state) = (id.to_string(), if state == FeedbackState::Done { "done" } else { "open" });
+        Ok(admin.record(tx, Entry::new(Action::FeedbackUpdate).on(&subject).after(state))?)
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn run<K: Kind>(
 
 pub(crate) fn check<K: Kind>(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let identity = caller.identify(tidings);
-    tidings.store().read(|tx| identity.admin(tx, K::SCOPE).map(drop))
+    tidings.store().read(|tx| identity.with_scope(tx, K::SCOPE).map(drop))
 }
 
 /// Shared with the write, which may run more than once.
@@ -126,7 +126,7 @@ impl<K: Kind> Batches<'_, K> {
         let lines = Arc::clone(&batch);
         let is_first = !std::mem::replace(&mut self.is_recorded, true);
         let written = self.tidings.store().submit_long(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, K::SCOPE)?;
+            let admin = identity.with_scope(tx, K::SCOPE)?;
             if is_first {
                 admin.record(tx, Entry::new(K::ACTION).after("began"))?;
             }
@@ -185,7 +185,7 @@ impl<K: Kind> Batches<'_, K> {
         let totals = format!("inserted {inserted}, updated {updated}, skipped {skipped}");
         let identity = self.identity.clone();
         self.tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, K::SCOPE)?;
+            let admin = identity.with_scope(tx, K::SCOPE)?;
             Ok(admin.record(tx, Entry::new(K::ACTION).after(&totals))?)
         })
     }

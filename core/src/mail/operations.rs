@@ -9,13 +9,13 @@ use super::letter::{Letter, Text};
 use super::outbox::MAIL_IS_OFF;
 use super::smtp::{Outgoing, Smtp, Transport as _};
 use super::templates::Templates;
+use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::scope::Scope;
-use crate::store::Isolation;
-use crate::{Caller, Tidings};
+use crate::store::Tx;
 
 const GROUP: &str = "admin";
 const ADMINS: Access = Access::Admins(Scope::Members);
@@ -24,16 +24,13 @@ const ADMINS: Access = Access::Admins(Scope::Members);
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
-impl Operation for List {
+impl Transaction for List {
+    type By = Admin<'static>;
     type Answer = Mails;
     const SPEC: Spec = Spec::get(GROUP, "/get_mails", ADMINS);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Mails> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::Members)?;
-            Ok(Mails { mails: sql::list(tx, &admin)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<Mails> {
+        Ok(Mails { mails: sql::list(tx, admin)? })
     }
 }
 
@@ -45,19 +42,16 @@ pub struct Retry {
     pub mail_obi: String,
 }
 
-impl Operation for Retry {
+impl Transaction for Retry {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/retry_mail/{mail_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Members)?;
-            if !sql::retry(tx, &admin, &self.mail_obi, now)? {
-                return Err(Error::NotFound);
-            }
-            Ok(admin.record(tx, Entry::new(Action::MailRetry).on(&self.mail_obi))?)
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<()> {
+        if !sql::retry(tx, admin, &self.mail_obi, identity.now())? {
+            return Err(Error::NotFound);
+        }
+        Ok(admin.record(tx, Entry::new(Action::MailRetry).on(&self.mail_obi))?)
     }
 }
 
@@ -84,10 +78,10 @@ impl Operation for Test {
     type Answer = TestResult;
     const SPEC: Spec = Spec::post(GROUP, "/test_mail", Access::Persons).works(Work::Remote);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<TestResult> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| identity.administrator(tx).map(drop))?;
-        let config = &tidings.config().mail();
+    fn run(self, call: &Call<'_>) -> Result<TestResult> {
+        let identity = call.authority();
+        call.store().read(|tx| identity.admin(tx).map(drop))?;
+        let config = &call.tidings().config().mail();
         if !config.is_on() {
             return Err(Error::BadRequest(MAIL_IS_OFF));
         }
@@ -101,10 +95,10 @@ impl Operation for Test {
         };
         let templates = Templates::new(config)?;
         let outgoing =
-            Outgoing::new(&ObjectId::new(tidings.clock()).to_string(), tidings.now(), &templates, letter);
-        let sent = Smtp::new(config, tidings.config().extra_ca.as_deref())?.send(&outgoing);
+            Outgoing::new(&ObjectId::new(call.tidings().clock()).to_string(), call.now(), &templates, letter);
+        let sent = Smtp::new(config, call.tidings().config().extra_ca.as_deref())?.send(&outgoing);
         // The right may be gone by now.
-        tidings.store().read(|tx| identity.administrator(tx).map(drop))?;
+        call.store().read(|tx| identity.admin(tx).map(drop))?;
         Ok(TestResult { error: sent.err().map(|failed| failed.reason) })
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{FeedPage, More, Newsfeed, Page};
+use crate::account::Call;
 use crate::post::known;
 use crate::record::activation::is_on;
 use crate::record::answer::Encoded;
@@ -95,7 +96,7 @@ fn of_guest(
     tidings: &Tidings,
 ) -> Option<Result<Arc<Encoded>>> {
     let is_in_memory = page.next.is_none() && page.is_plain().unwrap_or(true);
-    let answer = || Ok(Arc::clone(operation.clone().run(tidings, &Caller::Guest)?.encoded()));
+    let answer = || Ok(Arc::clone(tidings.call(&Caller::Guest, operation.clone())?.encoded()));
     is_in_memory.then(answer)
 }
 
@@ -115,8 +116,10 @@ impl Operation for ListRecommended {
     type Answer = Newsfeed;
     const SPEC: Spec = Spec::get(GROUP, "/get_recommendation_newsfeed", Access::Anyone).public();
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Newsfeed> {
-        self.page.answer(tidings, caller, |page| super::recommended(tidings, caller, page))
+    fn run(self, call: &Call<'_>) -> Result<Newsfeed> {
+        self.page.answer(call.tidings(), call.caller(), |page| {
+            super::recommended(call.tidings(), call.caller(), page)
+        })
     }
 
     fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
@@ -149,8 +152,8 @@ impl Operation for ListPopular {
         .with_formats()
         .works(Work::Store);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Newsfeed> {
-        self.page.answer(tidings, caller, |page| super::popular(tidings, page))
+    fn run(self, call: &Call<'_>) -> Result<Newsfeed> {
+        self.page.answer(call.tidings(), call.caller(), |page| super::popular(call.tidings(), page))
     }
 
     fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
@@ -186,9 +189,11 @@ impl Operation for ListTopic {
         .with_formats()
         .works(Work::Store);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Newsfeed> {
+    fn run(self, call: &Call<'_>) -> Result<Newsfeed> {
         let Self { category_name, page, .. } = self;
-        page.answer(tidings, caller, |page| super::topic(tidings, caller, &category_name, page))
+        page.answer(call.tidings(), call.caller(), |page| {
+            super::topic(call.tidings(), call.caller(), &category_name, page)
+        })
     }
 
     fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
@@ -217,9 +222,9 @@ impl Operation for ListSource {
         .public()
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Newsfeed> {
+    fn run(self, call: &Call<'_>) -> Result<Newsfeed> {
         let id = known(ObjectId::parse(&self.source_obi))?;
-        self.page.answer(tidings, caller, |page| super::of_source(tidings, &id, page))
+        self.page.answer(call.tidings(), call.caller(), |page| super::of_source(call.tidings(), &id, page))
     }
 
     fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
@@ -258,8 +263,8 @@ impl Operation for ListTopicV1 {
         .with_formats()
         .works(Work::Store);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Newsfeed> {
-        ListTopic::from(self).run(tidings, caller)
+    fn run(self, call: &Call<'_>) -> Result<Newsfeed> {
+        ListTopic::from(self).run(call)
     }
 
     fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {

@@ -10,8 +10,7 @@ use super::popularity::PopularityInUse;
 use super::recent;
 use super::signals::{Scoring, SignalWeights, Weights};
 use super::stored;
-use crate::Tidings;
-use crate::account::Caller;
+use crate::account::Call;
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Feed;
 use crate::record::error::{Error, Result};
@@ -56,10 +55,10 @@ impl Operation for GetWeights {
     type Answer = FeedWeights;
     const SPEC: Spec = Spec::get(GROUP, "/get_feed_weights", ADMINS);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
-        let (identity, config) = (caller.identify(tidings), &tidings.config().feed);
-        tidings.store().read(|tx| {
-            let _admin = identity.admin(tx, Scope::Posts)?;
+    fn run(self, call: &Call<'_>) -> Result<FeedWeights> {
+        let (identity, config) = (call.authority(), &call.tidings().config().feed);
+        call.store().read(|tx| {
+            let _admin = identity.admin(tx)?;
             let learned = learned(tx)?;
             let in_use = match &learned {
                 Some(learned) if config.learn && learned.is_better => LEARNED,
@@ -83,17 +82,17 @@ impl Operation for LearnWeights {
     type Answer = FeedWeights;
     const SPEC: Spec = Spec::get(GROUP, "/learn_feed_weights", ADMINS).writes().works(Work::Long);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
+    fn run(self, call: &Call<'_>) -> Result<FeedWeights> {
         // Checks the authority first, because learning is slow.
-        GetWeights {}.run(tidings, caller)?;
-        let identity = caller.identify(tidings);
-        let index = tidings.feeds().index()?;
-        let (store, config) = (tidings.store(), Feed { learn: true, ..tidings.config().feed.clone() });
+        call.tidings().call(call.caller(), GetWeights {})?;
+        let identity = call.authority();
+        let index = call.tidings().feeds().index()?;
+        let (store, config) = (call.store(), Feed { learn: true, ..call.tidings().config().feed.clone() });
         let acts = recent::acts(store, config.posts)?;
         let before = store.read(learned)?;
-        let lessons = learning::learn_all(store, &index, &acts, &config, before, tidings.now(), &|| false)?;
+        let lessons = learning::learn_all(store, &index, &acts, &config, before, call.now(), &|| false)?;
         store.write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Posts)?;
+            let admin = identity.admin(tx)?;
             lessons.store(tx)?;
             let result = match lessons.weights.as_ref().map(|learned| learned.is_better) {
                 Some(true) => "better than the settings",
@@ -102,13 +101,9 @@ impl Operation for LearnWeights {
             };
             Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedLearn).after(result))?)
         })?;
-        changed(tidings, caller)
+        call.tidings().feeds().shared.update_scoring()?;
+        call.tidings().call(call.caller(), GetWeights {})
     }
-}
-
-fn changed(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
-    tidings.feeds().shared.update_scoring()?;
-    GetWeights {}.run(tidings, caller)
 }
 
 pub(super) fn learned(tx: &mut dyn Tx) -> Result<Option<Learned>, StoreError> {

@@ -5,8 +5,7 @@ use utoipa::ToSchema;
 
 use super::{Change, Draft, change_in, insert_in, sql as notices};
 
-use crate::Tidings;
-use crate::account::{Admin, Caller};
+use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::Timestamp;
 use crate::record::answer::Inserted;
@@ -68,15 +67,15 @@ impl Operation for SaveDraft {
     const SPEC: Spec =
         Spec::post("notice", "/save_notice_draft", Access::Admins(Scope::Notices)).or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
-        let identity = caller.identify(tidings);
+    fn run(self, call: &Call<'_>) -> Result<Inserted> {
+        let identity = call.authority();
         let checked = Change::parse(&self.fields).and_then(|change| change.require_any());
         let content = serde_json::to_string(&self.fields).map_err(|error| Error::Internal(error.into()))?;
         let (notice, replaced) =
             (self.notice.as_deref().map(ObjectId::parse), self.draft.as_deref().map(ObjectId::parse));
-        let (new, now) = (ObjectId::new(tidings.clock()), tidings.now());
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Notices)?;
+        let (new, now) = (ObjectId::new(call.tidings().clock()), call.now());
+        call.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             checked.as_ref()?;
             let notice = match notice {
                 Some(id) => {
@@ -112,16 +111,13 @@ fn record(tx: &mut dyn Tx, admin: &Admin<'_>, action: Action, id: ObjectId) -> R
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListDrafts {}
 
-impl Operation for ListDrafts {
+impl Transaction for ListDrafts {
+    type By = Admin<'static>;
     type Answer = DraftList;
     const SPEC: Spec = Spec::get("notice", "/get_notice_drafts", Access::Admins(Scope::Notices));
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<DraftList> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::Notices)?;
-            Ok(DraftList { drafts: sql::all(tx, &admin)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<DraftList> {
+        Ok(DraftList { drafts: sql::all(tx, admin)? })
     }
 }
 
@@ -133,23 +129,21 @@ pub struct RemoveDraft {
     pub draft_obi: String,
 }
 
-impl Operation for RemoveDraft {
+impl Transaction for RemoveDraft {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec =
         Spec::get("notice", "/remove_notice_draft/{draft_obi}", Access::Admins(Scope::Notices))
             .writes()
             .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, id) = (caller.identify(tidings), ObjectId::parse(&self.draft_obi));
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Notices)?;
-            let id = id.ok_or(Error::NotFound)?;
-            if !sql::remove(tx, &admin, id)? {
-                return Err(Error::NotFound);
-            }
-            Ok(record(tx, &admin, Action::NoticeDraftRemove, id)?)
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        let id = ObjectId::parse(&self.draft_obi);
+        let id = id.ok_or(Error::NotFound)?;
+        if !sql::remove(tx, admin, id)? {
+            return Err(Error::NotFound);
+        }
+        Ok(record(tx, admin, Action::NoticeDraftRemove, id)?)
     }
 }
 
@@ -163,30 +157,28 @@ pub struct PublishDraft {
     pub draft_obi: String,
 }
 
-impl Operation for PublishDraft {
+impl Transaction for PublishDraft {
+    type By = Admin<'static>;
     type Answer = Inserted;
     const SPEC: Spec =
         Spec::get("notice", "/publish_notice_draft/{draft_obi}", Access::Admins(Scope::Notices))
             .writes()
             .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
-        let (identity, id) = (caller.identify(tidings), ObjectId::parse(&self.draft_obi));
-        let (new, now) = (ObjectId::new(tidings.clock()), tidings.now());
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Notices)?;
-            let draft = sql::get(tx, &admin, id.ok_or(Error::NotFound)?)?.ok_or(Error::NotFound)?;
-            let change = Change::parse(&draft.fields)?;
-            let notice = if let Some(notice) = draft.notice {
-                change_in(tx, &admin, notice, &change, now)?;
-                notice
-            } else {
-                insert_in(tx, &admin, new, &change.of_new()?, now)?;
-                new
-            };
-            sql::remove(tx, &admin, draft.id)?;
-            Ok(Inserted { id: notice })
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<Inserted> {
+        let id = ObjectId::parse(&self.draft_obi);
+        let (new, now) = (ObjectId::at(identity.now()), identity.now());
+        let draft = sql::get(tx, admin, id.ok_or(Error::NotFound)?)?.ok_or(Error::NotFound)?;
+        let change = Change::parse(&draft.fields)?;
+        let notice = if let Some(notice) = draft.notice {
+            change_in(tx, admin, notice, &change, now)?;
+            notice
+        } else {
+            insert_in(tx, admin, new, &change.of_new()?, now)?;
+            new
+        };
+        sql::remove(tx, admin, draft.id)?;
+        Ok(Inserted { id: notice })
     }
 }
 

@@ -11,6 +11,7 @@ use super::full::ListQuery;
 use super::placement::Audience;
 use super::reader::{Reader, read_as};
 use super::{Draft, FullList, NoticeList, OneNotice, change_in, insert_in, sql};
+use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::record::activation::is_on;
@@ -20,7 +21,7 @@ use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::record::schema::{FeedFormat, Switch};
 use crate::record::scope::Scope;
-use crate::store::{Isolation, Topic};
+use crate::store::{Topic, Tx};
 use crate::{Caller, Tidings};
 
 const GROUP: &str = "notice";
@@ -42,13 +43,13 @@ impl Operation for List {
     type Answer = NoticeList;
     const SPEC: Spec = Spec::get(GROUP, "/get_all_notice", Access::Anyone).public().with_formats();
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<NoticeList> {
-        let (snapshot, now) = (super::snapshot(tidings)?, tidings.now());
+    fn run(self, call: &Call<'_>) -> Result<NoticeList> {
+        let (snapshot, now) = (super::snapshot(call.tidings())?, call.now());
         // The identity of the caller is relevant only if not everybody sees everything.
         if !snapshot.has_restricted() {
             return Ok(snapshot.list(&Reader::Guest, now));
         }
-        read_as(tidings, caller, |reader| snapshot.list(reader, now))
+        read_as(call.tidings(), call.caller(), |reader| snapshot.list(reader, now))
     }
 
     fn shared(answer: &NoticeList) -> Option<&Arc<Encoded>> {
@@ -85,16 +86,16 @@ impl Operation for ListFull {
     type Answer = FullList;
     const SPEC: Spec = Spec::get(GROUP, "/get_notices", Access::Anyone).public();
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FullList> {
+    fn run(self, call: &Call<'_>) -> Result<FullList> {
         let query = self.query()?;
         // `refresh` sets the views of the notices in memory, so they are loaded first.
-        super::snapshot(tidings)?;
-        tidings.other_views().refresh()?;
-        let snapshot = super::snapshot(tidings)?;
+        super::snapshot(call.tidings())?;
+        call.tidings().other_views().refresh()?;
+        let snapshot = super::snapshot(call.tidings())?;
         if !snapshot.has_restricted() {
-            return Ok(snapshot.full_list(&Reader::Guest, &query, tidings.now()));
+            return Ok(snapshot.full_list(&Reader::Guest, &query, call.now()));
         }
-        read_as(tidings, caller, |reader| snapshot.full_list(reader, &query, tidings.now()))
+        read_as(call.tidings(), call.caller(), |reader| snapshot.full_list(reader, &query, call.now()))
     }
 
     fn shared(answer: &FullList) -> Option<&Arc<Encoded>> {
@@ -127,8 +128,8 @@ impl Operation for Get {
     const SPEC: Spec =
         Spec::get(GROUP, "/get_notice/{notice_obi}", Access::Anyone).counts().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OneNotice> {
-        self.read(tidings, caller, true)
+    fn run(self, call: &Call<'_>) -> Result<OneNotice> {
+        self.read(call.tidings(), call.caller(), true)
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
@@ -167,10 +168,6 @@ impl Get {
 
 const HTML_RULE: Problem = Problem::invalid("html", "html is 0 or 1");
 
-fn not_admin(_: &Config) -> Vec<Error> {
-    Outcome::not_admin(Scope::Notices).into()
-}
-
 /// Publish a notice
 ///
 /// `title` and `post` are required. `result` is `success`; or `Not admin`.
@@ -182,24 +179,18 @@ pub struct Insert {
     pub draft: Draft,
 }
 
-impl Operation for Insert {
+impl Transaction for Insert {
+    type By = Admin<'static>;
     type Answer = Inserted;
-    const SPEC: Spec = Spec::post(GROUP, "/insert_notice", ADMINS).requiring(&["title", "post"]);
+    const SPEC: Spec = Spec::post(GROUP, "/insert_notice", ADMINS)
+        .requiring(&["title", "post"])
+        .refused_with(Outcome::NotAdmin);
 
-    fn documented_refusals(settings: &Config) -> Vec<Error> {
-        not_admin(settings)
-    }
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
-        let identity = caller.identify(tidings);
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<Inserted> {
         let content = Change::parse(&self.draft).and_then(|change| change.of_new());
-        let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
-        let written = tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Notices)?;
-            insert_in(tx, &admin, id, content.as_ref()?, now)?;
-            Ok(Inserted { id })
-        });
-        written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
+        let (id, now) = (ObjectId::at(identity.now()), identity.now());
+        insert_in(tx, admin, id, content.as_ref()?, now)?;
+        Ok(Inserted { id })
     }
 }
 
@@ -217,23 +208,17 @@ pub struct Update {
     pub draft: Draft,
 }
 
-impl Operation for Update {
+impl Transaction for Update {
+    type By = Admin<'static>;
     type Answer = ();
-    const SPEC: Spec = Spec::post(GROUP, "/update_notice/{notice_obi}", ADMINS).or(&[Failure::Missing]);
+    const SPEC: Spec = Spec::post(GROUP, "/update_notice/{notice_obi}", ADMINS)
+        .or(&[Failure::Missing])
+        .refused_with(Outcome::NotAdmin);
 
-    fn documented_refusals(settings: &Config) -> Vec<Error> {
-        not_admin(settings)
-    }
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, id, now) =
-            (caller.identify(tidings), ObjectId::parse(&self.notice_obi), tidings.now());
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<()> {
+        let (id, now) = (ObjectId::parse(&self.notice_obi), identity.now());
         let change = Change::parse(&self.draft).and_then(|change| change.require_any().map(|()| change));
-        let written = tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Notices)?;
-            change_in(tx, &admin, id.ok_or(Error::NotFound)?, change.as_ref()?, now)
-        });
-        written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
+        change_in(tx, admin, id.ok_or(Error::NotFound)?, change.as_ref()?, now)
     }
 }
 
@@ -247,27 +232,23 @@ pub struct Remove {
     pub notice_obi: String,
 }
 
-impl Operation for Remove {
+impl Transaction for Remove {
+    type By = Admin<'static>;
     type Answer = ();
-    const SPEC: Spec = Spec::get(GROUP, "/remove_notice/{notice_obi}", ADMINS).writes();
+    const SPEC: Spec =
+        Spec::get(GROUP, "/remove_notice/{notice_obi}", ADMINS).writes().refused_with(Outcome::NotAdmin);
 
-    fn documented_refusals(settings: &Config) -> Vec<Error> {
-        let mut refusals = not_admin(settings);
-        refusals.push(Outcome::NotFound.into());
-        refusals
+    fn documented_refusals(_: &Config) -> Vec<Error> {
+        vec![Outcome::NotFound.into()]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, id) = (caller.identify(tidings), ObjectId::parse(&self.notice_obi));
-        let written = tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Notices)?;
-            let id = id.ok_or(Outcome::NotFound)?;
-            let old = sql::content(tx, id)?.ok_or(Outcome::NotFound)?;
-            sql::remove(tx, &admin, id)?;
-            tx.touch(Topic::Notices);
-            let (id, entry) = (id.to_string(), Entry::new(Action::NoticeRemove));
-            Ok(admin.record(tx, entry.on(&id).change(Some(&old.summary()), None))?)
-        });
-        written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        let id = ObjectId::parse(&self.notice_obi);
+        let id = id.ok_or(Outcome::NotFound)?;
+        let old = sql::content(tx, id)?.ok_or(Outcome::NotFound)?;
+        sql::remove(tx, admin, id)?;
+        tx.touch(Topic::Notices);
+        let (id, entry) = (id.to_string(), Entry::new(Action::NoticeRemove));
+        Ok(admin.record(tx, entry.on(&id).change(Some(&old.summary()), None))?)
     }
 }

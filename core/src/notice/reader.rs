@@ -35,7 +35,7 @@ pub(super) fn read_as<T: Send>(
         return Ok(read(&Reader::Guest));
     }
     tidings.store().read(|tx| {
-        let reader = match identity.admin(tx, Scope::Notices) {
+        let reader = match identity.with_scope(tx, Scope::Notices) {
             Ok(admin) => Reader::Admin(admin),
             // A key without the scope is no member.
             Err(Error::MissingScope(_)) if identity.is_key() => Reader::Guest,

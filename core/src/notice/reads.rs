@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::Tidings;
-use crate::account::Caller;
+use crate::account::Call;
 use crate::analysis::local_time::date_text;
 use crate::base::config::Bounds;
 use crate::record::error::{Error, Problem, Result};
@@ -58,17 +57,17 @@ impl Operation for GetReads {
         .works(Work::Store)
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Reads> {
-        let (identity, id) = (caller.identify(tidings), ObjectId::parse(&self.notice_obi));
+    fn run(self, call: &Call<'_>) -> Result<Reads> {
+        let (identity, id) = (call.authority(), ObjectId::parse(&self.notice_obi));
         let days = self.days.unwrap_or(READ_DAYS);
         let is_valid = usize::try_from(days).is_ok_and(|days| (DAYS.min..=DAYS.max).contains(&days));
         // Checked before the flush, which is a commit.
-        tidings.store().read(|tx| identity.admin(tx, Scope::Notices).map(drop))?;
+        call.store().read(|tx| identity.admin(tx).map(drop))?;
         // So that the reads that were answered are counted.
-        tidings.store().flush().wait()?;
-        let today = super::today(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::Notices)?;
+        call.store().flush().wait()?;
+        let today = super::today(call.tidings());
+        call.store().read(|tx| {
+            let admin = identity.admin(tx)?;
             if !is_valid {
                 return Err(Error::BadRequest(DAYS_RULE));
             }

@@ -70,7 +70,7 @@ pub struct PostExport {
 impl Export for PostExport {
     fn next(&mut self, tidings: &Tidings) -> Result<Option<Part>> {
         let page = tidings.store().read(|tx| {
-            let admin = self.identity.admin(tx, Scope::Posts)?;
+            let admin = self.identity.with_scope(tx, Scope::Posts)?;
             Ok::<_, Error>(sql::page(tx, &admin, self.behind)?)
         })?;
         let Some(last) = page.last() else { return Ok(None) };

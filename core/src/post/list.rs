@@ -6,13 +6,13 @@ use utoipa::ToSchema;
 
 use super::Post;
 
+use crate::account::Call;
 use crate::base::clock::Timestamp;
 use crate::record::answer;
 use crate::record::error::{Error, Problem, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Operation, Spec, Work};
 use crate::store::{Arg, StoreError, Tx};
-use crate::{Caller, Tidings};
 
 /// The maximum number of posts of a page.
 pub const LIST_MAX: i64 = 1_000;
@@ -49,7 +49,7 @@ impl Operation for List {
     type Answer = PostList;
     const SPEC: Spec = Spec::get("post", "/get_posts", Access::Open).public().works(Work::Query);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<PostList> {
+    fn run(self, call: &Call<'_>) -> Result<PostList> {
         let limit = self.limit.unwrap_or(LIST);
         if !(1..=LIST_MAX).contains(&limit) {
             return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
@@ -57,7 +57,7 @@ impl Operation for List {
         let before = self.next.as_deref().map_or(Some(Cursor::NEWEST), Cursor::parse);
         let before = before
             .ok_or(Error::BadRequest(Problem::invalid("next", "next is what the page before answered")))?;
-        tidings.store().read(|tx| {
+        call.store().read(|tx| {
             // One more than the page shows, to know whether another page follows.
             let mut posts = select(tx, self.topic.as_deref(), &before, limit + 1)?;
             let next = answer::cut(&mut posts, limit)

@@ -9,6 +9,8 @@ use super::draft::Change;
 use super::rows::{self, DerivedChanges, New};
 use super::token_fields::TokenFields;
 use super::{Categories, Draft, GetPost, duplicate_url, known, sql};
+use crate::account::Call;
+use crate::analysis::Guest;
 use crate::audit::trail::{Action, Entry};
 use crate::record::answer::Inserted;
 use crate::record::error::{Error, Result};
@@ -16,7 +18,6 @@ use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::scope::Scope;
 use crate::store::Isolation;
-use crate::{Caller, Tidings};
 
 const GROUP: &str = "post";
 const ADMINS: Access = Access::Admins(Scope::Posts);
@@ -36,9 +37,9 @@ impl Operation for Get {
         .works(Work::Few)
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<GetPost> {
+    fn run(self, call: &Call<'_>) -> Result<GetPost> {
         let id = known(ObjectId::parse(&self.post_obi))?;
-        tidings.store().read(|tx| sql::get(tx, &id))
+        call.store().read(|tx| sql::get(tx, &id))
     }
 }
 
@@ -50,8 +51,8 @@ impl Operation for ListCategories {
     type Answer = Categories;
     const SPEC: Spec = Spec::get(GROUP, "/get_categories", Access::Open).public();
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Categories> {
-        Ok(Categories { categories: tidings.store().read(sql::categories)? })
+    fn run(self, call: &Call<'_>) -> Result<Categories> {
+        Ok(Categories { categories: call.store().read(sql::categories)? })
     }
 }
 
@@ -71,8 +72,19 @@ impl Operation for View {
     const SPEC: Spec =
         Spec::get(GROUP, "/post_view/{post_obi}", Access::Anyone).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::view(tidings, caller, &self.post_obi).wait()
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        match self.start(call) {
+            Ok(view) => view.wait(),
+            Err(Self { post_obi }) => call.tidings().call(call.caller(), Get { post_obi }).map(drop),
+        }
+    }
+
+    /// A browser that prefetches the post does not view it.
+    fn start(self, call: &Call<'_>) -> Result<crate::Pending<()>, Self> {
+        if call.client().is_prefetch {
+            return Err(self);
+        }
+        Ok(super::view_from(call.tidings(), call.caller(), Guest::of(call), &self.post_obi))
     }
 }
 
@@ -91,8 +103,12 @@ macro_rules! acts {
             type Answer = ();
             const SPEC: Spec = Spec::get(GROUP, $path, Access::Members).writes().or(&[Failure::Missing]);
 
-            fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-                $act(tidings, caller, &self.post_obi).wait()
+            fn run(self, call: &Call<'_>) -> Result<()> {
+                $act(call.tidings(), call.caller(), &self.post_obi).wait()
+            }
+
+            fn start(self, call: &Call<'_>) -> Result<crate::Pending<()>, Self> {
+                Ok($act(call.tidings(), call.caller(), &self.post_obi))
             }
         }
     )+};
@@ -128,14 +144,14 @@ impl Operation for Insert {
     const SPEC: Spec =
         Spec::post(GROUP, "/insert_post", ADMINS).requiring(&["title", "url"]).or(&[Failure::DuplicateUrl]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
-        let (identity, id) = (caller.identify(tidings), ObjectId::new(tidings.clock()));
-        let content = Change::parse(&self.draft).and_then(|change| change.of_new(tidings.now()));
+    fn run(self, call: &Call<'_>) -> Result<Inserted> {
+        let (identity, id) = (call.authority(), ObjectId::new(call.tidings().clock()));
+        let content = Change::parse(&self.draft).and_then(|change| change.of_new(call.now()));
         // Before the transaction, because splitting a long text into tokens takes time.
         let prepared =
             content.map(|content| (Arc::new(TokenFields::of(&content.title, &content.post)), content));
-        let written = tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Posts)?;
+        let written = call.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             let (tokens, content) = prepared.as_ref()?;
             let mut derived = DerivedChanges::default();
             let subject = id.to_string();
@@ -166,11 +182,11 @@ impl Operation for Update {
     const SPEC: Spec =
         Spec::post(GROUP, "/update_post/{post_obi}", ADMINS).or(&[Failure::Missing, Failure::DuplicateUrl]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+    fn run(self, call: &Call<'_>) -> Result<()> {
         let (identity, id, change) =
-            (caller.identify(tidings), ObjectId::parse(&self.post_obi), Change::parse(&self.draft));
-        let written = tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Posts)?;
+            (call.authority(), ObjectId::parse(&self.post_obi), Change::parse(&self.draft));
+        let written = call.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             let change = change.as_ref()?;
             let old = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
             let new = change.onto(&old.content);
@@ -201,10 +217,10 @@ impl Operation for Remove {
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/remove_post/{post_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, id) = (caller.identify(tidings), ObjectId::parse(&self.post_obi));
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Posts)?;
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let (identity, id) = (call.authority(), ObjectId::parse(&self.post_obi));
+        call.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             let post = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
             let mut derived = DerivedChanges::default();
             rows::remove(tx, &admin, &post, &mut derived)?;

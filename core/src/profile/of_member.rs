@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Lists, NewNickname, TYPE_RULE, UserInfo, Wanted, reset, set_auto_login, user_infos};
-use crate::Tidings;
-use crate::account::{Admin, Caller, Member, find};
+use crate::account::{Admin, Call, Member, find};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::{Config, NICKNAME_LENGTH};
 use crate::record::answer::{Encoded, Ready};
@@ -33,12 +32,12 @@ impl Operation for Get {
     type Answer = Ready<UserInfo>;
     const SPEC: Spec = Spec::get(GROUP, "/get_member/{user_id}", READERS).or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<UserInfo>> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::MembersRead)?;
+    fn run(self, call: &Call<'_>) -> Result<Ready<UserInfo>> {
+        let identity = call.authority();
+        call.store().read(|tx| {
+            let admin = identity.admin(tx)?;
             let member = of_member(tx, &admin, &self.user_id)?;
-            let info = user_infos(tx, &[&member], tidings.lists())?.pop();
+            let info = user_infos(tx, &[&member], call.tidings().lists())?.pop();
             Ok(info.ok_or_else(|| StoreError::other("a member has no row"))?)
         })
     }
@@ -66,13 +65,13 @@ impl Operation for GetLists {
     const SPEC: Spec =
         Spec::get(GROUP, "/get_member_lists/{user_id}/{type_num}", READERS).or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<Lists>> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::MembersRead)?;
+    fn run(self, call: &Call<'_>) -> Result<Ready<Lists>> {
+        let identity = call.authority();
+        call.store().read(|tx| {
+            let admin = identity.admin(tx)?;
             let wanted = Wanted::parse(&self.type_num).ok_or(Error::BadRequest(TYPE_RULE))?;
             let member = of_member(tx, &admin, &self.user_id)?;
-            wanted.read(tx, &member, tidings.lists())
+            wanted.read(tx, &member, call.tidings().lists())
         })
     }
 
@@ -104,11 +103,11 @@ impl Operation for ChangeNickname {
         vec![Outcome::RewriteNickname.because(rule)]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+    fn run(self, call: &Call<'_>) -> Result<()> {
         let nickname = NewNickname::parse(&self.new_nickname);
         // The audit trail does not have nicknames: they are names of people.
         let entry = Entry::new(Action::MemberNickname);
-        change(tidings, caller, self.user_id, entry, move |tx, member| nickname.set(tx, member))
+        change(call, self.user_id, entry, move |tx, member| nickname.set(tx, member))
     }
 }
 
@@ -129,11 +128,9 @@ impl Operation for UpdateAutoLogin {
         .writes()
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+    fn run(self, call: &Call<'_>) -> Result<()> {
         let entry = Entry::new(Action::MemberAutoLogin).after(if self.auto_login == 1 { "1" } else { "0" });
-        change(tidings, caller, self.user_id, entry, move |tx, member| {
-            set_auto_login(tx, member, self.auto_login)
-        })
+        change(call, self.user_id, entry, move |tx, member| set_auto_login(tx, member, self.auto_login))
     }
 }
 
@@ -153,24 +150,21 @@ impl Operation for ResetMeasurement {
     const SPEC: Spec =
         Spec::get(GROUP, "/reset_member_measurement/{user_id}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let now = tidings.now();
-        change(tidings, caller, self.user_id, Entry::new(Action::MemberReset), move |tx, member| {
-            reset(tx, member, now)
-        })
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let now = call.now();
+        change(call, self.user_id, Entry::new(Action::MemberReset), move |tx, member| reset(tx, member, now))
     }
 }
 
 fn change(
-    tidings: &Tidings,
-    caller: &Caller,
+    call: &Call<'_>,
     user_id: String,
     entry: Entry<'static>,
     change: impl Fn(&mut dyn Tx, &Member<'_>) -> Result<()> + Send + 'static,
 ) -> Result<()> {
-    let identity = caller.identify(tidings);
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Members)?;
+    let identity = call.authority();
+    call.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.admin(tx)?;
         let member = of_member(tx, &admin, &user_id)?;
         change(tx, &member)?;
         Ok(admin.record(tx, entry.on_member(member.key))?)

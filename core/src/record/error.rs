@@ -91,17 +91,6 @@ impl Outcome {
         Self::Fail,
     ];
 
-    /// Returns the failures of an operation that answers everyone without the right of administrators with [`Self::NotAdmin`].
-    /// Keys and roles need this scope.
-    pub fn not_admin(scope: Scope) -> [Error; 4] {
-        [
-            Self::NotAdmin.because(Error::BadToken.problem()),
-            Self::NotAdmin.because(Self::NotAdmin.problem()),
-            Self::NotAdmin.because(Error::MissingScope(scope).problem()),
-            Self::NotAdmin.because(Error::SecondFactorNeeded.problem()),
-        ]
-    }
-
     /// Returns the `result` text.
     pub const fn result(self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::base::clock::Clock;
+use crate::base::clock::{Clock, Timestamp};
 use crate::base::random::random;
 use crate::store::{Arg, FromValue, Value};
 
@@ -29,13 +29,16 @@ pub struct ObjectId([u8; 12]);
 impl ObjectId {
     /// Returns a new id with the current second of the clock.
     pub fn new(clock: &Clock) -> Self {
+        Self::at(clock.now())
+    }
+
+    pub(crate) fn at(now: Timestamp) -> Self {
         static PROCESS: OnceLock<[u8; 5]> = OnceLock::new();
         static COUNTER: OnceLock<AtomicU32> = OnceLock::new();
         let process = PROCESS.get_or_init(random);
         let counter = COUNTER.get_or_init(|| AtomicU32::new(u32::from_be_bytes(random()) >> 8));
         let count = counter.fetch_add(1, Ordering::Relaxed).to_be_bytes();
-        let seconds =
-            u32::try_from(clock.now().as_millis().div_euclid(1_000)).unwrap_or_default().to_be_bytes();
+        let seconds = u32::try_from(now.as_millis().div_euclid(1_000)).unwrap_or_default().to_be_bytes();
         let mut id = [0; 12];
         id[..4].copy_from_slice(&seconds);
         id[4..9].copy_from_slice(process);

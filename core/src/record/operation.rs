@@ -6,7 +6,7 @@
 //! ```
 //! use serde::{Deserialize, Serialize};
 //! use tidings_core::account::Caller;
-//! use tidings_core::operation::{Access, Operation, Spec};
+//! use tidings_core::operation::{Access, Call, Operation, Spec};
 //! use tidings_core::{Result, Tidings};
 //! use utoipa::{ToSchema, openapi};
 //!
@@ -28,7 +28,7 @@
 //!     type Answer = Count;
 //!     const SPEC: Spec = Spec::get("search", "/count_word/{word}", Access::Open);
 //!
-//!     fn run(self, _: &Tidings, _: &Caller) -> Result<Count> {
+//!     fn run(self, _: &Call<'_>) -> Result<Count> {
 //!         Ok(Count { count: "hello, hello".matches(&self.word).count() })
 //!     }
 //! }
@@ -57,9 +57,11 @@ use utoipa::{ToSchema, openapi};
 
 use crate::base::config::Config;
 use crate::record::answer::Encoded;
-use crate::record::error::{Error, Result};
+use crate::record::error::{Error, Outcome, Pending, Result};
 use crate::record::scope::Scope;
 use crate::{Caller, Tidings};
+
+pub use crate::account::{Call, ClientInfo};
 
 /// The name of a field whose own fields count as if they were listed in its place.
 pub const REST: &str = "..";
@@ -69,7 +71,7 @@ pub const QUERY: &str = "?";
 /// An operation of the service that answers with one object: what a caller gives.
 pub trait Operation: Fields {
     /// The answer of a success; `()` for nothing but success.
-    type Answer: Serialize + DeserializeOwned + ToSchema + Send + 'static;
+    type Answer: Answer;
 
     /// The declaration of the operation.
     const SPEC: Spec;
@@ -88,7 +90,15 @@ pub trait Operation: Fields {
     ///
     /// # Errors
     /// Those that it documents; `bad request` if a field breaks its rule; an error of the store.
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Self::Answer>;
+    fn run(self, call: &Call<'_>) -> Result<Self::Answer>;
+
+    /// Starts it if that does not block: its answer is awaited. Otherwise returns it, to be run.
+    ///
+    /// # Errors
+    /// The operation itself.
+    fn start(self, _call: &Call<'_>) -> Result<Pending<Self::Answer>, Self> {
+        Err(self)
+    }
 
     /// Returns the encoded answer, if it is kept: several callers share it, or a caller gets it again until it changes.
     fn shared(_answer: &Self::Answer) -> Option<&Arc<Encoded>> {
@@ -152,18 +162,49 @@ pub enum Form {
 pub const JSON_LINES: &[Media] =
     &[Media { name: NDJSON, form: Form::Lines }, Media { name: JSON, form: Form::Array }];
 
+/// The answer of an operation.
+pub trait Answer: Serialize + DeserializeOwned + ToSchema + Send + 'static {}
+
+impl<T: Serialize + DeserializeOwned + ToSchema + Send + 'static> Answer for T {}
+
 /// The fields of an operation.
 pub trait Fields: Serialize + DeserializeOwned + ToSchema + Send + Sync + 'static {}
 
 impl<T: Serialize + DeserializeOwned + ToSchema + Send + Sync + 'static> Fields for T {}
 
 impl Tidings {
-    /// Runs an operation for a caller.
+    /// Runs an operation for a caller on this machine.
     ///
     /// # Errors
     /// Those of the operation.
     pub fn call<O: Operation>(&self, caller: &Caller, operation: O) -> Result<O::Answer> {
-        operation.run(self, caller)
+        self.call_from(caller, &ClientInfo::default(), operation)
+    }
+
+    /// Runs an operation for a caller who uses this client, whose attempts to guess a password or a code are slowed.
+    ///
+    /// # Errors
+    /// Those of the operation.
+    pub fn call_from<O: Operation>(
+        &self,
+        caller: &Caller,
+        client: &ClientInfo,
+        operation: O,
+    ) -> Result<O::Answer> {
+        operation.run(&Call::new::<O>(self, caller, client))
+    }
+
+    /// Starts an operation, if that does not block. Otherwise returns it.
+    ///
+    /// # Errors
+    /// The operation itself.
+    pub fn start_from<O: Operation>(
+        &self,
+        caller: &Caller,
+        client: &ClientInfo,
+        operation: O,
+    ) -> Result<Pending<O::Answer>, O> {
+        operation.start(&Call::new::<O>(self, caller, client))
     }
 }
 
@@ -186,8 +227,7 @@ impl Method {
     }
 }
 
-/// The callers that an operation accepts, for the documentation, clients and limits. The operation itself checks its caller, in
-/// the transaction of its work; a test of all operations compares both.
+/// The callers that an operation accepts. The operation checks it in the transaction of its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Everyone; a token changes nothing.
@@ -317,6 +357,8 @@ pub struct Spec {
     pub is_file: bool,
     /// Whether its requests are recorded as communications.
     pub is_recorded: bool,
+    /// The answer to callers whose token or right does not suffice, with status 200; `None` for the statuses of these errors.
+    pub refused_with: Option<Outcome>,
     name: Option<&'static str>,
 }
 
@@ -336,6 +378,7 @@ impl Spec {
             requires: &[],
             is_file: false,
             is_recorded: true,
+            refused_with: None,
             name: None,
         }
     }
@@ -368,6 +411,25 @@ impl Spec {
     /// Declares that it changes nothing, although it is a `POST`.
     pub const fn reads(self) -> Self {
         Self { effect: Effect::Reads, work: Work::Read, rate: Rate::General, ..self }
+    }
+
+    /// Declares the answer to callers whose token or right does not suffice.
+    pub const fn refused_with(self, outcome: Outcome) -> Self {
+        Self { refused_with: Some(outcome), ..self }
+    }
+
+    /// Returns the answers to callers whose token or right does not suffice, if the operation has texts of its own for them.
+    pub fn refusals(&self) -> Vec<Error> {
+        let Some(outcome) = self.refused_with else { return Vec::new() };
+        let mut refusals = vec![Error::BadToken];
+        match self.access {
+            Access::Open | Access::Anyone | Access::Members => {}
+            Access::Own(scope) | Access::Admins(scope) => {
+                refusals.extend([Error::Forbidden, Error::MissingScope(scope), Error::SecondFactorNeeded]);
+            }
+            Access::Persons => refusals.extend([Error::Forbidden, Error::SecondFactorNeeded]),
+        }
+        refusals.into_iter().map(|refusal| refusal.unless_authorised(outcome)).collect()
     }
 
     /// Declares how much work it is.

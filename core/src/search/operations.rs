@@ -11,6 +11,8 @@ use super::{
     Domain, Domains, LatelySearches, PostHit, SITES, SearchResult, checked, checked_num, similarity, snippet,
     terms,
 };
+use crate::account::Call;
+use crate::analysis::Guest;
 use crate::post::index::{self, LatestTerms, Query, SIMILAR_WEIGHT, Terms};
 use crate::post::{Post, texts};
 use crate::profile::Listed;
@@ -43,8 +45,16 @@ impl Operation for Log {
     type Answer = ();
     const SPEC: Spec = Spec::post(GROUP, "/search_logging", Access::Anyone).works(Work::Query);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::log(tidings, caller, None, &self.search).wait()
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        super::log(call.tidings(), call.caller(), Guest::of(call), &self.search).wait()
+    }
+
+    /// Finding words similar to a member's search takes long.
+    fn start(self, call: &Call<'_>) -> Result<crate::Pending<()>, Self> {
+        if !matches!(call.caller(), Caller::Guest) {
+            return Err(self);
+        }
+        Ok(super::log(call.tidings(), call.caller(), Guest::of(call), &self.search))
     }
 }
 
@@ -163,8 +173,8 @@ impl Operation for Find {
     type Answer = SearchResult;
     const SPEC: Spec = searches("/priority_search/{num}");
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<SearchResult> {
-        self.page.find(tidings, &self.search, None, self.num)
+    fn run(self, call: &Call<'_>) -> Result<SearchResult> {
+        self.page.find(call.tidings(), &self.search, None, self.num)
     }
 }
 
@@ -192,8 +202,8 @@ impl Operation for FindInCategory {
     type Answer = SearchResult;
     const SPEC: Spec = searches("/category_search/{category_name}/{num}");
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<SearchResult> {
-        self.page.find(tidings, &self.search, Some(&self.category_name), self.num)
+    fn run(self, call: &Call<'_>) -> Result<SearchResult> {
+        self.page.find(call.tidings(), &self.search, Some(&self.category_name), self.num)
     }
 }
 
@@ -215,18 +225,19 @@ impl Operation for FindSites {
     type Answer = Domains;
     const SPEC: Spec = searches("/domain_search");
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Domains> {
+    fn run(self, call: &Call<'_>) -> Result<Domains> {
         let paging = paging(self.page.paged, self.page.next.as_deref())?;
         let search = checked(&self.search)?;
         let page = Page::of(paging, &search, None, SITES)?;
-        let terms = Terms { words: terms::words(tidings, &search)?, ..Terms::default() };
-        let Some(query) = Query::new(&terms, &*tidings.term_frequencies().latest()?) else {
+        let terms = Terms { words: terms::words(call.tidings(), &search)?, ..Terms::default() };
+        let Some(query) = Query::new(&terms, &*call.tidings().term_frequencies().latest()?) else {
             let next = page.cut(&mut Vec::<Domain>::new());
             return Ok(Domains { search_result: Vec::new(), next });
         };
-        let mut sites = tidings
+        let mut sites = call
+            .tidings()
             .store()
-            .read_within(QUERY_TIMEOUT, |tx| index::sites(tx, &query, tidings.now(), page.needed()))?;
+            .read_within(QUERY_TIMEOUT, |tx| index::sites(tx, &query, call.now(), page.needed()))?;
         let domain = |site: index::Site| {
             let scheme = if site.newest.get(..6).is_some_and(|s| s.eq_ignore_ascii_case("https:")) {
                 "https"
@@ -259,13 +270,13 @@ impl Operation for ListRecent {
     type Answer = Ready<LatelySearches>;
     const SPEC: Spec = Spec::get(GROUP, "/get_user_lately_search/{num}", Access::Members).tagged();
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<LatelySearches>> {
-        let identity = caller.identify(tidings);
+    fn run(self, call: &Call<'_>) -> Result<Ready<LatelySearches>> {
+        let identity = call.authority();
         let frame = answer::success(&LatelySearches { lately_search_list: Vec::new() });
-        tidings.store().read(|tx| {
+        call.store().read(|tx| {
             let member = identity.member(tx)?;
             let list = [Listed::LatelySearched(checked_num(self.num)?)];
-            Ok::<_, Error>(Ready::new(tidings.lists().of_member(tx, &member, frame, &list)?))
+            Ok::<_, Error>(Ready::new(call.tidings().lists().of_member(tx, &member, frame, &list)?))
         })
     }
 

@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::Tidings;
-use crate::account::Caller;
+use crate::account::Call;
 use crate::analysis::{self, Live};
 use crate::base::clock::Timestamp;
 use crate::record::error::Result;
@@ -49,16 +48,17 @@ impl Operation for Get {
     const SPEC: Spec =
         Spec::get("analysis", "/get_status", Access::Admins(Scope::AnalyticsRead)).works(Work::Store);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Status> {
+    fn run(self, call: &Call<'_>) -> Result<Status> {
         // Before the figures: a change after this is in the next numbers.
-        let changes = Changes::of(tidings);
-        let live = analysis::live(tidings, caller)?;
-        let crawled = analysis::crawled(tidings)?;
-        let Stats { writes_waiting, records_waiting, database_bytes, wal_bytes, .. } = Stats::of(tidings);
+        let changes = Changes::of(call.tidings());
+        let live = analysis::live(call.tidings(), call.caller())?;
+        let crawled = analysis::crawled(call.tidings())?;
+        let Stats { writes_waiting, records_waiting, database_bytes, wal_bytes, .. } =
+            Stats::of(call.tidings());
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").into(),
-            now: tidings.now(),
-            zone: analysis::zone(tidings),
+            now: call.now(),
+            zone: analysis::zone(call.tidings()),
             live,
             crawled,
             database_bytes,

@@ -7,11 +7,10 @@ use utoipa::ToSchema;
 use super::fetch::{Answer, Validators};
 use super::operations::{ADMINS, GROUP, page};
 use super::run::{Asked, GONE, TITLE_MAX, ask};
+use crate::account::Call;
 use crate::base::text::visible_line;
 use crate::record::error::Result;
 use crate::record::operation::{Operation, Spec, Work};
-use crate::record::scope::Scope;
-use crate::{Caller, Tidings};
 
 const FOUND_MAX: usize = 50;
 /// Links that are fetched because their media type does not tell whether they are feeds.
@@ -53,14 +52,14 @@ impl Operation for Discover {
     type Answer = DiscoveredFeeds;
     const SPEC: Spec = Spec::post(GROUP, "/discover_sources", ADMINS).reads().works(Work::Remote);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<DiscoveredFeeds> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| identity.admin(tx, Scope::Sources).map(drop))?;
-        let url = page(&self.url, tidings)?;
-        let (http, now) = (tidings.sources().reader().http()?, tidings.now());
+    fn run(self, call: &Call<'_>) -> Result<DiscoveredFeeds> {
+        let identity = call.authority();
+        call.store().read(|tx| identity.admin(tx).map(drop))?;
+        let url = page(&self.url, call.tidings())?;
+        let (http, now) = (call.tidings().sources().reader().http()?, call.now());
         let answer = http.get(&url, &Validators::default(), now);
         // The right may be gone by now.
-        tidings.store().read(|tx| identity.admin(tx, Scope::Sources).map(drop))?;
+        call.store().read(|tx| identity.admin(tx).map(drop))?;
         let failed = |error: String| DiscoveredFeeds { error: Some(error), ..DiscoveredFeeds::default() };
         let (bytes, charset, about) = match answer {
             Ok(Answer::Content { bytes, charset, about, .. }) => (bytes, charset, about),

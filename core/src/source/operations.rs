@@ -9,7 +9,8 @@ use super::{
     EVERY, EVERY_RULE, Fetched, MINUTE_MS, NAME, NAME_RULE, SOURCES_MAX, SourceDetail, Sources, TOO_MANY,
     URL_TAKEN, address,
 };
-use crate::account::Admin;
+use crate::Tidings;
+use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::Timestamp;
 use crate::base::text;
@@ -22,7 +23,6 @@ use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::schema::Switch;
 use crate::record::scope::Scope;
 use crate::store::{Isolation, StoreError, Topic, Tx};
-use crate::{Caller, Tidings};
 
 pub(super) const GROUP: &str = "admin";
 pub(super) const ADMINS: Access = Access::Admins(Scope::Sources);
@@ -41,10 +41,10 @@ impl Operation for List {
     type Answer = Sources;
     const SPEC: Spec = Spec::get(GROUP, "/get_sources", ADMINS);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Sources> {
-        let identity = caller.identify(tidings);
-        let mut sources = tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::Sources)?;
+    fn run(self, call: &Call<'_>) -> Result<Sources> {
+        let identity = call.authority();
+        let mut sources = call.store().read(|tx| {
+            let admin = identity.admin(tx)?;
             Ok::<_, Error>(sql::list_all(tx, &admin)?)
         })?;
         sources.sort_by_cached_key(|source| (source.name.to_lowercase(), source.url.clone()));
@@ -60,17 +60,14 @@ pub struct Get {
     pub source_obi: String,
 }
 
-impl Operation for Get {
+impl Transaction for Get {
+    type By = Admin<'static>;
     type Answer = SourceDetail;
     const SPEC: Spec = Spec::get(GROUP, "/get_source/{source_obi}", ADMINS).or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<SourceDetail> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::Sources)?;
-            let key = sql::find(tx, &admin, &address::named(&self.source_obi))?.ok_or(Error::NotFound)?;
-            Ok(SourceDetail { source: sql::get(tx, key)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<SourceDetail> {
+        let key = sql::find(tx, admin, &address::named(&self.source_obi))?.ok_or(Error::NotFound)?;
+        Ok(SourceDetail { source: sql::get(tx, key)? })
     }
 }
 
@@ -134,8 +131,8 @@ impl Operation for Add {
     type Answer = Inserted;
     const SPEC: Spec = Spec::post(GROUP, "/add_source", ADMINS);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
-        let (identity, now, id) = (caller.identify(tidings), tidings.now(), ObjectId::new(tidings.clock()));
+    fn run(self, call: &Call<'_>) -> Result<Inserted> {
+        let (identity, now, id) = (call.authority(), call.now(), ObjectId::new(call.tidings().clock()));
         let given = Given {
             url: &self.url,
             name: self.name.as_deref().unwrap_or_default(),
@@ -143,9 +140,9 @@ impl Operation for Add {
             tag: self.tag.as_deref().unwrap_or_default(),
             every: self.every.unwrap_or_default(),
         };
-        let settings = given.check(tidings.config().private_addresses);
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Sources)?;
+        let settings = given.check(call.tidings().config().private_addresses);
+        call.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             // A caller who may not add sources learns nothing about them.
             let settings = settings.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
             add(tx, &admin, &id.to_string(), settings, now)?;
@@ -205,11 +202,11 @@ impl Operation for Update {
     type Answer = ();
     const SPEC: Spec = Spec::post(GROUP, "/update_source/{source_obi}", ADMINS).or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        let allows_private = tidings.config().private_addresses;
-        tidings.store().write_long(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Sources)?;
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let (identity, now) = (call.authority(), call.now());
+        let allows_private = call.tidings().config().private_addresses;
+        call.store().write_long(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             let (key, old) = found(tx, &admin, &self.source_obi)?;
             let adopts = is_on(self.adopt, ADOPT_RULE)?;
             let set = sql::settings(tx, key)?;
@@ -226,7 +223,7 @@ impl Operation for Update {
                 updated => updated?,
             }
             if adopts {
-                let admin = identity.admin(tx, Scope::Posts)?;
+                let admin = identity.with_scope(tx, Scope::Posts)?;
                 arrive::adopt(tx, &admin, key, &settings.url)?;
             }
             tx.touch(Topic::Sources);
@@ -259,23 +256,23 @@ impl Operation for Remove {
     const SPEC: Spec =
         Spec::get(GROUP, "/remove_source/{source_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+    fn run(self, call: &Call<'_>) -> Result<()> {
         let has_posts = is_on(self.with_posts, WITH_POSTS_RULE)?;
         // In several steps, so that other writes wait only for a moment.
-        while !self.remove(tidings, caller, has_posts)? {}
+        while !self.remove(call, has_posts)? {}
         Ok(())
     }
 }
 
 impl Remove {
     /// Removes the source, or some of its posts. Returns whether the source is removed.
-    fn remove(&self, tidings: &Tidings, caller: &Caller, has_posts: bool) -> Result<bool> {
-        let (identity, source) = (caller.identify(tidings), self.source_obi.clone());
-        tidings.store().write_long(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Sources)?;
+    fn remove(&self, call: &Call<'_>, has_posts: bool) -> Result<bool> {
+        let (identity, source) = (call.authority(), self.source_obi.clone());
+        call.store().write_long(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             let (key, url) = found(tx, &admin, &source)?;
             if has_posts {
-                let admin = identity.admin(tx, Scope::Posts)?;
+                let admin = identity.with_scope(tx, Scope::Posts)?;
                 if arrive::remove(tx, &admin, key, REMOVED_AT_ONCE)? == REMOVED_AT_ONCE {
                     return Ok(false);
                 }
@@ -302,8 +299,8 @@ impl Operation for Pause {
     const SPEC: Spec =
         Spec::get(GROUP, "/pause_source/{source_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        change(tidings, caller, self.source_obi, Action::SourcePause, |tx, admin, key, _| {
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        change(call, self.source_obi, Action::SourcePause, |tx, admin, key, _| {
             sql::set_next(tx, admin, key, None)
         })
     }
@@ -324,8 +321,8 @@ impl Operation for Resume {
     const SPEC: Spec =
         Spec::get(GROUP, "/resume_source/{source_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        change(tidings, caller, self.source_obi, Action::SourceResume, |tx, admin, key, now| {
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        change(call, self.source_obi, Action::SourceResume, |tx, admin, key, now| {
             sql::set_next(tx, admin, key, Some(now))
         })
     }
@@ -333,15 +330,14 @@ impl Operation for Resume {
 
 /// `source` is an id or an address.
 fn change(
-    tidings: &Tidings,
-    caller: &Caller,
+    call: &Call<'_>,
     source: String,
     action: Action,
     change: impl Fn(&mut dyn Tx, &Admin<'_>, SourceKey, Timestamp) -> Result<(), StoreError> + Send + 'static,
 ) -> Result<()> {
-    let (identity, now) = (caller.identify(tidings), tidings.now());
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Sources)?;
+    let (identity, now) = (call.authority(), call.now());
+    call.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.admin(tx)?;
         let (key, url) = found(tx, &admin, &source)?;
         change(tx, &admin, key, now)?;
         tx.touch(Topic::Sources);
@@ -366,13 +362,13 @@ impl Operation for Fetch {
         .works(Work::Remote)
         .or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Fetched> {
-        let identity = caller.identify(tidings);
-        let key = tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::Sources)?;
+    fn run(self, call: &Call<'_>) -> Result<Fetched> {
+        let identity = call.authority();
+        let key = call.store().read(|tx| {
+            let admin = identity.admin(tx)?;
             sql::find(tx, &admin, &address::named(&self.source_obi))?.ok_or(Error::NotFound)
         })?;
-        tidings.sources().reader().fetch(key, |tx| identity.admin(tx, Scope::Sources).map(drop))
+        call.tidings().sources().reader().fetch(key, |tx| identity.admin(tx).map(drop))
     }
 }
 

@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 
 use super::operations::{ADMINS, GROUP, Given, add};
 use super::{SOURCES_MAX, Source, address, sql};
+use crate::account::Call;
 use crate::audit::trail::{Action, Entry};
 use crate::base::text::visible_line;
 use crate::import::ERRORS_MAX;
@@ -21,9 +22,7 @@ use crate::record::answer::LineError;
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Operation, Spec};
-use crate::record::scope::Scope;
 use crate::store::{Isolation, Topic};
-use crate::{Caller, Tidings};
 
 /// The maximum size of a list in bytes.
 pub const OPML_MAX: usize = 1 << 20;
@@ -59,8 +58,8 @@ impl Operation for Export {
     type Answer = Opml;
     const SPEC: Spec = Spec::get(GROUP, "/export_sources", ADMINS);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Opml> {
-        let sources = super::List {}.run(tidings, caller)?.sources;
+    fn run(self, call: &Call<'_>) -> Result<Opml> {
+        let sources = call.tidings().call(call.caller(), super::List {})?.sources;
         Ok(Opml { opml: write(&sources) })
     }
 }
@@ -123,12 +122,12 @@ impl Operation for Import {
     type Answer = ImportedSources;
     const SPEC: Spec = Spec::post(GROUP, "/import_sources", ADMINS);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<ImportedSources> {
-        let (identity, now, clock) = (caller.identify(tidings), tidings.now(), tidings.clock().clone());
-        let allows_private = tidings.config().private_addresses;
+    fn run(self, call: &Call<'_>) -> Result<ImportedSources> {
+        let (identity, now, clock) = (call.authority(), call.now(), call.tidings().clock().clone());
+        let allows_private = call.tidings().config().private_addresses;
         let read = if self.opml.len() > OPML_MAX { Err(TOO_LONG) } else { read(&self.opml).ok_or(NO_OPML) };
-        tidings.store().write_long(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Sources)?;
+        call.store().write_long(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             let outlines = read.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
             let merged = merged(outlines);
             let mut imported = ImportedSources::default();

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub enum Dialect {
     Sqlite,
     #[cfg(feature = "postgres")]
     Postgres,

@@ -3,7 +3,7 @@
 use super::{Arg, Row, StoreError, Tx};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
+pub enum Need {
     FirstRow,
     /// The number of changed rows. The statement returns no rows.
     Changed,
@@ -11,14 +11,14 @@ pub(crate) enum Need {
     Nothing,
 }
 
-pub(crate) struct RunResult {
+pub struct RunResult {
     pub(super) row: Option<Row>,
     pub(super) changed: u64,
 }
 
 /// The answer to a statement that was sent. Other statements may follow before it is read, which saves a round trip for each.
 #[must_use = "without reading the answer, nobody knows whether the statement succeeded"]
-pub(crate) struct Pipelined<'a, T>(Box<Reading<'a, T>>);
+pub struct Pipelined<'a, T>(Box<Reading<'a, T>>);
 
 type Reading<'a, T> = dyn FnOnce(&mut dyn Tx) -> Result<T, StoreError> + 'a;
 

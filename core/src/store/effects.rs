@@ -8,7 +8,7 @@ use super::value::Value;
 use super::{StoreError, Topic, Tx, send_each};
 
 #[derive(Default)]
-pub(crate) struct Effects {
+pub struct Effects {
     touched: Vec<Topic>,
     additions: Additions,
     last: Vec<(&'static str, i64)>,

@@ -13,7 +13,7 @@
 /// - Its statements see the commits of other concurrent work as they come. A rule over several rows, such as that an
 ///   administrator stays, needs work that runs alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Isolation {
+pub enum Isolation {
     /// No other work runs from the first statement to the commit. This is right for every work, and necessary for work that
     /// writes what it has computed from rows that others may change.
     Alone,

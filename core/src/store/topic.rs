@@ -3,7 +3,7 @@
 use super::{StoreError, Tx, send_each};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Topic {
+pub enum Topic {
     Zone,
     /// With their views and likes.
     Posts,

@@ -5,7 +5,7 @@ use super::effects::Effects;
 use super::value::Value;
 use super::{Arg, Dialect, Pipelined, Row, StoreError, Topic};
 
-pub(crate) trait Tx {
+pub trait Tx {
     /// Fails when the statement does not take exactly these arguments.
     fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
         let mut found = Vec::new();

@@ -6,7 +6,7 @@ use crate::base::clock::Timestamp;
 pub(super) const ARGS_MAX: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(crate) enum Arg<'a> {
+pub enum Arg<'a> {
     Null,
     /// Also a time, in milliseconds.
     Integer(i64),
@@ -70,7 +70,7 @@ impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
     Null,
     Integer(i64),
     Real(f64),
@@ -144,7 +144,7 @@ impl<T: FromValue> FromValue for Option<T> {
 }
 
 #[derive(Debug)]
-pub(crate) struct Row(pub(super) Vec<Value>);
+pub struct Row(pub(super) Vec<Value>);
 
 impl Row {
     /// Takes the value of column `index`, counted from 0, out of the row: a text or bytes are moved, so they can be taken only

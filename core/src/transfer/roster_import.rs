@@ -62,8 +62,9 @@ impl Import for ImportRoster {
         progress: Progress<'_>,
     ) -> Result<Report> {
         let identity = caller.identify(tidings);
-        let is_delegate =
-            tidings.store().read(|tx| identity.admin(tx, Scope::Members).map(|admin| admin.is_delegate()))?;
+        let is_delegate = tidings
+            .store()
+            .read(|tx| identity.with_scope(tx, Scope::Members).map(|admin| admin.is_delegate()))?;
         let mut lines = lines(input)?;
         let hashed = hashed(tidings, is_delegate, &mut lines);
         import::run(tidings, caller, Entries, hashed, progress).map(|report| lines.told(report))

@@ -9,6 +9,7 @@ use super::{
     Deliveries, EVENT_RULE, Event, LIST_MAX, NAME, NAME_RULE, NAME_TAKEN, NO_EVENT, Queued, ROTATION_MS,
     TOO_MANY, WEBHOOKS_MAX, WebhookSecret, Webhooks, address, sign, sql,
 };
+use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::text;
 use crate::notice;
@@ -17,9 +18,8 @@ use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::record::outgoing;
 use crate::record::scope::Scope;
-use crate::store::{Isolation, StoreError, Topic};
+use crate::store::{Isolation, StoreError, Topic, Tx};
 use crate::webhook::outbox::{self, PING};
-use crate::{Caller, Tidings};
 
 const GROUP: &str = "admin";
 const ADMINS: Access = Access::Admins(Scope::Webhooks);
@@ -28,16 +28,13 @@ const ADMINS: Access = Access::Admins(Scope::Webhooks);
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
-impl Operation for List {
+impl Transaction for List {
+    type By = Admin<'static>;
     type Answer = Webhooks;
     const SPEC: Spec = Spec::get(GROUP, "/get_webhooks", ADMINS);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Webhooks> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::Webhooks)?;
-            Ok(Webhooks { webhooks: sql::list(tx, &admin)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<Webhooks> {
+        Ok(Webhooks { webhooks: sql::list(tx, admin)? })
     }
 }
 
@@ -63,16 +60,16 @@ impl Operation for Add {
     type Answer = WebhookSecret;
     const SPEC: Spec = Spec::post(GROUP, "/add_webhook", ADMINS);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<WebhookSecret> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
+    fn run(self, call: &Call<'_>) -> Result<WebhookSecret> {
+        let (identity, now) = (call.authority(), call.now());
         let name = text::name(self.name.trim(), NAME).ok_or(NAME_RULE);
-        let url = address::parse(&self.url, tidings.config().private_addresses);
+        let url = address::parse(&self.url, call.tidings().config().private_addresses);
         let event = |name: &String| name.parse().map_err(|_| EVENT_RULE);
         let events = self.events.iter().map(event).collect::<Result<BTreeSet<Event>, Problem>>();
-        let (id, secret) = (ObjectId::new(tidings.clock()).to_string(), sign::generate());
+        let (id, secret) = (ObjectId::new(call.tidings().clock()).to_string(), sign::generate());
         let answer = WebhookSecret { id: id.clone(), secret: secret.clone() };
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Webhooks)?;
+        call.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             // A caller who may not add webhooks learns nothing about them.
             let rule = |rule: &Problem| Error::BadRequest(*rule);
             let events = events.as_ref().map_err(rule)?;
@@ -110,20 +107,17 @@ pub struct Remove {
     pub webhook_obi: String,
 }
 
-impl Operation for Remove {
+impl Transaction for Remove {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec =
         Spec::get(GROUP, "/remove_webhook/{webhook_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Webhooks)?;
-            let (id, name) = sql::find(tx, &admin, &self.webhook_obi)?.ok_or(Error::NotFound)?;
-            sql::remove(tx, &admin, &id)?;
-            tx.touch(Topic::Webhooks);
-            Ok(admin.record(tx, Entry::new(Action::WebhookRemove).on(&name))?)
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        let (id, name) = sql::find(tx, admin, &self.webhook_obi)?.ok_or(Error::NotFound)?;
+        sql::remove(tx, admin, &id)?;
+        tx.touch(Topic::Webhooks);
+        Ok(admin.record(tx, Entry::new(Action::WebhookRemove).on(&name))?)
     }
 }
 
@@ -142,12 +136,12 @@ impl Operation for Rotate {
     const SPEC: Spec =
         Spec::get(GROUP, "/rotate_webhook/{webhook_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<WebhookSecret> {
-        let identity = caller.identify(tidings);
-        let (secret, until) = (sign::generate(), tidings.now() + ROTATION_MS);
+    fn run(self, call: &Call<'_>) -> Result<WebhookSecret> {
+        let identity = call.authority();
+        let (secret, until) = (sign::generate(), call.now() + ROTATION_MS);
         let new = secret.clone();
-        let id = tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Webhooks)?;
+        let id = call.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             let (id, name) = sql::find(tx, &admin, &self.webhook_obi)?.ok_or(Error::NotFound)?;
             sql::rotate(tx, &admin, &id, &new, until)?;
             admin.record(tx, Entry::new(Action::WebhookRotate).on(&name))?;
@@ -165,26 +159,24 @@ pub struct Test {
     pub webhook_obi: String,
 }
 
-impl Operation for Test {
+impl Transaction for Test {
+    type By = Admin<'static>;
     type Answer = Queued;
     const SPEC: Spec =
         Spec::get(GROUP, "/test_webhook/{webhook_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Queued> {
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<Queued> {
         #[derive(Serialize)]
         struct Data<'a> {
             webhook: &'a str,
         }
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        let subject = ObjectId::new(tidings.clock()).to_string();
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Webhooks)?;
-            let (id, name) = sql::find(tx, &admin, &self.webhook_obi)?.ok_or(Error::NotFound)?;
-            let body = outbox::body(PING, now, &Data { webhook: &name })?;
-            let id = outbox::insert(tx, &id, PING, &subject, Some(&body), now)?;
-            admin.record(tx, Entry::new(Action::WebhookTest).on(&name))?;
-            Ok(Queued { id })
-        })
+        let now = identity.now();
+        let subject = ObjectId::at(identity.now()).to_string();
+        let (id, name) = sql::find(tx, admin, &self.webhook_obi)?.ok_or(Error::NotFound)?;
+        let body = outbox::body(PING, now, &Data { webhook: &name })?;
+        let id = outbox::insert(tx, &id, PING, &subject, Some(&body), now)?;
+        admin.record(tx, Entry::new(Action::WebhookTest).on(&name))?;
+        Ok(Queued { id })
     }
 }
 
@@ -192,16 +184,13 @@ impl Operation for Test {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListDeliveries {}
 
-impl Operation for ListDeliveries {
+impl Transaction for ListDeliveries {
+    type By = Admin<'static>;
     type Answer = Deliveries;
     const SPEC: Spec = Spec::get(GROUP, "/get_webhook_deliveries", ADMINS);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Deliveries> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::Webhooks)?;
-            Ok(Deliveries { deliveries: sql::deliveries(tx, &admin, LIST_MAX)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<Deliveries> {
+        Ok(Deliveries { deliveries: sql::deliveries(tx, admin, LIST_MAX)? })
     }
 }
 
@@ -213,20 +202,17 @@ pub struct Retry {
     pub delivery_obi: String,
 }
 
-impl Operation for Retry {
+impl Transaction for Retry {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec =
         Spec::get(GROUP, "/retry_webhook_delivery/{delivery_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::Webhooks)?;
-            if !sql::retry(tx, &admin, &self.delivery_obi, now)? {
-                return Err(Error::NotFound);
-            }
-            tx.touch(Topic::Webhooks);
-            Ok(admin.record(tx, Entry::new(Action::WebhookRetry).on(&self.delivery_obi))?)
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<()> {
+        if !sql::retry(tx, admin, &self.delivery_obi, identity.now())? {
+            return Err(Error::NotFound);
+        }
+        tx.touch(Topic::Webhooks);
+        Ok(admin.record(tx, Entry::new(Action::WebhookRetry).on(&self.delivery_obi))?)
     }
 }

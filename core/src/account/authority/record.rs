@@ -7,7 +7,7 @@ use crate::store::{Row, StoreError, Tx};
 
 /// A member's row, which is not a proof of the caller's identity.
 #[derive(Clone, Debug)]
-pub(crate) struct MemberRecord {
+pub struct MemberRecord {
     pub(crate) key: MemberKey,
     /// The id as registered.
     pub(crate) id: String,

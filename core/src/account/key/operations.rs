@@ -7,13 +7,13 @@ use super::{
     EXPIRED, KEYS_MAX, KeyHash, Keys, NAME, NAME_RULE, NAME_TAKEN, NO_SCOPE, NewKey, Scope, Scopes, TOO_MANY,
     generate, sql,
 };
+use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::text;
 use crate::record::error::{Error, Problem, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec};
-use crate::store::{Isolation, StoreError};
-use crate::{Caller, Tidings};
+use crate::store::{Isolation, StoreError, Tx};
 
 const GROUP: &str = "admin";
 
@@ -21,16 +21,13 @@ const GROUP: &str = "admin";
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
-impl Operation for List {
+impl Transaction for List {
+    type By = Admin<'static>;
     type Answer = Keys;
     const SPEC: Spec = Spec::get(GROUP, "/get_keys", Access::Persons);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Keys> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let admin = identity.administrator(tx)?;
-            Ok(Keys { keys: sql::list(tx, &admin)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<Keys> {
+        Ok(Keys { keys: sql::list(tx, admin)? })
     }
 }
 
@@ -56,17 +53,17 @@ impl Operation for Add {
     type Answer = NewKey;
     const SPEC: Spec = Spec::post(GROUP, "/add_key", Access::Persons);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<NewKey> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
+    fn run(self, call: &Call<'_>) -> Result<NewKey> {
+        let (identity, now) = (call.authority(), call.now());
         let name = text::name(self.name.trim(), NAME).ok_or(NAME_RULE);
         let scopes = Scopes::parse(&self.scopes);
         let expires = self.expires.as_deref().filter(|text| !text.is_empty());
         let expires = expires.map(super::expiry).transpose();
-        let (id, key) = (ObjectId::new(tidings.clock()), generate());
+        let (id, key) = (ObjectId::new(call.tidings().clock()), generate());
         let hash = KeyHash::of(&key).ok_or_else(|| Error::Internal("a new key has another form".into()))?;
-        tidings.store().write(Isolation::Alone, move |tx| {
+        call.store().write(Isolation::Alone, move |tx| {
             // A caller who may not make keys learns nothing about them.
-            let admin = identity.administrator(tx)?;
+            let admin = identity.admin(tx)?;
             let rule = |rule: &Problem| Error::BadRequest(*rule);
             let expires = *expires.as_ref().map_err(rule)?;
             let scopes = scopes.as_ref().map_err(rule)?;
@@ -96,17 +93,14 @@ pub struct Revoke {
     pub key_obi: String,
 }
 
-impl Operation for Revoke {
+impl Transaction for Revoke {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec =
         Spec::get(GROUP, "/remove_key/{key_obi}", Access::Persons).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        let identity = caller.identify(tidings);
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.administrator(tx)?;
-            let name = sql::remove(tx, &admin, &self.key_obi)?.ok_or(Error::NotFound)?;
-            Ok(admin.record(tx, Entry::new(Action::KeyRevoke).on(&name))?)
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        let name = sql::remove(tx, admin, &self.key_obi)?.ok_or(Error::NotFound)?;
+        Ok(admin.record(tx, Entry::new(Action::KeyRevoke).on(&name))?)
     }
 }

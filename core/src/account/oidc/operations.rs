@@ -4,10 +4,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::sql;
-use crate::Tidings;
-use crate::account::attempt::{ForClient, begin, failed};
+use crate::account::attempt::{begin, failed};
 use crate::account::session::{AccessToken, Proof, sign_in_identified};
-use crate::account::{Caller, SignInClient, email, otp, sessions};
+use crate::account::{Call, email, otp, sessions};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::mail::outbox::Kind;
@@ -52,23 +51,17 @@ impl Operation for SignInOidc {
         all.into_iter().chain([Outcome::AlreadyId.because(NOT_LINKED)]).collect()
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
-        self.run_for(tidings, caller, SignInClient::default())
-    }
-}
-
-impl ForClient for SignInOidc {
-    fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<AccessToken> {
-        let (now, hash) = (tidings.now(), otp::hash(&self.code));
-        let attempt = begin(tidings, None, client.client)?;
-        let Some(pending) = tidings.store().read(|tx| sql::pending(tx, &hash, now))? else {
+    fn run(self, call: &Call<'_>) -> Result<AccessToken> {
+        let (now, hash) = (call.now(), otp::hash(&self.code));
+        let attempt = begin(call, None)?;
+        let Some(pending) = call.store().read(|tx| sql::pending(tx, &hash, now))? else {
             return Err(failed(attempt, Outcome::IncorrectCode));
         };
         if !pending.is_linked {
             return Err(Outcome::AlreadyId.because(NOT_LINKED));
         }
         let proof = Proof::Issuer(self.otp.as_deref());
-        sign_in_identified(tidings, pending.member, proof, attempt, &client, move |tx| {
+        sign_in_identified(call, pending.member, proof, attempt, move |tx| {
             sql::take(tx, &hash, now)?.map(drop).ok_or_else(|| Outcome::IncorrectCode.into())
         })
     }
@@ -100,17 +93,11 @@ impl Operation for LinkOidc {
         vec![Outcome::IncorrectPw.into(), Outcome::IncorrectCode.into()]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        self.run_for(tidings, caller, SignInClient::default())
-    }
-}
-
-impl ForClient for LinkOidc {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
-        let (identity, now, hash) = (caller.identify(tidings), tidings.now(), otp::hash(&self.code));
-        let confirmed = otp::confirm(tidings, &identity, &self.pw, &client)?;
-        let note = email::Note::new(tidings, Kind::SignInChanged);
-        let is_linked = tidings.store().write(Isolation::Alone, move |tx| {
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let (identity, now, hash) = (call.authority(), call.now(), otp::hash(&self.code));
+        let confirmed = otp::confirm(call, &self.pw)?;
+        let note = email::Note::new(call.tidings(), Kind::SignInChanged);
+        let is_linked = call.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             let is_theirs = |pending: &sql::Pending| !pending.is_linked && pending.member == member.key;
             let pending = sql::pending(tx, &hash, now)?.filter(is_theirs);
@@ -155,17 +142,11 @@ impl Operation for UnlinkOidc {
         vec![Outcome::IncorrectPw.into()]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        self.run_for(tidings, caller, SignInClient::default())
-    }
-}
-
-impl ForClient for UnlinkOidc {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
-        let identity = caller.identify(tidings);
-        let confirmed = otp::confirm(tidings, &identity, &self.pw, &client)?;
-        let note = email::Note::new(tidings, Kind::SignInChanged);
-        tidings.store().write(Isolation::Alone, move |tx| {
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        let identity = call.authority();
+        let confirmed = otp::confirm(call, &self.pw)?;
+        let note = email::Note::new(call.tidings(), Kind::SignInChanged);
+        call.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             if sql::unlink(tx, member.key)? {
                 sessions::end_by_issuer(tx, member.key, identity.session())?;

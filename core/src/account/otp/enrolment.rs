@@ -9,8 +9,7 @@ use utoipa::ToSchema;
 use super::sql::Stored;
 use super::{ENABLED, hash, random_code};
 
-use crate::Tidings;
-use crate::account::{Caller, find};
+use crate::account::{Call, find};
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::record::error::{Code, Error, Problem, Result};
@@ -63,12 +62,12 @@ impl Operation for IssueOtp {
     const SPEC: Spec =
         Spec::get("admin", "/issue_member_otp/{user_id}", Access::Persons).writes().or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<EnrolmentCode> {
-        let (identity, expires) = (caller.identify(tidings), tidings.now() + LASTS_MS);
+    fn run(self, call: &Call<'_>) -> Result<EnrolmentCode> {
+        let (identity, expires) = (call.authority(), call.now() + LASTS_MS);
         let code = random_code();
         let hashed = hash(&code);
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.administrator(tx)?;
+        call.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx)?;
             let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
             if admin.is(member.key) {
                 return Err(Error::BadRequest(OWN));

@@ -1,17 +1,27 @@
 //! The operations on the second factor.
 
+use data_encoding::BASE32_NOPAD;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use zeroize::Zeroizing;
 
-use super::{OtpSecret, OtpStatus, RecoveryCodes, sql};
+use super::proof::{Confirmed, confirm};
+use super::{
+    ENABLED, Factor, ISSUER, NOT_BEGUN, NOT_ENABLED, OtpSecret, OtpStatus, RecoveryCodes, changed, code,
+    enrolment, generate, hash, sql, typed, verify,
+};
 
-use crate::Tidings;
-use crate::account::attempt::ForClient as _;
-use crate::account::{Caller, SignInClient};
+use crate::account::attempt::begin;
+use crate::account::{Call, Identity, Member, Transaction, email};
+use crate::audit::trail::Action;
 use crate::base::config::Config;
-use crate::record::error::Outcome::{IncorrectOtp, IncorrectPw, OtpRequired};
+use crate::base::random::random;
+use crate::mail::outbox::Kind;
+use crate::record::error::Outcome::{self, IncorrectOtp, IncorrectPw, OtpRequired};
 use crate::record::error::{Error, Result};
+use crate::record::id::MemberKey;
 use crate::record::operation::{Access, Operation, Rate, Spec, Work};
+use crate::store::{StoreError, Tx};
 
 const GROUP: &str = "account";
 
@@ -19,17 +29,14 @@ const GROUP: &str = "account";
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetOtp {}
 
-impl Operation for GetOtp {
+impl Transaction for GetOtp {
+    type By = Member<'static>;
     type Answer = OtpStatus;
     const SPEC: Spec = Spec::get(GROUP, "/get_otp", Access::Members);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OtpStatus> {
-        let identity = caller.identify(tidings);
-        tidings.store().read(|tx| {
-            let member = identity.member(tx)?;
-            let enabled = sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled);
-            Ok(OtpStatus { enabled: u8::from(enabled), recovery_codes: sql::recovery_codes(tx, member.key)? })
-        })
+    fn run(&self, tx: &mut dyn Tx, member: &Member<'_>, _: &Identity) -> Result<OtpStatus> {
+        let enabled = sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled);
+        Ok(OtpStatus { enabled: u8::from(enabled), recovery_codes: sql::recovery_codes(tx, member.key)? })
     }
 }
 
@@ -57,8 +64,32 @@ impl Operation for BeginOtp {
         [IncorrectPw, OtpRequired, IncorrectOtp].map(Error::from).into()
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OtpSecret> {
-        self.run_for(tidings, caller, SignInClient::default())
+    fn run(self, call: &Call<'_>) -> Result<OtpSecret> {
+        let (identity, now) = (call.authority(), call.now());
+        let confirmed = confirm(call, &self.pw)?;
+        let code =
+            self.enrolment_code.as_deref().map(typed).filter(|code| !code.is_empty()).map(|code| hash(&code));
+        let needs_code = identity.needs_enrolment_code();
+        if needs_code && code.is_none() && !confirmed.is_enabled {
+            return Err(Outcome::OtpRequired.because(enrolment::NEEDED));
+        }
+        let secret = Zeroizing::new(BASE32_NOPAD.encode(&*Zeroizing::new(random::<{ code::SECRET }>())));
+        let stored = secret.clone();
+        let id = confirmed.check(call, needs_code, move |tx| {
+            let member = identity.member(tx)?;
+            if sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
+                return Err(Error::BadRequest(ENABLED));
+            }
+            if needs_code && !enrolment::sql::take(tx, member.key, code.as_deref().unwrap_or_default(), now)?
+            {
+                return Err(Outcome::IncorrectOtp.because(enrolment::WRONG));
+            }
+            sql::begin(tx, &member, &stored, needs_code.then_some(now))?;
+            Ok(member.id.clone())
+        })?;
+        // An id has only characters that an address may have.
+        let uri = Zeroizing::new(format!("otpauth://totp/{ISSUER}:{id}?secret={}&issuer={ISSUER}", *secret));
+        Ok(OtpSecret { qr: qr(&uri)?, uri, secret })
     }
 }
 
@@ -86,8 +117,35 @@ impl Operation for EnableOtp {
         vec![IncorrectOtp.into()]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<RecoveryCodes> {
-        self.run_for(tidings, caller, SignInClient::default())
+    fn run(self, call: &Call<'_>) -> Result<RecoveryCodes> {
+        let (identity, now) = (call.authority(), call.now());
+        let (key, id) = call.store().read(|tx| {
+            let member = identity.member(tx)?;
+            Ok::<_, Error>((member.key, member.id.clone()))
+        })?;
+        let attempt = begin(call, Some(&id))?;
+        let confirmed = Confirmed { key, is_enabled: false, attempt };
+        let (otp, codes, note) =
+            (typed(&self.otp), generate(), email::Note::new(call.tidings(), Kind::SignInChanged));
+        let hashes: Vec<_> = codes.recovery_codes.iter().map(|code| hash(code)).collect();
+        confirmed.check(call, true, move |tx| {
+            let member = identity.member(tx)?;
+            let factor = sql::factor(tx, member.key)?.ok_or(Error::BadRequest(NOT_BEGUN))?;
+            if factor.is_enabled {
+                return Err(Error::BadRequest(ENABLED));
+            }
+            if identity.needs_enrolment_code() && !enrolment::is_admitted(&factor, now) {
+                return Err(Error::BadRequest(NOT_BEGUN));
+            }
+            let Some(step) = code::matching(&factor.secret, &otp, now, factor.last_step) else {
+                return Err(Outcome::IncorrectOtp.into());
+            };
+            sql::enable(tx, &member, now, step)?;
+            sql::replace_recovery_codes(tx, member.key, &hashes)?;
+            enrolment::sql::remove(tx, member.key)?;
+            changed(tx, &identity, &member, Action::MemberOtpEnable, note)
+        })?;
+        Ok(codes)
     }
 }
 
@@ -114,8 +172,8 @@ impl Operation for DisableOtp {
         [IncorrectPw, IncorrectOtp].map(Error::from).into()
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        self.run_for(tidings, caller, SignInClient::default())
+    fn run(self, call: &Call<'_>) -> Result<()> {
+        with_both(call, (&self.pw, &self.otp), Action::MemberOtpDisable, sql::disable)
     }
 }
 
@@ -141,7 +199,40 @@ impl Operation for RenewRecoveryCodes {
         [IncorrectPw, IncorrectOtp].map(Error::from).into()
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<RecoveryCodes> {
-        self.run_for(tidings, caller, SignInClient::default())
+    fn run(self, call: &Call<'_>) -> Result<RecoveryCodes> {
+        let codes = generate();
+        let hashes: Vec<_> = codes.recovery_codes.iter().map(|code| hash(code)).collect();
+        with_both(call, (&self.pw, &self.otp), Action::MemberOtpRenew, move |tx, member| {
+            sql::replace_recovery_codes(tx, member, &hashes)
+        })?;
+        Ok(codes)
     }
+}
+
+/// The image has no XML declaration, so that a page can contain it.
+fn qr(uri: &str) -> Result<Zeroizing<String>> {
+    let code = qrcode::QrCode::new(uri).map_err(|error| Error::Internal(error.into()))?;
+    let file = Zeroizing::new(code.render::<qrcode::render::svg::Color<'_>>().build());
+    Ok(Zeroizing::new(file[file.find("<svg ").unwrap_or_default()..].to_owned()))
+}
+
+fn with_both(
+    call: &Call<'_>,
+    (pw, otp): (&str, &str),
+    action: Action,
+    change: impl Fn(&mut dyn Tx, MemberKey) -> Result<(), StoreError> + Send + 'static,
+) -> Result<()> {
+    let (identity, now, otp) = (call.authority(), call.now(), typed(otp));
+    let confirmed = confirm(call, pw)?;
+    let (is_enabled, note) = (confirmed.is_enabled, email::Note::new(call.tidings(), Kind::SignInChanged));
+    confirmed.check(call, is_enabled, move |tx| {
+        let member: Member<'_> = identity.member(tx)?;
+        match verify(tx, member.key, Some(&otp), now)? {
+            Factor::None => return Err(Error::BadRequest(NOT_ENABLED)),
+            Factor::Right => {}
+            Factor::Missing | Factor::Wrong => return Err(Outcome::IncorrectOtp.into()),
+        }
+        change(tx, member.key)?;
+        changed(tx, &identity, &member, action, note)
+    })
 }

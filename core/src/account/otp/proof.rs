@@ -3,11 +3,10 @@
 use sha2::{Digest as _, Sha256};
 
 use super::{Factor, sql, typed, verify};
-use crate::Tidings;
 use crate::account::attempt::{begin, begin_code, failed, succeeded};
 use crate::account::password::Check;
 use crate::account::throttle::Attempt;
-use crate::account::{Caller, Identity, Member, SignInClient};
+use crate::account::{Call, Identity, Member};
 use crate::audit::trail::hex;
 use crate::record::error::{Error, Outcome, Result};
 use crate::record::id::MemberKey;
@@ -21,19 +20,15 @@ pub(in crate::account) struct Confirmed<'t> {
     pub(super) attempt: Option<Attempt<'t>>,
 }
 
-pub(in crate::account) fn confirm<'t>(
-    tidings: &'t Tidings,
-    identity: &Identity,
-    pw: &str,
-    client: &SignInClient,
-) -> Result<Confirmed<'t>> {
-    let (key, id, password, is_enabled) = tidings.store().read(|tx| {
+pub(in crate::account) fn confirm<'t>(call: &Call<'t>, pw: &str) -> Result<Confirmed<'t>> {
+    let (tidings, identity) = (call.tidings(), call.authority());
+    let (key, id, password, is_enabled) = call.store().read(|tx| {
         let member = identity.member(tx)?;
         let (password, factor) = (sql::password(tx, &member)?, sql::factor(tx, member.key)?);
         let is_enabled = factor.is_some_and(|factor| factor.is_enabled);
         Ok::<_, Error>((member.key, member.id.clone(), password, is_enabled))
     })?;
-    let attempt = begin(tidings, Some(&id), client.client)?;
+    let attempt = begin(call, Some(&id))?;
     if tidings.hasher().check(pw, Some(&password))? == Check::Wrong {
         return Err(failed(attempt, Outcome::IncorrectPw));
     }
@@ -57,13 +52,12 @@ impl Confirmed<'_> {
     /// the account. Only a right code counts as a success: a right password does not excuse wrong codes.
     pub(super) fn check<T: Send + 'static>(
         self,
-        tidings: &Tidings,
-        client: &SignInClient,
+        call: &Call<'_>,
         checks_code: bool,
         change: impl Fn(&mut dyn Tx) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let code_attempt = if checks_code { begin_code(tidings, self.key, client.client)? } else { None };
-        match tidings.store().write(Isolation::Alone, change) {
+        let code_attempt = if checks_code { begin_code(call, self.key)? } else { None };
+        match call.store().write(Isolation::Alone, change) {
             Err(error @ Error::Documented(Outcome::IncorrectOtp, _)) => {
                 Err(failed(self.attempt, failed(code_attempt, error)))
             }
@@ -95,17 +89,11 @@ pub(in crate::account) struct Proven {
     pub(in crate::account) present: String,
 }
 
-pub(in crate::account) fn prove(
-    tidings: &Tidings,
-    caller: &Caller,
-    pw: &str,
-    otp: Option<&str>,
-    client: &SignInClient,
-) -> Result<Proven> {
-    let (identity, now) = (caller.identify(tidings), tidings.now());
-    let confirmed = confirm(tidings, &identity, pw, client)?;
+pub(in crate::account) fn prove(call: &Call<'_>, pw: &str, otp: Option<&str>) -> Result<Proven> {
+    let (identity, now) = (call.authority(), call.now());
+    let confirmed = confirm(call, pw)?;
     let (is_enabled, otp) = (confirmed.is_enabled, otp.map(typed));
-    confirmed.check(tidings, client, is_enabled && otp.is_some(), move |tx| {
+    confirmed.check(call, is_enabled && otp.is_some(), move |tx| {
         let member = identity.member(tx)?;
         let gave_code = match verify(tx, member.key, otp.as_ref().map(|otp| otp.as_str()), now)? {
             Factor::None => false,

@@ -14,11 +14,9 @@ use webauthn_rp::response::{AuthTransports, CredentialId};
 use webauthn_rp::{PublicKeyCredentialCreationOptions, Registration, RegistrationServerState};
 
 use super::{Ceremony, GROUP, NAME_MAX, PASSKEYS_MAX, end, name_of, parse, settings, sql, to_json, wrong};
-use crate::Tidings;
-use crate::account::attempt::ForClient;
 use crate::account::otp::{Proven, present, prove};
 use crate::account::verify::university_name;
-use crate::account::{Caller, SignInClient, email, sealed};
+use crate::account::{Call, email, sealed};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::mail::outbox::Kind;
@@ -70,17 +68,11 @@ impl Operation for BeginPasskey {
         [Outcome::IncorrectPw, Outcome::OtpRequired, Outcome::IncorrectOtp].map(Error::from).into()
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ceremony> {
-        self.run_for(tidings, caller, SignInClient::default())
-    }
-}
-
-impl ForClient for BeginPasskey {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<Ceremony> {
+    fn run(self, call: &Call<'_>) -> Result<Ceremony> {
+        let tidings = call.tidings();
         let (_, relying_party) = settings(tidings)?;
-        let Proven { member, id, gave_code, present } =
-            prove(tidings, caller, &self.pw, self.otp.as_deref(), &client)?;
-        let known = tidings.store().read(|tx| sql::credentials(tx, member))?;
+        let Proven { member, id, gave_code, present } = prove(call, &self.pw, self.otp.as_deref())?;
+        let known = call.store().read(|tx| sql::credentials(tx, member))?;
         if known.len() >= usize::try_from(PASSKEYS_MAX).unwrap_or_default() {
             return Err(Error::BadRequest(TOO_MANY));
         }
@@ -148,11 +140,11 @@ impl Operation for AddPasskey {
         vec![wrong()]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AddedPasskey> {
-        let (identity, now) = (caller.identify(tidings), tidings.now());
-        let (settings, relying_party) = settings(tidings)?;
-        let key = tidings.store().read(|tx| Ok::<_, Error>(identity.member(tx)?.key))?;
-        let begun: Begun = sealed::open(tidings, PURPOSE, &self.ceremony).ok_or_else(wrong)?;
+    fn run(self, call: &Call<'_>) -> Result<AddedPasskey> {
+        let (identity, now) = (call.authority(), call.now());
+        let (settings, relying_party) = settings(call.tidings())?;
+        let key = call.store().read(|tx| Ok::<_, Error>(identity.member(tx)?.key))?;
+        let begun: Begun = sealed::open(call.tidings(), PURPOSE, &self.ceremony).ok_or_else(wrong)?;
         if begun.member != key.as_i64() {
             return Err(wrong());
         }
@@ -173,7 +165,7 @@ impl Operation for AddPasskey {
         })?;
         let name = university_name(&self.name).chars().take(NAME_MAX).collect();
         let new = sql::New {
-            id: ObjectId::new(tidings.clock()).to_string(),
+            id: ObjectId::new(call.tidings().clock()).to_string(),
             credential: BASE64URL_NOPAD.encode(passkey.id().as_ref()),
             handle: begun.handle.clone(),
             name,
@@ -183,8 +175,8 @@ impl Operation for AddPasskey {
             gave_code: begun.gave_code,
             at: now,
         };
-        let (id, note) = (new.id.clone(), email::Note::new(tidings, Kind::SignInChanged));
-        tidings.store().write(Isolation::Alone, move |tx| {
+        let (id, note) = (new.id.clone(), email::Note::new(call.tidings(), Kind::SignInChanged));
+        call.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             if present(tx, &identity, &member)? != begun.present {
                 return Err(wrong());

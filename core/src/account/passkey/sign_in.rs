@@ -14,9 +14,9 @@ use webauthn_rp::{
 
 use super::{Ceremony, GROUP, end, name_of, parse, settings, sql, to_json, wrong};
 use crate::Tidings;
-use crate::account::attempt::{ForClient, begin, failed};
+use crate::account::attempt::{begin, failed};
 use crate::account::session::{AccessToken, Proof, sign_in_identified};
-use crate::account::{Caller, SignInClient, sealed};
+use crate::account::{Call, sealed};
 use crate::base::config::{Config, Passkeys};
 use crate::record::error::{Error, Outcome, Result};
 use crate::record::operation::{Access, Operation, Rate, Spec, Work};
@@ -37,13 +37,13 @@ impl Operation for BeginPasskeySignIn {
     type Answer = Ceremony;
     const SPEC: Spec = Spec::get(GROUP, "/begin_passkey_sign_in", Access::Open);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Ceremony> {
-        let (_, relying_party) = settings(tidings)?;
+    fn run(self, call: &Call<'_>) -> Result<Ceremony> {
+        let (_, relying_party) = settings(call.tidings())?;
         let options = DiscoverableCredentialRequestOptions::passkey(&relying_party);
         let (server, browser) = options.start_ceremony().map_err(|error| Error::Internal(error.into()))?;
         let state = BASE64URL_NOPAD.encode(&server.encode().map_err(|error| Error::Internal(error.into()))?);
         let options = serde_json::to_string(&browser).map_err(|error| Error::Internal(error.into()))?;
-        Ok(Ceremony { ceremony: sealed::seal(tidings, PURPOSE, &state), options })
+        Ok(Ceremony { ceremony: sealed::seal(call.tidings(), PURPOSE, &state), options })
     }
 }
 
@@ -76,21 +76,16 @@ impl Operation for SignInPasskey {
         [wrong()].into_iter().chain([BlacklistUser, OtpRequired, IncorrectOtp].map(Error::from)).collect()
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
-        self.run_for(tidings, caller, SignInClient::default())
-    }
-}
-
-impl ForClient for SignInPasskey {
-    fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<AccessToken> {
-        let (settings, now) = (settings(tidings)?, tidings.now());
-        let attempt = begin(tidings, None, client.client)?;
+    fn run(self, call: &Call<'_>) -> Result<AccessToken> {
+        let tidings = call.tidings();
+        let (settings, now) = (settings(tidings)?, call.now());
+        let attempt = begin(call, None)?;
         let Some(used) = used(tidings, settings, &self.ceremony, &self.credential)? else {
             return Err(failed(attempt, wrong()));
         };
         let Used { passkey, challenge, state } = used;
         let proof = if passkey.gave_code { Proof::Both } else { Proof::Code(self.otp.as_deref()) };
-        sign_in_identified(tidings, passkey.member, proof, attempt, &client, move |tx| {
+        sign_in_identified(call, passkey.member, proof, attempt, move |tx| {
             end(tx, &challenge, now)?;
             if sql::used(tx, &passkey, &state, now)? { Ok(()) } else { Err(wrong()) }
         })

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use super::{AccessToken, issue, new_session};
 use crate::Tidings;
-use crate::account::attempt::ForClient;
-use crate::account::device::SignInClient;
-use crate::account::{Caller, SignUp, check_new_password, email, find, is_id, new_generation, nickname};
+use crate::account::{Call, Caller, check_new_password, email, find, is_id, new_generation, nickname};
 use crate::base::clock::Timestamp;
-use crate::base::config::{self, ID_LENGTH, NICKNAME_LENGTH};
+use crate::base::config::{self, Config, ID_LENGTH, NICKNAME_LENGTH};
 use crate::mail::address::{Address, RULE};
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
 use crate::record::id::MemberKey;
+use crate::record::operation::{Access, Failure, Operation, Rate, Spec, Work};
 use crate::store::{Isolation, StoreError, Tx};
 
 const ROSTER_ONLY: Problem = Problem::new(
@@ -19,16 +21,57 @@ const ROSTER_ONLY: Problem = Problem::new(
     "only members of the university become members here: sign in with sign_in_up",
 );
 
-impl ForClient for SignUp {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<AccessToken> {
-        match (caller, tidings.config().sign_up) {
+/// Sign up a member
+///
+/// `result` is `success`; or `sign_up fail` with the code `sign_up_closed` when the server is set up so that nobody signs up
+/// here, `wrong user info` when the id, password or nickname is not valid, `check pw` when the passwords differ,
+/// `already id` when the id is taken. The first that applies is returned.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = SignUpFields)]
+pub struct SignUp {
+    /// The sign-in identifier: {id} ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
+    #[schema(examples("ann"))]
+    pub id: String,
+    /// The password, {pw} characters.
+    #[schema(examples("another long sentence"))]
+    pub pw: String,
+    /// The password again.
+    #[schema(max_length = 1_000_000, examples("another long sentence"))]
+    pub pw_check: String,
+    /// The displayed name, {nickname} characters.
+    #[schema(examples("Ann"))]
+    pub nickname: String,
+    /// An e-mail address, which a mail with a code confirms. Some services need one.
+    #[schema(max_length = 254, examples("ann@example.org"))]
+    pub email: Option<String>,
+}
+
+impl Operation for SignUp {
+    type Answer = AccessToken;
+    const SPEC: Spec = Spec::post("account", "/sign_up", Access::Open)
+        .works(Work::SignUp)
+        .limited(Rate::SignUp)
+        .or(&[Failure::SignUp]);
+
+    fn documented_refusals(settings: &Config) -> Vec<Error> {
+        sign_up_refusals(settings).into_iter().chain([Outcome::SignUpFail.into()]).collect()
+    }
+
+    fn run(self, call: &Call<'_>) -> Result<AccessToken> {
+        let tidings = call.tidings();
+        match (call.caller(), tidings.config().sign_up) {
             (Caller::Operator, _) | (_, config::Registration::Open) => {
-                register(tidings, &self, false, |new| insert(tidings, new, &client))
+                register(tidings, &self, false, |new| insert(call, new))
             }
             (_, config::Registration::Roster) => Err(Outcome::SignUpFail.because(ROSTER_ONLY)),
             (_, config::Registration::Closed) => Err(Outcome::SignUpFail.into()),
         }
     }
+}
+
+pub(in crate::account) fn sign_up_refusals(settings: &Config) -> [Error; 3] {
+    let rule = Problem::password("pw", settings.password_length());
+    [Outcome::WrongUserInfo.because(rule), Outcome::CheckPw.into(), Outcome::AlreadyId.into()]
 }
 
 /// Like [`SignUp`], but begins no session. `grant` makes the member an administrator in the same transaction, so the password may
@@ -106,31 +149,29 @@ pub(in crate::account) fn insert_member(
 
 /// Like [`SignUp`], whatever the setting `sign_up`: `accept` decides, in the same transaction.
 pub(in crate::account) fn sign_up_with(
-    tidings: &Tidings,
+    call: &Call<'_>,
     form: &SignUp,
-    client: &SignInClient,
     accept: impl Fn(&mut dyn Tx, MemberKey) -> Result<()> + Send + 'static,
 ) -> Result<AccessToken> {
-    register(tidings, form, false, |new| insert_with(tidings, new, client, Isolation::Alone, accept))
+    register(call.tidings(), form, false, |new| insert_with(call, new, Isolation::Alone, accept))
 }
 
-pub(super) fn insert(tidings: &Tidings, new: New, client: &SignInClient) -> Result<AccessToken> {
+pub(super) fn insert(call: &Call<'_>, new: New) -> Result<AccessToken> {
     // This only adds rows. If another transaction adds a member with the same id, it waits for the outcome.
-    insert_with(tidings, new, client, Isolation::Locking, |_, _| Ok(()))
+    insert_with(call, new, Isolation::Locking, |_, _| Ok(()))
 }
 
 fn insert_with(
-    tidings: &Tidings,
+    call: &Call<'_>,
     new: New,
-    client: &SignInClient,
     isolation: Isolation,
     accept: impl Fn(&mut dyn Tx, MemberKey) -> Result<()> + Send + 'static,
 ) -> Result<AccessToken> {
-    let (now, generation, id) = (tidings.now(), new_generation(), new.id.clone());
-    let session = Arc::new(new_session(tidings, client));
+    let (now, generation, id) = (call.now(), new_generation(), new.id.clone());
+    let session = Arc::new(new_session(call));
     let begun = Arc::clone(&session);
-    let proposal = new.email.clone().map(|email| email::Proposal::new(tidings, email, client.client));
-    let inserted = tidings.store().write(isolation, move |tx| {
+    let proposal = new.email.clone().map(|email| email::Proposal::new(call, email));
+    let inserted = call.store().write(isolation, move |tx| {
         let key = sql::insert(tx, &new, generation, now)?;
         accept(tx, key)?;
         if let Some(proposal) = &proposal {
@@ -140,7 +181,7 @@ fn insert_with(
         Ok(begun.insert(tx, key, generation, false)?)
     });
     inserted.map_err(taken)?;
-    issue(tidings, &id, generation, &session)
+    issue(call, &id, generation, &session)
 }
 
 fn taken(error: Error) -> Error {

@@ -8,6 +8,7 @@ use siphasher::sip::SipHasher24;
 use super::VisitorNumber;
 use super::day_keys::Secret;
 use crate::Tidings;
+use crate::account::Call;
 use crate::analysis::{State, crawler};
 use crate::base::client::Client;
 use crate::base::clock::Timestamp;
@@ -21,6 +22,12 @@ impl Guest {
     /// Returns the guest with this address and user agent, or a declared crawler, which is not a visitor.
     pub fn new(tidings: &Tidings, address: IpAddr, user_agent: &[u8]) -> Self {
         Self::at(tidings.analysis(), tidings.now(), address, user_agent)
+    }
+
+    /// Returns `None` for a program on this machine, which cannot tell guests apart.
+    pub(crate) fn of(call: &Call<'_>) -> Option<Self> {
+        let client = call.client();
+        client.address.map(|address| Self::new(call.tidings(), address, &client.user_agent))
     }
 
     /// Like [`Guest::new`], with the key of the day of `at`.
