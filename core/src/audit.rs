@@ -327,19 +327,16 @@ pub struct Verify {
     pub head: Option<String>,
 }
 
-impl Operation for Verify {
+impl Transaction for Verify {
+    type By = Admin<'static>;
     type Answer = Verification;
     const SPEC: Spec =
         Spec::get("admin", "/verify_audit", Access::Admins(Scope::AuditRead)).works(Work::Query);
 
-    fn run(self, call: &Call<'_>) -> Result<Verification> {
-        let head: Option<Head> =
-            self.head.map(|head| head.parse()).transpose().map_err(|_| Error::BadRequest(HEAD_RULE))?;
-        let identity = call.authority();
-        call.store().read(|tx| {
-            let _admin = identity.admin(tx)?;
-            // A head whose record has expired is a fault, because it proves nothing about the records that are left.
-            Ok(chain::verify(tx, head.as_ref())?)
-        })
+    fn run(&self, tx: &mut dyn Tx, _: &Admin<'_>, _: &Identity) -> Result<Verification> {
+        let head = self.head.as_deref().map(str::parse::<Head>).transpose();
+        let head = head.map_err(|_| Error::BadRequest(HEAD_RULE))?;
+        // A head whose record has expired is a fault, because it proves nothing about the records that are left.
+        Ok(chain::verify(tx, head.as_ref())?)
     }
 }

@@ -167,7 +167,7 @@ mod transfer;
 #[cfg(test)]
 mod testing;
 
-pub use account::Caller;
+pub use account::{Call, Caller, ClientInfo};
 pub use audit::trail::Surface;
 pub use base::location::Location;
 pub use base::{atomic_file, clock, config, location, text_file, tls};

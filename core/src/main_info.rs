@@ -41,12 +41,13 @@ pub struct Draft {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Get {}
 
-impl Operation for Get {
+impl Transaction for Get {
+    type By = ();
     type Answer = MainInfo;
     const SPEC: Spec = Spec::get(GROUP, "/get_main_info", Access::Open).public();
 
-    fn run(self, call: &Call<'_>) -> Result<MainInfo> {
-        call.store().read(|tx| Ok(MainInfo { main_info: sql::get(tx)? }))
+    fn run(&self, tx: &mut dyn Tx, (): &(), _: &Identity) -> Result<MainInfo> {
+        Ok(MainInfo { main_info: sql::get(tx)? })
     }
 }
 
@@ -111,6 +112,7 @@ mod sql {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Caller;
     use crate::record::error::Error;
     use crate::testing::service;
 

@@ -66,7 +66,10 @@ pub use gauges::{Commits, Follower};
 pub(crate) use isolation::Isolation;
 pub(crate) use pending::Pending;
 pub use pending::PendingFuture;
+#[cfg(feature = "postgres")]
+pub(crate) use postgres::{InspectedServer, ServerTarget};
 pub use sqlite::SCHEMA_VERSION;
+pub(crate) use sqlite::inspect::{InspectedFile, version as engine_version};
 pub(crate) use sqlite::{copy, is_head_of_ours, schema_of_head};
 pub(crate) use topic::{Topic, complete_version_in, last_change_in, version_in, versions_in};
 pub(crate) use tx::Tx;

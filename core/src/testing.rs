@@ -4,9 +4,7 @@ use proptest::test_runner::Config as Cases;
 use tidings_cluster::{Engine, Scratch};
 
 use crate::Tidings;
-use crate::account::{
-    AccessToken, Caller, ForClient as _, Operator, SignIn, SignInClient, SignInUp, SignUp, key,
-};
+use crate::account::{AccessToken, Caller, Client, ClientInfo, Operator, SignIn, SignInUp, SignUp, key};
 use crate::admin;
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::config::{Config, Secret, Zone};
@@ -14,6 +12,7 @@ use crate::import::{Import as _, Report, to_the_end};
 use crate::member;
 use crate::record::error::Result;
 use crate::record::id::PostKey;
+use crate::record::operation::Operation;
 use crate::record::scope::Scope;
 use crate::search::{Find, FindInCategory, PostPage, SearchResult};
 use crate::store::{Dialect, Isolation, Store, StoreError};
@@ -38,25 +37,40 @@ pub(crate) fn posts(keys: impl IntoIterator<Item = i64>) -> Vec<PostKey> {
     keys.into_iter().map(PostKey::new).collect()
 }
 
+/// Runs an operation for a client.
+pub(crate) trait RunFor: Operation {
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: ClientInfo) -> Result<Self::Answer> {
+        tidings.call_from(caller, &client, self)
+    }
+}
+
+impl<O: Operation> RunFor for O {}
+
+impl From<Option<Client>> for ClientInfo {
+    fn from(client: Option<Client>) -> Self {
+        Self { address: client.map(Client::address), ..Self::default() }
+    }
+}
+
 pub(crate) fn sign_in(
     tidings: &Tidings,
     id: &str,
     pw: &str,
-    client: impl Into<SignInClient>,
+    client: impl Into<ClientInfo>,
 ) -> Result<AccessToken> {
     SignIn { id: id.into(), pw: pw.into(), otp: None }.run_for(tidings, &Caller::Guest, client.into())
 }
 
 pub(crate) fn sign_in_with(tidings: &Tidings, id: &str, otp: &str) -> String {
     let form = SignIn { id: id.into(), pw: format!("password of {id}"), otp: Some(otp.into()) };
-    form.run_for(tidings, &Caller::Guest, SignInClient::default()).unwrap().access_token
+    form.run_for(tidings, &Caller::Guest, ClientInfo::default()).unwrap().access_token
 }
 
 pub(crate) fn sign_in_up(
     tidings: &Tidings,
     id: &str,
     pw: &str,
-    client: impl Into<SignInClient>,
+    client: impl Into<ClientInfo>,
 ) -> Result<AccessToken> {
     let form = SignIn { id: id.into(), pw: pw.into(), otp: None };
     SignInUp { form }.run_for(tidings, &Caller::Guest, client.into())

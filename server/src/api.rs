@@ -1,8 +1,6 @@
 //! The handlers of operations, one module for each domain of the core.
 
-pub(crate) mod account;
 pub(crate) mod account_page;
-pub(crate) mod analysis;
 pub(crate) mod audit;
 pub(crate) mod data;
 pub(crate) mod health;
@@ -11,12 +9,8 @@ pub(crate) mod import;
 pub(crate) mod newsfeed;
 pub(crate) mod notice;
 pub(crate) mod oidc;
-pub(crate) mod otp;
 pub(crate) mod post;
-pub(crate) mod profile;
 pub(crate) mod report;
-pub(crate) mod search;
 #[cfg(test)]
 mod tests;
 pub(crate) mod websub;
-pub(crate) mod weights;

@@ -16,7 +16,7 @@ use warp::{Filter, Rejection};
 
 use crate::filter::fields::Given;
 use crate::filter::reply::{self, Answer, Refusal, Response};
-use crate::filter::request::{Call, Context, Made, Work};
+use crate::filter::request::{Begun, Call, Context, Made, Work};
 use crate::filter::upload::Upload;
 
 pub(crate) fn work<O: Operation>(given: &Given) -> Result<Work> {
@@ -24,13 +24,19 @@ pub(crate) fn work<O: Operation>(given: &Given) -> Result<Work> {
 }
 
 pub(crate) fn boxed<O: Operation>(operation: O) -> Work {
-    Box::new(move |tidings, caller| {
-        let answer = operation.run(tidings, caller)?;
-        Ok(match O::shared(&answer) {
-            Some(shared) => Made::Shared(Arc::clone(shared)),
-            None => Made::Own(answer::success(&answer)),
-        })
+    Box::new(move |tidings, caller, client| match tidings.start_from(caller, client, operation) {
+        Ok(pending) => Begun::Awaited(Box::pin(async move { Ok(made::<O>(&pending.await?)) })),
+        Err(operation) => Begun::Blocking(Box::new(move |tidings, caller, client| {
+            Ok(made::<O>(&tidings.call_from(caller, client, operation)?))
+        })),
     })
+}
+
+fn made<O: Operation>(answer: &O::Answer) -> Made {
+    match O::shared(answer) {
+        Some(shared) => Made::Shared(Arc::clone(shared)),
+        None => Made::Own(answer::success(answer)),
+    }
 }
 
 /// The answer to a guest, if it is in memory.
@@ -45,7 +51,7 @@ pub(crate) fn declared<O: Operation>() -> BoxedFilter<(Response,)> {
 /// A closure in [`declared`] would be another type, and so another filter to compile, for each operation.
 fn running(spec: Spec, read: fn(&Given) -> Result<Work>) -> BoxedFilter<(Response,)> {
     let has_body = spec.method == Method::Post;
-    reading(spec, has_body, read, move |call, work| call.run(spec.work, work))
+    reading(spec, has_body, read, move |call, work| call.run(spec, work))
 }
 
 /// For an operation with a handler of its own. `has_body` tells whether fields are in the body, which the handler reads

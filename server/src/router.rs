@@ -19,8 +19,7 @@ use tidings_core::operations::{self, Visitor};
 use tower::Service;
 
 use crate::api::{
-    account, account_page, analysis, audit, data, health, home, import, newsfeed, notice, oidc, otp, post,
-    profile, report, search, websub, weights,
+    account_page, audit, data, health, home, import, newsfeed, notice, oidc, post, report, websub,
 };
 use crate::config::Config;
 use crate::connection::per_connection::PerConnection;
@@ -251,20 +250,14 @@ pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Ve
     let mut declared = Declared(Vec::new());
     operations::each(&mut declared);
     let handlers = [
-        account::handlers(),
-        profile::handlers(),
         data::handlers(),
-        otp::handlers(),
         oidc::handlers(),
         import::handlers(),
         audit::handlers(),
         notice::handlers(),
         post::handlers(),
-        search::handlers(),
         newsfeed::handlers(),
-        weights::handlers(),
         websub::handlers(),
-        analysis::handlers(),
         report::handlers(),
         events::handlers(),
         health::handlers(),

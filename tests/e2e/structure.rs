@@ -32,7 +32,7 @@ const CORE: Layered = Layered {
         "webhook/outbox",
         "transfer/backup/last",
     ],
-    handle: &["Tidings", "Caller"],
+    handle: &["Tidings", "Call", "Caller", "ClientInfo"],
 };
 
 const SERVER: Layered = Layered {

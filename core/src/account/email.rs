@@ -89,8 +89,10 @@ pub struct SetEmail {
 
 impl Operation for SetEmail {
     type Answer = ();
-    const SPEC: Spec =
-        Spec::post(GROUP, "/set_email", Access::Members).works(Work::Password).limited(Rate::General);
+    const SPEC: Spec = Spec::post(GROUP, "/set_email", Access::Members)
+        .works(Work::Password)
+        .limited(Rate::General)
+        .attempt();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         [Outcome::IncorrectPw, Outcome::OtpRequired, Outcome::IncorrectOtp].map(Error::from).into()
@@ -152,7 +154,7 @@ pub struct ConfirmEmail {
 impl Operation for ConfirmEmail {
     type Answer = ();
     const SPEC: Spec =
-        Spec::post(GROUP, "/confirm_email", Access::Anyone).works(Work::Store).limited(Rate::Write);
+        Spec::post(GROUP, "/confirm_email", Access::Anyone).works(Work::Store).limited(Rate::Write).attempt();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::IncorrectCode.into()]

@@ -268,7 +268,8 @@ impl Operation for SignUpInvited {
     const SPEC: Spec = Spec::post("account", "/sign_up_invited", Access::Open)
         .works(Work::SignUp)
         .limited(Rate::SignUp)
-        .or(&[Failure::SignUp]);
+        .or(&[Failure::SignUp])
+        .attempt();
 
     fn documented_refusals(settings: &Config) -> Vec<Error> {
         sign_up_refusals(settings).into_iter().chain([wrong_code()]).collect()

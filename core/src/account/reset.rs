@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 use super::attempt::{begin, failed};
 use super::{Call, check_new_password, email, find, otp, revoke_tokens, session};
 
+use crate::account::{Admin, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{HOUR_MS, Timestamp};
 use crate::base::config::{Config, Mail, RESET_PAGE};
@@ -57,24 +58,20 @@ pub struct IssueReset {
     pub user_id: String,
 }
 
-impl Operation for IssueReset {
+impl Transaction for IssueReset {
+    type By = Admin<'static>;
     type Answer = ResetCode;
     const SPEC: Spec =
         Spec::get("admin", "/issue_pw_reset/{user_id}", Access::Persons).writes().or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<ResetCode> {
-        let (identity, expires) = (call.authority(), call.now() + LASTS_MS);
-        let code = otp::random_code();
-        let hash = otp::hash(&code);
-        call.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx)?;
-            let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
-            if admin.is(member.key) {
-                return Err(Error::BadRequest(OWN));
-            }
-            sql::insert(tx, member.key, &hash, true, expires)?;
-            Ok(admin.record(tx, Entry::new(Action::MemberResetCode).on_member(member.key))?)
-        })?;
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<ResetCode> {
+        let (code, expires) = (otp::random_code(), identity.now() + LASTS_MS);
+        let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+        if admin.is(member.key) {
+            return Err(Error::BadRequest(OWN));
+        }
+        sql::insert(tx, member.key, &otp::hash(&code), true, expires)?;
+        admin.record(tx, Entry::new(Action::MemberResetCode).on_member(member.key))?;
         Ok(ResetCode { code, expires })
     }
 }
@@ -95,7 +92,7 @@ pub struct RequestReset {
 
 impl Operation for RequestReset {
     type Answer = ();
-    const SPEC: Spec = Spec::post("account", "/request_pw_reset", Access::Open);
+    const SPEC: Spec = Spec::post("account", "/request_pw_reset", Access::Open).attempt();
 
     fn run(self, call: &Call<'_>) -> Result<()> {
         let tidings = call.tidings();
@@ -159,8 +156,10 @@ pub struct ResetPassword {
 
 impl Operation for ResetPassword {
     type Answer = ();
-    const SPEC: Spec =
-        Spec::post("account", "/reset_pw", Access::Open).works(Work::Password).limited(Rate::General);
+    const SPEC: Spec = Spec::post("account", "/reset_pw", Access::Open)
+        .works(Work::Password)
+        .limited(Rate::General)
+        .attempt();
 
     fn documented_refusals(settings: &Config) -> Vec<Error> {
         vec![

@@ -82,6 +82,7 @@ impl Operation for ListRoster {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Caller;
     use crate::testing::{import_roster, service};
 
     #[test]

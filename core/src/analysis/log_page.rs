@@ -257,6 +257,7 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
     use super::*;
+    use crate::Caller;
 
     use crate::analysis::{Communication, Operation, record};
 

@@ -157,28 +157,25 @@ pub struct List {
     pub after: Option<String>,
 }
 
-impl Operation for List {
+impl Transaction for List {
+    type By = Admin<'static>;
     type Answer = FeedbackPage;
     const SPEC: Spec = Spec::get(GROUP, "/get_feedback", ADMINS).works(Work::Query).or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<FeedbackPage> {
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<FeedbackPage> {
         let all = is_on(self.all, Problem::invalid("all", "all is 0 or 1"))?;
         let limit = self.limit.unwrap_or(LIST);
-        let identity = call.authority();
-        call.store().read(|tx| {
-            let admin = identity.admin(tx)?;
-            if !(1..=LIST_MAX).contains(&limit) {
-                return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
-            }
-            let before = match &self.after {
-                Some(id) => sql::key(tx, &admin, id)?.ok_or(Error::NotFound)?,
-                None => i64::MAX,
-            };
-            // One more than the page has, to detect whether another page follows.
-            let mut feedback = sql::list(tx, &admin, all, before, limit + 1)?;
-            let next = answer::cut(&mut feedback, limit).map(|last| last.id.clone());
-            Ok(FeedbackPage { feedback, next })
-        })
+        if !(1..=LIST_MAX).contains(&limit) {
+            return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
+        }
+        let before = match &self.after {
+            Some(id) => sql::key(tx, admin, id)?.ok_or(Error::NotFound)?,
+            None => i64::MAX,
+        };
+        // One more than the page has, to detect whether another page follows.
+        let mut feedback = sql::list(tx, admin, all, before, limit + 1)?;
+        let next = answer::cut(&mut feedback, limit).map(|last| last.id.clone());
+        Ok(FeedbackPage { feedback, next })
     }
 }
 

@@ -62,44 +62,37 @@ pub struct SaveDraft {
     pub fields: Draft,
 }
 
-impl Operation for SaveDraft {
+impl Transaction for SaveDraft {
+    type By = Admin<'static>;
     type Answer = Inserted;
     const SPEC: Spec =
         Spec::post("notice", "/save_notice_draft", Access::Admins(Scope::Notices)).or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<Inserted> {
-        let identity = call.authority();
-        let checked = Change::parse(&self.fields).and_then(|change| change.require_any());
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<Inserted> {
+        Change::parse(&self.fields)?.require_any()?;
         let content = serde_json::to_string(&self.fields).map_err(|error| Error::Internal(error.into()))?;
-        let (notice, replaced) =
-            (self.notice.as_deref().map(ObjectId::parse), self.draft.as_deref().map(ObjectId::parse));
-        let (new, now) = (ObjectId::new(call.tidings().clock()), call.now());
-        call.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx)?;
-            checked.as_ref()?;
-            let notice = match notice {
-                Some(id) => {
-                    let id = id.ok_or(Error::NotFound)?;
-                    notices::content(tx, id)?.ok_or(Error::NotFound)?;
-                    Some(id)
-                }
-                None => None,
-            };
-            if let Some(id) = replaced {
-                let id = id.ok_or(Error::NotFound)?;
-                if !sql::replace(tx, &admin, id, notice, &content, now)? {
+        let known = |id: &String| ObjectId::parse(id).ok_or(Error::NotFound);
+        let notice = self.notice.as_ref().map(known).transpose()?;
+        if let Some(notice) = notice {
+            notices::content(tx, notice)?.ok_or(Error::NotFound)?;
+        }
+        let now = identity.now();
+        let id = match self.draft.as_ref().map(known).transpose()? {
+            Some(id) => {
+                if !sql::replace(tx, admin, id, notice, &content, now)? {
                     return Err(Error::NotFound);
                 }
-                record(tx, &admin, Action::NoticeDraftSave, id)?;
-                return Ok(Inserted { id });
+                id
             }
-            if sql::count(tx, &admin)? >= DRAFTS_MAX {
-                return Err(Error::BadRequest(TOO_MANY));
+            None if sql::count(tx, admin)? >= DRAFTS_MAX => return Err(Error::BadRequest(TOO_MANY)),
+            None => {
+                let id = ObjectId::at(now);
+                sql::insert(tx, admin, id, notice, &content, now)?;
+                id
             }
-            sql::insert(tx, &admin, new, notice, &content, now)?;
-            record(tx, &admin, Action::NoticeDraftSave, new)?;
-            Ok(Inserted { id: new })
-        })
+        };
+        record(tx, admin, Action::NoticeDraftSave, id)?;
+        Ok(Inserted { id })
     }
 }
 

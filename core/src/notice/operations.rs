@@ -129,7 +129,23 @@ impl Operation for Get {
         Spec::get(GROUP, "/get_notice/{notice_obi}", Access::Anyone).counts().or(&[Failure::Missing]);
 
     fn run(self, call: &Call<'_>) -> Result<OneNotice> {
-        self.read(call.tidings(), call.caller(), true)
+        let tidings = call.tidings();
+        let html = is_on(self.html, HTML_RULE)?;
+        let (snapshot, now) = (super::snapshot(tidings)?, call.now());
+        let id = ObjectId::parse(&self.notice_obi).ok_or(Error::NotFound)?;
+        let found = match snapshot.find(&Reader::Guest, id, now) {
+            None if snapshot.has_restricted() => {
+                read_as(tidings, call.caller(), |reader| snapshot.find(reader, id, now))?
+            }
+            shown => shown,
+        };
+        let mut answer = if call.client().is_prefetch {
+            OneNotice { notice_list: found.ok_or(Error::NotFound)?.now() }
+        } else {
+            super::view(tidings, &snapshot, found)?
+        };
+        answer.notice_list.html = found.filter(|_| html).map(CachedNotice::html);
+        Ok(answer)
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
@@ -138,31 +154,6 @@ impl Operation for Get {
         }
         let notice = super::try_get(tidings, &self.notice_obi)?;
         Some(notice.map(|notice| Arc::new(Encoded::new(answer::success(&notice)))))
-    }
-}
-
-impl Get {
-    /// Returns the notice, and counts a view unless a browser prefetches it.
-    ///
-    /// # Errors
-    /// Those of the operation.
-    pub fn read(self, tidings: &Tidings, caller: &Caller, is_view: bool) -> Result<OneNotice> {
-        let html = is_on(self.html, HTML_RULE)?;
-        let (snapshot, now) = (super::snapshot(tidings)?, tidings.now());
-        let id = ObjectId::parse(&self.notice_obi).ok_or(Error::NotFound)?;
-        let found = match snapshot.find(&Reader::Guest, id, now) {
-            None if snapshot.has_restricted() => {
-                read_as(tidings, caller, |reader| snapshot.find(reader, id, now))?
-            }
-            shown => shown,
-        };
-        let mut answer = if is_view {
-            super::view(tidings, &snapshot, found)?
-        } else {
-            OneNotice { notice_list: found.ok_or(Error::NotFound)?.now() }
-        };
-        answer.notice_list.html = found.filter(|_| html).map(CachedNotice::html);
-        Ok(answer)
     }
 }
 

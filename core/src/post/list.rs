@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::Post;
 
-use crate::account::Call;
+use crate::account::{Call, Identity, Transaction};
 use crate::base::clock::Timestamp;
 use crate::record::answer;
 use crate::record::error::{Error, Problem, Result};
@@ -45,11 +45,12 @@ pub struct List {
     pub next: Option<String>,
 }
 
-impl Operation for List {
+impl Transaction for List {
+    type By = ();
     type Answer = PostList;
     const SPEC: Spec = Spec::get("post", "/get_posts", Access::Open).public().works(Work::Query);
 
-    fn run(self, call: &Call<'_>) -> Result<PostList> {
+    fn run(&self, tx: &mut dyn Tx, (): &(), _: &Identity) -> Result<PostList> {
         let limit = self.limit.unwrap_or(LIST);
         if !(1..=LIST_MAX).contains(&limit) {
             return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
@@ -57,13 +58,11 @@ impl Operation for List {
         let before = self.next.as_deref().map_or(Some(Cursor::NEWEST), Cursor::parse);
         let before = before
             .ok_or(Error::BadRequest(Problem::invalid("next", "next is what the page before answered")))?;
-        call.store().read(|tx| {
-            // One more than the page shows, to know whether another page follows.
-            let mut posts = select(tx, self.topic.as_deref(), &before, limit + 1)?;
-            let next = answer::cut(&mut posts, limit)
-                .map(|post| Cursor { date: post.date, id: post.id.clone() }.write());
-            Ok(PostList { posts, next })
-        })
+        // One more than the page shows, to know whether another page follows.
+        let mut posts = select(tx, self.topic.as_deref(), &before, limit + 1)?;
+        let next = answer::cut(&mut posts, limit)
+            .map(|post| Cursor { date: post.date, id: post.id.clone() }.write());
+        Ok(PostList { posts, next })
     }
 }
 
@@ -140,6 +139,7 @@ fn select_topic(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Caller;
     use crate::post::{Draft, Insert, Remove};
     use crate::testing::{Service, service};
 

@@ -9,7 +9,7 @@ use super::draft::Change;
 use super::rows::{self, DerivedChanges, New};
 use super::token_fields::TokenFields;
 use super::{Categories, Draft, GetPost, duplicate_url, known, sql};
-use crate::account::Call;
+use crate::account::{Admin, Call, Identity, Transaction};
 use crate::analysis::Guest;
 use crate::audit::trail::{Action, Entry};
 use crate::record::answer::Inserted;
@@ -17,7 +17,7 @@ use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::scope::Scope;
-use crate::store::Isolation;
+use crate::store::{Isolation, Tx};
 
 const GROUP: &str = "post";
 const ADMINS: Access = Access::Admins(Scope::Posts);
@@ -30,16 +30,16 @@ pub struct Get {
     pub post_obi: String,
 }
 
-impl Operation for Get {
+impl Transaction for Get {
+    type By = ();
     type Answer = GetPost;
     const SPEC: Spec = Spec::get(GROUP, "/get_post/{post_obi}", Access::Open)
         .public()
         .works(Work::Few)
         .or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<GetPost> {
-        let id = known(ObjectId::parse(&self.post_obi))?;
-        call.store().read(|tx| sql::get(tx, &id))
+    fn run(&self, tx: &mut dyn Tx, (): &(), _: &Identity) -> Result<GetPost> {
+        sql::get(tx, &known(ObjectId::parse(&self.post_obi))?)
     }
 }
 
@@ -47,12 +47,13 @@ impl Operation for Get {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListCategories {}
 
-impl Operation for ListCategories {
+impl Transaction for ListCategories {
+    type By = ();
     type Answer = Categories;
     const SPEC: Spec = Spec::get(GROUP, "/get_categories", Access::Open).public();
 
-    fn run(self, call: &Call<'_>) -> Result<Categories> {
-        Ok(Categories { categories: call.store().read(sql::categories)? })
+    fn run(&self, tx: &mut dyn Tx, (): &(), _: &Identity) -> Result<Categories> {
+        Ok(Categories { categories: sql::categories(tx)? })
     }
 }
 
@@ -213,22 +214,18 @@ pub struct Remove {
     pub post_obi: String,
 }
 
-impl Operation for Remove {
+impl Transaction for Remove {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/remove_post/{post_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<()> {
-        let (identity, id) = (call.authority(), ObjectId::parse(&self.post_obi));
-        call.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx)?;
-            let post = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
-            let mut derived = DerivedChanges::default();
-            rows::remove(tx, &admin, &post, &mut derived)?;
-            let subject = known(id)?;
-            let entry = Entry::new(Action::PostRemove).on(&subject);
-            admin.record(tx, entry.change(Some(&post.content.title), None))?;
-            Ok::<_, Error>(derived.write(tx)?)
-        })?;
-        Ok(())
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        let subject = known(ObjectId::parse(&self.post_obi))?;
+        let post = rows::by_id(tx, &subject)?.ok_or(Error::NotFound)?;
+        let mut derived = DerivedChanges::default();
+        rows::remove(tx, admin, &post, &mut derived)?;
+        let entry = Entry::new(Action::PostRemove).on(&subject);
+        admin.record(tx, entry.change(Some(&post.content.title), None))?;
+        Ok(derived.write(tx)?)
     }
 }

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::account::Caller;
     use crate::post::{self, Draft};
-    use crate::store::inspect::InspectedFile;
+    use crate::store::InspectedFile;
 
     use crate::testing::{self, Service};
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::history;
 use super::listed::Listed;
-use super::record_cache::RecordCache;
+use super::record_cache::{RecordCache, TextsVersion};
 use crate::account::Member;
 use crate::base::keyed::OwnSet;
 use crate::base::sized_lru::SizedLru;
@@ -53,10 +53,6 @@ pub(crate) struct AnswerVersions {
     acts: i64,
     texts: Option<TextsVersion>,
 }
-
-/// The version of the texts of posts that a transaction sees completely, 0 for lists without posts; then the number of
-/// [`RENEWED`] periods since the cache was created.
-pub(super) type TextsVersion = (i64, u64);
 
 impl Default for ListCache {
     fn default() -> Self {

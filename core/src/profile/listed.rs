@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 
 use super::LIST_MAX;
 use super::history::{self, LISTED};
-use super::list_cache::TextsVersion;
-use super::record_cache::{RecordCache, Tokens};
+use super::record_cache::{RecordCache, TextsVersion, Tokens};
 use super::records::{JsonList, NewsfeedAccess};
 use crate::account::Member;
 use crate::base::clock::Timestamp;

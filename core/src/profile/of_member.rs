@@ -178,6 +178,7 @@ fn of_member<'tx>(tx: &mut dyn Tx, admin: &Admin<'tx>, user_id: &str) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Caller;
     use crate::audit;
     use crate::testing::service;
     use crate::{profile, search};

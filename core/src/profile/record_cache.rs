@@ -5,12 +5,15 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::TOKENS_SHOWN;
-use super::list_cache::TextsVersion;
 use super::records::{JsonList, PostRecord, TokenList};
 use crate::base::clock::Timestamp;
 use crate::base::sized_lru::SizedLru;
 use crate::record::id::PostKey;
 use crate::store::{Row, StoreError, Tx, row_each};
+
+/// The version of the texts of posts that a transaction sees completely, 0 for lists without posts; then the number of
+/// periods since the cache was created after which it is renewed.
+pub(super) type TextsVersion = (i64, u64);
 
 /// In bytes.
 const BYTES_MAX: usize = 32 << 20;

@@ -6,8 +6,8 @@
 //! ```
 //! use serde::{Deserialize, Serialize};
 //! use tidings_core::account::Caller;
-//! use tidings_core::operation::{Access, Call, Operation, Spec};
-//! use tidings_core::{Result, Tidings};
+//! use tidings_core::operation::{Access, Operation, Spec};
+//! use tidings_core::{Call, Result, Tidings};
 //! use utoipa::{ToSchema, openapi};
 //!
 //! /// Returns how often a word is in the greeting.
@@ -59,9 +59,7 @@ use crate::base::config::Config;
 use crate::record::answer::Encoded;
 use crate::record::error::{Error, Outcome, Pending, Result};
 use crate::record::scope::Scope;
-use crate::{Caller, Tidings};
-
-pub use crate::account::{Call, ClientInfo};
+use crate::{Call, Caller, ClientInfo, Tidings};
 
 /// The name of a field whose own fields count as if they were listed in its place.
 pub const REST: &str = "..";
@@ -357,6 +355,8 @@ pub struct Spec {
     pub is_file: bool,
     /// Whether its requests are recorded as communications.
     pub is_recorded: bool,
+    /// Whether it checks a password or a code: its failures are logged for programs that block addresses.
+    pub is_attempt: bool,
     /// The answer to callers whose token or right does not suffice, with status 200; `None` for the statuses of these errors.
     pub refused_with: Option<Outcome>,
     name: Option<&'static str>,
@@ -378,6 +378,7 @@ impl Spec {
             requires: &[],
             is_file: false,
             is_recorded: true,
+            is_attempt: false,
             refused_with: None,
             name: None,
         }
@@ -411,6 +412,11 @@ impl Spec {
     /// Declares that it changes nothing, although it is a `POST`.
     pub const fn reads(self) -> Self {
         Self { effect: Effect::Reads, work: Work::Read, rate: Rate::General, ..self }
+    }
+
+    /// Declares that it checks a password or a code.
+    pub const fn attempt(self) -> Self {
+        Self { is_attempt: true, ..self }
     }
 
     /// Declares the answer to callers whose token or right does not suffice.

@@ -174,7 +174,7 @@ impl Tidings {
     }
 
     /// Returns whether the database is on a server. Then operations wait for the network and use no core meanwhile, and frequent
-    /// reads, such as [`profile::submit_user_info`], run together on threads of the service.
+    /// reads, such as that of [`profile::Get`], run together on threads of the service.
     pub fn is_on_server(&self) -> bool {
         self.store().is_on_server()
     }

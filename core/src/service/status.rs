@@ -72,6 +72,7 @@ impl Operation for Get {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Caller;
     use crate::record::error::Error;
     use crate::testing::{NOW, service};
 

@@ -3,10 +3,6 @@
 
 use super::{StoreError, Tx};
 
-#[cfg(feature = "postgres")]
-pub(crate) use super::postgres::{InspectedServer, ServerTarget};
-pub(crate) use super::sqlite::inspect::{InspectedFile, version};
-
 /// Callers use [`read`](trait.Inspected.html#method.read) and [`write`](trait.Inspected.html#method.write).
 pub(crate) trait Inspected {
     fn read_with(&self, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError>;

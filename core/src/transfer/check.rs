@@ -20,12 +20,13 @@ use crate::base::location::Location;
 use crate::post::{recount as posts, reindex};
 use crate::record::error::{Error, Result};
 use crate::source;
+use crate::store::InspectedFile;
+#[cfg(feature = "postgres")]
+use crate::store::InspectedServer;
 #[cfg(not(feature = "postgres"))]
 use crate::store::ServerError;
 use crate::store::StoreError;
-#[cfg(feature = "postgres")]
-use crate::store::inspect::InspectedServer;
-use crate::store::inspect::{Inspected, InspectedFile};
+use crate::store::inspect::Inspected;
 
 mod file;
 mod others;

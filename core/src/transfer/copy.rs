@@ -19,11 +19,12 @@ pub use crate::base::cancel::CancelFlag;
 use crate::base::files::{self, beside, directory};
 use crate::base::location::Location;
 pub use crate::base::step::Step;
+use crate::store::InspectedFile;
 #[cfg(not(feature = "postgres"))]
 use crate::store::ServerError;
-use crate::store::inspect::{Inspected, InspectedFile};
+use crate::store::inspect::Inspected;
 #[cfg(feature = "postgres")]
-use crate::store::inspect::{InspectedServer, ServerTarget};
+use crate::store::{InspectedServer, ServerTarget};
 use crate::store::{StoreError, Tx};
 use crate::transfer::check::Check;
 

@@ -131,22 +131,17 @@ pub struct Rotate {
     pub webhook_obi: String,
 }
 
-impl Operation for Rotate {
+impl Transaction for Rotate {
+    type By = Admin<'static>;
     type Answer = WebhookSecret;
     const SPEC: Spec =
         Spec::get(GROUP, "/rotate_webhook/{webhook_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<WebhookSecret> {
-        let identity = call.authority();
-        let (secret, until) = (sign::generate(), call.now() + ROTATION_MS);
-        let new = secret.clone();
-        let id = call.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx)?;
-            let (id, name) = sql::find(tx, &admin, &self.webhook_obi)?.ok_or(Error::NotFound)?;
-            sql::rotate(tx, &admin, &id, &new, until)?;
-            admin.record(tx, Entry::new(Action::WebhookRotate).on(&name))?;
-            Ok::<_, Error>(id)
-        })?;
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<WebhookSecret> {
+        let secret = sign::generate();
+        let (id, name) = sql::find(tx, admin, &self.webhook_obi)?.ok_or(Error::NotFound)?;
+        sql::rotate(tx, admin, &id, &secret, identity.now() + ROTATION_MS)?;
+        admin.record(tx, Entry::new(Action::WebhookRotate).on(&name))?;
         Ok(WebhookSecret { id, secret })
     }
 }

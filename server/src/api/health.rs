@@ -26,7 +26,7 @@ async fn readyz(call: Call, _: Readyz) -> Answer {
     if call.app().is_leaving() {
         return Err(Error::Overloaded.into());
     }
-    call.read(|tidings, _| tidings.ready()).await.map_err(|refusal| match refusal {
+    call.answer_in(|lanes| &lanes.read, |tidings, _| tidings.ready()).await.map_err(|refusal| match refusal {
         Refusal::Operation(error @ (Error::Store(_) | Error::Internal(_))) => {
             tracing::warn!(cause = error.detail(), "not ready");
             Error::Overloaded.into()

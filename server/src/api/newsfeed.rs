@@ -3,6 +3,7 @@
 use http::HeaderValue;
 use http::header::{HeaderName, LINK};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tidings_core::Tidings;
 use tidings_core::newsfeed::{
     self, ListPopular, ListRecommended, ListSource, ListTopic, ListTopicV1, Newsfeed,
 };
@@ -92,10 +93,10 @@ async fn own(
     fields: impl Operation<Answer = Newsfeed>,
 ) -> Answer {
     if call.is_guest() {
-        return call.run(Work::Store, endpoint::boxed(fields)).await;
+        return call.begin(Work::Store, endpoint::boxed(fields)).await;
     }
-    let answer = move |tidings: &_, caller: &_, accepted| {
-        Ok(Reply::encoded(fields.run(tidings, caller)?.encoded(), JSON, accepted))
+    let answer = move |tidings: &Tidings, caller: &_, accepted| {
+        Ok(Reply::encoded(tidings.call(caller, fields)?.encoded(), JSON, accepted))
     };
     call.run_in(lane, answer).await
 }

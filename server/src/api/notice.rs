@@ -1,31 +1,22 @@
 //! The administrators' notices.
 
-use tidings_core::notice::{self, Get, List};
+use tidings_core::notice::{self, List};
 use tidings_core::operation::Operation as _;
 
 use crate::endpoint;
-use crate::filter::client;
 use crate::filter::reply::Answer;
 use crate::filter::request::Call;
 use crate::route::Route;
 use crate::syndication::{self, Format, Outline};
 
 pub(crate) fn handlers() -> Vec<Route> {
-    vec![Route::of::<List>().answered_by(list), Route::of::<Get>().answered_by(get)]
-}
-
-/// Counts a view unless a browser prefetches the notice.
-async fn get(call: Call, fields: Get) -> Answer {
-    if client::is_prefetch(call.headers()) {
-        return call.read(move |tidings, caller| fields.read(tidings, caller, false)).await;
-    }
-    call.run(Get::SPEC.work, endpoint::boxed(fields)).await
+    vec![Route::of::<List>().answered_by(list)]
 }
 
 /// In the format that the request asks for.
 async fn list(call: Call, fields: List) -> Answer {
     let Some(format) = Format::chosen(call.headers(), fields.format.as_deref())? else {
-        return call.run(List::SPEC.work, endpoint::boxed(fields)).await;
+        return call.run(List::SPEC, endpoint::boxed(fields)).await;
     };
     let outline = Outline::new(&call, format, "Notices", List::SPEC.path);
     match notice::try_list(call.tidings()).filter(|_| call.is_guest()) {

@@ -3,10 +3,8 @@
 use http::header::{ACCEPT, CONTENT_SECURITY_POLICY, COOKIE, SET_COOKIE};
 use http::{HeaderValue, Method};
 use tidings_core::account::oidc::{self, PATH, RETURN_PATH, Redirect};
-use tidings_core::account::{LinkOidc, SignInOidc, UnlinkOidc};
 use tidings_core::error::Error;
 
-use super::account::run;
 use super::home::{POLICY, STYLE};
 use crate::filter::accept;
 use crate::filter::reply::{Answer, Refusal, Reply};
@@ -21,9 +19,6 @@ pub(crate) fn handlers() -> Vec<Route> {
         Route::raw(Method::GET, PATH, begin),
         Route::raw(Method::GET, RETURN_PATH, finish).unrecorded(),
         Route::raw(Method::POST, RETURN_PATH, read_form).unrecorded(),
-        Route::of::<SignInOidc>().answered_by(run::<SignInOidc>),
-        Route::of::<LinkOidc>().answered_by(run::<LinkOidc>),
-        Route::of::<UnlinkOidc>().answered_by(run::<UnlinkOidc>),
     ]
 }
 
@@ -38,7 +33,7 @@ async fn finish(call: Call) -> Answer {
     let (query, app) = (call.query().to_owned(), page_of_app(&call));
     let cookies = call.headers().get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let cookies: Vec<String> = cookies.map(str::to_owned).collect();
-    let client = call.sign_in_client().client;
+    let client = Some(call.address().into());
     let finish = move |tidings: &_, _: &_, _| {
         let cookies: Vec<&str> = cookies.iter().map(String::as_str).collect();
         oidc::finish(tidings, &query, &cookies, client)

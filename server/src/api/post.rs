@@ -1,49 +1,15 @@
 //! Posts, which administrators write and import, and members view and like.
 
-use tidings_core::post::{self, ExportPosts, Get, Hide, ImportPosts, Like, Unhide, Unlike, View};
+use tidings_core::post::{ExportPosts, ImportPosts};
 
-use crate::filter::client;
 use crate::filter::download;
-use crate::filter::reply::{Answer, Reply};
-use crate::filter::request::Call;
 use crate::route::Route;
 
 pub(crate) fn handlers() -> Vec<Route> {
     vec![
         Route::stream::<ExportPosts, _>(download::lines),
-        Route::of::<View>().answered_by(view),
-        Route::of::<Like>().answered_by(like),
-        Route::of::<Unlike>().answered_by(unlike),
-        Route::of::<Hide>().answered_by(hide),
-        Route::of::<Unhide>().answered_by(unhide),
         Route::stream::<ImportPosts, _>(crate::api::import::import_posts),
     ]
-}
-
-// The acts of many callers are written together: none of them waits on a thread of its own.
-
-async fn view(call: Call, View { post_obi }: View) -> Answer {
-    if client::is_prefetch(call.headers()) {
-        return call.read(move |tidings, caller| tidings.call(caller, Get { post_obi }).map(drop)).await;
-    }
-    let guest = Some(call.guest());
-    Reply::written(post::view_from(call.tidings(), call.caller(), guest, &post_obi)).await
-}
-
-async fn like(call: Call, Like { post_obi }: Like) -> Answer {
-    Reply::written(post::like(call.tidings(), call.caller(), &post_obi)).await
-}
-
-async fn unlike(call: Call, Unlike { post_obi }: Unlike) -> Answer {
-    Reply::written(post::unlike(call.tidings(), call.caller(), &post_obi)).await
-}
-
-async fn hide(call: Call, Hide { post_obi }: Hide) -> Answer {
-    Reply::written(post::hide(call.tidings(), call.caller(), &post_obi)).await
-}
-
-async fn unhide(call: Call, Unhide { post_obi }: Unhide) -> Answer {
-    Reply::written(post::unhide(call.tidings(), call.caller(), &post_obi)).await
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ async fn page(call: Call, GetReportPage { report: asked }: GetReportPage) -> Ans
         |lanes| &lanes.query,
         HTML,
         move |tidings, caller| {
-            let report = asked.run(tidings, caller)?;
+            let report = tidings.call(caller, asked)?;
             Ok(Arc::clone(report.encoded().page(|| tidings_report::page(&report.fields(), Place::Server))))
         },
     );
@@ -43,7 +43,7 @@ async fn table(call: Call, GetReportTable { file, report: asked }: GetReportTabl
         |lanes| &lanes.query,
         CSV,
         move |tidings, caller| {
-            let report = asked.run(tidings, caller)?.fields();
+            let report = tidings.call(caller, asked)?.fields();
             Ok(Arc::new(Encoded::new(table.csv(&report))))
         },
     );

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts as Head;
 use http::{HeaderMap, Method};
-use tidings_core::account::{Caller, Client, SignInClient};
+use tidings_core::account::{Caller, Client, ClientInfo};
 use tidings_core::analysis::Guest;
 use tidings_core::error::{Code, Problem};
 use tidings_core::operation::{Media, Spec};
@@ -22,7 +22,7 @@ use crate::state::{App, AppRef};
 
 mod answer;
 
-pub(crate) use answer::{Made, Work};
+pub(crate) use answer::{Begun, Made, Work};
 
 /// The largest body, in bytes, that is parsed on an async thread: moving it to another thread would take longer than parsing it.
 /// Larger bodies are parsed in a lane.
@@ -183,9 +183,13 @@ impl Call {
         self.0.context.address()
     }
 
-    /// Its address, and the family of its program.
-    pub(crate) fn sign_in_client(&self) -> SignInClient {
-        SignInClient::new(self.address().into(), client::user_agent(&self.0.context.head.headers))
+    fn client_info(&self) -> ClientInfo {
+        let headers = self.headers();
+        ClientInfo {
+            address: Some(self.address()),
+            user_agent: client::user_agent(headers).into(),
+            is_prefetch: client::is_prefetch(headers),
+        }
     }
 
     /// The scheme and the host that the client used, such as `https://campus.example`.
@@ -205,11 +209,6 @@ impl Call {
 
     pub(crate) fn headers(&self) -> &HeaderMap {
         &self.0.context.head.headers
-    }
-
-    /// For counting visitors.
-    pub(crate) fn guest(&self) -> Guest {
-        Guest::new(self.tidings(), self.address(), client::user_agent(&self.0.context.head.headers))
     }
 }
 

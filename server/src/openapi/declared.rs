@@ -51,6 +51,12 @@ pub(super) fn all() -> Vec<Declared> {
 
 struct All(Vec<Declared>);
 
+fn refusals<O: Operation>(settings: &Config) -> Vec<Error> {
+    let mut refusals = O::SPEC.refusals();
+    refusals.extend(O::documented_refusals(settings));
+    refusals
+}
+
 impl Visitor for All {
     fn visit<O: Operation>(&mut self) {
         let mut named = Vec::new();
@@ -59,7 +65,7 @@ impl Visitor for All {
             gives.push(("application/atom+xml", String::schema()));
             gives.push(("application/feed+json", add::<JsonFeed<'_>>(&mut named)));
         }
-        self.add::<O>(O::SPEC, Vec::new(), gives, named, O::documented_refusals, O::describe);
+        self.add::<O>(O::SPEC, Vec::new(), gives, named, refusals::<O>, O::describe);
     }
 
     fn stream<S: Stream>(&mut self) {

@@ -1,10 +1,13 @@
 //! Tests of addresses, and of codes for new passwords by mail.
 
 use super::*;
+use crate::Caller;
+use crate::ClientInfo;
+use crate::account::Client;
 use crate::account::{RequestReset, ResetPassword, SignIn, SignUp, otp};
 use crate::audit;
 use crate::mail::tests::{Mailing, config, text};
-use crate::testing::sign_in;
+use crate::testing::{RunFor as _, sign_in};
 use crate::{admin, member};
 
 fn set(id: &str, email: &str) -> SetEmail {
@@ -207,7 +210,7 @@ fn codes_cannot_be_guessed_and_mail_is_limited() {
 }
 
 /// Returns the client with this number.
-fn client(n: u8) -> SignInClient {
+fn client(n: u8) -> ClientInfo {
     Some(Client::v4([10, 0, 0, n].into())).into()
 }
 

@@ -4,10 +4,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Barrier;
 
 use super::*;
+use crate::Caller;
+use crate::Tidings;
 use crate::base::client::Client;
 use crate::base::config::Registration;
 use crate::mail::tests::{Mailing, config};
-use crate::testing::{NOW, Service, service_with, sign_in};
+use crate::testing::{NOW, RunFor as _, Service, service_with, sign_in};
 use crate::{admin, audit, member};
 
 /// Returns a service where nobody signs up by themselves.

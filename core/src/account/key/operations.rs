@@ -49,38 +49,31 @@ pub struct Add {
     pub expires: Option<String>,
 }
 
-impl Operation for Add {
+impl Transaction for Add {
+    type By = Admin<'static>;
     type Answer = NewKey;
     const SPEC: Spec = Spec::post(GROUP, "/add_key", Access::Persons);
 
-    fn run(self, call: &Call<'_>) -> Result<NewKey> {
-        let (identity, now) = (call.authority(), call.now());
-        let name = text::name(self.name.trim(), NAME).ok_or(NAME_RULE);
-        let scopes = Scopes::parse(&self.scopes);
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<NewKey> {
+        let now = identity.now();
         let expires = self.expires.as_deref().filter(|text| !text.is_empty());
-        let expires = expires.map(super::expiry).transpose();
-        let (id, key) = (ObjectId::new(call.tidings().clock()), generate());
+        let expires = expires.map(super::expiry).transpose().map_err(Error::BadRequest)?;
+        let scopes = Scopes::parse(&self.scopes).map_err(Error::BadRequest)?;
+        let name = text::name(self.name.trim(), NAME).ok_or(Error::BadRequest(NAME_RULE))?;
+        let names = scopes.stored().ok_or(Error::BadRequest(NO_SCOPE))?;
+        if expires.is_some_and(|end| end <= now) {
+            return Err(Error::BadRequest(EXPIRED));
+        }
+        if sql::count(tx)? >= KEYS_MAX {
+            return Err(Error::BadRequest(TOO_MANY));
+        }
+        let (id, key) = (ObjectId::at(now), generate());
         let hash = KeyHash::of(&key).ok_or_else(|| Error::Internal("a new key has another form".into()))?;
-        call.store().write(Isolation::Alone, move |tx| {
-            // A caller who may not make keys learns nothing about them.
-            let admin = identity.admin(tx)?;
-            let rule = |rule: &Problem| Error::BadRequest(*rule);
-            let expires = *expires.as_ref().map_err(rule)?;
-            let scopes = scopes.as_ref().map_err(rule)?;
-            let name = name.as_ref().map_err(rule)?;
-            let names = scopes.stored().ok_or(Error::BadRequest(NO_SCOPE))?;
-            if expires.is_some_and(|end| end <= now) {
-                return Err(Error::BadRequest(EXPIRED));
-            }
-            if sql::count(tx)? >= KEYS_MAX {
-                return Err(Error::BadRequest(TOO_MANY));
-            }
-            match sql::insert(tx, &admin, &id.to_string(), name, hash, &names, now, expires) {
-                Err(StoreError::Duplicate) => return Err(Error::BadRequest(NAME_TAKEN)),
-                inserted => inserted?,
-            }
-            Ok(admin.record(tx, Entry::new(Action::KeyAdd).on(name).after(&names))?)
-        })?;
+        match sql::insert(tx, admin, &id.to_string(), &name, hash, &names, now, expires) {
+            Err(StoreError::Duplicate) => return Err(Error::BadRequest(NAME_TAKEN)),
+            inserted => inserted?,
+        }
+        admin.record(tx, Entry::new(Action::KeyAdd).on(&name).after(&names))?;
         Ok(NewKey { id, key })
     }
 }

@@ -43,7 +43,8 @@ pub struct SignInOidc {
 
 impl Operation for SignInOidc {
     type Answer = AccessToken;
-    const SPEC: Spec = Spec::post(GROUP, super::PATH, Access::Open).works(Work::Store).limited(Rate::General);
+    const SPEC: Spec =
+        Spec::post(GROUP, super::PATH, Access::Open).works(Work::Store).limited(Rate::General).attempt();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         use Outcome::{BlacklistUser, IncorrectCode, IncorrectOtp, OtpRequired};
@@ -86,8 +87,10 @@ pub struct LinkOidc {
 
 impl Operation for LinkOidc {
     type Answer = ();
-    const SPEC: Spec =
-        Spec::post(GROUP, "/link_oidc", Access::Members).works(Work::Password).limited(Rate::General);
+    const SPEC: Spec = Spec::post(GROUP, "/link_oidc", Access::Members)
+        .works(Work::Password)
+        .limited(Rate::General)
+        .attempt();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::IncorrectPw.into(), Outcome::IncorrectCode.into()]
@@ -135,8 +138,10 @@ pub struct UnlinkOidc {
 
 impl Operation for UnlinkOidc {
     type Answer = ();
-    const SPEC: Spec =
-        Spec::post(GROUP, "/unlink_oidc", Access::Members).works(Work::Password).limited(Rate::General);
+    const SPEC: Spec = Spec::post(GROUP, "/unlink_oidc", Access::Members)
+        .works(Work::Password)
+        .limited(Rate::General)
+        .attempt();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::IncorrectPw.into()]

@@ -9,12 +9,12 @@ use utoipa::ToSchema;
 use super::sql::Stored;
 use super::{ENABLED, hash, random_code};
 
-use crate::account::{Call, find};
+use crate::account::{Admin, Call, Identity, Transaction, find};
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec};
-use crate::store::Isolation;
+use crate::store::{Isolation, Tx};
 
 /// The lifetime of a code, and then that of the secret that was made with it, unless it is enabled.
 const LASTS_MS: i64 = 60 * 60 * SECOND_MS;
@@ -57,27 +57,23 @@ pub struct IssueOtp {
     pub user_id: String,
 }
 
-impl Operation for IssueOtp {
+impl Transaction for IssueOtp {
+    type By = Admin<'static>;
     type Answer = EnrolmentCode;
     const SPEC: Spec =
         Spec::get("admin", "/issue_member_otp/{user_id}", Access::Persons).writes().or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<EnrolmentCode> {
-        let (identity, expires) = (call.authority(), call.now() + LASTS_MS);
-        let code = random_code();
-        let hashed = hash(&code);
-        call.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx)?;
-            let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
-            if admin.is(member.key) {
-                return Err(Error::BadRequest(OWN));
-            }
-            if super::sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
-                return Err(Error::BadRequest(ENABLED));
-            }
-            sql::insert(tx, member.key, &hashed, expires)?;
-            Ok(admin.record(tx, Entry::new(Action::MemberOtpCode).on_member(member.key))?)
-        })?;
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<EnrolmentCode> {
+        let (code, expires) = (random_code(), identity.now() + LASTS_MS);
+        let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+        if admin.is(member.key) {
+            return Err(Error::BadRequest(OWN));
+        }
+        if super::sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
+            return Err(Error::BadRequest(ENABLED));
+        }
+        sql::insert(tx, member.key, &hash(&code), expires)?;
+        admin.record(tx, Entry::new(Action::MemberOtpCode).on_member(member.key))?;
         Ok(EnrolmentCode { enrolment_code: code, expires })
     }
 }

@@ -94,7 +94,7 @@ impl Operation for BeginOtp {
 }
 
 const fn confirmed(path: &'static str) -> Spec {
-    Spec::post(GROUP, path, Access::Members).works(Work::Password).limited(Rate::General)
+    Spec::post(GROUP, path, Access::Members).works(Work::Password).limited(Rate::General).attempt()
 }
 
 /// Enable the second factor
@@ -111,7 +111,7 @@ pub struct EnableOtp {
 
 impl Operation for EnableOtp {
     type Answer = RecoveryCodes;
-    const SPEC: Spec = Spec::post(GROUP, "/enable_otp", Access::Members).limited(Rate::General);
+    const SPEC: Spec = Spec::post(GROUP, "/enable_otp", Access::Members).limited(Rate::General).attempt();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![IncorrectOtp.into()]

@@ -3,6 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::*;
+use crate::Caller;
+use crate::Tidings;
 use crate::account::SignIn;
 use crate::admin;
 use crate::base::client::Client;
@@ -10,7 +12,8 @@ use crate::base::clock::{DAY_MS, SECOND_MS};
 use crate::base::config::Config;
 use crate::mail::tests::{Mailing, config};
 use crate::record::scope::Scope;
-use crate::testing::{Service, service, service_with, sign_in};
+use crate::testing::{RunFor as _, Service, service, service_with, sign_in};
+use data_encoding::BASE32_NOPAD;
 
 mod guessing;
 mod sessions;

@@ -61,8 +61,10 @@ pub struct BeginPasskey {
 
 impl Operation for BeginPasskey {
     type Answer = Ceremony;
-    const SPEC: Spec =
-        Spec::post(GROUP, "/begin_passkey", Access::Members).works(Work::Password).limited(Rate::General);
+    const SPEC: Spec = Spec::post(GROUP, "/begin_passkey", Access::Members)
+        .works(Work::Password)
+        .limited(Rate::General)
+        .attempt();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         [Outcome::IncorrectPw, Outcome::OtpRequired, Outcome::IncorrectOtp].map(Error::from).into()

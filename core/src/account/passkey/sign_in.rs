@@ -68,8 +68,10 @@ pub struct SignInPasskey {
 
 impl Operation for SignInPasskey {
     type Answer = AccessToken;
-    const SPEC: Spec =
-        Spec::post(GROUP, "/sign_in_passkey", Access::Open).works(Work::Store).limited(Rate::General);
+    const SPEC: Spec = Spec::post(GROUP, "/sign_in_passkey", Access::Open)
+        .works(Work::Store)
+        .limited(Rate::General)
+        .attempt();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         use Outcome::{BlacklistUser, IncorrectOtp, OtpRequired};

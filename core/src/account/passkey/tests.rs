@@ -4,6 +4,7 @@ use webauthn_rp::request::{DomainOrigin, Port};
 
 use self::device::{DOMAIN, Device, options};
 use super::*;
+use crate::Caller;
 use crate::account::{AccessToken, otp};
 use crate::base::config::Config;
 use crate::testing::{Service, service_with};

@@ -3,10 +3,10 @@
 use std::net::Ipv4Addr;
 
 use super::*;
-use crate::account::{Caller, ChangePassword, ForClient as _};
+use crate::account::{Caller, ChangePassword};
 use crate::base::clock::SECOND_MS;
 use crate::service::retention;
-use crate::testing::{Service, service, sign_in};
+use crate::testing::{RunFor as _, Service, service, sign_in};
 
 const CAMPUS: Client = Client::v4(Ipv4Addr::new(203, 0, 113, 7));
 

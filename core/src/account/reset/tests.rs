@@ -3,8 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::*;
+use crate::Caller;
 use crate::base::client::Client;
-use crate::testing::{Service, service, sign_in};
+use crate::testing::{RunFor as _, Service, service, sign_in};
 use crate::{member, profile};
 
 const NEW: &str = "a new sentence";

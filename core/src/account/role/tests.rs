@@ -1,6 +1,7 @@
 //! Tests of roles.
 
 use super::*;
+use crate::Caller;
 use crate::account::key;
 use crate::base::config::Config;
 use crate::import::{Import as _, to_the_end};

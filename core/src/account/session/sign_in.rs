@@ -40,7 +40,8 @@ pub struct SignIn {
 
 impl Operation for SignIn {
     type Answer = AccessToken;
-    const SPEC: Spec = Spec::post(GROUP, "/sign_in", Access::Open).works(Work::SignIn).limited(Rate::General);
+    const SPEC: Spec =
+        Spec::post(GROUP, "/sign_in", Access::Open).works(Work::SignIn).limited(Rate::General).attempt();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         use Outcome::{BlacklistUser, IncorrectOtp, IncorrectPw, NoMember, OtpRequired};
@@ -104,8 +105,10 @@ pub struct SignInUp {
 
 impl Operation for SignInUp {
     type Answer = AccessToken;
-    const SPEC: Spec =
-        Spec::post(GROUP, "/sign_in_up", Access::Open).works(Work::University).limited(Rate::General);
+    const SPEC: Spec = Spec::post(GROUP, "/sign_in_up", Access::Open)
+        .works(Work::University)
+        .limited(Rate::General)
+        .attempt();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         use Outcome::{ApiError, BlacklistUser, IncorrectOtp, NotSchool, OtpRequired, PwIncorrect};
@@ -191,8 +194,10 @@ pub struct ChangePassword {
 
 impl Operation for ChangePassword {
     type Answer = AccessToken;
-    const SPEC: Spec =
-        Spec::post(GROUP, "/change_pw", Access::Members).works(Work::Password).limited(Rate::General);
+    const SPEC: Spec = Spec::post(GROUP, "/change_pw", Access::Members)
+        .works(Work::Password)
+        .limited(Rate::General)
+        .attempt();
 
     fn documented_refusals(settings: &Config) -> Vec<Error> {
         vec![

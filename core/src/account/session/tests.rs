@@ -5,10 +5,12 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::time::Duration;
 
 use super::*;
+use crate::Caller;
+use crate::ClientInfo;
 use crate::account::SignUp;
 use crate::base::client::Client;
 use crate::base::config;
-use crate::testing::{Service, import_roster, service, service_with, sign_in, sign_in_up};
+use crate::testing::{RunFor as _, Service, import_roster, service, service_with, sign_in, sign_in_up};
 use crate::{profile, store};
 
 const PW: &str = "correct horse";
@@ -94,7 +96,7 @@ fn a_password_change_and_sign_out_all_revoke_older_tokens() {
     let first = sign_up(&service, "ann");
     let change = |caller: &Caller, pw: &str, new: &str, check: &str| {
         let form = ChangePassword { pw: pw.into(), new_pw: new.into(), new_pw_check: check.into() };
-        form.run_for(&service, caller, SignInClient::default())
+        form.run_for(&service, caller, ClientInfo::default())
     };
     assert_eq!(text(change(&first, "wrong horse", "a new horse", "a new horse")), "incorrect pw");
     assert_eq!(text(change(&first, PW, "short", "short")), "wrong user info");

@@ -3,17 +3,22 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::*;
-use crate::account::{ChangePassword, ForClient as _, SignInClient, find};
+use crate::Caller;
+use crate::account::{ChangePassword, ClientInfo, find};
 use crate::audit::List;
 use crate::base::clock::DAY_MS;
 use crate::record::error::Outcome;
-use crate::testing::{NOW, Service, service, sign_in};
+use crate::testing::{NOW, RunFor as _, Service, service, sign_in};
 use crate::{admin, member, profile};
 
 const HOUR: i64 = 60 * 60 * SECOND_MS;
 
-fn on(user_agent: &str) -> SignInClient {
-    SignInClient::new(IpAddr::V4(Ipv4Addr::LOCALHOST).into(), user_agent.as_bytes())
+fn on(user_agent: &str) -> ClientInfo {
+    ClientInfo {
+        address: Some(Ipv4Addr::LOCALHOST.into()),
+        user_agent: user_agent.into(),
+        is_prefetch: false,
+    }
 }
 
 fn signed_in(service: &Tidings, id: &str, user_agent: &str) -> Caller {

@@ -9,7 +9,8 @@ use crate::account::{Operator, Scopes, find, fold, role};
 use crate::audit::trail::{self, Action, Entry, Origin};
 use crate::base::clock::Timestamp;
 use crate::record::scope::Scope;
-use crate::store::inspect::{Inspected, InspectedFile};
+use crate::store::InspectedFile;
+use crate::store::inspect::Inspected;
 use crate::store::{StoreError, Topic, Tx};
 
 /// What a backup contained and was revoked since, so that a restore has revoked it again.

@@ -10,8 +10,8 @@ use super::{BackupError, By, CancelFlag, Result};
 use crate::account::Operator;
 use crate::base::clock::Clock;
 use crate::base::files::{self, beside, directory, files_of};
+use crate::store::InspectedFile;
 use crate::store::copy::{Copied, settle};
-use crate::store::inspect::InspectedFile;
 use crate::store::{SCHEMA_VERSION, StoreError};
 
 /// Returns the new path of the old database, and what it had revoked since the draft.

@@ -9,7 +9,7 @@ use super::{Check, FOREIGN_KEYS, INTEGRITY, Remedy, Run, place, unreadable};
 use crate::base::files;
 use crate::base::location::Location;
 use crate::record::error::Result;
-use crate::store::inspect::InspectedFile;
+use crate::store::InspectedFile;
 use crate::store::{SCHEMA_VERSION, StoreError};
 
 pub(super) fn check(run: &mut Run<'_>, path: &Path) -> Result<()> {

@@ -7,7 +7,7 @@ use super::Check;
 #[cfg(unix)]
 use crate::account::token::NOT_THEIRS;
 use crate::base::files::{self, beside, directory, key_file, previous_key_file};
-use crate::store::inspect;
+use crate::store::engine_version;
 
 /// The first version of SQLite without a rare bug that damages a write-ahead log shared by several processes.
 ///
@@ -32,7 +32,7 @@ pub(super) fn look(database: &Path, key: Option<&Path>, bytes: Option<u64>) -> V
 }
 
 fn sqlite() -> Check {
-    let (text, number) = inspect::version();
+    let (text, number) = engine_version();
     let ok = number >= SQLITE_MIN;
     let detail = if ok { text.to_owned() } else { format!("{text} is too old: build with 3.51.3 or newer") };
     Check::new("sqlite", ok, detail)

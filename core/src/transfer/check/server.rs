@@ -5,7 +5,8 @@ use super::{Check, FOREIGN_KEYS, INTEGRITY, Run};
 use crate::base::files::key_file;
 use crate::base::location::Location;
 use crate::record::error::Result;
-use crate::store::inspect::{Inspected, InspectedServer};
+use crate::store::InspectedServer;
+use crate::store::inspect::Inspected;
 use crate::store::{FromValue, Row, StoreError, Tx};
 
 mod replication;

@@ -1,15 +1,16 @@
 //! The responses to a request: from memory, or of an operation that runs on the async thread or in a lane.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderValue;
 use serde::Serialize;
-use tidings_core::account::{Caller, SignInClient};
-use tidings_core::answer::{self, Encoded, Ready};
+use tidings_core::account::{Caller, ClientInfo};
+use tidings_core::answer::{self, Encoded};
 use tidings_core::error::Code;
-use tidings_core::operation;
-use tidings_core::{Error, Outcome, Pending, Result, Tidings};
+use tidings_core::operation::{self, Spec};
+use tidings_core::{Error, Outcome, Result, Tidings};
 
 use super::{Call, Context, Parts};
 use crate::filter::caching::{self, Checked, Condition};
@@ -21,7 +22,15 @@ use crate::filter::reply::{Answer, JSON, Refusal, Reply};
 /// The largest response, in bytes, that is compressed on an async thread.
 const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 
-pub(crate) type Work = Box<dyn FnOnce(&Tidings, &Caller) -> Result<Made> + Send>;
+/// Begins an operation, which does not block.
+pub(crate) type Work = Box<dyn FnOnce(&Tidings, &Caller, &ClientInfo) -> Begun + Send>;
+type Blocking = Box<dyn FnOnce(&Tidings, &Caller, &ClientInfo) -> Result<Made> + Send>;
+
+pub(crate) enum Begun {
+    Awaited(Pin<Box<dyn Future<Output = Result<Made>> + Send>>),
+    /// It blocks, so it runs where its kind of work belongs.
+    Blocking(Blocking),
+}
 
 pub(crate) enum Made {
     Own(Vec<u8>),
@@ -117,34 +126,63 @@ impl Call {
     /// While reads of a few rows are quick, they run on the async thread, because moving them to another thread and back costs
     /// more than the read. They run in the lane of short reads while all connections are in use, and while the average read is
     /// slow, as when the database is not in the system's memory.
-    pub(crate) async fn run(self, kind: operation::Work, work: Work) -> Answer {
+    pub(crate) async fn run(self, spec: Spec, work: Work) -> Answer {
+        if !spec.is_attempt || !self.app().config.log_auth_failures {
+            return self.begin(spec.work, work).await;
+        }
+        let address = self.address();
+        let answer = self.begin(spec.work, work).await;
+        if let Err(Refusal::Operation(error)) = &answer
+            && is_auth_failure(error)
+        {
+            // Tools that block addresses parse this line, so its text must not change.
+            tracing::warn!(client = %address, reason = %error, "sign-in failed");
+        }
+        answer
+    }
+
+    pub(crate) async fn begin(self, kind: operation::Work, work: Work) -> Answer {
+        let client = self.client_info();
+        let work = match work(self.tidings(), self.caller(), &client) {
+            Begun::Awaited(made) => return self.made(made.await?).await,
+            Begun::Blocking(work) => work,
+        };
         if kind != operation::Work::Few {
-            return self.make_in(kind, work).await;
+            return self.make_in(kind, client, work).await;
         }
         let context = Arc::clone(&self.0.context);
         let pace = &context.app.lanes.pace;
         if pace.is_quick() && self.tidings().can_read_now() {
-            return match pace.measure(|| work(self.tidings(), self.caller()))? {
-                Made::Own(json) => self.compressed(json.into()).await,
-                Made::Shared(encoded) => self.encoded(&encoded).await,
-            };
+            let made = pace.measure(|| work(self.tidings(), self.caller(), &client))?;
+            return self.made(made).await;
         }
         let app = context.app.clone();
-        let measured: Work =
-            Box::new(move |tidings, caller| app.lanes.pace.measure(|| work(tidings, caller)));
-        self.make_in(kind, measured).await
+        let measured: Blocking =
+            Box::new(move |tidings, caller, client| app.lanes.pace.measure(|| work(tidings, caller, client)));
+        self.make_in(kind, client, measured).await
     }
 
-    async fn make_in(self, kind: operation::Work, work: Work) -> Answer {
+    async fn made(&self, made: Made) -> Answer {
+        match made {
+            Made::Own(json) => self.compressed(json.into()).await,
+            Made::Shared(encoded) => self.encoded(&encoded).await,
+        }
+    }
+
+    async fn make_in(self, kind: operation::Work, client: ClientInfo, work: Blocking) -> Answer {
         let (app, condition) = (self.app().clone(), self.0.context.condition());
         let is_personal = self.0.context.is_personal;
-        let account =
-            (kind == operation::Work::Remote).then(|| self.caller().account(self.tidings())).flatten();
-        let place = account.map(|account| app.remote.take(account, 1)).transpose().map_err(Error::from)?;
+        let places = match kind {
+            operation::Work::Remote => Some(&app.remote),
+            operation::Work::Long => Some(&app.imports),
+            _ => None,
+        };
+        let taken = places.and_then(|places| Some(places.take(self.caller().account(self.tidings())?, 1)));
+        let place = taken.transpose().map_err(Error::from)?;
         let answer = move |tidings: &_, caller: &_, accepted| {
             // Returned when the work ends, also if the client is gone by then.
             let _place = place;
-            Ok(match work(tidings, caller)? {
+            Ok(match work(tidings, caller, &client)? {
                 Made::Own(json) => {
                     let json = Bytes::from(json);
                     match condition.check(|| forms::tag(&json)) {
@@ -185,19 +223,6 @@ impl Call {
             })
         };
         self.run_in(lane, answer)
-    }
-
-    pub(crate) fn read<T: Serialize>(
-        self,
-        work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
-    ) -> impl Future<Output = Answer> + Send {
-        self.answer_in(|lanes| &lanes.read, work)
-    }
-
-    /// The read runs together with others.
-    pub(crate) async fn read_together<T>(self, read: Pending<Ready<T>>) -> Answer {
-        let read = read.await?;
-        self.encoded(read.encoded()).await
     }
 
     /// A large object is compressed on another thread.
@@ -251,26 +276,6 @@ impl Call {
         let app = &context.app;
         let tidings = app.tidings.clone();
         Ok(lane(&app.lanes).run_for(client, move || work(&tidings, &caller, accepted)).await?)
-    }
-
-    /// Logs a failure if the settings ask for it.
-    pub(crate) async fn sign_in<T: Serialize>(
-        self,
-        kind: operation::Work,
-        work: impl FnOnce(&Tidings, &Caller, SignInClient) -> Result<T> + Send + 'static,
-    ) -> Answer {
-        let (address, client) = (self.address(), self.sign_in_client());
-        let logs = self.0.context.app.config.log_auth_failures;
-        let attempt = move |tidings: &_, caller: &_| work(tidings, caller, client);
-        let answer = self.answer_in(|lanes| lanes.of(kind), attempt).await;
-        if logs
-            && let Err(Refusal::Operation(error)) = &answer
-            && is_auth_failure(error)
-        {
-            // Tools that block addresses parse this line, so its text must not change.
-            tracing::warn!(client = %address, reason = %error, "sign-in failed");
-        }
-        answer
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tests of codes and sessions after the link of the member has changed.
 
 use super::*;
-use crate::account::{SignInClient, sessions};
+use crate::account::{ClientInfo, sessions};
 
 fn unlink(world: &World, caller: &Caller) -> String {
     text(world.service.call(caller, UnlinkOidc { pw: "password of ann".into() }))
@@ -40,7 +40,7 @@ fn sessions_of_a_person_end_with_their_link() {
     let device = || world.signed_in();
     let is_open = |caller: &Caller| text(world.service.call(caller, GetEmail {})) == "success";
     let with_password = || {
-        let token = sign_in(&world.service, "ann", "password of ann", SignInClient::default()).unwrap();
+        let token = sign_in(&world.service, "ann", "password of ann", ClientInfo::default()).unwrap();
         Caller::token(token.access_token)
     };
     let (first, mine) = (device(), with_password());

@@ -1,7 +1,10 @@
 //! Tests of guessed codes, and of codes as people type them.
 
 use super::*;
+use crate::Caller;
 use crate::account::ChangePassword;
+use crate::testing::RunFor as _;
+use data_encoding::BASE32_NOPAD;
 
 fn from(n: u8) -> Client {
     Client::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, n)))

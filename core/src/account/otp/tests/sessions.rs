@@ -1,8 +1,12 @@
 //! Tests of the sessions that gave a code, of enrolment codes, and of the records of changes.
 
 use super::*;
+use crate::Caller;
+use crate::Tidings;
 use crate::account::ChangePassword;
 use crate::audit::List;
+use crate::testing::RunFor as _;
+use data_encoding::BASE32_NOPAD;
 
 /// A service where administrators need a second factor.
 fn strict() -> Service {

@@ -1,6 +1,7 @@
 //! Tests of passkeys that are added after something else about the member has changed.
 
 use super::*;
+use crate::Caller;
 use crate::account::{ChangePassword, DisableOtp, SignOutSession};
 use crate::testing;
 

@@ -1,6 +1,6 @@
 use tidings_core::account::Caller;
+use tidings_core::analysis;
 
-use super::*;
 use crate::config::Config;
 use crate::testing::{Service, by, header, json, outcome, post, request, service, with};
 
