@@ -140,7 +140,7 @@ impl Call {
         let is_personal = self.0.context.is_personal;
         let account =
             (kind == operation::Work::Remote).then(|| self.caller().account(self.tidings())).flatten();
-        let place = account.map(|account| app.remote.take(account, 1)).transpose().map_err(Error::from)?;
+        let place = account.map(|account| app.remote.take(account, 1)).transpose()?;
         let answer = move |tidings: &_, caller: &_, accepted| {
             // Returned when the work ends, also if the client is gone by then.
             let _place = place;
