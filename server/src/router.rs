@@ -23,7 +23,6 @@ use crate::api::{
     profile, report, search, websub, weights,
 };
 use crate::config::Config;
-use crate::connection::per_connection::PerConnection;
 use crate::filter::client::PeerAddress;
 use crate::filter::cors;
 use crate::filter::limit::QuotaHeaders;
@@ -39,11 +38,10 @@ use crate::{events, openapi};
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// Its clones belong to one connection.
 #[derive(Clone)]
 pub(crate) struct Router {
     app: AppRef,
-    table: PerConnection<Table>,
+    table: Arc<Table>,
 }
 
 impl Router {
@@ -52,11 +50,7 @@ impl Router {
     }
 
     fn with(app: &Arc<App>, table: Table) -> Self {
-        Self { app: AppRef::new(Arc::clone(app)), table: PerConnection::new(Arc::new(table)) }
-    }
-
-    pub(crate) fn for_connection(&self) -> Self {
-        Self { app: self.app.for_connection(), table: self.table.for_connection() }
+        Self { app: Arc::clone(app), table: Arc::new(table) }
     }
 
     pub(crate) fn has(&self, path: &str) -> bool {
