@@ -1,7 +1,7 @@
 //! The settings that only the server needs: a field of [`Config`] declares the name, the help and the default of each.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -12,6 +12,7 @@ use http::HeaderValue;
 pub use ipnet::IpNet;
 use tidings_core::config::Invalid;
 use tidings_core::config::value::{defaults, seconds, socket_address, switch, within};
+use url::Url;
 
 /// The maximum number of streams of live events; the other connections are for requests.
 const EVENT_STREAMS: usize = 5_000;
@@ -212,40 +213,18 @@ impl FromStr for Origin {
 
     fn from_str(text: &str) -> Result<Self, InvalidText> {
         const WRONG: InvalidText = InvalidText("an origin is a scheme and a host: https://app.example.org");
-        let text = text.strip_suffix('/').unwrap_or(text).to_ascii_lowercase();
-        let (scheme, host) = text.split_once("://").ok_or(WRONG)?;
         let plain = |text: &str, more: &[u8]| {
             !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || more.contains(&b))
         };
-        if !plain(scheme, b"+-.") {
-            return Err(WRONG);
-        }
-        // An IPv6 address has colons, too, and is in brackets. Browsers write it in its shortest form.
-        let (host, port) = match host.rsplit_once(':') {
-            Some((host, port)) if !port.contains(']') => (host, port),
-            _ => (host, ""),
-        };
-        let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
-            Some(address) => {
-                let address = address.parse::<Ipv6Addr>().map_err(|_| WRONG)?;
-                match address.segments() {
-                    // They write no part of it as an IPv4 address.
-                    [0, 0, 0, 0, 0, 0xffff, a, b] => format!("[::ffff:{a:x}:{b:x}]"),
-                    _ => format!("[{address}]"),
-                }
-            }
-            None if plain(host, b"-._") => host.to_owned(),
-            None => return Err(WRONG),
-        };
-        let is_port = port.is_empty() || (port.parse::<u16>().is_ok() && plain(port, b""));
-        if !is_port {
-            return Err(WRONG);
-        }
-        // Browsers leave out the default port, and write no leading zeros.
-        let origin = match (scheme, port.trim_start_matches('0')) {
-            ("https", "443") | ("http", "80") | (_, "") => format!("{scheme}://{host}"),
-            (_, port) => format!("{scheme}://{host}:{port}"),
-        };
+        let text = text.strip_suffix('/').unwrap_or(text).to_ascii_lowercase();
+        let is_plain = text
+            .split_once("://")
+            .is_some_and(|(scheme, host)| plain(scheme, b"+-.") && plain(host, b"-._:[]"));
+        // Browsers write a host in its shortest form, and leave out the default port.
+        let url = Some(&text).filter(|_| is_plain).and_then(|text| text.parse::<Url>().ok()).ok_or(WRONG)?;
+        let host = url.host_str().ok_or(WRONG)?;
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let origin = format!("{}://{host}{port}", url.scheme());
         HeaderValue::from_str(&origin).map(Self).map_err(|_| WRONG)
     }
 }

@@ -11,16 +11,14 @@ use crate::filter::reply::{Answer, Reply};
 use crate::filter::request::Call;
 use crate::route::Route;
 
-mod frame;
 mod history;
 pub(crate) mod hub;
 mod listener;
 #[cfg(test)]
 mod tests;
-mod watch;
 
-use history::{Kinds, Since};
-use watch::Watch;
+use history::{CHANGES, Kinds, Since};
+use listener::Watch;
 
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -58,7 +56,7 @@ struct ResetData {
 }
 
 pub(crate) async fn events(call: Call, fields: Listen) -> Answer {
-    let kinds = fields.events.as_deref().map_or(Ok(Kinds::PUBLIC), Kinds::parse)?;
+    let kinds = fields.events.as_deref().map_or_else(|| Ok(Kinds::public()), Kinds::parse)?;
     let header = call.headers().get(LAST_EVENT_ID).map(HeaderValue::as_bytes);
     let last = header.or(fields.last_event_id.as_deref().map(str::as_bytes)).unwrap_or_default();
     let since = match str::from_utf8(last).map(str::parse) {
@@ -67,8 +65,8 @@ pub(crate) async fn events(call: Call, fields: Listen) -> Answer {
         _ => Since::Unknown,
     };
     let app = call.app();
-    let watch = if kinds.has_changes { Some(Watch::begin(&call).await?) } else { None };
-    let listener = app.events.listen(&app.config, call.address().into(), since, kinds).await?;
-    let reply = Reply::stream(listener::frames(listener, watch), EVENT_STREAM);
+    let watch = if kinds.contains(CHANGES) { Some(Watch::begin(&call).await?) } else { None };
+    let (begin, listener) = app.events.listen(&app.config, call.address().into(), since, kinds).await?;
+    let reply = Reply::stream(listener::frames(begin, listener, watch), EVENT_STREAM);
     Ok(reply.with(ACCEL_BUFFERING, HeaderValue::from_static("no")))
 }

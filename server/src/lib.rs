@@ -45,7 +45,6 @@ mod filter;
 pub mod fuzzing;
 mod metrics;
 mod openapi;
-mod reload;
 mod route;
 mod router;
 mod service;
@@ -55,8 +54,7 @@ mod syndication;
 mod testing;
 
 pub use config::{BasePath, Config, InvalidText, IpNet, Origin};
-pub use connection::listen::{Running, Server, serve};
+pub use connection::listen::{Handle, Running, Server, serve};
 pub use filter::client::PeerAddress;
 pub use openapi::openapi;
-pub use reload::Handle;
 pub use service::{filter, service};

@@ -22,7 +22,6 @@ use crate::api::{
     account_page, audit, data, health, home, import, newsfeed, notice, oidc, post, report, websub,
 };
 use crate::config::Config;
-use crate::connection::per_connection::PerConnection;
 use crate::filter::client::PeerAddress;
 use crate::filter::cors;
 use crate::filter::limit::QuotaHeaders;
@@ -38,11 +37,10 @@ use crate::{events, openapi};
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// Its clones belong to one connection.
 #[derive(Clone)]
 pub(crate) struct Router {
     app: AppRef,
-    table: PerConnection<Table>,
+    table: Arc<Table>,
 }
 
 impl Router {
@@ -51,11 +49,7 @@ impl Router {
     }
 
     fn with(app: &Arc<App>, table: Table) -> Self {
-        Self { app: AppRef::new(Arc::clone(app)), table: PerConnection::new(Arc::new(table)) }
-    }
-
-    pub(crate) fn for_connection(&self) -> Self {
-        Self { app: self.app.for_connection(), table: self.table.for_connection() }
+        Self { app: Arc::clone(app), table: Arc::new(table) }
     }
 
     pub(crate) fn has(&self, path: &str) -> bool {

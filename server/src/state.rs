@@ -9,11 +9,10 @@ use tidings_core::config::Verifier;
 use tidings_core::{READ_CONNECTIONS, Surface, Tidings};
 
 use crate::config::Config;
-use crate::connection::per_connection::PerConnection;
 use crate::connection::tls::Tls;
 use crate::events::hub::Hub;
 use crate::filter::coding::Compressor;
-use crate::filter::download::places::Downloads;
+use crate::filter::download::Downloads;
 use crate::filter::lane::{IMPORTS, IMPORTS_OF_ONE, Lanes, REMOTE, REMOTE_OF_ONE};
 use crate::filter::policy::Policy;
 use crate::filter::shares::{Part, Shares};
@@ -90,5 +89,4 @@ impl App {
     }
 }
 
-/// The state of all requests, as those of one connection refer to it.
-pub(crate) type AppRef = PerConnection<App>;
+pub(crate) type AppRef = Arc<App>;

@@ -48,7 +48,7 @@ const SERVER: Layered = Layered {
         &["api/"],
         &["openapi"],
         &["router"],
-        &["connection/listen", "fuzzing", "reload", "service"],
+        &["connection/listen", "fuzzing", "service"],
     ],
     others: usize::MAX,
     own: &["connection/listen"],

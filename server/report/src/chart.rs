@@ -46,7 +46,6 @@ pub(crate) fn days(days: &[DayFigures], is_final: bool) -> Markup {
     }
 }
 
-/// The axis ends at `top`.
 fn days_drawn(days: &[DayFigures], is_final: bool, top: i64) -> Markup {
     let step = 100.0 / count(days.len());
     let middle = |n: usize| percent(step * (count(n) + 0.5));
@@ -78,12 +77,10 @@ fn days_drawn(days: &[DayFigures], is_final: bool, top: i64) -> Markup {
     }
 }
 
-/// The axis ends at `top`.
 fn y(n: i64, top: i64) -> f64 {
     fixed(BOTTOM - (BOTTOM - TOP) * share(n, top))
 }
 
-/// A map of colours: the average number of visitors in each hour of each weekday.
 pub(crate) fn hours(weekdays: &[WeekdayHours]) -> Markup {
     // The colours compare averages: thousandths of visitors.
     let mean =
@@ -134,7 +131,6 @@ pub(crate) fn bar(n: i64, most: i64) -> Markup {
     }
 }
 
-/// Small bars, for a tile whose number is their sum.
 pub(crate) fn sparkline(days: impl ExactSizeIterator<Item = i64> + Clone) -> Markup {
     let (most, step) = (days.clone().max().unwrap_or_default(), 100.0 / count(days.len()));
     html! {
@@ -176,7 +172,6 @@ fn describe_hours(weekdays: &[WeekdayHours]) -> String {
     )
 }
 
-/// The first, the last and some days between them.
 fn named(days: usize) -> Vec<usize> {
     let last = days.saturating_sub(1);
     let names = NAMED_DAYS.min(days);

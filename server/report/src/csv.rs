@@ -26,14 +26,7 @@ impl Table {
 
     /// Returns the name of the file: `days.csv`.
     pub const fn file_name(self) -> &'static str {
-        match self {
-            Self::Days => "days.csv",
-            Self::Hours => "hours.csv",
-            Self::Terms => "terms.csv",
-            Self::Devices => "devices.csv",
-            Self::Topics => "topics.csv",
-            Self::Posts => "posts.csv",
-        }
+        ["days.csv", "hours.csv", "terms.csv", "devices.csv", "topics.csv", "posts.csv"][self as usize]
     }
 
     /// Returns the table with this [file name](Table::file_name).
@@ -45,71 +38,61 @@ impl Table {
     ///
     /// A text that a spreadsheet would take for a formula has an apostrophe before it.
     pub fn csv(self, report: &PeriodReport) -> String {
-        let mut lines =
-            Lines(csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new()));
+        let mut lines = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+        let mut add = |fields: &[&dyn ToString]| {
+            let fields = fields.iter().map(|field| field.to_string());
+            lines.write_record(fields).expect("memory takes every line, and all lines have the same length");
+        };
         match self {
             Self::Days => {
-                lines.add(["date", "visitors", "visits", "views", "likes", "searches", "communications"]);
-                for day in &report.days {
-                    let counts = [day.visitor, day.visit, day.view, day.like, day.search, day.communication];
-                    lines.add([day.date.clone()].into_iter().chain(counts.map(|n| n.to_string())));
+                add(&[&"date", &"visitors", &"visits", &"views", &"likes", &"searches", &"communications"]);
+                for of in &report.days {
+                    add(&[
+                        &of.date,
+                        &of.visitor,
+                        &of.visit,
+                        &of.view,
+                        &of.like,
+                        &of.search,
+                        &of.communication,
+                    ]);
                 }
             }
             Self::Hours => {
-                lines.add(["weekday", "hour", "days", "visitors"]);
+                add(&[&"weekday", &"hour", &"days", &"visitors"]);
                 for of in &report.weekdays {
                     for (hour, visitors) in of.hours.iter().enumerate() {
-                        lines.add([
-                            of.weekday.clone(),
-                            hour.to_string(),
-                            of.days.to_string(),
-                            visitors.to_string(),
-                        ]);
+                        add(&[&of.weekday, &hour, &of.days, visitors]);
                     }
                 }
             }
             Self::Terms => {
-                lines.add(["term", "searches"]);
+                add(&[&"term", &"searches"]);
                 for of in report.terms.iter().flatten() {
-                    lines.add([inert(&of.term), of.count.to_string()]);
+                    add(&[&inert(&of.term), &of.count]);
                 }
             }
             Self::Devices => {
-                lines.add(["device", "reports"]);
                 let devices = &report.devices;
-                for (name, n) in [("pc", devices.pc), ("tablet", devices.tablet), ("mobile", devices.mobile)]
-                {
-                    lines.add([name.to_owned(), n.to_string()]);
-                }
+                add(&[&"device", &"reports"]);
+                add(&[&"pc", &devices.pc]);
+                add(&[&"tablet", &devices.tablet]);
+                add(&[&"mobile", &devices.mobile]);
             }
             Self::Topics => {
-                lines.add(["topic", "posts", "views", "likes"]);
+                add(&[&"topic", &"posts", &"views", &"likes"]);
                 for of in &report.topics {
-                    let counts = [of.post, of.view, of.like].map(|n| n.to_string());
-                    lines.add([inert(&of.topic)].into_iter().chain(counts));
+                    add(&[&inert(&of.topic), &of.post, &of.view, &of.like]);
                 }
             }
             Self::Posts => {
-                lines.add(["id", "date", "title", "url", "views", "likes"]);
+                add(&[&"id", &"date", &"title", &"url", &"views", &"likes"]);
                 for of in &report.posts {
-                    let texts = [of.id.clone(), of.date.clone(), inert(&of.title), inert(&of.url)];
-                    lines.add(texts.into_iter().chain([of.view, of.like].map(|n| n.to_string())));
+                    add(&[&of.id, &of.date, &inert(&of.title), &inert(&of.url), &of.view, &of.like]);
                 }
             }
         }
-        lines.text()
-    }
-}
-
-struct Lines(csv::Writer<Vec<u8>>);
-
-impl Lines {
-    fn add<T: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = T>) {
-        self.0.write_record(fields).expect("memory takes every line, and all lines have the same length");
-    }
-
-    fn text(self) -> String {
-        let bytes = self.0.into_inner().expect("memory takes every line");
+        let bytes = lines.into_inner().expect("memory takes every line");
         String::from_utf8(bytes).expect("all fields are UTF-8")
     }
 }

@@ -1,31 +1,13 @@
 //! Numbers, dates and axes, as the page writes them.
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
+use jiff::civil::Date;
 
 /// With a comma between thousands.
 pub(crate) fn number(n: i64) -> String {
-    let digits = n.unsigned_abs().to_string();
-    let mut text = if n < 0 { "-".to_owned() } else { String::new() };
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+    if n.unsigned_abs() < 1_000 {
+        return n.to_string();
     }
-    text
+    format!("{},{:03}", number(n / 1_000), n.unsigned_abs() % 1_000)
 }
 
 /// At most five characters, such as `1.2k`, for an axis.
@@ -53,22 +35,18 @@ pub(crate) fn percent(n: i64, sum: i64) -> String {
     format!("{whole}%")
 }
 
-/// The day, the name of the month and the year of a date `YYYY-MM-DD`.
-fn parts(date: &str) -> Option<(&str, &'static str, &str)> {
-    let (year, rest) = date.split_once('-')?;
-    let (month, day) = rest.split_once('-')?;
-    let month = MONTHS.get(month.parse::<usize>().ok()?.checked_sub(1)?)?;
-    Some((day.trim_start_matches('0'), month, year))
-}
-
 /// `20 Nov`.
 pub(crate) fn short_date(date: &str) -> String {
-    parts(date).map_or_else(|| date.to_owned(), |(day, month, _)| format!("{day} {}", &month[..3]))
+    formatted(date, "%-d %b")
 }
 
 /// `20 November 2026`.
 pub(crate) fn long_date(date: &str) -> String {
-    parts(date).map_or_else(|| date.to_owned(), |(day, month, year)| format!("{day} {month} {year}"))
+    formatted(date, "%-d %B %Y")
+}
+
+fn formatted(date: &str, format: &str) -> String {
+    date.parse::<Date>().map_or_else(|_| date.to_owned(), |date| date.strftime(format).to_string())
 }
 
 /// The values at which an axis up to `max` has lines: from three to six, all multiples of the second, which is 1, 2 or 5 times a

@@ -1,12 +1,11 @@
 //! The page.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use tidings_core::analysis::{DayFigures, PeriodReport};
+use tidings_core::analysis::{DayFigures, POSTS_READ, PeriodReport};
 
 use crate::chart::{self, bar};
 use crate::csv::Table;
 use crate::format::{average, long_date, number, percent, short_date};
-use crate::notes;
 
 /// The style of the page, which is in its only `<style>`: a policy can name its hash.
 pub const STYLE: &str = include_str!("style.css");
@@ -132,155 +131,139 @@ fn section(id: &str, heading: &str, note: &str, content: &Markup) -> Markup {
 }
 
 fn days(report: &PeriodReport) -> Markup {
+    let rows = report.days.iter().map(|day| {
+        let figures = FIGURES.map(|(_, of)| number(of(day)));
+        (html! { th .date scope="row" { (day.date) } }, figures.to_vec())
+    });
+    let names = FIGURES.map(|(name, _)| name);
     let content = html! {
         figure { (chart::days(&report.days, report.is_final)) }
-        details {
-            summary { "Figures of each day" }
-            div .scroll tabindex="0" role="group" aria-label="Figures of each day" {
-                table {
-                    thead {
-                        tr {
-                            th scope="col" { "Day" }
-                            @for (name, _) in FIGURES {
-                                th .number scope="col" { (name) }
-                            }
-                        }
-                    }
-                    tbody {
-                        @for day in &report.days {
-                            tr {
-                                th .date scope="row" { (day.date) }
-                                @for (_, of) in FIGURES {
-                                    td .number { (number(of(day))) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
+        (figures("Figures of each day", "Day", &names, rows))
     };
-    section("days", "Visitors and visits", notes::DAYS, &content)
+    section("days", "Visitors and visits", DAYS_NOTE, &content)
 }
 
 fn hours(report: &PeriodReport) -> Markup {
+    let rows = (0..24).map(|hour| {
+        let averages = report.weekdays.iter().map(|of| average(of.hours[hour], of.days));
+        (html! { th scope="row" { (format!("{hour:02}:00")) } }, averages.collect())
+    });
+    let names: Vec<_> = report.weekdays.iter().map(|of| &of.weekday[..3]).collect();
     let content = html! {
         figure { (chart::hours(&report.weekdays)) }
+        (figures("Average of each hour", "Hour", &names, rows))
+    };
+    section("hours", "Hours of the week", HOURS_NOTE, &content)
+}
+
+/// The figures of a chart. The first column is named `first`; a row is its heading and its numbers.
+fn figures(
+    name: &str,
+    first: &str,
+    columns: &[&str],
+    rows: impl Iterator<Item = (Markup, Vec<String>)>,
+) -> Markup {
+    html! {
         details {
-            summary { "Average of each hour" }
-            div .scroll tabindex="0" role="group" aria-label="Average of each hour" {
+            summary { (name) }
+            div .scroll tabindex="0" role="group" aria-label=(name) {
                 table {
                     thead {
                         tr {
-                            th scope="col" { "Hour" }
-                            @for of in &report.weekdays { th .number scope="col" { (of.weekday[..3]) } }
+                            th scope="col" { (first) }
+                            @for name in columns { th .number scope="col" { (name) } }
                         }
                     }
                     tbody {
-                        @for hour in 0..24 {
-                            tr {
-                                th scope="row" { (format!("{hour:02}:00")) }
-                                @for of in &report.weekdays { td .number { (average(of.hours[hour], of.days)) } }
-                            }
+                        @for (heading, numbers) in rows {
+                            tr { (heading) @for number in numbers { td .number { (number) } } }
                         }
                     }
                 }
             }
         }
-    };
-    section("hours", "Hours of the week", notes::HOURS, &content)
+    }
 }
 
 fn terms(report: &PeriodReport) -> Markup {
     let terms = report.terms.as_deref().unwrap_or_default();
     let most = terms.iter().map(|of| of.count).max().unwrap_or_default();
-    let content = match report.terms {
-        None => none(notes::NO_TERMS),
-        Some(_) if terms.is_empty() => none("No terms in the last 24 hours."),
-        Some(_) => {
-            let rows = terms.iter().map(|of| {
-                html! { tr { th scope="row" { (of.term) } td .graph { (bar(of.count, most)) } td .number { (number(of.count)) } } }
-            });
-            table(&[("Term", ""), ("", "graph"), ("Searches", "number")], rows)
-        }
-    };
-    section("terms", "Search terms", notes::TERMS, &content)
+    let rows = terms.iter().map(|of| {
+        html! { tr { th scope="row" { (of.term) } td .graph { (bar(of.count, most)) } td .number { (number(of.count)) } } }
+    });
+    let none = if report.terms.is_some() { "No terms in the last 24 hours." } else { NO_TERMS };
+    let columns = [("Term", ""), ("", "graph"), ("Searches", "number")];
+    section("terms", "Search terms", TERMS_NOTE, &table(&columns, rows, none))
 }
 
 fn devices(report: &PeriodReport) -> Markup {
     let devices = &report.devices;
     let sum = devices.pc + devices.tablet + devices.mobile;
-    let content = if sum == 0 {
-        none("No app reported a device in this period.")
-    } else {
-        let rows = [("Computer", devices.pc), ("Tablet", devices.tablet), ("Phone", devices.mobile)];
-        let rows = rows.into_iter().map(|(name, n)| {
-            html! {
-                tr {
-                    th scope="row" { (name) }
-                    td .graph { (bar(n, sum)) }
-                    td .number { (percent(n, sum)) }
-                    td .number { (number(n)) }
-                }
+    let rows = [("Computer", devices.pc), ("Tablet", devices.tablet), ("Phone", devices.mobile)];
+    let rows = rows.into_iter().filter(|_| sum > 0).map(|(name, n)| {
+        html! {
+            tr {
+                th scope="row" { (name) }
+                td .graph { (bar(n, sum)) }
+                td .number { (percent(n, sum)) }
+                td .number { (number(n)) }
             }
-        });
-        table(&[("Device", ""), ("", "graph"), ("Share", "number"), ("Reports", "number")], rows)
-    };
-    section("devices", "Devices", notes::DEVICES, &content)
+        }
+    });
+    let columns = [("Device", ""), ("", "graph"), ("Share", "number"), ("Reports", "number")];
+    let content = table(&columns, rows, "No app reported a device in this period.");
+    section("devices", "Devices", DEVICES_NOTE, &content)
 }
 
 fn topics(report: &PeriodReport) -> Markup {
     let most = report.topics.iter().map(|of| of.post).max().unwrap_or_default();
-    let content = if report.topics.is_empty() {
-        none("No posts with a topic in this period.")
-    } else {
-        let rows = report.topics.iter().map(|of| {
-            html! {
-                tr {
-                    th scope="row" { (of.topic) }
-                    td .graph { (bar(of.post, most)) }
-                    @for n in [of.post, of.view, of.like] { td .number { (number(n)) } }
-                }
+    let rows = report.topics.iter().map(|of| {
+        html! {
+            tr {
+                th scope="row" { (of.topic) }
+                td .graph { (bar(of.post, most)) }
+                @for n in [of.post, of.view, of.like] { td .number { (number(n)) } }
             }
-        });
-        let columns =
-            [("Topic", ""), ("", "graph"), ("Posts", "number"), ("Views", "number"), ("Likes", "number")];
-        table(&columns, rows)
-    };
-    section("topics", "Topics", &notes::topics(report.post_count), &content)
+        }
+    });
+    let columns =
+        [("Topic", ""), ("", "graph"), ("Posts", "number"), ("Views", "number"), ("Likes", "number")];
+    let content = table(&columns, rows, "No posts with a topic in this period.");
+    section("topics", "Topics", &topics_note(report.post_count), &content)
 }
 
 fn posts(report: &PeriodReport) -> Markup {
     let most = report.posts.iter().map(|of| of.view).max().unwrap_or_default();
-    let content = if report.posts.is_empty() {
-        none("No posts in this period.")
-    } else {
-        let rows = report.posts.iter().map(|of| {
-            html! {
-                tr {
-                    th scope="row" {
-                        // Only such addresses lead to a page; another one could run a script.
-                        @if of.url.starts_with("https://") || of.url.starts_with("http://") {
-                            a href=(of.url) rel="noopener noreferrer" { (of.title) }
-                        } @else {
-                            (of.title)
-                        }
-                        " "
-                        span .date { (short_date(&of.date)) }
+    let rows = report.posts.iter().map(|of| {
+        html! {
+            tr {
+                th scope="row" {
+                    // Only such addresses lead to a page; another one could run a script.
+                    @if of.url.starts_with("https://") || of.url.starts_with("http://") {
+                        a href=(of.url) rel="noopener noreferrer" { (of.title) }
+                    } @else {
+                        (of.title)
                     }
-                    td .graph { (bar(of.view, most)) }
-                    td .number { (number(of.view)) }
-                    td .number { (number(of.like)) }
+                    " "
+                    span .date { (short_date(&of.date)) }
                 }
+                td .graph { (bar(of.view, most)) }
+                td .number { (number(of.view)) }
+                td .number { (number(of.like)) }
             }
-        });
-        table(&[("Post", ""), ("", "graph"), ("Views", "number"), ("Likes", "number")], rows)
-    };
-    section("posts", "Posts", notes::POSTS, &content)
+        }
+    });
+    let columns = [("Post", ""), ("", "graph"), ("Views", "number"), ("Likes", "number")];
+    section("posts", "Posts", POSTS_NOTE, &table(&columns, rows, "No posts in this period."))
 }
 
-/// Columns have names and classes. The column of bars has no name: the numbers beside it say the same.
-fn table(columns: &[(&str, &str)], rows: impl Iterator<Item = Markup>) -> Markup {
+/// Columns have names and classes. The column of bars has no name: the numbers beside it say the same. Without rows, there is
+/// the text `none`.
+fn table(columns: &[(&str, &str)], rows: impl Iterator<Item = Markup>, none: &str) -> Markup {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return html! { p .none-yet { (none) } };
+    }
     html! {
         table {
             thead {
@@ -295,6 +278,44 @@ fn table(columns: &[(&str, &str)], rows: impl Iterator<Item = Markup>) -> Markup
     }
 }
 
-fn none(text: &str) -> Markup {
-    html! { p .none-yet { (text) } }
+// Notes on each figure: which requests it counts and which it leaves out.
+
+const DAYS_NOTE: &str = "A visitor is a member or a guest, counted once a day. A guest is recognised for one day \
+    only, so a guest who returns the next day, or who stays past midnight, counts on both days; the sum of the days \
+    counts a person once for each day. A visit ends after 30 minutes without a request, and at midnight. Declared \
+    crawlers are neither visitors nor visits. Views and searches count every act, also those of crawlers; a like that is \
+    taken back still counts.";
+
+const HOURS_NOTE: &str = "The average number of visitors in an hour of a weekday. A visitor counts in every hour \
+    with a request. Declared crawlers are left out. When clocks change, an hour that occurs twice counts as one, and an \
+    hour that is skipped has no visitors.";
+
+const TERMS_NOTE: &str = "Searches that apps reported in the last 24 hours, at most ten terms: earlier terms are \
+    not kept. For each term, a visitor counts once an hour and five times at most, and the guests of one network count \
+    100 times at most. Left out are the searches of declared crawlers, blocked terms, and terms of too few visitors for \
+    the settings of this service.";
+
+const NO_TERMS: &str =
+    "Terms are kept for 24 hours only, so a report has them only if its last day is today.";
+
+const DEVICES_NOTE: &str = "What apps reported on these days. An app may report a device more than once, and not \
+    every app reports, so these are not numbers of visitors.";
+
+const POSTS_NOTE: &str = "The posts with a date in the period that have the most views, at most ten. Views and \
+    likes are those until now, not only those of the period, because they are kept for each post and not for each day. \
+    Views count every act, also those of crawlers; likes that were taken back, and removed posts, are left out.";
+
+fn topics_note(posts: i64) -> String {
+    let read = if posts >= POSTS_READ {
+        format!("the newest {} posts", number(POSTS_READ))
+    } else {
+        match posts {
+            1 => "1 post".to_owned(),
+            n => format!("{} posts", number(n)),
+        }
+    };
+    format!(
+        "The topics of {read} with a date in the period: the ten with the most posts. A post with several topics counts \
+         in each of them. Views and likes are those until now, also after the period. Removed posts are left out."
+    )
 }

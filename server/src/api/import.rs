@@ -30,7 +30,7 @@ pub(crate) fn handlers() -> Vec<Route> {
 /// `overloaded` if no place is free, `too many requests` if the caller has several.
 pub(crate) fn take_place(call: &Call) -> Result<Option<Share<Account>>> {
     let account = call.caller().account(call.tidings());
-    Ok(account.map(|account| call.app().imports.take(account, 1)).transpose()?)
+    account.map(|account| call.app().imports.take(account, 1)).transpose()
 }
 
 async fn run<I: Import>(mut call: Call, operation: I) -> Answer {

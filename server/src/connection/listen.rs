@@ -12,38 +12,35 @@ use http::{HeaderMap, HeaderValue, Request, Version};
 use hyper::body::{Body as _, Incoming};
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
 use socket2::SockRef;
 use tidings_core::config::Invalid;
 use tidings_core::{Error, Tidings};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
+use tokio_util::either::Either;
+use tokio_util::sync::CancellationToken;
 
-use super::bounds::{
+use super::registry::{ConnectionPermit, Connections, Refused};
+use super::state::{Connection, RequestBody};
+use super::stream::{self, StreamExecutor};
+use super::timeouts::{TimeoutStream, Timeouts};
+use super::tls::Tls;
+use super::unsent::{CHARGED_FROM, ResponseBody};
+use super::{
     BACKLOG, BROKEN_STREAMS, CONNECTION_UNSENT, CONNECTION_WINDOW, HEAD_MAX, HEAD_MAX_HTTP2, SEND_BUFFER,
     STREAM_BUFFER, STREAM_WINDOW, STREAMS,
 };
-use super::files;
-use super::stream::{self, StreamExecutor};
 use crate::config::Config;
-use crate::connection::per_connection::PerConnection;
-use crate::connection::registry::{ConnectionPermit, Connections, Refused};
-use crate::connection::state::{Connection, RequestBody};
-use crate::connection::timeouts::{TimeoutStream, Timeouts};
-use crate::connection::tls::{Socket, Tls};
-use crate::connection::unsent::{CHARGED_FROM, ResponseBody};
 use crate::filter::limit;
-use crate::filter::reply::{self, Response, Scope};
+use crate::filter::reply::{self, Body, Response, Scope};
 use crate::filter::{request, target};
-use crate::metrics::page;
-use crate::reload::Handle;
+use crate::metrics;
 use crate::router::Router;
 use crate::state::App;
 
 /// In accepting, when the system has no resources for another connection.
 const REST: Duration = Duration::from_millis(200);
-/// A waiting connection asks for a permit again after this time.
 const AGAIN: Duration = Duration::from_millis(100);
 /// For the head of the first request while permits are scarce.
 const SCARCE_HEADER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -80,7 +77,7 @@ impl Server {
     pub fn new(tidings: Tidings, config: Config) -> Result<Self, Invalid> {
         config.check()?;
         let tls = config.tls_files().map(Tls::load).transpose()?;
-        let config = Config { max_connections: files::room_for(config.max_connections), ..config };
+        let config = Config { max_connections: room_for(config.max_connections), ..config };
         let app = App::new(tidings, config);
         if let Some(tls) = tls {
             app.tls.get_or_init(|| tls);
@@ -90,7 +87,7 @@ impl Server {
 
     /// Returns a handle that changes the settings.
     pub fn handle(&self) -> Handle {
-        Handle::new(&self.app)
+        Handle(Arc::clone(&self.app))
     }
 
     /// Starts to work in the background, and opens the listener of the metrics. Connections to `listener` wait until
@@ -103,19 +100,47 @@ impl Server {
         let connections = Connections::new(&app.config, app.config.max_connections);
         let acceptor = Acceptor { listener: listen_on(listener)?, connections, waiting: None };
         let metrics = match app.config.metrics_listen {
-            Some(address) => Some(page::listen(address).await?),
+            Some(address) => Some(metrics::listen(address).await?),
             None => None,
         };
         let tidings = app.tidings.clone();
         app.lanes.store.run(move || tidings.start_background()).await.map_err(io::Error::other)?;
         let mut background = JoinSet::new();
         if let Some(listener) = metrics {
-            background.spawn(page::serve(Arc::clone(&app), listener));
+            background.spawn(metrics::serve(Arc::clone(&app), listener));
         }
         if let Some(tls) = app.tls.get() {
             background.spawn(Arc::clone(tls).watch());
         }
         Ok(Running { app, acceptor, _background: background })
+    }
+}
+
+/// Changes the settings of a [`Server`], also while it serves.
+#[derive(Clone)]
+pub struct Handle(Arc<App>);
+
+impl Handle {
+    /// The names of the settings that [`Handle::reload`] applies.
+    pub const SETTINGS: [&str; 4] = ["cors-origin", "rate-limit", "tls-cert", "tls-key"];
+
+    /// Applies [`Handle::SETTINGS`] to requests and connections that arrive from now on, and loads the certificate again.
+    /// Other settings stay as they are, and so does whether the server speaks TLS.
+    ///
+    /// # Errors
+    /// When a setting is out of bounds, or the certificate cannot be used. Nothing has changed then.
+    pub fn reload(&self, config: &Config) -> Result<(), Invalid> {
+        config.check()?;
+        let app = &self.0;
+        let next = match (app.tls.get(), config.tls_files()) {
+            (Some(tls), Some(files)) => Some((tls, tls.load_next(files)?)),
+            _ => None,
+        };
+        app.policy.store(Arc::new(app.policy.load().changed(config)));
+        if let Some((tls, next)) = next {
+            tls.replace(next);
+        }
+        Ok(())
     }
 }
 
@@ -136,7 +161,7 @@ impl Running {
             app.leave();
             sleep(app.config.stop_delay).await;
         };
-        let (router, graceful) = (Router::new(&app), GracefulShutdown::new());
+        let (router, stop) = (Router::new(&app), CancellationToken::new());
         // Dropping these tasks at the end aborts the requests that still run.
         let mut tasks = JoinSet::new();
         let mut sweep = interval(limit::SWEEP);
@@ -151,83 +176,100 @@ impl Running {
                 }
                 accepted = acceptor.next() => accepted,
             };
-            let connection = Arc::clone(&permit.connection);
-            let task =
-                tasks.spawn(serve_connection(router.for_connection(), socket, peer, permit, &graceful));
-            connection.set_task(task);
+            tasks.spawn(serve_connection(router.clone(), socket, peer, permit, stop.clone()));
         }
         app.stop();
         drop(acceptor);
-        if timeout(app.config.shutdown_timeout, graceful.shutdown()).await.is_err() {
+        stop.cancel();
+        let ended = async { while tasks.join_next().await.is_some() {} };
+        if timeout(app.config.shutdown_timeout, ended).await.is_err() {
             tracing::warn!("aborting requests that are still running");
         }
     }
 }
 
-fn serve_connection(
+/// Returns when the connection is closed: by its client, for another connection, or after `stop`.
+async fn serve_connection(
     router: Router,
     socket: TcpStream,
     peer: IpAddr,
     permit: ConnectionPermit,
-    graceful: &GracefulShutdown,
-) -> impl Future<Output = ()> + Send + use<> {
-    let app = router.app().clone();
-    let config = &app.config;
+    stop: CancellationToken,
+) {
+    let config = &router.app().config;
     let header = if permit.is_scarce {
         SCARCE_HEADER_TIMEOUT.min(config.header_timeout)
     } else {
         config.header_timeout
     };
     let timeouts = Timeouts { header, idle: config.idle_timeout };
-    let (connections, connection) = (permit.connections(), Arc::clone(&permit.connection));
-    let hyper = hyper(StreamExecutor::new(&connection, connections, config.idle_timeout));
-    let connections = PerConnection::new(Arc::clone(connections));
-    let socket = TimeoutStream::new(socket, Arc::clone(&connection), timeouts);
-    let io = TokioIo::new(Socket::new(socket, app.tls.get(), &connection));
-    let answer = hyper::service::service_fn(move |request: Request<Incoming>| {
-        let (head, body) = request.into_parts();
-        let running = connection.begin(head.version == Version::HTTP_2);
-        note_member(&app, &connection, &head.headers);
-        let body = RequestBody::new(body, &connection);
-        let has_room = connection.unsent() < CONNECTION_UNSENT;
-        let is_http1 = head.version < Version::HTTP_2;
-        let refused = target::refuse_without_host(&head);
-        // Not in a closure, into which the head would be moved once more.
-        let answered = if has_room && refused.is_none() {
-            Some(router.clone().serve(head, body, Some(peer)))
-        } else {
-            None
-        };
-        let app = app.clone();
-        let connections = connections.clone();
-        async move {
-            let stream = stream::current();
-            let (mut response, charge) = match answered {
-                Some(answered) => {
-                    let response = answered.await;
-                    match usize::try_from(response.body().size_hint().lower()) {
-                        Ok(bytes) if bytes < CHARGED_FROM => (response, None),
-                        Ok(bytes) => match connections.charge(running.connection(), bytes, stream.clone()) {
-                            Some(charge) => (response, Some(charge)),
-                            None => (overloaded(), None),
-                        },
-                        Err(_) => (overloaded(), None),
-                    }
-                }
-                None => (refused.unwrap_or_else(overloaded), None),
-            };
-            if running.connection().has_unread_body() || (is_http1 && app.is_leaving()) {
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            Ok::<_, Infallible>(response.map(|body| ResponseBody::new(body, charge, stream, running)))
-        }
+    let (connections, connection) = (&permit.connections, &permit.connection);
+    let hyper = hyper(StreamExecutor::new(connection, connections, config.idle_timeout));
+    let socket = TimeoutStream::new(socket, Arc::clone(connection), timeouts);
+    let answer = hyper::service::service_fn(|request: Request<Incoming>| {
+        answer(&router, Arc::clone(connections), connection, peer, request)
     });
-    let served = graceful.watch(hyper.serve_connection(io, answer).into_owned());
-    async move {
-        if let Err(error) = served.await {
-            tracing::debug!(error, "a connection failed");
+    let served = async {
+        let socket = match router.app().tls.get() {
+            None => Either::Left(socket),
+            Some(tls) => tokio::select! {
+                stream = Box::pin(tls.accept(socket, connection)) => Either::Right(Box::new(stream?)),
+                () = stop.cancelled() => return Ok(()),
+            },
+        };
+        let mut served = pin!(hyper.serve_connection(TokioIo::new(socket), answer));
+        tokio::select! {
+            ended = &mut served => return ended,
+            () = stop.cancelled() => served.as_mut().graceful_shutdown(),
         }
-        drop(permit);
+        served.await
+    };
+    tokio::select! {
+        ended = served => if let Err(error) = ended {
+            tracing::debug!(error, "a connection failed");
+        },
+        () = connection.closed() => {}
+    }
+}
+
+fn answer(
+    router: &Router,
+    connections: Arc<Connections>,
+    connection: &Arc<Connection>,
+    peer: IpAddr,
+    request: Request<Incoming>,
+) -> impl Future<Output = Result<http::Response<ResponseBody<Body>>, Infallible>> + Send + use<> {
+    let (head, body) = request.into_parts();
+    let running = connection.begin(head.version == Version::HTTP_2);
+    note_member(router.app(), connection, &head.headers);
+    let body = RequestBody::new(body, connection);
+    let is_http1 = head.version < Version::HTTP_2;
+    let refused = target::refuse_without_host(&head);
+    // Not in a closure, into which the head would be moved once more.
+    let answered = if connection.unsent.get() < CONNECTION_UNSENT && refused.is_none() {
+        Some(router.clone().serve(head, body, Some(peer)))
+    } else {
+        None
+    };
+    let app = Arc::clone(router.app());
+    async move {
+        let stream = stream::current();
+        let mut response = match answered {
+            Some(answered) => answered.await,
+            None => refused.unwrap_or_else(overloaded),
+        };
+        let mut charge = None;
+        let bytes = usize::try_from(response.body().size_hint().lower()).unwrap_or(usize::MAX);
+        if bytes >= CHARGED_FROM {
+            charge = connections.charge(&running.connection, bytes, stream.clone());
+            if charge.is_none() {
+                response = overloaded();
+            }
+        }
+        if running.connection.has_unread_body() || (is_http1 && app.is_leaving()) {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok(response.map(|body| ResponseBody::new(body, charge, stream, running)))
     }
 }
 
@@ -235,13 +277,12 @@ fn overloaded() -> Response {
     reply::respond(Err(Error::Overloaded.into()), "", Scope::default())
 }
 
-/// The request has a token that this server signed.
 fn note_member(app: &App, connection: &Connection, headers: &HeaderMap) {
-    if !connection.is_signed_in()
+    if !connection.is_signed_in.is_set()
         && headers.contains_key(AUTHORIZATION)
         && request::caller(headers).has_signed_token(&app.tidings)
     {
-        connection.set_signed_in();
+        connection.is_signed_in.set(true);
     }
 }
 
@@ -269,7 +310,6 @@ fn hyper(streams: StreamExecutor) -> Builder<StreamExecutor> {
 struct Acceptor {
     listener: TcpListener,
     connections: Arc<Connections>,
-    /// Waits for a permit.
     waiting: Option<(TcpStream, IpAddr)>,
 }
 
@@ -289,8 +329,7 @@ impl Acceptor {
                 }
                 Err(Refused::Full) => {
                     self.waiting = Some((socket, peer));
-                    // Try again when a connection closes, or after an interval, because a client may by now have been
-                    // idle for long enough.
+                    // By then, a client may have been idle for long enough.
                     let _ = timeout(AGAIN, self.connections.closed()).await;
                 }
             }
@@ -319,6 +358,41 @@ async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
 fn is_of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+/// For the database, the listeners and everything else that the process opens.
+#[cfg(unix)]
+const RESERVED: u64 = 256;
+
+/// Raises the limit of open files if `wanted` connections need it. Returns how many connections the limit allows.
+#[cfg(unix)]
+fn room_for(wanted: usize) -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let needed = wanted as u64 + RESERVED;
+    let before = getrlimit(Resource::Nofile);
+    if before.current.is_some_and(|current| current < needed) {
+        let current = Some(before.maximum.map_or(needed, |maximum| maximum.min(needed)));
+        // The limit that the system granted is read below.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum: before.maximum });
+    }
+    let room = getrlimit(Resource::Nofile).current.map_or(wanted, |limit| room_of(limit, wanted));
+    if room < wanted {
+        tracing::warn!(connections = room, wanted, "the limit of open files allows fewer connections");
+    }
+    room
+}
+
+#[cfg(not(unix))]
+fn room_for(wanted: usize) -> usize {
+    wanted
+}
+
+/// A small limit leaves three quarters for connections.
+#[cfg(unix)]
+fn room_of(limit: u64, wanted: usize) -> usize {
+    let room = limit - RESERVED.min(limit / 4);
+    usize::try_from(room).map_or(wanted, |room| room.clamp(1, wanted))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,12 +15,8 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::config::Config;
-use crate::connection::state::{Connection, StreamState};
-use crate::connection::unsent::{Charge, UnsentBytes};
-
-mod bounds;
-
-use bounds::{Bounds, Groups};
+use crate::connection::state::{Connection, Count, StreamState};
+use crate::connection::unsent::Charge;
 
 /// After this time without progress, the connection of a running request may be closed for another connection.
 const STALLED: Duration = Duration::from_secs(10);
@@ -34,10 +30,39 @@ const SMALL: usize = 256 * 1024;
 /// One in `BATCH` connections closes at a time, so that a flood does not scan all connections for each new one.
 const BATCH: usize = 100;
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bounds {
+    total: usize,
+    /// Of one address, three quarters of all, and of one network.
+    groups: [usize; 2],
+    /// From this number of connections of all clients on, each new connection closes idle ones.
+    relaxed: usize,
+}
+
+impl Bounds {
+    fn new(total: usize) -> Self {
+        let reserved = if total < 8 { 0 } else { (total / 10).max(2) };
+        let relaxed = total - reserved;
+        Self { total, groups: [(total - total / 4).min(relaxed), relaxed], relaxed }
+    }
+}
+
+/// An IPv4 address and its /24, or an IPv6 /64 and /48.
+type Groups = [IpAddr; 2];
+
+fn groups_of(address: IpAddr) -> Groups {
+    match address {
+        IpAddr::V4(v4) => [address, Ipv4Addr::from_bits(v4.to_bits() & (!0 << 8)).into()],
+        IpAddr::V6(v6) => {
+            [64, 48].map(|length| Ipv6Addr::from_bits(v6.to_bits() & (!0 << (128 - length))).into())
+        }
+    }
+}
+
 pub(crate) struct Connections {
     bounds: Bounds,
     trusted: Vec<IpNet>,
-    unsent: Arc<UnsentBytes>,
+    pub(super) unsent: Arc<Count>,
     unsent_limit: usize,
     entries: Mutex<Entries>,
     closed: Notify,
@@ -47,12 +72,10 @@ pub(crate) struct Connections {
 struct Entries {
     open: HashMap<u64, Entry>,
     next: u64,
-    addresses: HashMap<IpAddr, usize>,
-    networks: HashMap<IpAddr, usize>,
-    /// When a search of all connections last found none to close.
-    none_of_all: Option<Instant>,
-    /// When a search of one address or network last found none to close.
-    none_of_share: Option<Instant>,
+    /// The connections of each address and each network.
+    counts: [HashMap<IpAddr, usize>; 2],
+    /// When a search of all connections, and one of a group, last found none to close.
+    none_found: [Option<Instant>; 2],
     freed: Option<Instant>,
 }
 
@@ -70,19 +93,12 @@ pub(crate) enum Refused {
     Share,
 }
 
-/// Returned when it is dropped.
 pub(crate) struct ConnectionPermit {
-    connections: Arc<Connections>,
+    pub(super) connections: Arc<Connections>,
     key: u64,
     pub(crate) connection: Arc<Connection>,
     /// Few permits are left, so the first request has to arrive soon.
     pub(crate) is_scarce: bool,
-}
-
-impl ConnectionPermit {
-    pub(crate) fn connections(&self) -> &Arc<Connections> {
-        &self.connections
-    }
 }
 
 impl Drop for ConnectionPermit {
@@ -93,7 +109,6 @@ impl Drop for ConnectionPermit {
 }
 
 impl Connections {
-    /// `total` is the maximum number of connections; the other limits are those of `config`.
     pub(crate) fn new(config: &Config, total: usize) -> Arc<Self> {
         Arc::new(Self {
             bounds: Bounds::new(total),
@@ -105,41 +120,24 @@ impl Connections {
         })
     }
 
-    #[cfg(test)]
-    pub(crate) fn unsent(&self) -> &Arc<UnsentBytes> {
-        &self.unsent
-    }
-
     pub(crate) async fn closed(&self) {
         self.closed.notified().await;
     }
 
-    /// Closes idle connections for the new one if necessary. Fails if no permit is free and no connection can be closed.
     pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<ConnectionPermit, Refused> {
         let peer = peer.to_canonical();
-        let client = (!self.trusted.iter().any(|net| net.contains(&peer))).then(|| Groups::of(peer));
+        let client = (!self.trusted.iter().any(|net| net.contains(&peer))).then(|| groups_of(peer));
         let (bounds, batch) = (self.bounds, self.bounds.total / BATCH);
         let mut entries = self.entries();
-        if let Some(groups) = client {
-            let is_at = |counts: &HashMap<IpAddr, usize>, group, bound| {
-                counts.get(&group).is_some_and(|n| *n >= bound)
-            };
-            let is_of_group: Option<fn(Groups, Groups) -> bool> =
-                if is_at(&entries.addresses, groups.address, bounds.address) {
-                    Some(|a, b| a.address == b.address)
-                } else if is_at(&entries.networks, groups.network, bounds.network) {
-                    Some(|a, b| a.network == b.network)
-                } else {
-                    None
-                };
-            if let Some(is_of_group) = is_of_group
-                && !entries.close_idle_of(batch, |other| is_of_group(groups, other))
-            {
-                return Err(Refused::Share);
-            }
+        let at_bound = client.and_then(|groups| {
+            let count = |level: usize| entries.counts[level].get(&groups[level]).copied().unwrap_or_default();
+            (0..2).find(|level| count(*level) >= bounds.groups[*level]).map(|level| (level, groups[level]))
+        });
+        if at_bound.is_some() && !entries.close_idle(batch, at_bound) {
+            return Err(Refused::Share);
         }
         let is_scarce = entries.open.len() >= bounds.relaxed;
-        if is_scarce && !entries.close_idle(batch) && entries.open.len() >= bounds.total {
+        if is_scarce && !entries.close_idle(batch, None) && entries.open.len() >= bounds.total {
             return Err(Refused::Full);
         }
         let connection = Connection::new();
@@ -156,14 +154,13 @@ impl Connections {
         bytes: usize,
         stream: Option<Arc<StreamState>>,
     ) -> Option<Charge> {
-        let charge = self.unsent.charge(connection, bytes, stream);
-        let has_room = self.unsent.held() <= self.unsent_limit
+        let charge = Charge::new(&self.unsent, connection, bytes, stream);
+        let has_room = self.unsent.get() <= self.unsent_limit
             || self.entries().free_memory(self.unsent_limit, connection, Instant::now());
         has_room.then_some(charge)
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // No code panics while it holds the lock.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -172,9 +169,8 @@ impl Entries {
     fn insert(&mut self, entry: Entry) -> u64 {
         let key = self.next;
         self.next += 1;
-        if let Some(Groups { address, network }) = entry.client {
-            *self.addresses.entry(address).or_default() += 1;
-            *self.networks.entry(network).or_default() += 1;
+        for (counts, group) in self.counts.iter_mut().zip(entry.client.iter().flatten()) {
+            *counts.entry(*group).or_default() += 1;
         }
         self.open.insert(key, entry);
         key
@@ -182,14 +178,17 @@ impl Entries {
 
     fn remove(&mut self, key: u64) -> Option<Entry> {
         let entry = self.open.remove(&key)?;
-        if let Some(Groups { address, network }) = entry.client {
-            count_down(&mut self.addresses, address);
-            count_down(&mut self.networks, network);
+        for (counts, group) in self.counts.iter_mut().zip(entry.client.iter().flatten()) {
+            if let Some(count) = counts.get_mut(group) {
+                *count -= 1;
+                if *count == 0 {
+                    counts.remove(group);
+                }
+            }
         }
         Some(entry)
     }
 
-    /// The permits are available immediately.
     fn close_all(&mut self, keys: &[u64]) {
         for key in keys {
             if let Some(entry) = self.remove(*key) {
@@ -198,45 +197,28 @@ impl Entries {
         }
     }
 
-    /// Closes idle connections of the network that has the most. Returns whether there were any.
-    fn close_idle(&mut self, batch: usize) -> bool {
-        let now = Instant::now();
-        let may_look = self.none_of_all.is_none_or(|then| now >= then + REST);
-        let found = may_look && self.close_longest_idle(batch, now, |_| true);
-        if may_look && !found {
-            self.none_of_all = Some(now);
+    /// Closes at least one and at most `batch` connections of the largest network, or of the address or network `group`: those
+    /// that have waited longest for their client. Returns whether there was one.
+    fn close_idle(&mut self, batch: usize, group: Option<(usize, IpAddr)>) -> bool {
+        let (now, search) = (Instant::now(), usize::from(group.is_some()));
+        if self.none_found[search].is_some_and(|then| now < then + REST) {
+            return false;
         }
-        found
-    }
-
-    /// Closes idle connections of one address or network. Returns whether there were any.
-    fn close_idle_of(&mut self, batch: usize, is_of: impl Fn(Groups) -> bool) -> bool {
-        let now = Instant::now();
-        let may_look = self.none_of_share.is_none_or(|then| now >= then + REST);
-        let found = may_look && self.close_longest_idle(batch, now, |client| client.is_some_and(&is_of));
-        if may_look && !found {
-            self.none_of_share = Some(now);
-        }
-        found
-    }
-
-    /// Closes at least one and at most `batch` connections of the largest network: those that have waited longest for their
-    /// client. Returns whether there was one.
-    fn close_longest_idle(
-        &mut self,
-        batch: usize,
-        now: Instant,
-        is_of: impl Fn(Option<Groups>) -> bool,
-    ) -> bool {
+        let is_of = |client: Option<Groups>| {
+            group.is_none_or(|(level, group)| client.is_some_and(|groups| groups[level] == group))
+        };
         let share =
-            |client: Option<Groups>| client.and_then(|groups| self.networks.get(&groups.network)).copied();
+            |client: Option<Groups>| client.and_then(|[_, network]| self.counts[1].get(&network)).copied();
         let candidates =
             self.open.iter().filter(|(_, entry)| is_of(entry.client)).filter_map(|(key, entry)| {
                 let waiting = waiting(&entry.connection, now)?;
                 Some((Reverse(share(entry.client)), Reverse(waiting), *key))
             });
         let mut candidates: Vec<_> = candidates.collect();
-        let Some(first) = candidates.iter().map(|(share, ..)| *share).min() else { return false };
+        let Some(first) = candidates.iter().map(|(share, ..)| *share).min() else {
+            self.none_found[search] = Some(now);
+            return false;
+        };
         candidates.retain(|(share, ..)| *share == first);
         let batch = batch.clamp(1, candidates.len());
         candidates.select_nth_unstable_by_key(batch - 1, |(_, waiting, _)| *waiting);
@@ -252,33 +234,33 @@ impl Entries {
     fn free_memory(&mut self, limit: usize, charged: &Arc<Connection>, now: Instant) -> bool {
         // Closing connections have not freed their memory yet.
         if self.freed.is_some_and(|then| now < then + REST) {
-            return charged.unsent() <= SMALL;
+            return charged.unsent.get() <= SMALL;
         }
         self.freed = Some(now);
         let goal = limit - limit / 8;
         let mut networks: HashMap<Option<IpAddr>, usize> = HashMap::new();
         let mut held = 0;
         for entry in self.open.values() {
-            let unsent = entry.connection.unsent();
+            let unsent = entry.connection.unsent.get();
             held += unsent;
-            *networks.entry(entry.client.map(|groups| groups.network)).or_default() += unsent;
+            *networks.entry(entry.client.map(|[_, network]| network)).or_default() += unsent;
         }
         if held <= limit {
             return true;
         }
-        let share = |entry: &Entry| networks[&entry.client.map(|groups| groups.network)];
+        let share = |entry: &Entry| networks[&entry.client.map(|[_, network]| network)];
         let mut holders: Vec<_> =
-            self.open.iter().filter(|(_, entry)| entry.connection.unsent() > 0).collect();
+            self.open.iter().filter(|(_, entry)| entry.connection.unsent.get() > 0).collect();
         holders.sort_unstable_by_key(|(_, entry)| {
             // A trusted proxy has many clients, so its connections come last.
-            (entry.client.is_none(), Reverse(share(entry)), Reverse(entry.connection.unsent()))
+            (entry.client.is_none(), Reverse(share(entry)), Reverse(entry.connection.unsent.get()))
         });
         let mut closing = Vec::new();
         for (key, entry) in holders {
             if held <= goal {
                 break;
             }
-            held -= entry.connection.unsent().min(held);
+            held -= entry.connection.unsent.get().min(held);
             closing.push(*key);
         }
         tracing::debug!(
@@ -293,17 +275,8 @@ impl Entries {
 /// Multiplied by [`GUEST_WEIGHT`] for a guest. Connections with the highest value close first. `None` while a request is running.
 fn waiting(connection: &Connection, now: Instant) -> Option<Duration> {
     let silent = now.saturating_duration_since(connection.active());
-    let weight = if connection.is_signed_in() { 1 } else { GUEST_WEIGHT };
+    let weight = if connection.is_signed_in.is_set() { 1 } else { GUEST_WEIGHT };
     (connection.waits_for_client() || silent >= STALLED).then_some(silent * weight)
-}
-
-fn count_down(counts: &mut HashMap<IpAddr, usize>, group: IpAddr) {
-    if let Some(count) = counts.get_mut(&group) {
-        *count -= 1;
-        if *count == 0 {
-            counts.remove(&group);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,119 +2,122 @@
 //!
 //! Requests only load and store atomics here, so they take no lock.
 
+use std::ops::Deref;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::sync::Notify;
-use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
 
 /// A client may abandon this many requests before the limit of half its requests applies.
 const ABANDONED: usize = 100;
 
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicUsize);
+
+impl Count {
+    pub(crate) fn get(&self) -> usize {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Returns the new number.
+    pub(crate) fn add(&self, n: usize) -> usize {
+        self.0.fetch_add(n, Ordering::Release) + n
+    }
+
+    pub(crate) fn remove(&self, n: usize) {
+        self.0.fetch_sub(n, Ordering::Release);
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Flag(AtomicBool);
+
+impl Flag {
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, value: bool) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Connection {
     opened: Instant,
-    begun: AtomicUsize,
-    running: AtomicUsize,
-    /// Requests that wait for more of their body.
-    awaiting: AtomicUsize,
-    /// Requests whose response the client is reading.
-    answering: AtomicUsize,
-    abandoned: AtomicUsize,
-    progress: AtomicUsize,
     /// Milliseconds from `opened` to the last progress that the socket saw.
     active_ms: AtomicU64,
-    unsent: AtomicUsize,
-    is_http2: AtomicBool,
+    counts: Counts,
+    closing: CancellationToken,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) begun: Count,
+    /// Until hyper has the whole response.
+    pub(crate) running: Count,
+    /// Requests that wait for more of their body, or for the client to read their response.
+    waiting: Count,
+    abandoned: Count,
+    /// Parts of the bodies of requests and responses that were transferred.
+    pub(crate) progress: Count,
+    /// Bytes of responses.
+    pub(crate) unsent: Count,
+    /// Known once the first request has arrived, with TLS after the handshake.
+    pub(crate) is_http2: Flag,
     /// A part of the body of the last request has not been read. HTTP/1 has one request at a time.
-    has_unread_body: AtomicBool,
-    is_signed_in: AtomicBool,
-    is_closing: AtomicBool,
-    discards: AtomicBool,
-    task: OnceLock<AbortHandle>,
+    has_unread_body: Flag,
+    /// A request had a token that this server signed.
+    pub(crate) is_signed_in: Flag,
+    /// The connection holds a response that the client does not read, and the server is closing it.
+    pub(crate) discards: Flag,
+}
+
+impl Deref for Connection {
+    type Target = Counts;
+
+    fn deref(&self) -> &Counts {
+        &self.counts
+    }
 }
 
 impl Connection {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self {
-            opened: Instant::now(),
-            begun: AtomicUsize::new(0),
-            running: AtomicUsize::new(0),
-            awaiting: AtomicUsize::new(0),
-            answering: AtomicUsize::new(0),
-            abandoned: AtomicUsize::new(0),
-            progress: AtomicUsize::new(0),
-            active_ms: AtomicU64::new(0),
-            unsent: AtomicUsize::new(0),
-            is_http2: AtomicBool::new(false),
-            has_unread_body: AtomicBool::new(false),
-            is_signed_in: AtomicBool::new(false),
-            is_closing: AtomicBool::new(false),
-            discards: AtomicBool::new(false),
-            task: OnceLock::new(),
-        })
+        let (active_ms, counts, closing) = Default::default();
+        Arc::new(Self { opened: Instant::now(), active_ms, counts, closing })
     }
 
-    /// The request runs until the returned value is dropped.
     pub(crate) fn begin(self: &Arc<Self>, is_http2: bool) -> Running {
         if is_http2 {
-            self.set_http2();
+            self.is_http2.set(true);
         }
-        self.begun.fetch_add(1, Ordering::Relaxed);
-        self.running.fetch_add(1, Ordering::Relaxed);
+        self.begun.add(1);
+        self.running.add(1);
         Running { connection: Arc::clone(self), is_answered: false }
     }
 
     /// An HTTP/1 request is answered before its body has arrived. The client may then not know whether it has to send the rest
     /// before its next request: a proxy that does not would have its next request read as the rest of the body.
     pub(crate) fn has_unread_body(&self) -> bool {
-        !self.is_http2() && self.has_unread_body.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn begun(&self) -> usize {
-        self.begun.load(Ordering::Relaxed)
+        !self.is_http2.is_set() && self.has_unread_body.is_set()
     }
 
     /// The client did not wait for the response. Returns whether the client has abandoned most of its requests. Such a request
     /// may still be running after its stream has ended, so the limit on streams does not apply to it.
     pub(crate) fn abandon(&self) -> bool {
-        let abandoned = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
-        abandoned > ABANDONED && abandoned > self.begun() / 2
+        let abandoned = self.abandoned.add(1);
+        abandoned > ABANDONED && abandoned > self.begun.get() / 2
     }
 
-    /// Until hyper has the whole response, a request is running.
-    pub(crate) fn has_running(&self) -> bool {
-        self.running.load(Ordering::Relaxed) > 0
-    }
-
-    /// The connection has no request, or each request waits for more of its body or for the client to read its response.
     pub(crate) fn waits_for_client(&self) -> bool {
-        let waiting = self.awaiting.load(Ordering::Relaxed) + self.answering.load(Ordering::Relaxed);
-        self.running.load(Ordering::Relaxed) <= waiting
-    }
-
-    pub(crate) fn set_http2(&self) {
-        self.is_http2.store(true, Ordering::Relaxed);
-    }
-
-    /// Known once the first request has arrived, with TLS after the handshake.
-    pub(crate) fn is_http2(&self) -> bool {
-        self.is_http2.load(Ordering::Relaxed)
-    }
-
-    /// Changes whenever a part of the body of a request or a response is transferred.
-    pub(crate) fn progress(&self) -> usize {
-        self.progress.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn add_progress(&self) {
-        self.progress.fetch_add(1, Ordering::Relaxed);
+        self.running.get() <= self.waiting.get()
     }
 
     pub(crate) fn set_active(&self, now: Instant) {
@@ -126,65 +129,24 @@ impl Connection {
         self.opened + Duration::from_millis(self.active_ms.load(Ordering::Relaxed))
     }
 
-    /// In bytes.
-    pub(crate) fn unsent(&self) -> usize {
-        self.unsent.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn add_unsent(&self, bytes: usize) {
-        self.unsent.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    pub(crate) fn remove_unsent(&self, bytes: usize) {
-        self.unsent.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    /// A request had a token that this server signed.
-    pub(crate) fn is_signed_in(&self) -> bool {
-        self.is_signed_in.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_signed_in(&self) {
-        self.is_signed_in.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn set_task(&self, task: AbortHandle) {
-        // A connection is accepted once, so its task is set once.
-        let _ = self.task.set(task);
-        // This thread or that of `close` sees what the other one has set.
-        fence(Ordering::SeqCst);
-        if self.is_closing() {
-            self.abort();
-        }
-    }
-
-    fn abort(&self) {
-        if let Some(task) = self.task.get() {
-            task.abort();
-        }
-    }
-
-    /// The server closes the connection to make room for others.
     pub(crate) fn is_closing(&self) -> bool {
-        self.is_closing.load(Ordering::Relaxed)
+        self.closing.is_cancelled()
     }
 
-    /// The connection holds a response that the client does not read, and the server is closing it.
-    pub(crate) fn discards(&self) -> bool {
-        self.discards.load(Ordering::Relaxed)
+    /// Completes when the server closes the connection to make room for others.
+    pub(crate) async fn closed(&self) {
+        self.closing.cancelled().await;
     }
 
     /// Closes the connection even if a request is running.
     pub(crate) fn close(&self) {
-        self.discards.store(self.has_running() || self.unsent() > 0, Ordering::Relaxed);
-        self.is_closing.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        self.abort();
+        self.discards.set(self.running.get() > 0 || self.unsent.get() > 0);
+        self.closing.cancel();
     }
 }
 
 pub(crate) struct Running {
-    connection: Arc<Connection>,
+    pub(super) connection: Arc<Connection>,
     is_answered: bool,
 }
 
@@ -192,25 +154,20 @@ impl Running {
     pub(crate) fn set_answered(&mut self) {
         if !self.is_answered {
             self.is_answered = true;
-            self.connection.answering.fetch_add(1, Ordering::Relaxed);
+            self.connection.waiting.add(1);
         }
-    }
-
-    pub(crate) fn connection(&self) -> &Arc<Connection> {
-        &self.connection
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         if self.is_answered {
-            self.connection.answering.fetch_sub(1, Ordering::Relaxed);
+            self.connection.waiting.remove(1);
         }
-        self.connection.running.fetch_sub(1, Ordering::Relaxed);
+        self.connection.running.remove(1);
     }
 }
 
-/// Each frame counts as progress of the connection.
 pub(crate) struct RequestBody<B> {
     body: B,
     connection: Arc<Connection>,
@@ -219,19 +176,18 @@ pub(crate) struct RequestBody<B> {
 
 impl<B: Body> RequestBody<B> {
     pub(crate) fn new(body: B, connection: &Arc<Connection>) -> Self {
-        connection.has_unread_body.store(!body.is_end_stream(), Ordering::Relaxed);
+        connection.has_unread_body.set(!body.is_end_stream());
         Self { body, connection: Arc::clone(connection), is_awaited: false }
     }
 }
 
 impl<B> RequestBody<B> {
     fn set_awaited(&mut self, is_awaited: bool) {
-        if is_awaited && !self.is_awaited {
-            self.connection.awaiting.fetch_add(1, Ordering::Relaxed);
-        } else if self.is_awaited && !is_awaited {
-            self.connection.awaiting.fetch_sub(1, Ordering::Relaxed);
+        match (std::mem::replace(&mut self.is_awaited, is_awaited), is_awaited) {
+            (false, true) => drop(self.connection.waiting.add(1)),
+            (true, false) => self.connection.waiting.remove(1),
+            _ => {}
         }
-        self.is_awaited = is_awaited;
     }
 }
 
@@ -253,9 +209,9 @@ impl<B: Body<Data = Bytes> + Unpin> Body for RequestBody<B> {
         self.set_awaited(frame.is_pending());
         let frame = ready!(frame);
         if frame.is_none() || self.body.is_end_stream() {
-            self.connection.has_unread_body.store(false, Ordering::Relaxed);
+            self.connection.has_unread_body.set(false);
         }
-        self.connection.add_progress();
+        self.connection.progress.add(1);
         Poll::Ready(frame)
     }
 
@@ -268,35 +224,22 @@ impl<B: Body<Data = Bytes> + Unpin> Body for RequestBody<B> {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct StreamState {
     /// The frames that hyper has taken, plus one for the response itself.
-    taken: AtomicUsize,
+    pub(super) taken: Count,
     /// 0 or 1.
-    held: AtomicUsize,
+    held: Count,
     released: Notify,
 }
 
 impl StreamState {
-    pub(crate) fn new() -> Arc<Self> {
-        let (taken, held) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Arc::new(Self { taken, held, released: Notify::new() })
-    }
-
-    pub(crate) fn add_progress(&self) {
-        self.taken.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_answered(&self) -> bool {
-        self.taken.load(Ordering::Relaxed) > 0
-    }
-
     pub(crate) fn hold(&self) {
-        self.held.fetch_add(1, Ordering::Release);
+        self.held.add(1);
     }
 
     pub(crate) fn release(&self) {
-        self.held.fetch_sub(1, Ordering::Release);
+        self.held.remove(1);
         self.released.notify_one();
     }
 
@@ -306,7 +249,7 @@ impl StreamState {
         let mut before = 0;
         loop {
             sleep(idle).await;
-            let taken = self.taken.load(Ordering::Relaxed);
+            let taken = self.taken.get();
             if taken > 0 && taken == before {
                 return;
             }
@@ -315,7 +258,7 @@ impl StreamState {
     }
 
     pub(crate) async fn all_released(&self) {
-        while self.held.load(Ordering::Acquire) > 0 {
+        while self.held.get() > 0 {
             self.released.notified().await;
         }
     }
@@ -350,10 +293,10 @@ mod tests {
         drop(body);
         assert!(!connection.waits_for_client());
         running.set_answered();
-        assert!(connection.waits_for_client() && connection.has_running());
+        assert!(connection.waits_for_client() && connection.running.get() > 0);
         let other = connection.begin(true);
         assert!(!connection.waits_for_client());
         drop((running, other));
-        assert!(connection.waits_for_client() && !connection.has_running());
+        assert!(connection.waits_for_client() && connection.running.get() == 0);
     }
 }

@@ -18,7 +18,6 @@ pub(crate) const STREAM_COST: usize = 16 * 1024;
 const RESET_TIME: Duration = Duration::from_secs(5);
 
 tokio::task_local! {
-    /// The stream that the task serves.
     static STREAM: Arc<StreamState>;
 }
 
@@ -35,7 +34,6 @@ pub(crate) struct StreamExecutor {
 }
 
 impl StreamExecutor {
-    /// Streams end when their client reads no part of a response for `idle`.
     pub(crate) fn new(connection: &Arc<Connection>, connections: &Arc<Connections>, idle: Duration) -> Self {
         Self { connection: Arc::clone(connection), connections: Arc::clone(connections), idle }
     }
@@ -46,7 +44,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
         let Self { connection, connections, idle } = self.clone();
         // If there is no memory for the stream, it is dropped, which resets it.
         let Some(charge) = connections.charge(&connection, STREAM_COST, None) else { return };
-        let state = StreamState::new();
+        let state = Arc::<StreamState>::default();
         tokio::spawn(STREAM.scope(Arc::clone(&state), async move {
             let _charge = charge;
             // The future is boxed so that it can be dropped first, which resets the stream and frees its memory.
@@ -57,7 +55,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
                 () = state.stalled(idle) => true,
             };
             drop(stream);
-            if !state.is_answered() && connection.abandon() {
+            if state.taken.get() == 0 && connection.abandon() {
                 tracing::debug!("closing a connection: the client resets most of its requests");
                 connection.close();
                 return;
@@ -81,15 +79,16 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::connection::unsent::UnsentBytes;
+    use crate::connection::state::Count;
+    use crate::connection::unsent::Charge;
 
     const IDLE: Duration = Duration::from_secs(75);
     const NEARLY_IDLE: Duration = Duration::from_secs(74);
 
-    fn executor() -> (StreamExecutor, Arc<Connection>, Arc<UnsentBytes>) {
+    fn executor() -> (StreamExecutor, Arc<Connection>, Arc<Count>) {
         let (connection, connections) = (Connection::new(), Connections::new(&Config::default(), 10));
         let executor = StreamExecutor::new(&connection, &connections, IDLE);
-        (executor, connection, Arc::clone(connections.unsent()))
+        (executor, connection, Arc::clone(&connections.unsent))
     }
 
     /// A value that records when it is dropped.
@@ -112,7 +111,7 @@ mod tests {
             // The request runs for longer than a response may go without progress.
             sleep(3 * IDLE).await;
             for _ in 0..3 {
-                stream.add_progress();
+                stream.taken.add(1);
                 sleep(NEARLY_IDLE).await;
             }
             pending::<()>().await;
@@ -120,7 +119,7 @@ mod tests {
         sleep(20 * IDLE).await;
         let took = ended.lock().unwrap().unwrap() - began;
         assert!((5 * IDLE..=8 * IDLE).contains(&took), "{took:?}");
-        assert_eq!((total.held(), connection.unsent(), connection.is_closing()), (0, 0, false));
+        assert_eq!((total.get(), connection.unsent.get(), connection.is_closing()), (0, 0, false));
     }
 
     #[tokio::test(start_paused = true)]
@@ -131,7 +130,7 @@ mod tests {
             let is_answered = n % 2 == 0;
             executor.execute(async move {
                 if is_answered {
-                    current().unwrap().add_progress();
+                    current().unwrap().taken.add(1);
                 }
             });
             sleep(Duration::from_millis(1)).await;
@@ -151,14 +150,14 @@ mod tests {
             (Arc::clone(&charge), Arc::clone(&connection), Arc::clone(&total));
         executor.execute(async move {
             let stream = current().unwrap();
-            *held.lock().unwrap() = Some(total_of.charge(&connection_of, 1_000, Some(stream)));
+            *held.lock().unwrap() = Some(Charge::new(&total_of, &connection_of, 1_000, Some(stream)));
         });
         sleep(NEARLY_IDLE).await;
         assert!(!connection.is_closing());
         sleep(Duration::from_secs(2)).await;
         assert!(connection.is_closing());
         drop(charge.lock().unwrap().take());
-        assert_eq!((total.held(), connection.unsent()), (0, 0));
+        assert_eq!((total.get(), connection.unsent.get()), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]
@@ -167,14 +166,14 @@ mod tests {
         let (connection_of, total_of) = (Arc::clone(&connection), Arc::clone(&total));
         executor.execute(async move {
             let stream = current().unwrap();
-            stream.add_progress();
-            let charge = total_of.charge(&connection_of, 1_000, Some(stream));
+            stream.taken.add(1);
+            let charge = Charge::new(&total_of, &connection_of, 1_000, Some(stream));
             tokio::spawn(async move {
                 sleep(IDLE / 2).await;
                 drop(charge);
             });
         });
         sleep(2 * IDLE).await;
-        assert_eq!((total.held(), connection.unsent(), connection.is_closing()), (0, 0, false));
+        assert_eq!((total.get(), connection.unsent.get(), connection.is_closing()), (0, 0, false));
     }
 }

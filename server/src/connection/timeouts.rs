@@ -57,9 +57,7 @@ pub(crate) struct TimeoutStream<S: Discard> {
     since: Instant,
     /// When a byte was last read, or written of a response.
     last_io: Instant,
-    /// Requests that had begun at the last update.
     begun: usize,
-    /// The progress of the connection at the last update.
     progress: usize,
     /// When the client stopped reading the written bytes; `None` while it reads.
     write_blocked_since: Option<Instant>,
@@ -71,14 +69,13 @@ pub(crate) struct TimeoutStream<S: Discard> {
 
 impl<S: Discard> Drop for TimeoutStream<S> {
     fn drop(&mut self) {
-        if self.is_unread || self.connection.discards() {
+        if self.is_unread || self.connection.discards.is_set() {
             self.socket.discard();
         }
     }
 }
 
 impl<S: Discard> TimeoutStream<S> {
-    /// The socket was just accepted and waits for the head of its first request.
     pub(crate) fn new(socket: S, connection: Arc<Connection>, timeouts: Timeouts) -> Self {
         let now = Instant::now();
         Self {
@@ -105,21 +102,20 @@ impl<S: Discard> TimeoutStream<S> {
         }
     }
 
-    /// A byte was read or written now. Returns the time.
     fn set_last_io(&mut self) -> Instant {
         self.last_io = Instant::now();
         self.last_io
     }
 
     fn update(&mut self) {
-        let (begun, running) = (self.connection.begun(), self.connection.has_running());
-        self.is_http2 |= self.connection.is_http2();
+        let (begun, running) = (self.connection.begun.get(), self.connection.running.get() > 0);
+        self.is_http2 |= self.connection.is_http2.is_set();
         let waiting = match self.waiting {
             _ if running => Waiting::Response,
             Waiting::Head if begun == self.begun => Waiting::Head,
             _ => Waiting::Request,
         };
-        let progress = if self.is_http2 { self.connection.progress() } else { self.progress };
+        let progress = if self.is_http2 { self.connection.progress.get() } else { self.progress };
         if (waiting, begun, progress) != (self.waiting, self.begun, self.progress) {
             (self.waiting, self.begun, self.progress) = (waiting, begun, progress);
             // In HTTP/1, a request begins with the last byte of its head, and ends with that of its response. Reading the clock
@@ -166,7 +162,6 @@ impl<S: Discard> TimeoutStream<S> {
         io::ErrorKind::TimedOut.into()
     }
 
-    /// Also records whether the client has stopped reading.
     fn on_written<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.write_blocked_since = None;
@@ -182,7 +177,6 @@ impl<S: Discard> TimeoutStream<S> {
 }
 
 impl TimeoutStream<TcpStream> {
-    /// The first byte remains to be read.
     pub(crate) async fn peek(&mut self) -> io::Result<u8> {
         let mut byte = [0];
         let peeked = poll_fn(|cx| match self.socket.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
@@ -370,7 +364,7 @@ mod tests {
         tokio::spawn(async move {
             for _ in 0..3 {
                 sleep(Duration::from_secs(60)).await;
-                connection.add_progress();
+                connection.progress.add(1);
             }
         });
         assert!((3 * 60 + 75..=3 * 60 + 115).contains(&time_until_closed(&mut server).await));

@@ -1,8 +1,6 @@
-//! Built-in TLS: the certificate of the server, which is loaded again when its files change.
-//!
-//! The handshake is part of reading from a connection ([`Socket`]), so all limits of connections hold for it: their
-//! number, the timeout for the head of the first request, and the end of a connection for another one.
+//! Built-in TLS: the certificate of the server, which is loaded again when its files change, and the handshake.
 
+use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,26 +8,43 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tidings_core::clock::Clock;
 use tidings_core::config::Invalid;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval};
+use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::server::ProducesTickets;
+use tokio_rustls::rustls::server::{Acceptor, ProducesTickets};
 use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
+use tokio_rustls::server::TlsStream;
 
 use crate::config::TlsFiles;
+use crate::connection::state::Connection;
+use crate::connection::timeouts::TimeoutStream;
 
 mod pair;
-mod socket;
 
-use pair::{Pair, Stamp};
-pub(crate) use socket::Socket;
+use pair::{Stamp, stamp};
 
 /// The server looks for changes of the files at this interval.
 const WATCH: Duration = Duration::from_secs(2);
 /// The preferred protocol first.
 const ALPN: [&[u8]; 2] = [H2, b"http/1.1"];
 const H2: &[u8] = b"h2";
+/// The first byte of a handshake.
+const HANDSHAKE: u8 = 22;
+/// Bytes that are read of a request in plain HTTP before it is answered.
+const PLAIN_MAX: usize = 16 * 1024;
+const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
+    Content-Type: text/plain; charset=utf-8\r\n\
+    Content-Length: 42\r\n\
+    Connection: close\r\n\
+    \r\n\
+    This server speaks TLS: use https, please\n";
+
+/// The timeouts are below TLS, so the handshake has the timeout of the first request's head.
+type Tcp = TimeoutStream<TcpStream>;
 
 pub(crate) struct Tls {
     active: ArcSwap<Active>,
@@ -38,7 +53,6 @@ pub(crate) struct Tls {
     tickets: Arc<dyn ProducesTickets>,
     /// One permit for each signature that may be computed at the same time. One thread is always left for requests.
     signatures: Semaphore,
-    /// The files differ from the pair in use.
     is_stale: AtomicBool,
 }
 
@@ -50,9 +64,7 @@ struct Active {
 
 struct Watched {
     files: TlsFiles,
-    /// The files as they were when they were last loaded.
     loaded: Option<[Stamp; 2]>,
-    /// The files as they were at the last look.
     seen: Option<[Stamp; 2]>,
 }
 
@@ -74,6 +86,24 @@ impl Tls {
             signatures: Semaphore::new((threads - 1).max(1)),
             is_stale: AtomicBool::new(false),
         }))
+    }
+
+    pub(crate) async fn accept(&self, mut tcp: Tcp, connection: &Connection) -> io::Result<TlsStream<Tcp>> {
+        let first = tcp.peek().await?;
+        if first != HANDSHAKE {
+            return Err(refuse(tcp, first).await);
+        }
+        let hello = LazyConfigAcceptor::new(Acceptor::default(), tcp).await?;
+        let accept = {
+            // A slow client holds no permit: this part computes the signature and does not wait.
+            let _permit = self.signatures.acquire().await.map_err(io::Error::other)?;
+            hello.into_stream(Arc::clone(&self.active.load().config))
+        };
+        let stream = accept.await?;
+        if stream.get_ref().1.alpn_protocol() == Some(H2) {
+            connection.is_http2.set(true);
+        }
+        Ok(stream)
     }
 
     /// The pair does not replace the one in use yet.
@@ -119,15 +149,7 @@ impl Tls {
             return;
         }
         watched.loaded = now;
-        let files = watched.files.clone();
-        drop(watched);
-        let loaded = self.load_next(files.clone());
-        let mut watched = self.watched();
-        if watched.files != files {
-            // Meanwhile the settings name other files.
-            return;
-        }
-        match loaded {
+        match self.load_next(watched.files.clone()) {
             Ok(loaded) => {
                 self.replace_locked(&mut watched, loaded);
                 tracing::info!(
@@ -147,16 +169,25 @@ impl Tls {
         (self.active.load().expires_at - Clock::system().now().as_millis()).div_euclid(1_000)
     }
 
-    /// The files differ from the pair in use, and could not be loaded.
     pub(crate) fn is_stale(&self) -> bool {
         self.is_stale.load(Ordering::Relaxed)
     }
 }
 
+async fn refuse(mut tcp: Tcp, first: u8) -> io::Error {
+    if first.is_ascii_uppercase() {
+        // If bytes stayed unread, the system would reset the connection, and the client would not get the answer.
+        let _ = tcp.read(&mut vec![0; PLAIN_MAX]).await;
+        let _ = tcp.write_all(PLAIN).await;
+        let _ = tcp.shutdown().await;
+    }
+    io::Error::new(ErrorKind::InvalidData, "the client does not speak TLS")
+}
+
 fn load(files: TlsFiles, tickets: &Arc<dyn ProducesTickets>) -> Result<Loaded, Invalid> {
     // Taken first, so that a change during the loading is noticed.
     let loaded = stamps(&files);
-    let Pair { key, expires_at } = pair::load(&files)?;
+    let (key, expires_at) = pair::load(&files)?;
     let active = Active { config: configure(key, Arc::clone(tickets)), expires_at };
     Ok(Loaded { active, watched: Watched { files, seen: loaded.clone(), loaded } })
 }
@@ -172,9 +203,8 @@ fn configure(key: CertifiedKey, tickets: Arc<dyn ProducesTickets>) -> Arc<Server
     Arc::new(config)
 }
 
-/// `None` if a file is missing.
 fn stamps(files: &TlsFiles) -> Option<[Stamp; 2]> {
-    Some([Stamp::of(&files.cert)?, Stamp::of(&files.key)?])
+    Some([stamp(&files.cert)?, stamp(&files.key)?])
 }
 
 fn invalid(setting: &'static str, rule: String) -> Invalid {

@@ -5,56 +5,47 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use crate::connection::state::{Connection, Running, StreamState};
+use crate::connection::state::{Connection, Count, Running, StreamState};
 
 /// In bytes; smaller responses are part of the cost of a connection or a stream.
 pub(crate) const CHARGED_FROM: usize = 4 * 1024;
 /// The maximum size of an HTTP/2 frame in bytes: the amount that a client has to read for its response to make progress.
 const SLICE: usize = 16 * 1024;
 
-#[derive(Debug, Default)]
-pub(crate) struct UnsentBytes(AtomicUsize);
-
-impl UnsentBytes {
-    pub(crate) fn held(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// The stream ends only when the bytes are released.
-    pub(crate) fn charge(
-        self: &Arc<Self>,
-        connection: &Arc<Connection>,
-        bytes: usize,
-        stream: Option<Arc<StreamState>>,
-    ) -> Charge {
-        self.0.fetch_add(bytes, Ordering::Relaxed);
-        connection.add_unsent(bytes);
-        if let Some(stream) = &stream {
-            stream.hold();
-        }
-        Charge { total: Arc::clone(self), connection: Arc::clone(connection), bytes, stream }
-    }
-}
-
-/// Dropping it releases the bytes.
 #[derive(Debug)]
 pub(crate) struct Charge {
-    total: Arc<UnsentBytes>,
+    total: Arc<Count>,
     connection: Arc<Connection>,
     bytes: usize,
     stream: Option<Arc<StreamState>>,
 }
 
+impl Charge {
+    /// `total` is of all connections. The stream ends only when the bytes are released.
+    pub(super) fn new(
+        total: &Arc<Count>,
+        connection: &Arc<Connection>,
+        bytes: usize,
+        stream: Option<Arc<StreamState>>,
+    ) -> Self {
+        total.add(bytes);
+        connection.unsent.add(bytes);
+        if let Some(stream) = &stream {
+            stream.hold();
+        }
+        Self { total: Arc::clone(total), connection: Arc::clone(connection), bytes, stream }
+    }
+}
+
 impl Drop for Charge {
     fn drop(&mut self) {
-        self.total.0.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.connection.remove_unsent(self.bytes);
+        self.total.remove(self.bytes);
+        self.connection.unsent.remove(self.bytes);
         if let Some(stream) = &self.stream {
             stream.release();
         }
@@ -75,7 +66,6 @@ impl AsRef<[u8]> for Charged {
 /// The request counts as running until hyper has all of the body.
 pub(crate) struct ResponseBody<B> {
     body: B,
-    /// Bytes that the body has produced and hyper has not taken.
     rest: Bytes,
     charge: Option<Charge>,
     stream: Option<Arc<StreamState>>,
@@ -83,7 +73,6 @@ pub(crate) struct ResponseBody<B> {
 }
 
 impl<B> ResponseBody<B> {
-    /// The bytes of the body are charged. `stream` is set in HTTP/2, where hyper gets the body in slices.
     pub(crate) fn new(
         body: B,
         charge: Option<Charge>,
@@ -92,20 +81,19 @@ impl<B> ResponseBody<B> {
     ) -> Self {
         running.set_answered();
         if let Some(stream) = &stream {
-            stream.add_progress();
+            stream.taken.add(1);
         }
         Self { body, rest: Bytes::new(), charge, stream, running }
     }
 
-    /// `None` when hyper has taken all bytes.
     fn slice(&mut self) -> Option<Frame<Bytes>> {
         if self.rest.is_empty() {
             return None;
         }
-        self.running.connection().add_progress();
+        self.running.connection.progress.add(1);
         let slice = match &self.stream {
             Some(stream) => {
-                stream.add_progress();
+                stream.taken.add(1);
                 self.rest.split_to(SLICE.min(self.rest.len()))
             }
             None => std::mem::take(&mut self.rest),
@@ -165,13 +153,9 @@ mod tests {
 
     const LENGTH: usize = 2 * SLICE + 1;
 
-    fn body(
-        total: &Arc<UnsentBytes>,
-        connection: &Arc<Connection>,
-        is_http2: bool,
-    ) -> ResponseBody<Full<Bytes>> {
-        let stream = is_http2.then(StreamState::new);
-        let charge = total.charge(connection, LENGTH, stream.clone());
+    fn body(total: &Arc<Count>, connection: &Arc<Connection>, is_http2: bool) -> ResponseBody<Full<Bytes>> {
+        let stream = is_http2.then(Arc::default);
+        let charge = Charge::new(total, connection, LENGTH, stream.clone());
         let running = connection.begin(is_http2);
         ResponseBody::new(Full::from(vec![7; LENGTH]), Some(charge), stream, running)
     }
@@ -180,7 +164,7 @@ mod tests {
     async fn a_response_is_charged_until_its_last_byte_is_dropped() {
         let (total, connection) = (Arc::default(), Connection::new());
         let mut body = body(&total, &connection, true);
-        assert_eq!((total.held(), connection.unsent()), (LENGTH, LENGTH));
+        assert_eq!((total.get(), connection.unsent.get()), (LENGTH, LENGTH));
         let mut slices = Vec::new();
         while let Some(frame) = body.frame().await {
             slices.push(frame.unwrap().into_data().unwrap());
@@ -189,12 +173,12 @@ mod tests {
         drop(body);
         slices.truncate(1);
         assert_eq!(
-            (total.held(), connection.unsent()),
+            (total.get(), connection.unsent.get()),
             (LENGTH, LENGTH),
             "one slice keeps all of the memory"
         );
         slices.clear();
-        assert_eq!((total.held(), connection.unsent()), (0, 0));
+        assert_eq!((total.get(), connection.unsent.get()), (0, 0));
     }
 
     #[tokio::test]
@@ -205,14 +189,14 @@ mod tests {
             assert_eq!(body.size_hint().exact(), Some(LENGTH as u64));
             for frame in 1..=frames {
                 assert!(!body.is_end_stream());
-                let progress = connection.progress();
+                let progress = connection.progress.get();
                 body.frame().await.unwrap().unwrap();
-                assert_eq!(connection.progress(), progress + 1);
+                assert_eq!(connection.progress.get(), progress + 1);
                 assert!(body.is_end_stream() == (frame == frames), "frame {frame} of {frames}");
             }
-            assert!(connection.has_running());
+            assert!(connection.running.get() > 0);
             drop(body);
-            assert!(!connection.has_running());
+            assert!(connection.running.get() == 0);
         }
     }
 }

@@ -1,50 +1,43 @@
 //! The latest events, encoded once for all listeners: those that a listener lacks when it continues after an event.
+//!
+//! Source of the format of frames: WHATWG HTML, section 9.2.6.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
+use serde::Serialize;
 use tidings_core::error::Problem;
-use tidings_core::events::{Event, Kind, Mark, Place, Subject};
+use tidings_core::events::{Content, Event, Kind, Mark, Place, Subject};
 use tidings_core::{Error, Result};
 
-use super::frame;
-
+/// A listener whose stream ended connects again after this time, in milliseconds.
+const RETRY_MS: u32 = 3_000;
+pub(super) const CHANGES: &str = "changes";
 /// Events in the history, and events that a listener has not read …
 pub(super) const LENGTH: usize = 256;
 /// … and their bytes: the last event stays even if it is longer.
 const BYTES: usize = 4 * 1024 * 1024;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kinds {
-    public: [bool; Kind::ALL.len()],
-    /// The changes of the data are not for all callers.
-    pub(super) has_changes: bool,
-}
+/// The names of the events that a listener wants.
+#[derive(Clone, Debug)]
+pub(super) struct Kinds(Vec<&'static str>);
 
 impl Kinds {
-    pub(super) const PUBLIC: Self = Self { public: [true; Kind::ALL.len()], has_changes: false };
+    /// Changes of the data are not for all callers.
+    pub(super) fn public() -> Self {
+        Self(Kind::ALL.map(Kind::name).to_vec())
+    }
 
     pub(super) fn parse(text: &str) -> Result<Self> {
-        let mut kinds = Self { public: [false; Kind::ALL.len()], has_changes: false };
-        for name in text.split(',').map(str::trim) {
-            if name == frame::CHANGES {
-                kinds.has_changes = true;
-                continue;
-            }
-            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
-            kinds.public[kind.ok_or(Error::BadRequest(KINDS_RULE))? as usize] = true;
-        }
-        Ok(kinds)
+        let known: Vec<_> = Self::public().0.into_iter().chain([CHANGES]).collect();
+        let named = |name: &str| known.iter().copied().find(|known| *known == name.trim());
+        text.split(',').map(named).collect::<Option<_>>().map(Self).ok_or(Error::BadRequest(KINDS_RULE))
     }
 
-    pub(super) const fn contains(self, kind: Kind) -> bool {
-        self.public[kind as usize]
-    }
-
-    pub(super) const fn has_counts(self) -> bool {
-        self.contains(Kind::Counts)
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.0.contains(&name)
     }
 }
 
@@ -66,12 +59,14 @@ pub(super) struct Told {
 
 impl Told {
     pub(super) fn new(event: &Event) -> Arc<Self> {
-        Arc::new(Self { mark: event.mark, frame: frame::event(event), is_withdrawn: AtomicBool::new(false) })
+        // Counts have no place, because they are not told again.
+        let place = (event.mark.kind != Kind::Counts).then_some(event.mark.place);
+        let frame = frame(place, event.content.name(), &event.content);
+        Arc::new(Self { mark: event.mark, frame, is_withdrawn: AtomicBool::new(false) })
     }
 
-    /// The event is of these kinds, and not withdrawn.
-    pub(super) fn is_for(&self, kinds: Kinds) -> bool {
-        kinds.contains(self.mark.kind) && !self.is_withdrawn.load(Ordering::Relaxed)
+    pub(super) fn is_for(&self, kinds: &Kinds) -> bool {
+        kinds.contains(self.mark.kind.name()) && !self.is_withdrawn.load(Ordering::Relaxed)
     }
 }
 
@@ -82,17 +77,13 @@ pub(super) struct History {
     floor: Place,
     place: Place,
     last: Place,
-    /// For a listener without events: a comment, and the current place.
-    heartbeat: Bytes,
 }
 
 impl History {
     pub(super) fn new(floor: Place) -> Self {
-        let (entries, heartbeat) = (VecDeque::new(), frame::heartbeat(floor));
-        Self { entries, bytes: 0, floor, place: floor, last: floor, heartbeat }
+        Self { entries: VecDeque::new(), bytes: 0, floor, place: floor, last: floor }
     }
 
-    /// The oldest events make room.
     pub(super) fn push(&mut self, event: Arc<Told>) {
         self.bytes += event.frame.len();
         self.entries.push_back(event);
@@ -103,7 +94,6 @@ impl History {
         }
     }
 
-    /// Withdrawn events are told to nobody.
     pub(super) fn withdraw(&mut self, subject: Subject) {
         for entry in self.entries.iter().filter(|entry| entry.mark.subject == Some(subject)) {
             entry.is_withdrawn.store(true, Ordering::Relaxed);
@@ -112,28 +102,23 @@ impl History {
 
     /// `last` is the place of the last changes that the events tell.
     pub(super) fn set_end(&mut self, place: Place, last: Place) {
-        if place != self.place {
-            self.heartbeat = frame::heartbeat(place);
-        }
         (self.place, self.last) = (place, last);
     }
 
-    /// For a listener that has read everything.
     pub(super) fn heartbeat(&self) -> Bytes {
-        self.heartbeat.clone()
+        format!(":\nid: {}\n\n", self.place).into()
     }
 
-    /// The frames that a listener gets first.
-    pub(super) fn begin(&self, since: Since, kinds: Kinds) -> Vec<Bytes> {
+    pub(super) fn begin(&self, since: Since, kinds: &Kinds) -> Vec<Bytes> {
         let mut frames = Vec::new();
-        let told = [Kind::Notice, Kind::Post].into_iter().filter(|kind| kinds.contains(*kind));
+        let told = [Kind::Notice, Kind::Post].into_iter().filter(|kind| kinds.contains(kind.name()));
         let is_missing = |kind: &Kind| match since {
             Since::Now => false,
             Since::After(place) => !place.is_within(self.floor, self.last, *kind),
             Since::Unknown => true,
         };
         // Before the other events and without a place: a listener that gets nothing else has read the data again.
-        frames.extend(told.clone().filter(is_missing).map(frame::reset));
+        frames.extend(told.clone().filter(is_missing).map(reset));
         if let Since::After(place) = since {
             let continued: Vec<Kind> = told.filter(|kind| !is_missing(kind)).collect();
             let lacking = self.entries.iter().filter(|entry| {
@@ -141,7 +126,20 @@ impl History {
             });
             frames.extend(lacking.map(|entry| entry.frame.clone()));
         }
-        frames.push(frame::begin(self.place));
+        // Sets the place of the listener, without an event.
+        frames.push(format!("retry: {RETRY_MS}\nid: {}\n\n", self.place).into());
         frames
     }
+}
+
+pub(super) fn frame(place: Option<Place>, name: &str, data: &impl Serialize) -> Bytes {
+    let id = place.map(|place| format!("id: {place}\n")).unwrap_or_default();
+    // JSON has no line breaks, so the data is one line.
+    let data = serde_json::to_string(data).expect("events have text keys and serialise without errors");
+    format!("{id}event: {name}\ndata: {data}\n\n").into()
+}
+
+fn reset(kind: Kind) -> Bytes {
+    let content = Content::Reset { event: kind };
+    frame(None, content.name(), &content)
 }

@@ -3,13 +3,13 @@
 //! The thread looks for changes from the first listener on. Events go to all listeners at once, and into the history for those
 //! that continue after an event.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tidings_core::account::Client;
-use tidings_core::events::{Event, Follower, News};
+use tidings_core::events::{Event, Follower, Kind, News};
 use tidings_core::{Error, Result, Tidings};
 use tokio::sync::{broadcast, watch};
 
@@ -31,8 +31,7 @@ const SPREAD_STEPS: u32 = 64;
 pub(crate) struct Hub {
     tidings: Tidings,
     shared: Arc<Shared>,
-    /// `None` before the first listener.
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: OnceLock<JoinHandle<()>>,
 }
 
 struct Shared {
@@ -42,12 +41,9 @@ struct Shared {
 }
 
 struct State {
-    /// `None` when the hub is closed.
     sender: Option<broadcast::Sender<Arc<Told>>>,
     history: Option<History>,
-    /// As last told.
     counts: Option<Arc<Told>>,
-    total: u32,
 }
 
 pub(super) struct Listener {
@@ -55,94 +51,77 @@ pub(super) struct Listener {
     _place: Share<Client>,
     receiver: broadcast::Receiver<Arc<Told>>,
     kinds: Kinds,
-    /// The first frames that were not sent yet.
-    begin: std::vec::IntoIter<Bytes>,
     /// The interval of heartbeats while there is nothing else.
     pub(super) heartbeat: Duration,
 }
 
 impl Hub {
-    /// `streams` is the maximum number of listeners.
     pub(crate) fn new(tidings: Tidings, streams: usize) -> Self {
         let sender = Some(broadcast::Sender::new(LENGTH));
-        let state = Mutex::new(State { sender, history: None, counts: None, total: 0 });
+        let state = Mutex::new(State { sender, history: None, counts: None });
         let (places, is_started) = (Shares::new(streams, Part::OfFree), watch::Sender::new(false));
-        Self { tidings, shared: Arc::new(Shared { state, places, is_started }), thread: Mutex::default() }
+        Self { tidings, shared: Arc::new(Shared { state, places, is_started }), thread: OnceLock::new() }
     }
 
     pub(crate) fn listeners(&self) -> usize {
         self.shared.places.taken()
     }
 
-    /// Ends all streams and refuses new ones.
     pub(crate) fn close(&self) {
         self.shared.state().sender = None;
-        if let Some(thread) = &*self.thread() {
+        if let Some(thread) = self.thread.get() {
             thread.thread().unpark();
         }
     }
 
-    /// Fails if there are too many listeners, the client has too many, or the database cannot be read.
+    /// Also returns the first frames. Fails if there are too many listeners, the client has too many, or the database cannot be read.
     pub(super) async fn listen(
         &self,
         config: &Config,
         client: Client,
         since: Since,
         kinds: Kinds,
-    ) -> Result<Listener> {
+    ) -> Result<(Vec<Bytes>, Listener)> {
         if self.shared.is_closed() {
             return Err(Error::Overloaded);
         }
         let place = self.shared.places.take(client, 1)?;
-        self.start();
+        self.thread.get_or_init(|| {
+            let (shared, tidings) = (Arc::clone(&self.shared), self.tidings.clone());
+            let thread = thread::Builder::new().name("tidings-events".into());
+            thread.spawn(move || shared.follow(&tidings)).expect("the system can start a thread")
+        });
         let mut is_started = self.shared.is_started.subscribe();
         let started = is_started.wait_for(|is_started| *is_started);
         if !matches!(tokio::time::timeout(START_MAX, started).await, Ok(Ok(_))) {
             return Err(Error::Overloaded);
         }
         // Under one lock, so that no event is missed.
-        let mut state = self.shared.state();
+        let state = self.shared.state();
         let (Some(sender), Some(history)) = (&state.sender, &state.history) else {
             return Err(Error::Overloaded);
         };
-        let (receiver, mut begin) = (sender.subscribe(), history.begin(since, kinds));
-        begin.extend(state.counts.iter().filter(|_| kinds.has_counts()).map(|counts| counts.frame.clone()));
-        state.total = state.total.wrapping_add(1);
+        let (receiver, mut begin) = (sender.subscribe(), history.begin(since, &kinds));
+        begin.extend(
+            state
+                .counts
+                .iter()
+                .filter(|_| kinds.contains(Kind::Counts.name()))
+                .map(|counts| counts.frame.clone()),
+        );
         // A library's timeout may be shorter than the interval.
         let interval = HEARTBEAT.min(config.idle_timeout / HEARTBEAT_SPREAD);
-        let spread = interval / HEARTBEAT_SPREAD * (state.total % SPREAD_STEPS) / SPREAD_STEPS;
-        Ok(Listener {
-            shared: Arc::clone(&self.shared),
-            _place: place,
-            receiver,
-            kinds,
-            begin: begin.into_iter(),
-            heartbeat: interval + spread,
-        })
-    }
-
-    fn start(&self) {
-        let mut thread = self.thread();
-        if thread.is_some() {
-            return;
-        }
-        let (shared, tidings) = (Arc::clone(&self.shared), self.tidings.clone());
-        match thread::Builder::new().name("tidings-events".into()).spawn(move || shared.follow(&tidings)) {
-            Ok(started) => *thread = Some(started),
-            Err(error) => tracing::error!(%error, "live events cannot be followed"),
-        }
-    }
-
-    fn thread(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+        let step = u32::try_from(sender.receiver_count()).unwrap_or_default() % SPREAD_STEPS;
+        let spread = interval / HEARTBEAT_SPREAD * step / SPREAD_STEPS;
+        let (shared, heartbeat) = (Arc::clone(&self.shared), interval + spread);
+        Ok((begin, Listener { shared, _place: place, receiver, kinds, heartbeat }))
     }
 }
 
 impl Drop for Hub {
     fn drop(&mut self) {
         self.close();
-        let thread = self.thread().take();
-        if let Some(thread) = thread {
+        if let Some(thread) = self.thread.take() {
             // A panic of the thread was printed.
             let _ = thread.join();
         }
@@ -150,21 +129,16 @@ impl Drop for Hub {
 }
 
 impl Listener {
-    pub(super) fn first(&mut self) -> Option<Bytes> {
-        self.begin.next()
-    }
-
     /// `None` if events are lost because the listener is too slow, and when the hub is closed.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         loop {
             let told = self.receiver.recv().await.ok()?;
-            if told.is_for(self.kinds) {
+            if told.is_for(&self.kinds) {
                 return Some(told.frame.clone());
             }
         }
     }
 
-    /// Only for a listener that has read everything.
     pub(super) fn heartbeat(&self) -> Option<Bytes> {
         let state = self.shared.state();
         state.history.as_ref().filter(|_| self.receiver.is_empty()).map(History::heartbeat)
@@ -173,7 +147,6 @@ impl Listener {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,12 +1,8 @@
 //! HTTP caching: how long caches may use a response, and requests of clients that already have it.
-//!
-//! Only the responses of public operations to guests may be stored. They have an entity tag, and so do the responses to members
-//! that an operation declares, so that an app that stores such a response can revalidate it.
 
 use http::header::IF_NONE_MATCH;
 use http::{HeaderMap, HeaderValue};
 
-/// Determines how long caches may use the response of a public operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Can change at any time.
@@ -36,18 +32,15 @@ impl Content {
 pub(crate) struct Condition(Option<Vec<HeaderValue>>);
 
 pub(crate) enum Checked {
-    /// The response is `304 Not Modified`.
     Unchanged(HeaderValue),
     Changed(Option<HeaderValue>),
 }
 
 impl Condition {
-    /// `is_tagged` tells whether the response has a tag.
     pub(crate) fn of(headers: &HeaderMap, is_tagged: bool) -> Self {
         Self(is_tagged.then(|| headers.get_all(IF_NONE_MATCH).iter().cloned().collect()))
     }
 
-    /// `tag` is not called if the response has no tag.
     pub(crate) fn check<T: AsRef<[u8]>>(&self, tag: impl FnOnce() -> T) -> Checked {
         self.0.as_ref().map_or(Checked::Changed(None), |lines| compare(lines, tag().as_ref()))
     }
@@ -57,16 +50,11 @@ pub(crate) fn check(headers: &HeaderMap, tag: &[u8]) -> Checked {
     compare(headers.get_all(IF_NONE_MATCH), tag)
 }
 
-/// The lines are those of `If-None-Match`.
-///
 /// The tag is copied: references to that of a shared answer would make processors wait for each other.
 fn compare<'l>(lines: impl IntoIterator<Item = &'l HeaderValue>, tag: &[u8]) -> Checked {
-    let value = || HeaderValue::from_bytes(tag).expect("a tag is ASCII");
-    match lines.into_iter().find(|line| has_tag(line.as_bytes(), tag)) {
-        Some(line) if line == tag => Checked::Unchanged(line.clone()),
-        Some(_) => Checked::Unchanged(value()),
-        None => Checked::Changed(Some(value())),
-    }
+    let value = HeaderValue::from_bytes(tag).expect("a tag is ASCII");
+    let is_known = lines.into_iter().any(|line| has_tag(line.as_bytes(), tag));
+    if is_known { Checked::Unchanged(value) } else { Checked::Changed(Some(value)) }
 }
 
 /// Uses weak comparison. A comma within another tag splits that tag into parts that are no tags.
@@ -79,7 +67,6 @@ fn has_tag(line: &[u8], tag: &[u8]) -> bool {
         || line.split(|byte| *byte == b',').any(|one| opaque(one.trim_ascii()) == opaque(tag))
 }
 
-/// Removes the mark of weak tags.
 fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
 }

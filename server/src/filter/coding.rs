@@ -50,25 +50,17 @@ impl Accepted {
     ///
     /// Source: RFC 9110 section 12.5.3.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let (mut brotli, mut gzip, mut identity, mut other) = (None, None, None, None);
+        const CODINGS: [&[&str]; 4] = [&["br"], &["gzip", "x-gzip"], &["identity"], &["*"]];
+        let mut weights = [None; 4];
         let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
         for coding in lines.flat_map(|line| line.split(',')) {
             let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
-            let name = name.trim();
-            let is = |other: &str| name.eq_ignore_ascii_case(other);
-            let given = if is("gzip") || is("x-gzip") {
-                &mut gzip
-            } else if is("br") {
-                &mut brotli
-            } else if is("identity") {
-                &mut identity
-            } else if name == "*" {
-                &mut other
-            } else {
-                continue;
-            };
-            given.get_or_insert_with(|| weight_of(parameters));
+            let is = |known: &&str| known.eq_ignore_ascii_case(name.trim());
+            if let Some(known) = CODINGS.iter().position(|names| names.iter().any(is)) {
+                weights[known].get_or_insert_with(|| weight_of(parameters));
+            }
         }
+        let [brotli, gzip, identity, other] = weights;
         let weight = |given: Option<f32>| given.unwrap_or(0.0);
         let (brotli, gzip, identity) = (weight(brotli), weight(gzip.or(other)), weight(identity.or(other)));
         Self {
@@ -85,8 +77,7 @@ pub(crate) fn gzip(bytes: &[u8]) -> Bytes {
 
 #[derive(Clone, Copy)]
 pub(crate) enum Level {
-    /// For answers, which change. The next level takes 2.5 times as long for 2 % less; the previous one hardly compresses better
-    /// than gzip.
+    /// The next level takes 2.5 times as long for 2 % less; the previous one hardly compresses better than gzip.
     Answer = 10,
     /// For files, which never change.
     File = 11,
@@ -107,12 +98,8 @@ fn brotli(bytes: &[u8], level: Level) -> Bytes {
 }
 
 /// Dropped if a newer response replaces it first.
-struct Job {
-    response: Weak<Encoded>,
-    level: Level,
-}
+type Job = (Weak<Encoded>, Level);
 
-/// Compresses shared responses with Brotli, one at a time, on a thread that ends when the compressor is dropped.
 pub(crate) struct Compressor(Sender<Job>);
 
 impl Compressor {
@@ -129,8 +116,7 @@ impl Compressor {
     pub(crate) fn offer(&self, response: &Arc<Encoded>, accepted: Accepted, level: Level) {
         let fits = (WORTH_COMPRESSING..=BROTLI_MAX).contains(&response.json().len());
         if accepted.brotli && fits && response.claim_brotli() {
-            let job = Job { response: Arc::downgrade(response), level };
-            if self.0.try_send(job).is_err() {
+            if self.0.try_send((Arc::downgrade(response), level)).is_err() {
                 response.release_brotli();
             }
         }
@@ -138,7 +124,7 @@ impl Compressor {
 }
 
 fn run(jobs: &Receiver<Job>) {
-    for Job { response, level } in jobs {
+    for (response, level) in jobs {
         let Some(response) = response.upgrade() else { continue };
         let began = Instant::now();
         // A mistake in the encoder must not end the thread.
@@ -150,7 +136,6 @@ fn run(jobs: &Receiver<Job>) {
     }
 }
 
-/// Sets the Brotli form only if it is at least a tenth smaller than gzip.
 fn compress(response: &Encoded, level: Level) {
     // Copied only if it is stored, without the spare capacity.
     let made = brotli(response.json(), level);
@@ -316,10 +301,10 @@ mod tests {
         let responses: Vec<_> = (0..=QUEUE).map(|_| long()).collect();
         responses.iter().for_each(ask_twice);
         assert_eq!(jobs.len(), QUEUE);
-        assert!(Weak::ptr_eq(&jobs.recv().unwrap().response, &Arc::downgrade(&responses[0])));
+        assert!(Weak::ptr_eq(&jobs.recv().unwrap().0, &Arc::downgrade(&responses[0])));
         compressor.offer(&responses[QUEUE], BOTH, Level::Answer);
         let last = jobs.try_iter().last().unwrap();
-        assert!(Weak::ptr_eq(&last.response, &Arc::downgrade(&responses[QUEUE])));
+        assert!(Weak::ptr_eq(&last.0, &Arc::downgrade(&responses[QUEUE])));
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Cross-origin resource sharing: web pages of other origins may call the service and read its responses, errors
-//! included.
+//! Cross-origin resource sharing: web pages of other origins may call the service and read its responses, errors included.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -20,15 +19,13 @@ use crate::filter::security;
 /// One day is longer than any browser caches the response to a preflight.
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The headers of responses that scripts may read besides those that they may always read: the value of
-/// `Access-Control-Expose-Headers`. Static, so that responses share no reference count.
+/// The headers of responses that scripts may read besides those that they may always read.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "allow,etag,link,retry-after,www-authenticate,deprecation,tidings-result,ratelimit,ratelimit-policy",
 );
 
 const EVERY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 
-/// The `Vary` of a response that depends on the origin only, such as that to a preflight.
 pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
 
 pub(crate) struct Cors {
@@ -54,12 +51,10 @@ impl Cors {
         Self { origins, preflights }
     }
 
-    /// Responses repeat the origin of their request, because only certain origins may read them.
     pub(crate) fn names_origin(&self) -> bool {
         !self.origins.is_empty()
     }
 
-    /// The origin is that of the page that sent the request.
     pub(crate) fn readers<'o>(&self, origin: Option<&'o HeaderValue>) -> Readers<'o> {
         if self.names_origin() {
             Readers::OfOrigin(origin.filter(|origin| self.origins.contains(origin)))

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{Stream, stream};
+use futures_util::Stream;
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
-use tidings_core::account::Client;
+use tidings_core::account::{Account, Client};
 use tidings_core::export::{Export, ExportLines};
 use tidings_core::{Error, Result};
 use tokio::sync::mpsc;
@@ -21,13 +21,9 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::filter::reply::{Answer, Reply};
 use crate::filter::request::Call;
-use crate::filter::upload::{BLOCK, BLOCK_TIME};
+use crate::filter::shares::{Part, Share, Shares};
+use crate::filter::upload::{BLOCK, BLOCK_TIME, until_none};
 use crate::state::AppRef;
-
-pub(crate) mod places;
-
-pub(crate) use places::Of;
-use places::Place;
 
 /// Slow clients cannot occupy all downloads for longer.
 const TIME: Duration = Duration::from_secs(10 * 60);
@@ -35,6 +31,50 @@ const TIME: Duration = Duration::from_secs(10 * 60);
 const AGAIN: Duration = Duration::from_millis(200);
 
 const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
+
+/// Concurrent downloads: of members who download their own data, and of administrators and API keys, whose places members cannot
+/// take. More get `overloaded`.
+const OF_MEMBERS: usize = 16;
+const OF_ADMINS: usize = 16;
+/// Concurrent downloads of one member of their own data, of the members at one address or IPv6 /64, and of one administrator or
+/// API key.
+const OF_MEMBER: usize = 2;
+const OF_CLIENT: usize = 8;
+const OF_ADMIN: usize = 4;
+
+pub(crate) struct Downloads {
+    members: Arc<Shares<Account>>,
+    clients: Arc<Shares<Client>>,
+    admins: Arc<Shares<Account>>,
+}
+
+type Place = (Option<Share<Account>>, Option<Share<Client>>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    Member,
+    Admin,
+}
+
+impl Downloads {
+    pub(crate) fn new() -> Self {
+        Self {
+            members: Shares::new(OF_MEMBERS, Part::AtMost(OF_MEMBER)),
+            clients: Shares::new(OF_MEMBERS, Part::AtMost(OF_CLIENT)),
+            admins: Shares::new(OF_ADMINS, Part::AtMost(OF_ADMIN)),
+        }
+    }
+
+    /// The right of the caller has been checked. `overloaded` if no place is free; `too many requests` if the caller, or their
+    /// address, has its part.
+    fn take(&self, account: Option<Account>, client: Client, of: Of) -> Result<Place> {
+        let (accounts, client) = match of {
+            Of::Member => (&self.members, Some(self.clients.take(client, 1)?)),
+            Of::Admin => (&self.admins, None),
+        };
+        Ok((account.map(|account| accounts.take(account, 1)).transpose()?, client))
+    }
+}
 
 pub(crate) async fn lines<E: ExportLines>(call: Call, operation: E) -> Answer {
     let export = operation.export(call.tidings(), call.caller());
@@ -78,24 +118,15 @@ impl<P: Export> Download<P> {
                 Err(error) => tracing::info!(cause = error.detail(), "a download was broken off"),
             }
         });
-        stream::unfold(Some(blocks), |blocks| async move {
-            let mut blocks = blocks?;
-            match blocks.recv().await {
-                Some(Some(block)) => Some((Ok(block), Some(blocks))),
-                Some(None) => None,
-                None => Some((Err(Error::Overloaded), None)),
-            }
-        })
+        until_none(blocks, || Error::Overloaded)
     }
 
-    /// Each piece checks the caller's right.
     async fn send(&self, first: Bytes, to: &mpsc::Sender<Option<Bytes>>) -> Result<()> {
         let mut piece = Some(first);
         while let Some(mut rest) = piece {
             while !rest.is_empty() {
                 let taken = timeout(BLOCK_TIME, to.reserve()).await;
                 let turn = taken.map_err(|_| Error::Internal("the client reads too slowly".into()))?;
-                // The client has gone.
                 let Ok(turn) = turn else { return Ok(()) };
                 turn.send(Some(rest.split_to(BLOCK.min(rest.len()))));
             }
@@ -104,7 +135,6 @@ impl<P: Export> Download<P> {
         Ok(())
     }
 
-    /// Waits while the server is overloaded.
     async fn next(&self) -> Result<Option<Bytes>> {
         let read = async {
             loop {
@@ -135,7 +165,6 @@ mod tests {
     use tidings_core::{Tidings, admin, post};
     use tower::ServiceExt as _;
 
-    use super::places::{OF_ADMIN, OF_MEMBER};
     use super::*;
     use crate::config::Config;
     use crate::filter::reply::Body;
@@ -220,7 +249,7 @@ mod tests {
         let app = App::new(service.tidings.clone(), Config::default());
         let boss = service.admin("boss").await;
         let head = by(&boss, request("GET", "/export_posts")).into_parts().0;
-        let context = Context::new(AppRef::new(Arc::clone(&app)), head, None);
+        let context = Context::new(Arc::clone(&app), head, None);
         let call = Call::new(Arc::new(context), Vec::new(), Upload::default());
         let (download, first) = Download::begin(&call, Of::Admin, Endless).await.unwrap();
         let mut blocks = pin!(download.stream(first.into()));

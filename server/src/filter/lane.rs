@@ -1,25 +1,23 @@
-//! Lanes: one bounded queue for each kind of work, in front of threads that may block.
+//! Worker pools ("lanes"): a bounded queue for each kind of work, in front of threads that may block.
 //!
-//! Slow work of one kind (searching, hashing passwords, asking the university) never takes the capacity of another kind. In the
-//! lanes of expensive work, clients take turns ([`fair`]): a client that sends a thousand requests delays another's by one turn.
+//! Slow work of one kind (searching, hashing passwords, asking the university) never takes the capacity of another kind. Within a
+//! lane, clients take turns ([`queue`]): a client that sends a thousand requests delays another's by one turn.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tidings_core::account::Client;
 use tidings_core::operation::Work;
 use tidings_core::{Error, Result};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
 
-mod fair;
-mod pace;
 mod queue;
 
-use fair::{FairPool, Kind};
-use pace::Pace;
-
-use crate::filter::shares::{Part, Shares};
+use queue::{FairQueue, Pushed, Ticket};
 
 /// Running, and waiting, requests to the university's system. Each takes up to several seconds.
 const UNIVERSITY: usize = 32;
@@ -28,10 +26,8 @@ const UNIVERSITY_QUEUE: usize = 64;
 const QUERIES_MAX: usize = 4;
 /// Waiting jobs that parse large bodies or compress large responses.
 const CODEC_QUEUE: usize = 64;
-/// The maximum number of passwords that wait to be hashed.
 const HASH_QUEUE: usize = 64;
-/// The nice value of the threads that search, handle large bodies or compress shared responses: on a busy core they get
-/// about a third of the time of other threads, on an idle core all of it.
+/// On a busy core, a thread with this nice value gets about a third of the time of others, on an idle core all of it.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
 /// Concurrent imports. The database has one writer, so more than two gain nothing when their bodies arrive fast; the others are
@@ -43,50 +39,45 @@ pub(crate) const IMPORTS_OF_ONE: usize = 2;
 pub(crate) const REMOTE: usize = 8;
 pub(crate) const REMOTE_OF_ONE: usize = 2;
 
+/// Reads are quick up to this average duration.
+const QUICK: Duration = Duration::from_micros(200);
+/// A read has this share of the average, and older ones less: it covers approximately this number of reads.
+const READS: u64 = 64;
+
 #[derive(Clone)]
-pub(crate) enum Lane {
-    /// Work that waits for the disk or another system, on the runtime's blocking threads.
-    Waiting {
-        /// For work in the lane, running or waiting. One client has a part of them.
-        places: Arc<Shares<Client>>,
-        /// For running work.
-        running: Arc<Semaphore>,
-        /// Maximum number of waiting jobs, in addition to the running ones.
-        waiting: usize,
-    },
-    /// Short work that seldom waits, on one thread for each CPU core. A thread takes the next job without sleeping in between:
-    /// waking one of many idle threads for each job costs more than the job.
-    Short(crossbeam_channel::Sender<Job>),
-    /// Work that occupies a CPU core, on a few dedicated threads, with a queue that is fair to networks and clients.
-    Fair(Arc<FairPool>, Kind),
+pub(crate) struct Lane {
+    turns: Arc<Turns>,
+    kind: Kind,
+    /// `None` for those of the calling runtime.
+    threads: Option<Handle>,
 }
 
-/// A job that sends its own result.
-type Job = Box<dyn FnOnce() + Send>;
+/// Kinds take turns in the lanes that share threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Any,
+    SignIn,
+    SignUp,
+    ChangePw,
+}
 
 pub(crate) struct Lanes {
     pub(crate) read: Lane,
-    /// The recent duration of reads of a few rows.
     pub(crate) pace: Pace,
-    /// Writes to the database, and long reads.
     pub(crate) store: Lane,
-    /// Searches and other queries that may take long.
     pub(crate) query: Lane,
-    /// Parsing large bodies and compressing large responses.
     pub(crate) codec: Lane,
-    /// Password hashing: three lanes on the same threads, which take turns.
-    pub(crate) sign_in: Lane,
-    pub(crate) sign_up: Lane,
-    pub(crate) change_pw: Lane,
+    sign_in: Lane,
+    sign_up: Lane,
+    change_pw: Lane,
     pub(crate) university: Lane,
     pub(crate) import: Lane,
-    /// Requests to servers that callers name.
-    pub(crate) remote: Lane,
+    remote: Lane,
+    _low_priority: LowPriority,
 }
 
 impl Lanes {
-    /// Returns lanes for `operations` concurrent operations on the database and `queue` waiting ones, and for sign-ins, which
-    /// may wait for another system (`asks`).
+    /// `operations` on the database run at a time, and `queue` wait. Sign-ins may wait for another system (`asks`).
     ///
     /// `connections` is the number of connections for reads to a database on a server, half of which are for long ones: then
     /// operations wait for the network and use no core meanwhile.
@@ -96,30 +87,34 @@ impl Lanes {
             || (cores, (cores / 2).clamp(1, QUERIES_MAX)),
             |connections| (connections, (connections / 2).max(1)),
         );
+        let codecs = (cores / 2).max(1);
+        let low_priority = LowPriority::new(queries + codecs);
         // The service hashes one password per CPU core at a time. The same number of jobs can read or write before or
         // after hashing.
-        let passwords = Arc::new(FairPool::new(2 * cores, HASH_QUEUE, || {}));
+        let passwords = Arc::new(Turns::new(2 * cores, HASH_QUEUE));
+        let password = |kind| Lane { turns: Arc::clone(&passwords), kind, threads: None };
         // Jobs that wait for another system use no core.
         let university = if asks { UNIVERSITY } else { 2 * cores };
         Self {
-            read: Lane::short(reads, queue),
+            read: Lane::new(reads, queue),
             pace: Pace::default(),
-            store: Lane::waiting(operations, queue),
-            query: Lane::fair(queries, queue, lower_priority),
-            codec: Lane::fair((cores / 2).max(1), CODEC_QUEUE, lower_priority),
-            sign_in: Lane::Fair(Arc::clone(&passwords), Kind::SignIn),
-            sign_up: Lane::Fair(Arc::clone(&passwords), Kind::SignUp),
-            change_pw: Lane::Fair(passwords, Kind::ChangePw),
-            university: Lane::fair(university, UNIVERSITY_QUEUE, || {}),
-            import: Lane::waiting(IMPORTS, 0),
-            remote: Lane::waiting(REMOTE, 0),
+            store: Lane::new(operations, queue),
+            query: Lane::new(queries, queue).on(&low_priority),
+            codec: Lane::new(codecs, CODEC_QUEUE).on(&low_priority),
+            sign_in: password(Kind::SignIn),
+            sign_up: password(Kind::SignUp),
+            change_pw: password(Kind::ChangePw),
+            university: Lane::new(university, UNIVERSITY_QUEUE),
+            import: Lane::new(IMPORTS, 0),
+            remote: Lane::new(REMOTE, 0),
+            _low_priority: low_priority,
         }
     }
 
     /// The labels are those of the lanes in `/metrics`.
     pub(crate) fn waiting(&self) -> [(&'static str, usize); 8] {
         let Self { read, store, query, codec, sign_in, university, import, remote, .. } = self;
-        let lanes = [
+        [
             ("read", read),
             ("store", store),
             ("query", query),
@@ -128,8 +123,8 @@ impl Lanes {
             ("university", university),
             ("import", import),
             ("remote", remote),
-        ];
-        lanes.map(|(name, lane)| (name, lane.depth()))
+        ]
+        .map(|(name, lane)| (name, lane.depth()))
     }
 
     pub(crate) fn of(&self, work: Work) -> &Lane {
@@ -148,36 +143,19 @@ impl Lanes {
 }
 
 impl Lane {
+    fn new(running: usize, waiting: usize) -> Self {
+        Self { turns: Arc::new(Turns::new(running, waiting)), kind: Kind::Any, threads: None }
+    }
+
+    fn on(self, LowPriority(runtime): &LowPriority) -> Self {
+        Self { threads: runtime.as_ref().map(|runtime| runtime.handle().clone()), ..self }
+    }
+
     fn depth(&self) -> usize {
-        match self {
-            Self::Waiting { places, running, waiting } => {
-                (waiting + running.available_permits()).saturating_sub(places.free())
-            }
-            Self::Short(jobs) => jobs.len(),
-            Self::Fair(threads, _) => threads.depth(),
-        }
+        self.turns.state().waiting.len()
     }
 
-    fn waiting(running: usize, waiting: usize) -> Self {
-        let places = Shares::new(running + waiting, Part::OfFree);
-        Self::Waiting { places, running: Arc::new(Semaphore::new(running)), waiting }
-    }
-
-    fn short(threads: usize, queue: usize) -> Self {
-        let (jobs, next) = crossbeam_channel::bounded::<Job>(queue.max(1));
-        for _ in 0..threads {
-            let next = next.clone();
-            // The thread ends when the last sender is dropped, with the server.
-            std::thread::spawn(move || next.iter().for_each(|job| job()));
-        }
-        Self::Short(jobs)
-    }
-
-    fn fair(threads: usize, queue: usize, begin: fn()) -> Self {
-        Self::Fair(Arc::new(FairPool::new(threads, queue, begin)), Kind::Any)
-    }
-
-    /// For work of the server itself.
+    /// For the server itself.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -186,46 +164,117 @@ impl Lane {
     }
 
     /// Runs `work` outside the async threads. Work that has begun is completed even if the caller stops waiting; other work is
-    /// then dropped. `overloaded` means that the lane is full; in a fair lane, that it is full of work that comes before this
-    /// work.
+    /// then dropped. `overloaded` means that the lane is full of work that comes before this work.
     pub(crate) async fn run_for<T: Send + 'static>(
         &self,
         client: Client,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        match self {
-            Self::Fair(threads, kind) => threads.run(*kind, client, work).await,
-            Self::Waiting { places, running, .. } => {
-                let place = places.take(client, 1).map_err(|_| Error::Overloaded)?;
-                let turn = Arc::clone(running).acquire_owned().await.map_err(|_| Error::Overloaded)?;
-                let done = tokio::task::spawn_blocking(move || {
-                    // The permits are returned when the work ends, even if the client has disconnected.
-                    let _held = (place, turn);
-                    work()
-                });
-                match done.await {
-                    Ok(result) => result,
-                    Err(error) if error.is_panic() => Err(panicked()),
-                    Err(_) => Err(Error::Overloaded),
-                }
+        let turn = self.turns.take(self.kind, client).await?;
+        let work = move || {
+            let result = work();
+            // Before the result is sent: the caller may send another request at once.
+            drop(turn);
+            result
+        };
+        let done = match &self.threads {
+            Some(threads) => threads.spawn_blocking(work),
+            None => spawn_blocking(work),
+        };
+        done.await.unwrap_or_else(|error| {
+            let panicked = || Error::Internal("the operation panicked".into());
+            Err(if error.is_panic() { panicked() } else { Error::Overloaded })
+        })
+    }
+}
+
+struct Turns {
+    running: usize,
+    state: Mutex<State>,
+}
+
+struct State {
+    running: usize,
+    waiting: FairQueue<Kind, oneshot::Sender<Turn>>,
+}
+
+struct Turn(Arc<Turns>);
+
+impl Turns {
+    fn new(running: usize, waiting: usize) -> Self {
+        Self { running, state: Mutex::new(State { running: 0, waiting: FairQueue::new(waiting) }) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn take(self: &Arc<Self>, kind: Kind, client: Client) -> Result<Turn> {
+        let (sender, given) = oneshot::channel();
+        let ticket = {
+            let mut state = self.state();
+            if state.running < self.running {
+                state.running += 1;
+                return Ok(Turn(Arc::clone(self)));
             }
-            Self::Short(jobs) => {
-                let (answer, answered) = oneshot::channel();
-                let job = Box::new(move || {
-                    if answer.is_closed() {
-                        return;
-                    }
-                    let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked()));
-                    let _ = answer.send(result);
-                });
-                jobs.try_send(job).map_err(|_| Error::Overloaded)?;
-                answered.await.unwrap_or(Err(Error::Overloaded))
+            match state.waiting.push(kind, client, sender) {
+                Pushed::Waiting(ticket) | Pushed::Displaced(ticket, _) => ticket,
+                Pushed::Refused(_) => return Err(Error::Overloaded),
             }
+        };
+        let _waiting = Waiting { turns: self, ticket };
+        given.await.map_err(|_| Error::Overloaded)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        let next = state.waiting.pop();
+        if next.is_none() {
+            state.running -= 1;
+        }
+        drop(state);
+        if let Some(next) = next {
+            // If that caller has just gone, the turn is dropped once more.
+            let _ = next.send(Self(Arc::clone(&self.0)));
         }
     }
 }
 
-/// Of the calling thread.
+struct Waiting<'t> {
+    turns: &'t Turns,
+    ticket: Ticket,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.turns.state().waiting.remove(self.ticket);
+    }
+}
+
+/// Threads for work that may take long, which leave a busy core to others.
+struct LowPriority(Option<Runtime>);
+
+impl LowPriority {
+    fn new(threads: usize) -> Self {
+        let runtime = Builder::new_current_thread()
+            .max_blocking_threads(threads)
+            .on_thread_start(lower_priority)
+            .build();
+        Self(Some(runtime.expect("a runtime without I/O and time needs nothing from the system")))
+    }
+}
+
+impl Drop for LowPriority {
+    /// A task may drop the last reference, and must not wait for the threads.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 pub(crate) fn lower_priority() {
     // Only Linux has a priority for each thread that the crate can set.
     #[cfg(target_os = "linux")]
@@ -234,8 +283,29 @@ pub(crate) fn lower_priority() {
     }
 }
 
-fn panicked() -> Error {
-    Error::Internal("the operation panicked".into())
+/// The duration of the latest reads, as an exponential moving average in nanoseconds: a read from memory takes some microseconds,
+/// and one that waits for the disk takes much longer.
+#[derive(Debug, Default)]
+pub(crate) struct Pace(AtomicU64);
+
+impl Pace {
+    pub(crate) fn is_quick(&self) -> bool {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed)) <= QUICK
+    }
+
+    pub(crate) fn measure<T>(&self, read: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let result = read();
+        self.add(began.elapsed());
+        result
+    }
+
+    fn add(&self, took: Duration) {
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let average = self.0.load(Ordering::Relaxed);
+        // Of two reads that end at the same time only one may count, which is harmless.
+        self.0.store(average - average / READS + took / READS, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tidings_core::Error;
+use tidings_core::{Error, Result};
 
 /// `Retry-After` for a holder that has its part, in seconds.
 const RETRY_S: u64 = 30;
@@ -20,7 +20,6 @@ pub(crate) enum Part {
     OfFree,
 }
 
-/// Holders (`K`) share the capacity.
 pub(crate) struct Shares<K> {
     total: usize,
     part: Part,
@@ -32,22 +31,6 @@ struct State<K> {
     holders: HashMap<K, usize>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
-    Full,
-    Part,
-}
-
-impl From<Refused> for Error {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Full => Self::Overloaded,
-            Refused::Part => Self::TooManyRequests { retry_after_s: RETRY_S },
-        }
-    }
-}
-
-/// Returned when it is dropped.
 pub(crate) struct Share<K: Eq + Hash> {
     shares: Arc<Shares<K>>,
     holder: K,
@@ -60,25 +43,25 @@ impl<K: Eq + Hash + Clone> Shares<K> {
         Arc::new(Self { total, part, state: Mutex::new(state) })
     }
 
-    /// [`Refused::Full`] if `amount` is not free, [`Refused::Part`] if the holder has its part.
-    pub(crate) fn take(self: &Arc<Self>, holder: K, amount: usize) -> Result<Share<K>, Refused> {
+    /// `overloaded` if `amount` is not free, `too many requests` if the holder has its part.
+    pub(crate) fn take(self: &Arc<Self>, holder: K, amount: usize) -> Result<Share<K>> {
         self.reserve(&holder, amount)?;
         Ok(Share { shares: Arc::clone(self), holder, amount })
     }
 
-    fn reserve(&self, holder: &K, amount: usize) -> Result<(), Refused> {
+    fn reserve(&self, holder: &K, amount: usize) -> Result<()> {
         let mut state = self.state();
         let free = self.total - state.taken;
         let held = state.holders.get(holder).copied().unwrap_or_default() + amount;
         if amount > free {
-            return Err(Refused::Full);
+            return Err(Error::Overloaded);
         }
         let most = match self.part {
             Part::AtMost(most) => most,
             Part::OfFree => free.saturating_mul(TIMES_FREE),
         };
         if held > most {
-            return Err(Refused::Part);
+            return Err(Error::TooManyRequests { retry_after_s: RETRY_S });
         }
         state.taken += amount;
         state.holders.insert(holder.clone(), held);
@@ -88,21 +71,16 @@ impl<K: Eq + Hash + Clone> Shares<K> {
     pub(crate) fn taken(&self) -> usize {
         self.state().taken
     }
-
-    pub(crate) fn free(&self) -> usize {
-        self.total - self.taken()
-    }
 }
 
 impl<K> Shares<K> {
     fn state(&self) -> MutexGuard<'_, State<K>> {
-        // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<K: Eq + Hash + Clone> Share<K> {
-    pub(crate) fn grow(&mut self, amount: usize) -> Result<(), Refused> {
+    pub(crate) fn grow(&mut self, amount: usize) -> Result<()> {
         self.shares.reserve(&self.holder, amount)?;
         self.amount += amount;
         Ok(())
@@ -130,9 +108,9 @@ mod tests {
     fn a_holder_has_at_most_its_part_until_it_returns_some() {
         let shares = Shares::new(3, Part::AtMost(2));
         let mut of_ann: Vec<_> = (0..2).map(|_| shares.take("ann", 1).ok().unwrap()).collect();
-        assert_eq!(shares.take("ann", 1).err(), Some(Refused::Part));
+        assert!(matches!(shares.take("ann", 1), Err(Error::TooManyRequests { .. })));
         let of_bob = shares.take("bob", 1).ok().unwrap();
-        assert_eq!(shares.take("bob", 1).err(), Some(Refused::Full));
+        assert!(matches!(shares.take("bob", 1), Err(Error::Overloaded)));
         of_ann.pop();
         let _again = shares.take("ann", 1).ok().unwrap();
         drop((of_ann, of_bob));

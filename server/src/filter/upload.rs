@@ -1,12 +1,12 @@
 //! The body of a request: read whole within a limit, or streamed to a blocking operation.
 
-use std::io::{self, BufRead, Read};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
-use futures_util::{Stream, StreamExt as _};
+use bytes::{Buf, Bytes, BytesMut};
+use futures_util::{Stream, StreamExt as _, stream};
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http_body::Body;
@@ -16,6 +16,7 @@ use tidings_core::account::Client;
 use tidings_core::error::{Code, Problem};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
+use tokio_util::io::{StreamReader, SyncIoBridge};
 
 use crate::filter::reply::Refusal;
 use crate::filter::shares::{Share, Shares};
@@ -24,19 +25,19 @@ use crate::filter::shares::{Share, Shares};
 pub(crate) const BLOCK_TIME: Duration = Duration::from_secs(20);
 /// The largest part in which a client takes a download, in bytes.
 pub(crate) const BLOCK: usize = 64 * 1024;
-/// Chunks of a body that wait for the operation to read them.
 const CHUNKS: usize = 16;
 /// An unused body that the server reads and discards: its size in bytes, and the time for this.
 const LINGER_BYTES: usize = 64 * 1024 * 1024;
 const LINGER_TIME: Duration = Duration::from_secs(10);
 
 /// An error means that the body does not arrive completely.
-type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, ()>> + Send + Sync>>;
+type Chunks<E = ()> = Pin<Box<dyn Stream<Item = Result<Bytes, E>> + Send + Sync>>;
+
+pub(crate) type UploadReader = SyncIoBridge<StreamReader<Chunks<io::Error>, Bytes>>;
 
 #[derive(Default)]
 pub(crate) struct Upload {
     chunks: Option<Chunks>,
-    /// As the head of the request announces.
     length: Option<u64>,
     /// The client sends the whole body before it reads the response, as in HTTP/1.
     keeps_sending: bool,
@@ -71,15 +72,13 @@ impl Upload {
     ) -> Result<(Bytes, Option<Share<Client>>), Refusal> {
         let read = async {
             let Some(first) = self.next(limit).await? else { return Ok((Bytes::new(), None)) };
-            let mut share = budget.take(client, first.len()).map_err(Error::from)?;
-            let Some(second) = self.next(limit).await? else { return Ok((first, Some(share))) };
-            share.grow(second.len()).map_err(Error::from)?;
-            let mut whole = [first, second].concat();
+            let mut share = budget.take(client, first.len())?;
+            let mut whole = BytesMut::from(first);
             while let Some(chunk) = self.next(limit).await? {
-                share.grow(chunk.len()).map_err(Error::from)?;
+                share.grow(chunk.len())?;
                 whole.extend_from_slice(&chunk);
             }
-            Ok((whole.into(), Some(share)))
+            Ok((whole.freeze(), Some(share)))
         };
         timeout(time, read).await.unwrap_or_else(|_| Err(self.lost()))
     }
@@ -112,7 +111,9 @@ impl Upload {
                 }
             }
         };
-        (UploadReader { receiver, chunk: Bytes::new(), ended: false }, feed)
+        let failed = || io::Error::from(io::ErrorKind::UnexpectedEof);
+        let chunks: Chunks<io::Error> = Box::pin(until_none(receiver, failed));
+        (SyncIoBridge::new(StreamReader::new(chunks)), feed)
     }
 
     async fn next(&mut self, limit: usize) -> Result<Option<Bytes>, Refusal> {
@@ -133,14 +134,12 @@ impl Upload {
         }
     }
 
-    /// Also discards the body.
     fn lost(&mut self) -> Refusal {
         self.chunks = None;
         Error::BadRequest(Problem::new(Code::MalformedBody, "the body did not arrive")).into()
     }
 }
 
-/// The time that a client may take to send this many bytes.
 fn time_of(bytes: usize) -> Duration {
     let of = |bytes| u32::try_from(bytes).expect("a block is small");
     BLOCK_TIME * of(bytes.min(BLOCK)) / of(BLOCK)
@@ -162,43 +161,24 @@ impl Drop for Upload {
     }
 }
 
-pub(crate) struct UploadReader {
-    receiver: mpsc::Receiver<Option<Bytes>>,
-    chunk: Bytes,
-    ended: bool,
-}
-
-impl BufRead for UploadReader {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while self.chunk.is_empty() && !self.ended {
-            match self.receiver.blocking_recv() {
-                Some(Some(chunk)) => self.chunk = chunk,
-                Some(None) => self.ended = true,
-                None => return Err(io::ErrorKind::UnexpectedEof.into()),
-            }
-        }
-        Ok(&self.chunk)
-    }
-
-    fn consume(&mut self, length: usize) {
-        self.chunk.advance(length);
-    }
-}
-
-impl Read for UploadReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = self.fill_buf()?.read(buffer)?;
-        self.consume(length);
-        Ok(length)
-    }
+/// Streams what is received until `None`. A sender that ends before has failed.
+pub(crate) fn until_none<E>(
+    chunks: mpsc::Receiver<Option<Bytes>>,
+    failed: impl Fn() -> E + Copy,
+) -> impl Stream<Item = Result<Bytes, E>> {
+    let next = move |mut chunks: mpsc::Receiver<Option<Bytes>>| async move {
+        let chunk = chunks.recv().await.map_or_else(|| Some(Err(failed())), |chunk| chunk.map(Ok));
+        Some((chunk?, chunks))
+    };
+    stream::unfold(chunks, next).fuse()
 }
 
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::io::Read as _;
     use std::net::IpAddr;
 
-    use futures_util::stream;
     use http_body::Frame;
     use http_body_util::StreamBody;
 
@@ -253,7 +233,7 @@ mod tests {
         assert_eq!(whole().await.err().unwrap().result(), "overloaded");
         drop(held);
         whole().await.unwrap();
-        assert_eq!(budget.free(), LIMIT);
+        assert_eq!(budget.taken(), 0);
     }
 
     #[tokio::test(start_paused = true)]

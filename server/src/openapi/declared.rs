@@ -20,7 +20,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::schema::{self, Done, Named};
 use super::{FORM, failures, headers};
-use crate::connection::bounds::HEAD_MAX;
+use crate::connection::HEAD_MAX;
 use crate::syndication::JsonFeed;
 
 const SUCCESS: &str = "The answer of a successful operation.";

@@ -7,7 +7,7 @@ use utoipa::openapi::{ObjectBuilder, RefOr, ResponseBuilder, Type};
 use tidings_core::operation::{Effect, Spec};
 
 /// The longest text in a header: a link repeats a name of the request, each byte of which may take three.
-const TEXT_MAX: usize = 3 * crate::connection::bounds::HEAD_MAX + 100;
+const TEXT_MAX: usize = 3 * crate::connection::HEAD_MAX + 100;
 
 /// Also adds the answer to a client that has the content already.
 pub(super) fn write(operation: &mut Operation, spec: &Spec) {

@@ -254,3 +254,13 @@ async fn a_setting_out_of_bounds_is_refused() {
     assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
     assert!(refused.to_string().contains("max-connections"), "{refused}");
 }
+
+#[cfg(unix)]
+#[test]
+fn files_are_reserved_for_the_database() {
+    assert_eq!(room_of(100_000, 10_000), 10_000);
+    assert_eq!(room_of(10_256, 10_000), 10_000);
+    assert_eq!(room_of(1_024, 10_000), 768);
+    assert_eq!(room_of(256, 10_000), 192);
+    assert_eq!(room_of(0, 10_000), 1);
+}

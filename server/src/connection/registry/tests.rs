@@ -28,7 +28,7 @@ async fn a_new_connection_replaces_the_longest_idle_one_of_the_largest_network()
     }
     // The first connection is processing a request; the second is a member's.
     let running = many[0].connection.begin(false);
-    many[1].connection.set_signed_in();
+    many[1].connection.is_signed_in.set(true);
     let closing = |permit: &ConnectionPermit| permit.connection.is_closing();
     assert!(!many.iter().any(closing));
     let newcomer = admit("203.0.113.1");
@@ -39,7 +39,7 @@ async fn a_new_connection_replaces_the_longest_idle_one_of_the_largest_network()
     );
     drop((running, many, other, newcomer));
     assert_eq!(open(&connections), 0);
-    assert!(connections.entries().addresses.is_empty() && connections.entries().networks.is_empty());
+    assert!(connections.entries().counts.iter().all(HashMap::is_empty));
 }
 
 #[tokio::test(start_paused = true)]
@@ -47,7 +47,7 @@ async fn a_new_connection_stays_open_beside_many_idle_ones() {
     let connections = connections(10, &Config::default());
     let mut silent: Vec<_> = (0..8).map(|_| connections.admit(address("192.0.2.1")).unwrap()).collect();
     for permit in &silent {
-        permit.connection.set_signed_in();
+        permit.connection.is_signed_in.set(true);
     }
     advance(Duration::from_secs(1)).await;
     let newcomer = connections.admit(address("192.0.2.1")).unwrap();
@@ -61,7 +61,7 @@ async fn a_new_connection_stays_open_beside_many_idle_ones() {
 async fn an_address_at_its_bound_closes_its_own_idle_connections_and_a_proxy_has_no_bound() {
     let config = Config { trust_proxy: vec!["10.0.0.0/8".parse().unwrap()], ..Config::default() };
     let mut connections = connections(100, &config);
-    Arc::get_mut(&mut connections).unwrap().bounds.address = 3;
+    Arc::get_mut(&mut connections).unwrap().bounds.groups[0] = 3;
     let admit = |from: &str| connections.admit(address(from));
     let hold: Vec<_> = (0..3).map(|_| admit("2001:db8::1").unwrap()).collect();
     let next = admit("2001:db8::2").unwrap();
@@ -115,7 +115,7 @@ async fn the_connection_that_holds_most_response_bytes_is_closed_for_the_others(
     assert!(charge(&other, 500).is_none(), "this connection itself holds most");
     assert_eq!(closing(), [false, true, true]);
     drop((held, more, still));
-    assert_eq!(connections.unsent().held(), 0);
+    assert_eq!(connections.unsent.get(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,4 +129,26 @@ async fn while_memory_is_being_freed_only_small_holders_may_hold_more() {
     assert!(charge(&small, 1).is_none(), "until the pause is over");
     assert!(greedy.connection.is_closing() && !small.connection.is_closing());
     drop(held);
+}
+
+#[test]
+fn bounds_leave_room_for_others_and_small_totals_are_used_in_full() {
+    let bounds = |total| {
+        let Bounds { total, groups: [address, network], relaxed } = Bounds::new(total);
+        (total, address, network, relaxed)
+    };
+    assert_eq!(bounds(10_000), (10_000, 7_500, 9_000, 9_000));
+    assert_eq!(bounds(10), (10, 8, 8, 8));
+    assert_eq!(bounds(2), (2, 2, 2, 2));
+    assert_eq!(bounds(1), (1, 1, 1, 1));
+}
+
+#[test]
+fn connections_are_counted_by_address_and_network() {
+    let groups = |text: &str| {
+        let [client, network] = groups_of(address(text));
+        format!("{client} {network}")
+    };
+    assert_eq!(groups("192.0.2.7"), "192.0.2.7 192.0.2.0");
+    assert_eq!(groups("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2:: 2001:db8:1::");
 }

@@ -1,6 +1,6 @@
 //! Loads a certificate chain and its key from PEM files.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -14,42 +14,17 @@ use x509_cert::der::Decode as _;
 
 use super::{TlsFiles, invalid};
 
-pub(super) struct Pair {
-    pub(super) key: CertifiedKey,
-    /// In milliseconds UTC.
-    pub(super) expires_at: i64,
+/// When a file was modified, and its length in bytes. Follows symbolic links; `None` if there is no file.
+pub(super) type Stamp = (SystemTime, u64);
+
+pub(super) fn stamp(path: &Path) -> Option<Stamp> {
+    let about = fs::metadata(path).ok()?;
+    Some((about.modified().ok()?, about.len()))
 }
 
-/// Changes when the file is written or replaced.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
-    modified: Option<SystemTime>,
-    bytes: u64,
-    identity: (u64, u64),
-}
-
-impl Stamp {
-    /// Follows symbolic links; `None` if there is no file.
-    pub(super) fn of(path: &Path) -> Option<Self> {
-        let about = fs::metadata(path).ok()?;
-        Some(Self { modified: about.modified().ok(), bytes: about.len(), identity: identity(&about) })
-    }
-}
-
-#[cfg(unix)]
-fn identity(about: &Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt as _;
-
-    (about.dev(), about.ino())
-}
-
-#[cfg(not(unix))]
-fn identity(_: &Metadata) -> (u64, u64) {
-    (0, 0)
-}
-
-/// Checks that the chain and the key belong together. Warns if other users can read the key.
-pub(super) fn load(files: &TlsFiles) -> Result<Pair, Invalid> {
+/// Checks that the chain and the key belong together, and returns them with the end of the first certificate, in milliseconds UTC.
+/// Warns if other users can read the key.
+pub(super) fn load(files: &TlsFiles) -> Result<(CertifiedKey, i64), Invalid> {
     let (cert, key) = (files.cert.display(), files.key.display());
     let wrong_cert = |rule| invalid("tls-cert", format!("{cert} {rule}"));
     let wrong_key = |rule| invalid("tls-key", format!("{key} {rule}"));
@@ -68,7 +43,7 @@ pub(super) fn load(files: &TlsFiles) -> Result<Pair, Invalid> {
     if is_readable_by_others(&files.key) {
         tracing::warn!("other users can read {key}, the private key of the server: chmod 600 {key}");
     }
-    Ok(Pair { key: pair, expires_at })
+    Ok((pair, expires_at))
 }
 
 fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
@@ -89,7 +64,6 @@ fn unreadable(error: &pem::Error) -> String {
     }
 }
 
-/// In milliseconds UTC.
 fn expires_at(certificate: &CertificateDer<'_>) -> Result<i64, String> {
     let certificate = x509_cert::Certificate::from_der(certificate)
         .map_err(|error| format!("has a certificate that is not valid: {error}"))?;
@@ -97,7 +71,6 @@ fn expires_at(certificate: &CertificateDer<'_>) -> Result<i64, String> {
     Ok(i64::try_from(end.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The first key of a file: PKCS#8, SEC1 or PKCS#1.
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let text = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {

@@ -6,8 +6,6 @@ use std::process::Command;
 
 use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -19,8 +17,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion
 
 use super::*;
 use crate::config::Config;
-use crate::connection::listen::Server;
-use crate::reload::Handle;
+use crate::connection::listen::{Handle, Server};
 use crate::testing;
 
 /// Writes a new certificate for `localhost` and its key.
@@ -299,4 +296,11 @@ fn a_certificate_needs_its_key() {
     let refused = |config: Config| config.check().unwrap_err().to_string();
     assert_eq!(refused(Config { tls_cert: file(), ..Config::default() }), "tls-cert: needs tls-key too");
     assert_eq!(refused(Config { tls_key: file(), ..Config::default() }), "tls-key: needs tls-cert too");
+}
+
+#[test]
+fn the_answer_to_plain_http_has_its_length() {
+    let answer = str::from_utf8(PLAIN).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{}", body.len());
 }

@@ -2,14 +2,6 @@ use std::sync::mpsc;
 
 use super::*;
 
-/// Returns the free permits of a lane for waiting and for running work.
-fn free(lane: &Lane) -> (usize, usize) {
-    match lane {
-        Lane::Waiting { places, running, .. } => (places.free(), running.available_permits()),
-        Lane::Short(_) | Lane::Fair(..) => panic!("threads have no permits"),
-    }
-}
-
 #[tokio::test]
 async fn a_full_lane_refuses_immediately_and_the_others_keep_running() {
     let lanes = Lanes::new(1, 1, false, None);
@@ -18,12 +10,12 @@ async fn a_full_lane_refuses_immediately_and_the_others_keep_running() {
     let running = tokio::spawn(async move {
         store.run(move || released.recv().map_err(|e| Error::Internal(e.into()))).await
     });
-    while free(&lanes.store).1 > 0 {
+    while load(&lanes.store.turns).1 < 1 {
         tokio::task::yield_now().await;
     }
     let store = lanes.store.clone();
     let waiting = tokio::spawn(async move { store.run(|| Ok(2)).await });
-    while free(&lanes.store).0 > 0 {
+    while load(&lanes.store.turns).0 < 1 {
         tokio::task::yield_now().await;
     }
     assert!(matches!(lanes.store.run(|| Ok(3)).await, Err(Error::Overloaded)));
@@ -35,7 +27,7 @@ async fn a_full_lane_refuses_immediately_and_the_others_keep_running() {
 
 #[tokio::test]
 async fn a_permit_is_held_until_the_work_has_ended_even_if_the_caller_is_gone() {
-    let lane = Lane::waiting(1, 0);
+    let lane = Lane::new(1, 0);
     let (release, released) = mpsc::channel::<()>();
     let (other, ended) = (lane.clone(), mpsc::channel());
     let caller = tokio::spawn(async move {
@@ -47,7 +39,7 @@ async fn a_permit_is_held_until_the_work_has_ended_even_if_the_caller_is_gone() 
             })
             .await
     });
-    while free(&lane).1 > 0 {
+    while load(&lane.turns).1 < 1 {
         tokio::task::yield_now().await;
     }
     caller.abort();
@@ -55,7 +47,7 @@ async fn a_permit_is_held_until_the_work_has_ended_even_if_the_caller_is_gone() 
     assert!(matches!(lane.run(|| Ok(())).await, Err(Error::Overloaded)));
     release.send(()).unwrap();
     ended.1.recv().unwrap();
-    while free(&lane).0 == 0 {
+    while load(&lane.turns).1 > 0 {
         tokio::task::yield_now().await;
     }
     lane.run(|| Ok(())).await.unwrap();
@@ -63,8 +55,8 @@ async fn a_permit_is_held_until_the_work_has_ended_even_if_the_caller_is_gone() 
 
 #[tokio::test]
 async fn a_panic_is_an_internal_error_and_frees_the_lane() {
-    let lane = Lane::waiting(1, 0);
-    for lane in [lane, Lane::short(1, 1), Lane::fair(1, 0, || {})] {
+    let lane = Lane::new(1, 0);
+    for lane in [lane, Lane::new(1, 1)] {
         for _ in 0..8 {
             let panicked = lane.run::<()>(|| panic!("a mistake")).await;
             assert_eq!(panicked.unwrap_err().to_string(), "internal error");
@@ -76,7 +68,7 @@ async fn a_panic_is_an_internal_error_and_frees_the_lane() {
 #[tokio::test]
 async fn short_work_beyond_the_queue_is_refused_immediately() {
     let threads = 2;
-    let lane = Lane::short(threads, 1);
+    let lane = Lane::new(threads, 1);
     let (started, starts) = mpsc::channel();
     let (release, released) = crossbeam_channel::bounded::<()>(0);
     let hold = || {
@@ -103,9 +95,9 @@ async fn short_work_beyond_the_queue_is_refused_immediately() {
 }
 
 /// Returns a fair lane of one thread that is busy until `release` is dropped.
-async fn busy(queue: usize) -> (Lane, Arc<FairPool>, mpsc::Sender<()>) {
-    let threads = Arc::new(FairPool::new(1, queue, || {}));
-    let lane = Lane::Fair(Arc::clone(&threads), Kind::SignUp);
+async fn busy(queue: usize) -> (Lane, Arc<Turns>, mpsc::Sender<()>) {
+    let turns = Arc::new(Turns::new(1, queue));
+    let lane = of_kind(&turns, Kind::SignUp);
     let (release, released) = mpsc::channel::<()>();
     let held = lane.clone();
     tokio::spawn(async move {
@@ -115,10 +107,20 @@ async fn busy(queue: usize) -> (Lane, Arc<FairPool>, mpsc::Sender<()>) {
         })
         .await
     });
-    while threads.load() != (0, 1) {
+    while load(&turns) != (0, 1) {
         tokio::task::yield_now().await;
     }
-    (lane, threads, release)
+    (lane, turns, release)
+}
+
+fn of_kind(turns: &Arc<Turns>, kind: Kind) -> Lane {
+    Lane { turns: Arc::clone(turns), kind, threads: None }
+}
+
+/// Returns the number of waiting and of running jobs.
+fn load(turns: &Turns) -> (usize, usize) {
+    let state = turns.state();
+    (state.waiting.len(), state.running)
 }
 
 fn client(network: u8) -> Client {
@@ -127,10 +129,10 @@ fn client(network: u8) -> Client {
 
 #[tokio::test]
 async fn one_network_cannot_fill_the_queue_for_others() {
-    let (sign_ups, threads, release) = busy(2).await;
+    let (sign_ups, turns, release) = busy(2).await;
     let (told, order) = mpsc::channel();
     let queue = |kind: Kind, network: u8, name: &'static str| {
-        let (lane, told) = (Lane::Fair(Arc::clone(&threads), kind), told.clone());
+        let (lane, told) = (of_kind(&turns, kind), told.clone());
         let run = move || {
             told.send(name).unwrap();
             Ok(())
@@ -138,7 +140,7 @@ async fn one_network_cannot_fill_the_queue_for_others() {
         tokio::spawn(async move { lane.run_for(client(network), run).await })
     };
     let until_waiting = async |waiting: usize| {
-        while threads.load().0 < waiting {
+        while load(&turns).0 < waiting {
             tokio::task::yield_now().await;
         }
     };
@@ -160,19 +162,51 @@ async fn one_network_cannot_fill_the_queue_for_others() {
 
 #[tokio::test]
 async fn work_leaves_the_queue_when_its_caller_is_gone() {
-    let (lane, threads, release) = busy(1).await;
+    let (lane, turns, release) = busy(1).await;
     let (told, ran) = mpsc::channel();
     let other = lane.clone();
     let caller = tokio::spawn(async move { other.run(move || Ok(told.send(()))).await });
-    while threads.load().0 < 1 {
+    while load(&turns).0 < 1 {
         tokio::task::yield_now().await;
     }
     assert!(matches!(lane.run(|| Ok(())).await, Err(Error::Overloaded)));
     caller.abort();
     let _ = caller.await;
-    assert_eq!(threads.load(), (0, 1));
+    assert_eq!(load(&turns), (0, 1));
     let next = tokio::spawn(async move { lane.run(|| Ok(7)).await });
     drop(release);
     assert_eq!(next.await.unwrap().unwrap(), 7);
     assert!(ran.recv().is_err());
+}
+
+#[test]
+fn reads_are_quick_again_after_enough_quick_reads() {
+    let pace = Pace::default();
+    let quick = || {
+        (1..1_000).find(|_| {
+            pace.add(Duration::from_micros(10));
+            pace.is_quick()
+        })
+    };
+    assert!(pace.is_quick());
+    pace.add(Duration::from_millis(10));
+    assert!(pace.is_quick(), "one read that the system interrupted");
+    pace.add(Duration::from_millis(10));
+    assert!(!pace.is_quick());
+    assert!(quick().is_some_and(|reads| (10..100).contains(&reads)));
+    pace.add(Duration::from_secs(1));
+    assert!(quick().is_some_and(|reads| (100..500).contains(&reads)));
+    for _ in 0..300 {
+        pace.add(Duration::from_micros(250));
+    }
+    assert!(!pace.is_quick());
+    pace.add(Duration::MAX);
+    assert!(!pace.is_quick());
+}
+
+#[test]
+fn measuring_returns_the_result() {
+    let pace = Pace::default();
+    assert_eq!(pace.measure(|| 7), 7);
+    assert!(pace.0.load(Ordering::Relaxed) < u64::MAX / READS);
 }

@@ -178,7 +178,7 @@ impl Call {
             _ => None,
         };
         let taken = places.and_then(|places| Some(places.take(self.caller().account(self.tidings())?, 1)));
-        let place = taken.transpose().map_err(Error::from)?;
+        let place = taken.transpose()?;
         let answer = move |tidings: &_, caller: &_, accepted| {
             // Returned when the work ends, also if the client is gone by then.
             let _place = place;

@@ -89,10 +89,10 @@ fn an_entry_that_is_removed_leaves_its_place() {
     let mut queue = FairQueue::new(2);
     let Pushed::Waiting(first) = queue.push("in", of(1, 1), 1) else { panic!("there is room") };
     let Pushed::Waiting(second) = queue.push("in", of(1, 1), 2) else { panic!("there is room") };
-    assert_eq!((queue.remove(&first), queue.remove(&first), queue.len()), (Some(1), None, 1));
+    assert_eq!((queue.remove(first), queue.remove(first), queue.len()), (Some(1), None, 1));
     assert!(matches!(queue.push("in", of(2, 1), 3), Pushed::Waiting(_)));
     assert_eq!(drained(&mut queue), [2, 3]);
-    assert_eq!(queue.remove(&second), None);
+    assert_eq!(queue.remove(second), None);
     assert!(matches!(FairQueue::new(0).push("in", of(1, 1), 1), Pushed::Refused(1)));
 }
 
