@@ -1,9 +1,7 @@
 //! The member's own profile: information, lists, nickname and settings.
 
-use tidings_core::operation::Operation as _;
 use tidings_core::profile::{self, Get};
 
-use crate::endpoint;
 use crate::filter::reply::Answer;
 use crate::filter::request::Call;
 use crate::route::Route;
@@ -18,5 +16,5 @@ async fn get(call: Call, fields: Get) -> Answer {
         let read = profile::submit_user_info(call.tidings(), call.caller());
         return call.read_together(read).await;
     }
-    call.run(Get::SPEC.work, endpoint::boxed(fields)).await
+    call.perform(fields).await
 }

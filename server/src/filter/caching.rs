@@ -53,10 +53,6 @@ impl Condition {
     }
 }
 
-pub(crate) fn check(headers: &HeaderMap, tag: &[u8]) -> Checked {
-    compare(headers.get_all(IF_NONE_MATCH), tag)
-}
-
 /// The lines are those of `If-None-Match`.
 ///
 /// The tag is copied: references to that of a shared answer would make processors wait for each other.

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
-use utoipa::openapi::RefOr;
 use utoipa::openapi::example::ExampleBuilder;
 
-use super::{CONST, JSON};
+use super::{CONST, answer_of, operations};
 
 /// Sorted before the codes of failures.
 const SUCCESS: &str = "Success";
@@ -13,16 +12,13 @@ const SUCCESS: &str = "Success";
 /// For answers that have examples of failures, so that these are not taken for the answer.
 pub(super) fn write_successes(document: &mut OpenApi) {
     let components = serde_json::to_value(&document.components).expect("the document is JSON");
-    for item in document.paths.paths.values_mut() {
-        for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
-            let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") else { continue };
-            let Some(RefOr::T(content)) = done.content.get_mut(JSON) else { continue };
-            if !content.examples.is_empty() {
-                let schema = serde_json::to_value(&content.schema).expect("the document is JSON");
-                let example = ExampleBuilder::new().value(Some(example(&schema, &components))).build();
-                content.examples.insert(SUCCESS.into(), example.into());
-            }
-        }
+    for operation in operations(document) {
+        let Some(content) = answer_of(operation).filter(|content| !content.examples.is_empty()) else {
+            continue;
+        };
+        let schema = serde_json::to_value(&content.schema).expect("the document is JSON");
+        let example = ExampleBuilder::new().value(Some(example(&schema, &components))).build();
+        content.examples.insert(SUCCESS.into(), example.into());
     }
 }
 
