@@ -18,7 +18,6 @@ use crate::filter::request::Call;
 use crate::route::Route;
 
 mod declared;
-mod examples;
 mod failures;
 mod limits;
 mod page;
@@ -64,7 +63,7 @@ struct Document;
 /// Returns the OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
 pub fn openapi(core: &config::Config, server: &Config) -> String {
     let mut document = Document::openapi();
-    let insertions = Writer::write_all(&mut document, core);
+    Writer::write_all(&mut document, core);
     let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
     let (live, others) = schema::of::<events::LiveEvents>();
     let components = document.components.get_or_insert_default();
@@ -72,9 +71,8 @@ pub fn openapi(core: &config::Config, server: &Config) -> String {
     components.security_schemes.insert("token".into(), SecurityScheme::Http(token).into());
     failures::add_shared(components);
     failures::narrow_successes(components);
-    declared::write_insertions(components, &insertions);
     Limits::new(core, server).write(&mut document);
-    examples::write_successes(&mut document);
+    failures::write_examples(&mut document);
     document.servers = Some(vec![ServerBuilder::new().url(limits::url(server)).build()]);
     document.to_pretty_json().expect("the document is JSON")
 }
