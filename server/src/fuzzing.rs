@@ -5,19 +5,19 @@
 use std::net::IpAddr;
 use std::sync::OnceLock;
 
+use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::api;
 use crate::config::{BasePath, Config, IpNet, Origin};
-use crate::endpoint;
 use crate::filter::coding::Accepted;
-use crate::filter::fields::Given;
+use crate::filter::fields::{Format, Given};
 use crate::filter::reply::Refusal;
 use crate::filter::{client, request};
-use crate::route::Table;
-use crate::router;
+use crate::route::{self, Table};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
@@ -39,19 +39,20 @@ impl Fields {
 }
 
 fn read<T: DeserializeOwned>(content_type: Option<&HeaderValue>, body: &[u8]) -> Result<T, Refusal> {
-    Ok(Given::of_body(content_type, body)?.read()?)
+    let format = Format::of(content_type, body)?;
+    Ok(Given::of("", Some((format, Bytes::copy_from_slice(body)))).read()?)
 }
 
 /// Reads the path of a request. A match has as many parameters as its template.
 pub fn path(bytes: &[u8]) -> bool {
     static TABLE: OnceLock<Table> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        Table::new(router::routes(&tidings_core::config::Config::default(), &Config::default()))
+        Table::new(api::routes(&tidings_core::config::Config::default(), &Config::default()))
     });
     let Ok(path) = str::from_utf8(bytes) else { return false };
     let Ok(found) = table.find(path) else { return false };
     let rest = path[1..].split_once('/').map_or("", |(_, rest)| rest);
-    let segments = endpoint::segments(rest);
+    let segments = route::segments(rest);
     assert_eq!(segments.len(), found.template().matches('{').count(), "{path:?}");
     assert!(segments.iter().map(Vec::len).sum::<usize>() <= path.len(), "{path:?}");
     let _ = (found.route(&Method::GET), found.recorded(&Method::GET));
@@ -60,7 +61,7 @@ pub fn path(bytes: &[u8]) -> bool {
 
 /// Reads the parameters of a query string.
 pub fn query(bytes: &[u8]) -> bool {
-    let read = str::from_utf8(bytes).ok().and_then(|text| Given::of_query(text).read::<Fields>().ok());
+    let read = str::from_utf8(bytes).ok().and_then(|text| Given::of(text, None).read::<Fields>().ok());
     read.as_ref().inspect(|fields| fields.check_round_trip()).is_some()
 }
 

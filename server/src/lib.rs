@@ -37,7 +37,6 @@
 mod api;
 mod config;
 mod connection;
-mod endpoint;
 mod events;
 mod filter;
 #[cfg(feature = "fuzzing")]

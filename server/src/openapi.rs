@@ -1,13 +1,15 @@
 //! The OpenAPI document, and a page for reading it and trying the operations.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
+use bytes::Bytes;
 use tidings_core::answer::Encoded;
 use tidings_core::api::GetDocument;
 use tidings_core::config;
 use utoipa::OpenApi as _;
-use utoipa::openapi::ServerBuilder;
+use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{Content, OpenApi, RefOr, ServerBuilder};
 
 use crate::config::Config;
 use crate::events;
@@ -16,16 +18,14 @@ use crate::filter::request::Call;
 use crate::route::Route;
 
 mod declared;
-mod examples;
 mod failures;
-mod headers;
 mod limits;
 mod page;
 mod schema;
 #[cfg(test)]
 mod tests;
 
-use declared::Declared;
+use declared::Writer;
 use limits::Limits;
 
 const JSON: &str = "application/json";
@@ -63,25 +63,29 @@ struct Document;
 /// Returns the OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
 pub fn openapi(core: &config::Config, server: &Config) -> String {
     let mut document = Document::openapi();
-    let declared = declared::all();
-    let insertions: Vec<_> = declared.iter().filter_map(Declared::insertion).collect();
-    for declared in declared {
-        declared.write(&mut document, core);
-    }
+    Writer::write_all(&mut document, core);
     let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
-    let mut named = Vec::new();
-    let live = schema::of::<events::LiveEvents>(&mut named);
-    named.push(live);
+    let (live, others) = schema::of::<events::LiveEvents>();
     let components = document.components.get_or_insert_default();
-    components.schemas.extend(named);
+    components.schemas.extend(others.into_iter().chain([live]));
     components.security_schemes.insert("token".into(), SecurityScheme::Http(token).into());
     failures::add_shared(components);
     failures::narrow_successes(components);
-    declared::write_insertions(components, &insertions);
     Limits::new(core, server).write(&mut document);
-    examples::write_successes(&mut document);
+    failures::write_examples(&mut document);
     document.servers = Some(vec![ServerBuilder::new().url(limits::url(server)).build()]);
     document.to_pretty_json().expect("the document is JSON")
+}
+
+fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
+    document.paths.paths.values_mut().flat_map(|item| [&mut item.get, &mut item.post]).flatten()
+}
+
+/// The object with status 200.
+fn answer_of(operation: &mut Operation) -> Option<&mut Content> {
+    let RefOr::T(done) = operation.responses.responses.get_mut("200")? else { return None };
+    let RefOr::T(content) = done.content.get_mut(JSON)? else { return None };
+    Some(content)
 }
 
 /// Empty if the document and its page are disabled.
@@ -89,27 +93,19 @@ pub(crate) fn handlers(core: &config::Config, config: &Config) -> Vec<Route> {
     if config.no_docs {
         return Vec::new();
     }
-    let document = Arc::new(Written { core: core.clone(), server: config.clone(), json: OnceLock::new() });
+    let (core, config) = (core.clone(), config.clone());
+    let document = Arc::new(prepared(move || openapi(&core, &config)));
     let page = page::routes(Arc::clone(&document));
     let answer = move |call: Call, _| {
         let document = Arc::clone(&document);
-        async move { call.file(&document.get(), reply::JSON).await }
+        async move { call.file(&document, reply::JSON).await }
     };
-    let mut routes = vec![Route::stream::<GetDocument, _>(answer)];
-    routes.extend(page);
-    routes
+    [Route::stream::<GetDocument, _>(answer)].into_iter().chain(page).collect()
 }
 
-/// Written when it is first requested.
-struct Written {
-    core: config::Config,
-    server: Config,
-    json: OnceLock<Arc<Encoded>>,
-}
+/// Content that is prepared when it is first requested.
+type Prepared = LazyLock<Arc<Encoded>, Box<dyn FnOnce() -> Arc<Encoded> + Send>>;
 
-impl Written {
-    fn get(&self) -> Arc<Encoded> {
-        let json = self.json.get_or_init(|| Arc::new(Encoded::new(openapi(&self.core, &self.server))));
-        Arc::clone(json)
-    }
+fn prepared<B: Into<Bytes>>(content: impl FnOnce() -> B + Send + 'static) -> Prepared {
+    LazyLock::new(Box::new(|| Arc::new(Encoded::new(content()))))
 }

@@ -1,4 +1,5 @@
-//! The routing table: for each path its methods, for each method its handler.
+//! The routes: for each path its methods, and for each of them the warp filter that answers: the path, the request, its fields,
+//! then the operation itself.
 //!
 //! A request takes one lookup, regardless of the number of operations. The path is checked first (404), then the method (405 with
 //! `Allow`). Token and body are read only afterwards.
@@ -7,179 +8,124 @@
 //! record; their paths refuse `HEAD`, so that a client that only looks for a path changes nothing.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::sync::Arc;
 
 use http::{HeaderValue, Method, Uri};
-use tidings_core::Tidings;
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use tidings_core::analysis::Operation as Recorded;
 use tidings_core::answer::Encoded;
-use tidings_core::operation::{self, Effect, Fields, Operation, Rate, Spec, Stream};
+use tidings_core::operation::{self, Effect, Operation, Spec, Stream};
+use tidings_core::{Result, Tidings};
 use tower::ServiceExt as _;
+use warp::Filter as _;
 use warp::filters::BoxedFilter;
+use warp::path::Tail;
 
-use crate::endpoint;
 use crate::filter::caching::Content;
 use crate::filter::client;
+use crate::filter::coding::Level;
 use crate::filter::fields::Given;
-use crate::filter::limit::Counted;
-use crate::filter::reply::{Answer, Refusal, Response};
-use crate::filter::request::{Call, Context};
+use crate::filter::reply::{self, Answer, JSON, Refusal, Response};
+use crate::filter::request::{self, Call, Context, Made, Work};
 use crate::syndication::{Format, FormatField};
 
 pub(crate) struct Route {
-    pub(crate) method: Method,
-    pub(crate) path: &'static str,
-    only_reads: bool,
-    /// The operation answers all guests alike and changes nothing for them.
-    pub(crate) public: Option<Content>,
-    /// The format is that of `Accept`.
-    pub(crate) has_formats: bool,
-    pub(crate) counted: Counted,
-    is_recorded: bool,
+    pub(crate) spec: Spec,
     filter: BoxedFilter<(Response,)>,
-    pub(crate) spec: Option<Spec>,
     remembered: Option<Remembered>,
 }
 
 /// `None` if the answer is not in memory.
-type Remembered = fn(&Given, &Tidings) -> Option<tidings_core::Result<Arc<Encoded>>>;
+type Remembered = fn(&Given, &Tidings) -> Option<Result<Arc<Encoded>>>;
+
+/// For handlers that read nothing of the request before they begin.
+#[derive(Deserialize)]
+pub(crate) struct NoFields {}
+
+/// For a path that ends with `{file}`.
+#[derive(Deserialize)]
+pub(crate) struct PageFile {
+    pub(crate) file: String,
+}
 
 impl Route {
-    /// For a route that is no operation of the API: a file of its page, or a callback of other servers.
-    pub(crate) fn raw<F>(
-        method: Method,
-        path: &'static str,
-        handler: impl Fn(Call) -> F + Clone + Send + Sync + 'static,
-    ) -> Self
-    where
-        F: Future<Output = Answer> + Send + 'static,
-    {
-        let filter = endpoint::filter(path, handler);
-        Self {
-            method,
-            path,
-            only_reads: false,
-            public: None,
-            has_formats: false,
-            counted: Counted::Nothing,
-            is_recorded: true,
-            filter,
-            spec: None,
-            remembered: None,
-        }
-    }
-
     pub(crate) fn of<O: Operation>() -> Self {
         let may_remember = matches!(O::SPEC.effect, Effect::Public | Effect::Counts);
-        let remembered = may_remember.then_some(endpoint::remembered::<O> as Remembered);
-        Self { remembered, ..Self::declared(O::SPEC, endpoint::declared::<O>()) }
-    }
-
-    pub(crate) fn is_of(&self, other: &Self) -> bool {
-        self.method == other.method && self.path == other.path
+        let remembered: Remembered = |given, tidings| given.read::<O>().ok()?.remembered(tidings);
+        let filter = running(O::SPEC, |given| Ok(request::boxed::<O>(given.read()?)));
+        Self { spec: O::SPEC, filter, remembered: may_remember.then_some(remembered) }
     }
 
     pub(crate) fn stream<S: Stream, F>(handler: impl Fn(Call, S) -> F + Clone + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Answer> + Send + 'static,
     {
-        Self::declared(S::SPEC, endpoint::handled(S::SPEC, false, handler))
+        Self::raw(S::SPEC, handler)
     }
 
-    pub(crate) fn answered_by<T: Fields, F>(
+    /// The handler reads the body. The route may be no operation of the API: a file of its page, or a callback of other servers.
+    pub(crate) fn raw<T: DeserializeOwned + Send + 'static, F>(
+        spec: Spec,
+        handler: impl Fn(Call, T) -> F + Clone + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        Self { spec, filter: filter(spec, false, Given::read::<T>, handler), remembered: None }
+    }
+
+    pub(crate) fn answered_by<T: DeserializeOwned + Send + 'static, F>(
         self,
         handler: impl Fn(Call, T) -> F + Clone + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Answer> + Send + 'static,
     {
-        let spec = self.spec.expect("the operation is declared");
-        let has_body = spec.method == operation::Method::Post;
-        Self { filter: endpoint::handled(spec, has_body, handler), ..self }
+        Self { filter: filter(self.spec, has_body(&self.spec), Given::read::<T>, handler), ..self }
     }
 
-    fn declared(spec: Spec, filter: BoxedFilter<(Response,)>) -> Self {
-        let method = match spec.method {
-            operation::Method::Get => Method::GET,
-            operation::Method::Post => Method::POST,
-        };
-        let counted = match spec.rate {
-            Rate::General => Counted::Nothing,
-            Rate::SignUp => Counted::SignUp,
-            Rate::Search => Counted::Search,
-            Rate::Write => Counted::Write,
-            Rate::Feedback => Counted::Feedback,
-        };
-        Self {
-            method,
-            path: spec.path,
-            only_reads: spec.only_reads() && spec.method == operation::Method::Get,
-            public: match spec.effect {
-                Effect::Public => Some(Content::Data),
-                Effect::Document => Some(Content::Document),
-                Effect::Reads | Effect::ReadsTagged | Effect::Counts | Effect::Writes => None,
-            },
-            has_formats: spec.has_formats,
-            counted,
-            is_recorded: spec.is_recorded,
-            filter,
-            spec: Some(spec),
-            remembered: None,
+    pub(crate) fn is_of(&self, other: &Self) -> bool {
+        self.spec.method == other.spec.method && self.spec.path == other.spec.path
+    }
+
+    fn only_reads(&self) -> bool {
+        self.spec.only_reads() && self.spec.method == operation::Method::Get
+    }
+
+    /// The operation answers all guests alike and changes nothing for them.
+    pub(crate) fn public(&self) -> Option<Content> {
+        match self.spec.effect {
+            Effect::Public => Some(Content::Data),
+            Effect::Document => Some(Content::Document),
+            Effect::Reads | Effect::ReadsTagged | Effect::Counts | Effect::Writes => None,
         }
-    }
-
-    /// Applies to the response to a member.
-    pub(crate) fn is_tagged(&self) -> bool {
-        self.spec.is_some_and(|spec| spec.effect == Effect::ReadsTagged)
-    }
-
-    /// The operation changes nothing, so `HEAD` is answered.
-    pub(crate) fn reads(self) -> Self {
-        Self { only_reads: true, ..self }
-    }
-
-    /// The operation is public, and its response is a document or a file of the program.
-    pub(crate) fn document(self) -> Self {
-        Self { public: Some(Content::Document), ..self.reads() }
-    }
-
-    /// Excludes the requests from the access log and the counters.
-    pub(crate) fn unrecorded(self) -> Self {
-        Self { is_recorded: false, ..self }
     }
 
     /// Answers a guest from memory, before anything else of the request is read.
-    pub(crate) async fn remembered(&self, context: &Arc<Context>, target: &Uri) -> Option<Answer> {
-        let (spec, remembered) = self.spec.zip(self.remembered)?;
-        if spec.effect == Effect::Counts && client::is_prefetch(&context.head.headers) {
+    pub(crate) async fn remembered(&self, context: &Context, target: &Uri) -> Option<Answer> {
+        let remembered = self.remembered?;
+        if self.spec.effect == Effect::Counts && client::is_prefetch(&context.head.headers) {
             return None;
         }
-        let segments = target.path()[1..].split_once('/').map_or("", |(_, rest)| rest);
-        let given = Given {
-            spec,
-            segments: endpoint::segments(segments),
-            query: target.query().unwrap_or_default().to_owned(),
-            body: None,
-        };
-        if spec.has_formats {
+        let rest = target.path()[1..].split_once('/').map_or("", |(_, rest)| rest);
+        let given = given(self.spec, rest, context);
+        if self.spec.has_formats {
             let FormatField { format } = given.read().ok()?;
             if !matches!(Format::chosen(&context.head.headers, format.as_deref()), Ok(None)) {
                 return None;
             }
         }
         match remembered(&given, &context.app.tidings)? {
-            Ok(encoded) => Some(context.encoded(&encoded).await),
+            Ok(encoded) => Some(context.send(Made::Shared(encoded), JSON, Level::Answer).await),
             Err(error) => Some(Err(error.into())),
         }
     }
 
     /// Without the headers that depend on the request.
-    pub(crate) async fn answer<B>(&self, context: Arc<Context>, target: Uri, body: B) -> Response
-    where
-        B: http_body::Body<Error: Into<Box<dyn Error + Send + Sync>>> + Send + Sync + 'static,
-    {
-        let mut request = http::Request::new(body);
+    pub(crate) async fn answer(&self, context: Arc<Context>, target: Uri) -> Response {
+        let mut request = http::Request::new(String::new());
         *request.uri_mut() = target;
         request.extensions_mut().insert(context);
         let Ok(response) = warp::service(self.filter.clone()).oneshot(request).await;
@@ -187,9 +133,63 @@ impl Route {
     }
 }
 
+fn has_body(spec: &Spec) -> bool {
+    spec.method == operation::Method::Post
+}
+
+/// The generic part of an operation ends before this function: all operations share the code of the filter.
+fn running(spec: Spec, read: fn(&Given) -> Result<Work>) -> BoxedFilter<(Response,)> {
+    filter(spec, has_body(&spec), read, move |call, work| call.run(spec, work))
+}
+
+/// `has_body` tells whether the fields are in the body, which the handler reads otherwise.
+fn filter<T: Send + 'static, F>(
+    spec: Spec,
+    has_body: bool,
+    read: fn(&Given) -> Result<T>,
+    handler: impl Fn(Call, T) -> F + Clone + Send + Sync + 'static,
+) -> BoxedFilter<(Response,)>
+where
+    F: Future<Output = Answer> + Send + 'static,
+{
+    path(spec.path)
+        .and(warp::ext::get())
+        .and(warp::path::tail())
+        .then(move |context: Arc<Context>, rest: Tail| {
+            let given = given(spec, rest.as_str(), &context);
+            let (mut call, handler) = (Call::new(context), handler.clone());
+            async move {
+                let answer = match call.fields(given, has_body, read).await {
+                    Ok(fields) => handler(call, fields).await,
+                    Err(refusal) => Err(refusal),
+                };
+                reply::incomplete(answer, spec.path)
+            }
+        })
+        .boxed()
+}
+
+/// Compares the first segment of a template. The table has compared the number of the others.
+fn path(template: &'static str) -> BoxedFilter<()> {
+    match template.split('/').nth(1) {
+        None | Some("") => warp::any().boxed(),
+        Some(first) => warp::path(first).boxed(),
+    }
+}
+
+/// `rest` is the path without its first segment.
+fn given(spec: Spec, rest: &str, context: &Context) -> Given {
+    let query = context.head.uri.query().unwrap_or_default().to_owned();
+    Given { spec, segments: segments(rest), query, body: None }
+}
+
+pub(crate) fn segments(rest: &str) -> Vec<Vec<u8>> {
+    let segments = rest.split('/').filter(|segment| !segment.is_empty());
+    segments.map(|segment| percent_decode_str(segment).collect()).collect()
+}
+
 pub(crate) struct Methods {
     routes: Vec<Route>,
-    /// The value of `Allow`.
     allowed: HeaderValue,
     /// `None` if requests are not recorded.
     recorded: Option<Recorded>,
@@ -199,15 +199,14 @@ impl Methods {
     /// For `HEAD`, returns the operation of `GET` if it only reads.
     pub(crate) fn route(&self, method: &Method) -> Result<&Route, Refusal> {
         let answers = |route: &&Route| {
-            route.method == method
-                || (method == Method::HEAD && route.only_reads && route.method == Method::GET)
+            route.spec.method.name() == method.as_str() || (method == Method::HEAD && route.only_reads())
         };
         let route = self.routes.iter().find(answers);
         route.ok_or_else(|| Refusal::MethodNotAllowed(self.allowed.clone()))
     }
 
     pub(crate) fn template(&self) -> &'static str {
-        self.routes.first().map_or("", |route| route.path)
+        self.routes.first().map_or("", |route| route.spec.path)
     }
 
     /// `None` if requests are not recorded.
@@ -222,17 +221,17 @@ impl Table {
     pub(crate) fn new(routes: impl IntoIterator<Item = Route>) -> Self {
         let mut paths: BTreeMap<&'static str, Vec<Route>> = BTreeMap::new();
         for route in routes {
-            paths.entry(route.path).or_default().push(route);
+            paths.entry(route.spec.path).or_default().push(route);
         }
         let mut table = matchit::Router::new();
         for (path, routes) in paths {
-            let mut methods: Vec<&str> = routes.iter().map(|route| route.method.as_str()).collect();
-            if routes.iter().any(|route| route.only_reads) {
+            let mut methods: Vec<&str> = routes.iter().map(|route| route.spec.method.name()).collect();
+            if routes.iter().any(Route::only_reads) {
                 methods.push(Method::HEAD.as_str());
                 methods.sort_unstable();
             }
             let allowed = HeaderValue::from_str(&methods.join(", ")).expect("methods are plain text");
-            let is_recorded = routes.iter().any(|route| route.is_recorded);
+            let is_recorded = routes.iter().any(|route| route.spec.is_recorded);
             let recorded = is_recorded.then(|| Recorded::new("GET", path));
             table
                 .insert(path, Methods { routes, allowed, recorded })
@@ -265,7 +264,7 @@ mod tests {
     fn find(method: &str, path: &str) -> String {
         let table = table();
         match table.find(path).and_then(|found| found.route(&method.parse().unwrap())) {
-            Ok(route) => format!("{} {}", route.method, route.path),
+            Ok(route) => format!("{} {}", route.spec.method.name(), route.spec.path),
             Err(Refusal::MethodNotAllowed(allowed)) => format!("allowed: {}", allowed.to_str().unwrap()),
             Err(other) => other.result().to_owned(),
         }

@@ -3,15 +3,14 @@
 use std::convert::Infallible;
 use std::error::Error as StdError;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use futures_util::{Stream, StreamExt as _};
 use http::{Request, Response};
-use http_body::{Body, Frame, SizeHint};
-use http_body_util::StreamBody;
+use http_body::{Body, Frame};
+use http_body_util::{BodyStream, StreamBody};
+use sync_wrapper::SyncStream;
 use tidings_core::{Error, Result, Tidings};
 use tokio::task::JoinSet;
 use tower::Service;
@@ -98,7 +97,9 @@ where
     B: Body<Data: Send, Error: Into<Box<dyn StdError + Send + Sync>>> + Send + Unpin + 'static,
 {
     let mut service = Router::new(&start(tidings, config)?).service();
-    Ok(tower::service_fn(move |request: Request<B>| service.call(request.map(SyncBody::new))))
+    // warp needs a `Sync` body, which those of other frameworks are not.
+    let sync = |body| StreamBody::new(SyncStream::new(BodyStream::new(body)));
+    Ok(tower::service_fn(move |request: Request<B>| service.call(request.map(sync))))
 }
 
 /// Returns the API as a warp filter, for warp programs: it answers the paths of the API below [`Config::base_path`], and rejects
@@ -192,33 +193,6 @@ fn start(tidings: Tidings, config: Config) -> Result<Arc<App>> {
     tidings.start_background()?;
     // Nothing would serve the metrics, so none are collected.
     Ok(App::new(tidings, Config { metrics_listen: None, ..config }))
-}
-
-/// Makes a body `Sync`, as the request is that a handler borrows. The bodies of other frameworks are not. The mutex is never
-/// locked: a body is only used through an exclusive reference.
-struct SyncBody<B>(Mutex<B>);
-
-impl<B> SyncBody<B> {
-    fn new(body: B) -> Self {
-        Self(Mutex::new(body))
-    }
-}
-
-impl<B: Body + Unpin> Body for SyncBody<B> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<std::result::Result<Frame<B::Data>, B::Error>>> {
-        let body = self.get_mut().0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        Pin::new(body).poll_frame(cx)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::default()
-    }
 }
 
 #[cfg(test)]

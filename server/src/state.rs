@@ -12,12 +12,13 @@ use crate::config::Config;
 use crate::connection::tls::Tls;
 use crate::events::hub::Hub;
 use crate::filter::coding::Compressor;
+use crate::filter::cors::Cors;
 use crate::filter::download::Downloads;
 use crate::filter::lane::{IMPORTS, IMPORTS_OF_ONE, Lanes, REMOTE, REMOTE_OF_ONE};
-use crate::filter::policy::Policy;
+use crate::filter::limit::Limits;
 use crate::filter::shares::{Part, Shares};
 use crate::metrics::Metrics;
-use crate::syndication::documents::Documents;
+use crate::syndication::Documents;
 
 pub(crate) struct App {
     pub(crate) tidings: Tidings,
@@ -30,9 +31,7 @@ pub(crate) struct App {
     pub(crate) tls: OnceLock<Arc<Tls>>,
     /// `None` if no metrics are served.
     pub(crate) metrics: Option<Metrics>,
-    /// The hub of live events.
     pub(crate) events: Hub,
-    /// The cached documents for feed readers.
     pub(crate) documents: Documents,
     /// In bytes, for the bodies of all requests.
     pub(crate) bodies: Arc<Shares<Client>>,
@@ -86,6 +85,23 @@ impl App {
 
     pub(crate) fn sweep(&self) {
         self.policy.load().limits.sweep();
+    }
+}
+
+/// The rules that a running server can change. A request has those that were in force when it arrived.
+pub(crate) struct Policy {
+    pub(crate) cors: Cors,
+    pub(crate) limits: Limits,
+}
+
+impl Policy {
+    pub(crate) fn new(config: &Config, limits_clients: bool) -> Self {
+        Self { cors: Cors::new(&config.cors_origins), limits: Limits::new(config.rate_limit, limits_clients) }
+    }
+
+    /// Clients keep the used part of a limit that does not change.
+    pub(crate) fn changed(&self, config: &Config) -> Self {
+        Self { cors: Cors::new(&config.cors_origins), limits: self.limits.changed(config.rate_limit) }
     }
 }
 

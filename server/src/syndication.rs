@@ -3,10 +3,12 @@
 //! A client requests them with `?format=`, or with the media type in `Accept`. All other clients get the JSON object of the
 //! operation. Documents that many clients request are cached as long as the answer of the operation is the same.
 
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue};
+use lru::LruCache;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use tidings_core::account::Caller;
@@ -23,7 +25,6 @@ use crate::filter::reply::Answer;
 use crate::filter::request::Call;
 
 mod atom;
-pub(crate) mod documents;
 mod json_feed;
 #[cfg(test)]
 mod tests;
@@ -130,13 +131,11 @@ impl Outline {
         }
     }
 
-    /// The page begins at `next`.
     fn address_of(&self, next: &str) -> String {
         let next = utf8_percent_encode(next, NON_ALPHANUMERIC);
         format!("{}?format={}&next={next}", self.id, self.format.name())
     }
 
-    /// The site is the author of the feed.
     fn author(&self) -> &str {
         self.site.split_once("://").map_or(&self.site, |(_, host)| host)
     }
@@ -180,90 +179,101 @@ fn urn(record: Record, id: &str) -> String {
     format!("urn:uuid:{}-{}-8000-800{}-{}", part(0, 8), part(8, 12), record as u8, part(12, 24))
 }
 
-/// Reads the texts of posts from the database.
-fn of_posts(tidings: &Tidings, outline: &Outline, page: &FeedPage) -> Result<Arc<Encoded>> {
-    let entries = newsfeed::entries(tidings, page)?.into_iter().map(|entry| Entry {
-        id: urn(Record::Post, &entry.post.id),
-        title: entry.post.title,
-        url: Some(entry.post.url),
-        image: Some(entry.post.img).filter(|img| !img.is_empty()),
-        text: Text::Summary(entry.summary),
-        date: entry.post.date,
-        labels: entry.labels,
-    });
-    Ok(outline.document(&entries.collect::<Vec<_>>(), page.next()))
+/// The answer from which a document is made.
+pub(crate) enum Source {
+    Posts(FeedPage),
+    Notices(NoticeList),
 }
 
-fn of_notices(outline: &Outline, list: &NoticeList) -> Arc<Encoded> {
-    let entries = list.notices().iter().map(|notice| Entry {
-        id: urn(Record::Notice, &notice.id.to_string()),
-        title: notice.title.to_string(),
-        url: None,
-        image: None,
-        text: Text::Whole(Arc::clone(&notice.post)),
-        date: notice.date,
-        labels: Vec::new(),
-    });
-    outline.document(&entries.collect::<Vec<_>>(), None)
+impl Source {
+    fn answer(&self) -> &Arc<Encoded> {
+        match self {
+            Self::Posts(page) => page.answer(),
+            Self::Notices(list) => list.answer(),
+        }
+    }
+
+    /// Reads the texts of posts from the database.
+    fn document(&self, tidings: &Tidings, outline: &Outline) -> Result<Arc<Encoded>> {
+        Ok(match self {
+            Self::Posts(page) => {
+                let entries = newsfeed::entries(tidings, page)?.into_iter().map(|entry| Entry {
+                    id: urn(Record::Post, &entry.post.id),
+                    title: entry.post.title,
+                    url: Some(entry.post.url),
+                    image: Some(entry.post.img).filter(|img| !img.is_empty()),
+                    text: Text::Summary(entry.summary),
+                    date: entry.post.date,
+                    labels: entry.labels,
+                });
+                outline.document(&entries.collect::<Vec<_>>(), page.next())
+            }
+            Self::Notices(list) => {
+                let entries = list.notices().iter().map(|notice| Entry {
+                    id: urn(Record::Notice, &notice.id.to_string()),
+                    title: notice.title.to_string(),
+                    url: None,
+                    image: None,
+                    text: Text::Whole(Arc::clone(&notice.post)),
+                    date: notice.date,
+                    labels: Vec::new(),
+                });
+                outline.document(&entries.collect::<Vec<_>>(), None)
+            }
+        })
+    }
 }
 
-/// The page is that of a guest.
-pub(crate) async fn posts(call: Call, outline: Outline, page: FeedPage) -> Answer {
-    let is_shared = outline.next.is_none() && outline.limit.is_none();
-    let source = is_shared.then(|| Arc::clone(page.answer()));
-    // Boxed, because few requests are for documents, and those for JSON would have room for it too.
-    Box::pin(shared(call, outline, source, move |tidings, outline| of_posts(tidings, outline, &page))).await
-}
-
-/// For a page of a member, and one that another server may have ordered.
-pub(crate) async fn posts_in_lane(
+/// An answer that is in memory is the same for all guests, so its document is cached as long as the answer stays.
+pub(crate) async fn document(
     call: Call,
     outline: Outline,
+    is_in_memory: bool,
     lane: impl FnOnce(&Lanes) -> &Lane + Send,
-    page: impl FnOnce(&Tidings, &Caller) -> Result<FeedPage> + Send + 'static,
+    source: impl FnOnce(&Tidings, &Caller) -> Result<Source> + Send + 'static,
 ) -> Answer {
     let content_type = outline.format.content_type();
-    let work = move |tidings: &_, caller: &_| of_posts(tidings, &outline, &page(tidings, caller)?);
-    call.document_in(lane, content_type, work).await
-}
-
-/// All callers see these notices.
-pub(crate) async fn notices(call: Call, outline: Outline, list: NoticeList) -> Answer {
-    let source = Arc::clone(list.answer());
-    Box::pin(shared(call, outline, Some(source), move |_, outline| Ok(of_notices(outline, &list)))).await
-}
-
-pub(crate) async fn notices_in_lane(
-    call: Call,
-    outline: Outline,
-    list: impl FnOnce(&Tidings, &Caller) -> Result<NoticeList> + Send + 'static,
-) -> Answer {
-    let content_type = outline.format.content_type();
-    let work = move |tidings: &_, caller: &_| Ok(of_notices(&outline, &list(tidings, caller)?));
-    call.document_in(|lanes| &lanes.read, content_type, work).await
-}
-
-/// Uses the cache if `source` is the answer from which the cached document was made.
-async fn shared(
-    call: Call,
-    outline: Outline,
-    source: Option<Arc<Encoded>>,
-    make: impl FnOnce(&Tidings, &Outline) -> Result<Arc<Encoded>> + Send + 'static,
-) -> Answer {
-    let (content_type, address) = (outline.format.content_type(), outline.address());
-    let documents = &call.app().documents;
-    if let Some(document) = source.as_ref().and_then(|source| documents.get(&address, source)) {
+    if !is_in_memory {
+        let work = move |tidings: &_, caller: &_| source(tidings, caller)?.document(tidings, &outline);
+        return call.document_in(lane, content_type, work).await;
+    }
+    let source = source(call.tidings(), call.caller())?;
+    let (app, address) = (call.app().clone(), outline.address());
+    let is_shared = outline.next.is_none() && outline.limit.is_none();
+    if let Some(document) = app.documents.get(&address, source.answer()).filter(|_| is_shared) {
         return call.document(&document, content_type).await;
     }
-    let app = call.app().clone();
     let work = move |tidings: &_, _: &_| {
-        let document = make(tidings, &outline)?;
-        if let Some(source) = source {
-            app.documents.insert(address, source, &document);
+        let document = source.document(tidings, &outline)?;
+        if is_shared {
+            app.documents.insert(address, Arc::clone(source.answer()), &document);
         }
         Ok(document)
     };
-    call.document_in(|lanes| &lanes.read, content_type, work).await
+    // Boxed, because few requests are for documents, and those for JSON would have room for it too.
+    Box::pin(call.document_in(|lanes| &lanes.read, content_type, work)).await
+}
+
+const CACHED: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
+
+/// The documents that many clients ask for, by their addresses, each with the answer from which it was made.
+pub(crate) struct Documents(Mutex<LruCache<String, (Arc<Encoded>, Arc<Encoded>)>>);
+
+impl Documents {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(LruCache::new(CACHED)))
+    }
+
+    fn get(&self, address: &str, source: &Arc<Encoded>) -> Option<Arc<Encoded>> {
+        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (of, document) = documents.get(address)?;
+        Arc::ptr_eq(of, source).then(|| Arc::clone(document))
+    }
+
+    fn insert(&self, address: String, source: Arc<Encoded>, document: &Arc<Encoded>) {
+        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.put(address, (source, Arc::clone(document)));
+    }
 }
 
 /// The beginning of 1970 if there is no entry, so that an empty document never changes.

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use http::header::{ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY};
-use http::{HeaderMap, HeaderValue, Method};
+use http::header::ACCEPT_LANGUAGE;
+use http::{HeaderMap, HeaderValue};
 use tidings_core::Error;
 use tidings_core::answer::Encoded;
 use tidings_core::config::{Config as Core, Language};
+use tidings_core::operation::{Access, Spec};
 
 use crate::config::Config;
 use crate::filter::accept;
-use crate::filter::reply::{Answer, HTML};
+use crate::filter::reply::HTML;
 use crate::filter::request::Call;
-use crate::filter::security::PAGE_ISOLATION;
-use crate::route::Route;
+use crate::route::{PageFile, Route};
 
 pub(crate) const FILES: &str = "/account/{file}";
 /// Nothing comes from other hosts, and nothing is sent to them. Browsers do not run the texts of a page, which are data.
@@ -38,18 +38,17 @@ pub(crate) fn handlers(core: &Core, config: &Config) -> Vec<Route> {
         file("page.css", include_str!("account_page/page.css"), STYLE),
     ]);
     let of_mail = core.mail.language;
-    let answer = move |mut call: Call| {
-        let name = call.segments().map(|[name]: [String; 1]| name);
+    let answer = move |call: Call, PageFile { file: name }| {
         let files = Arc::clone(&files);
         async move {
-            let (name, language) = (name?, preferred(call.headers(), of_mail));
+            let language = preferred(call.headers(), of_mail);
             let is_it = |file: &str, of: Option<Language>| file == name && of.is_none_or(|of| of == language);
             let found = files.iter().find(|(file, of, ..)| is_it(file, *of)).ok_or(Error::NotFound)?;
-            isolated(call, &found.2, found.3.clone()).await
+            Ok(call.file(&found.2, found.3.clone()).await?.isolated(POLICY))
         }
     };
     // Not cached: a cache would need to know which languages are alike.
-    vec![Route::raw(Method::GET, FILES, answer).reads().unrecorded()]
+    vec![Route::raw(Spec::get("", FILES, Access::Open).unrecorded(), answer)]
 }
 
 /// Adds the name of the service, the address of its app, and the lengths of passwords.
@@ -76,14 +75,6 @@ fn preferred(headers: &HeaderMap, of_mail: Language) -> Language {
     // Of two with one weight, the first.
     let best = ranges.reduce(|best, next| if next.1 > best.1 { next } else { best });
     best.map_or(of_mail, |(language, _)| language)
-}
-
-async fn isolated(call: Call, file: &Arc<Encoded>, media_type: HeaderValue) -> Answer {
-    let mut reply = call.file(file, media_type).await?;
-    for (header, value) in [(CONTENT_SECURITY_POLICY, POLICY)].into_iter().chain(PAGE_ISOLATION) {
-        reply = reply.described(header, value);
-    }
-    Ok(reply)
 }
 
 #[cfg(test)]

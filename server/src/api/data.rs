@@ -1,17 +1,22 @@
-//! The download of everything that is stored about a member.
+//! Downloads: everything that is stored about a member, and the audit trail.
 
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
+use tidings_core::audit::ExportTrail;
 use tidings_core::member_data::{DataReader, GetMine, GetOf};
 
-use crate::filter::download::{Download, Of};
+use crate::filter::download::{self, Download, Of};
 use crate::filter::reply::{Answer, JSON, Reply};
 use crate::filter::request::Call;
 use crate::route::Route;
 
 pub(crate) fn handlers() -> Vec<Route> {
-    vec![Route::stream::<GetMine, _>(get_mine), Route::stream::<GetOf, _>(get_of)]
+    vec![
+        Route::stream::<GetMine, _>(get_mine),
+        Route::stream::<GetOf, _>(get_of),
+        Route::stream::<ExportTrail, _>(download::lines),
+    ]
 }
 
 async fn get_mine(call: Call, _: GetMine) -> Answer {

@@ -1,15 +1,17 @@
-//! The page at the root of the API, for people who open the address of the server, and the same for programs.
+//! The root of the API, for people who open the address of the server and for programs, and the health checks.
 
 use std::sync::Arc;
 
 use http::header::{ACCEPT, CONTENT_SECURITY_POLICY};
 use http::{HeaderMap, HeaderValue};
+use tidings_core::Error;
 use tidings_core::answer::{self, Encoded};
-use tidings_core::api::{GetHome, Home};
+use tidings_core::api::{GetHome, Healthz, Home, Readyz};
+use tidings_core::operation::Stream as _;
 
 use crate::config::Config;
 use crate::filter::accept;
-use crate::filter::reply::{Answer, HTML, JSON};
+use crate::filter::reply::{Answer, HTML, JSON, Refusal, Reply};
 use crate::filter::request::Call;
 use crate::route::Route;
 
@@ -60,7 +62,33 @@ pub(crate) fn handlers(config: &Config) -> Vec<Route> {
     let (page, json) = (Encoded::new(page(&home)), Encoded::new(answer::success(&home)));
     let (page, json) = (Arc::new(page), Arc::new(json));
     let answer = move |call, _| self::home(call, Arc::clone(&page), Arc::clone(&json));
-    vec![Route::stream::<GetHome, _>(answer)]
+    vec![
+        Route::stream::<GetHome, _>(answer),
+        Route::stream::<Healthz, _>(healthz),
+        Route::stream::<Readyz, _>(readyz),
+    ]
+}
+
+/// No rate limit applies to a health check.
+pub(crate) fn is_health(path: &str) -> bool {
+    path == Healthz::SPEC.path || path == Readyz::SPEC.path
+}
+
+async fn healthz(_: Call, _: Healthz) -> Answer {
+    Ok(Reply::success(&()))
+}
+
+async fn readyz(call: Call, _: Readyz) -> Answer {
+    if call.app().is_leaving() {
+        return Err(Error::Overloaded.into());
+    }
+    call.answer_in(|lanes| &lanes.read, |tidings, _| tidings.ready()).await.map_err(|refusal| match refusal {
+        Refusal::Operation(error @ (Error::Store(_) | Error::Internal(_))) => {
+            tracing::warn!(cause = error.detail(), "not ready");
+            Error::Overloaded.into()
+        }
+        refusal => refusal,
+    })
 }
 
 async fn home(call: Call, page: Arc<Encoded>, json: Arc<Encoded>) -> Answer {

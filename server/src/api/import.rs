@@ -1,13 +1,16 @@
-//! Imports.
+//! Imports, and learning, which takes a place of an import.
 
 use std::pin::pin;
 
 use http::header::CONTENT_TYPE;
+use tidings_core::account::key::Scope;
 use tidings_core::account::{Account, Caller};
 use tidings_core::act::ImportActs;
 use tidings_core::error::{Code, Problem};
 use tidings_core::import::{Import, to_the_end};
 use tidings_core::member_import::ImportMembers;
+use tidings_core::newsfeed::LearnWeights;
+use tidings_core::operation::Operation as _;
 use tidings_core::post::{Format, ImportPosts};
 use tidings_core::roster_import::ImportRoster;
 use tidings_core::{Error, Result, Tidings};
@@ -24,11 +27,12 @@ pub(crate) fn handlers() -> Vec<Route> {
         Route::stream::<ImportMembers, _>(run),
         Route::stream::<ImportActs, _>(run),
         Route::stream::<ImportRoster, _>(run),
+        Route::of::<LearnWeights>().answered_by(learn),
     ]
 }
 
 /// `overloaded` if no place is free, `too many requests` if the caller has several.
-pub(crate) fn take_place(call: &Call) -> Result<Option<Share<Account>>> {
+fn take_place(call: &Call) -> Result<Option<Share<Account>>> {
     let account = call.caller().account(call.tidings());
     account.map(|account| call.app().imports.take(account, 1)).transpose()
 }
@@ -57,7 +61,16 @@ async fn run<I: Import>(mut call: Call, operation: I) -> Answer {
     }
 }
 
-/// In the format that the request names.
+async fn learn(call: Call, fields: LearnWeights) -> Answer {
+    Right::of(&call, Scope::Posts).await?;
+    let place = take_place(&call)?;
+    let learn = move |tidings: &_, caller: &_| {
+        let _place = place;
+        fields.run(tidings, caller)
+    };
+    call.answer_in(|lanes| lanes.of(LearnWeights::SPEC.work), learn).await
+}
+
 pub(crate) async fn import_posts(call: Call, _: ImportPosts) -> Answer {
     let given = call.headers().get(CONTENT_TYPE);
     let format = Format::of_media_type(given.map(fields::media_type).unwrap_or_default());

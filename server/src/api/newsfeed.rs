@@ -9,12 +9,11 @@ use tidings_core::newsfeed::{
 };
 use tidings_core::operation::{Operation, Work};
 
-use crate::endpoint;
 use crate::filter::lane::{Lane, Lanes};
 use crate::filter::reply::{Answer, JSON, Reply};
-use crate::filter::request::Call;
+use crate::filter::request::{self, Call};
 use crate::route::Route;
-use crate::syndication::{self, Format, Outline};
+use crate::syndication::{self, Format, Outline, Source};
 
 /// Version 1 of the topic feed is deprecated since 2026-11-20, the first release, which already had version 2.
 ///
@@ -47,12 +46,8 @@ async fn popular(call: Call, fields: ListPopular) -> Answer {
     };
     let outline =
         Outline::new(&call, format, "Popular posts", ListPopular::SPEC.path).at(&fields.page.page());
-    if continues {
-        let feed = move |tidings: &_, _: &_| newsfeed::popular(tidings, &fields.page.page());
-        return syndication::posts_in_lane(call, outline, |lanes| &lanes.store, feed).await;
-    }
-    let feed = newsfeed::popular(call.tidings(), &fields.page.page())?;
-    syndication::posts(call, outline, feed).await
+    let feed = move |tidings: &_, _: &_| newsfeed::popular(tidings, &fields.page.page()).map(Source::Posts);
+    syndication::document(call, outline, !continues, |lanes| &lanes.store, feed).await
 }
 
 /// Answers as version 2 does, and names its address.
@@ -78,12 +73,11 @@ async fn topic(call: Call, fields: ListTopic) -> Answer {
     };
     let ListTopic { category_name: name, page, .. } = fields;
     let outline = Outline::new(&call, format, &name, &path(&name)).at(&page.page());
-    if call.is_guest() && page.next.is_none() {
-        let feed = newsfeed::topic(call.tidings(), call.caller(), &name, &page.page())?;
-        return syndication::posts(call, outline, feed).await;
-    }
-    let feed = move |tidings: &_, caller: &_| newsfeed::topic(tidings, caller, &name, &page.page());
-    syndication::posts_in_lane(call, outline, |lanes| &lanes.store, feed).await
+    let is_in_memory = call.is_guest() && page.next.is_none();
+    let feed = move |tidings: &_, caller: &_| {
+        newsfeed::topic(tidings, caller, &name, &page.page()).map(Source::Posts)
+    };
+    syndication::document(call, outline, is_in_memory, |lanes| &lanes.store, feed).await
 }
 
 /// The page may be the caller's own. Few such pages are requested again, so none is compressed with Brotli.
@@ -93,7 +87,7 @@ async fn own(
     fields: impl Operation<Answer = Newsfeed>,
 ) -> Answer {
     if call.is_guest() {
-        return call.begin(Work::Store, endpoint::boxed(fields)).await;
+        return call.begin(Work::Store, request::boxed(fields)).await;
     }
     let answer = move |tidings: &Tidings, caller: &_, accepted| {
         Ok(Reply::encoded(tidings.call(caller, fields)?.encoded(), JSON, accepted))

@@ -1,35 +1,36 @@
 //! Single sign-on: the way of a browser to the issuer and back, and the operations of the app that it returns to.
 
 use http::header::{ACCEPT, CONTENT_SECURITY_POLICY, COOKIE, SET_COOKIE};
-use http::{HeaderValue, Method};
+use http::{HeaderValue, StatusCode};
 use tidings_core::account::oidc::{self, PATH, RETURN_PATH, Redirect};
 use tidings_core::error::Error;
+use tidings_core::operation::{Access, Rate, Spec};
 
 use super::home::{POLICY, STYLE};
 use crate::filter::accept;
 use crate::filter::reply::{Answer, Refusal, Reply};
 use crate::filter::request::Call;
-use crate::route::Route;
+use crate::route::{NoFields, Route};
 
 /// The form with which an issuer sends a browser back, in bytes.
 const FORM_MAX: usize = 16 * 1024;
 
 pub(crate) fn handlers() -> Vec<Route> {
     vec![
-        Route::raw(Method::GET, PATH, begin),
-        Route::raw(Method::GET, RETURN_PATH, finish).unrecorded(),
-        Route::raw(Method::POST, RETURN_PATH, read_form).unrecorded(),
+        Route::raw(Spec::get("", PATH, Access::Open).counts(), begin),
+        Route::raw(Spec::get("", RETURN_PATH, Access::Open).counts().unrecorded(), finish),
+        Route::raw(Spec::post("", RETURN_PATH, Access::Open).limited(Rate::General).unrecorded(), read_form),
     ]
 }
 
-async fn begin(call: Call) -> Answer {
+async fn begin(call: Call, _: NoFields) -> Answer {
     let (query, app) = (call.query().to_owned(), page_of_app(&call));
     let begin = move |tidings: &_, _: &_, _| oidc::begin(tidings, &query);
     // It waits for the issuer as sign_in_up does for the university.
     redirect(call.run_in(|lanes| &lanes.university, begin).await, app, PATH)
 }
 
-async fn finish(call: Call) -> Answer {
+async fn finish(call: Call, _: NoFields) -> Answer {
     let (query, app) = (call.query().to_owned(), page_of_app(&call));
     let cookies = call.headers().get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let cookies: Vec<String> = cookies.map(str::to_owned).collect();
@@ -43,9 +44,9 @@ async fn finish(call: Call) -> Answer {
 
 /// Sends a browser that comes with a form (OAuth 2.0 Form Post Response Mode) to the same address with a query: with a form of
 /// another site, it sends no cookie of a flow.
-async fn read_form(mut call: Call) -> Answer {
+async fn read_form(mut call: Call, _: NoFields) -> Answer {
     let (form, _held) = call.bytes(FORM_MAX).await?;
-    Ok(Reply::see_other(header(format!("?{}", oidc::query_of_form(&form)))?))
+    Ok(Reply::redirect(StatusCode::SEE_OTHER, header(format!("?{}", oidc::query_of_form(&form)))?))
 }
 
 fn header(text: String) -> Result<HeaderValue, Error> {
@@ -63,7 +64,7 @@ fn page_of_app(call: &Call) -> Option<String> {
 fn redirect(to: Result<Redirect, Refusal>, app: Option<String>, path: &str) -> Answer {
     match (to, app) {
         (Ok(Redirect { location, cookie }), _) => {
-            Ok(Reply::see_other(header(location)?).with(SET_COOKIE, header(cookie)?))
+            Ok(Reply::redirect(StatusCode::SEE_OTHER, header(location)?).with(SET_COOKIE, header(cookie)?))
         }
         (Err(Refusal::Operation(error)), Some(app)) => {
             let app = app.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");

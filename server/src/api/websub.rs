@@ -1,7 +1,9 @@
 //! The callback of subscriptions at hubs, which hubs alone call.
 
+use http::HeaderValue;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method};
+use serde::Deserialize;
+use tidings_core::operation::{Access, Rate, Spec};
 use tidings_core::source::websub::{self, BODY_MAX, PATH};
 
 use crate::filter::fields;
@@ -13,21 +15,24 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
 pub(crate) fn handlers() -> Vec<Route> {
     vec![
-        Route::raw(Method::GET, PATH, confirm).unrecorded(),
-        Route::raw(Method::POST, PATH, receive).unrecorded(),
+        Route::raw(Spec::get("", PATH, Access::Open).counts().unrecorded(), confirm),
+        Route::raw(Spec::post("", PATH, Access::Open).limited(Rate::General).unrecorded(), receive),
     ]
 }
 
-async fn confirm(mut call: Call) -> Answer {
-    let [token] = call.ids();
+#[derive(Deserialize)]
+struct Subscription {
+    token: String,
+}
+
+async fn confirm(call: Call, Subscription { token }: Subscription) -> Answer {
     let query = call.query().to_owned();
     let confirm = move |tidings: &_, _: &_, _| websub::confirm(tidings, &token, &query);
     let answer = call.run_in(|lanes| &lanes.store, confirm).await?;
     Ok(Reply::plain(answer.into(), TEXT))
 }
 
-async fn receive(mut call: Call) -> Answer {
-    let [token] = call.ids();
+async fn receive(mut call: Call, Subscription { token }: Subscription) -> Answer {
     // A caller with an unknown token is refused before the body arrives.
     let (tidings, known) = (call.tidings().clone(), token.clone());
     let check = move || websub::check(&tidings, &known);

@@ -46,10 +46,6 @@ impl Condition {
     }
 }
 
-pub(crate) fn check(headers: &HeaderMap, tag: &[u8]) -> Checked {
-    compare(headers.get_all(IF_NONE_MATCH), tag)
-}
-
 /// The tag is copied: references to that of a shared answer would make processors wait for each other.
 fn compare<'l>(lines: impl IntoIterator<Item = &'l HeaderValue>, tag: &[u8]) -> Checked {
     let value = HeaderValue::from_bytes(tag).expect("a tag is ASCII");

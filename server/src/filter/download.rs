@@ -249,8 +249,8 @@ mod tests {
         let app = App::new(service.tidings.clone(), Config::default());
         let boss = service.admin("boss").await;
         let head = by(&boss, request("GET", "/export_posts")).into_parts().0;
-        let context = Context::new(Arc::clone(&app), head, None);
-        let call = Call::new(Arc::new(context), Vec::new(), Upload::default());
+        let context = Context::new(Arc::clone(&app), head, Upload::default(), None);
+        let call = Call::new(Arc::new(context));
         let (download, first) = Download::begin(&call, Of::Admin, Endless).await.unwrap();
         let mut blocks = pin!(download.stream(first.into()));
         for _ in 0..10 {

@@ -8,7 +8,7 @@ use siphasher::sip128::SipHasher13;
 use tidings_core::answer::Encoded;
 
 #[derive(Default)]
-struct Kept {
+pub(crate) struct Kept {
     gzip: OnceLock<Bytes>,
     brotli: OnceLock<Bytes>,
     /// The number of calls of [`Forms::claim_brotli`], up to [`CLAIMED`].
@@ -21,69 +21,59 @@ struct Kept {
 const CLAIMED: u8 = 2;
 
 pub(crate) trait Forms {
+    fn kept(&self) -> &Kept;
+
     /// The [`tag`] of the JSON object also identifies its compressed forms. Computed only the first time.
     fn tag(&self) -> &Bytes;
 
     /// Calls `render` only the first time.
-    fn page(&self, render: impl FnOnce() -> String) -> &Arc<Encoded>;
+    fn page(&self, render: impl FnOnce() -> String) -> &Arc<Encoded> {
+        self.kept().page.get_or_init(|| Arc::new(Encoded::new(render())))
+    }
 
     /// `None` before [`Forms::compress`].
-    fn gzip(&self) -> Option<&Bytes>;
+    fn gzip(&self) -> Option<&Bytes> {
+        self.kept().gzip.get()
+    }
 
     /// Calls `compress` only the first time.
     fn compress(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes;
 
     /// The Brotli form is smaller than [`Forms::gzip`] and takes much longer to compute; `None` until [`Forms::set_brotli`].
-    fn brotli(&self) -> Option<&Bytes>;
+    fn brotli(&self) -> Option<&Bytes> {
+        self.kept().brotli.get()
+    }
 
-    /// Does nothing if the form is set.
-    fn set_brotli(&self, brotli: Bytes);
+    /// Does nothing if the form is set: a second form has the same content.
+    fn set_brotli(&self, brotli: Bytes) {
+        let _ = self.kept().brotli.set(brotli);
+    }
 
     /// Returns `true` for exactly one caller, which has to compute the Brotli form: the second, because the Brotli form of an
     /// answer that is sent once would never be used.
-    fn claim_brotli(&self) -> bool;
+    fn claim_brotli(&self) -> bool {
+        let claim = |claims: u8| (claims < CLAIMED).then_some(claims + 1);
+        let claims = self.kept().claims.fetch_update(Ordering::Relaxed, Ordering::Relaxed, claim);
+        claims.is_ok_and(|claims| claims + 1 == CLAIMED)
+    }
 
     /// Passes the task of [`Forms::claim_brotli`] on to its next caller.
-    fn release_brotli(&self);
+    fn release_brotli(&self) {
+        self.kept().claims.store(CLAIMED - 1, Ordering::Relaxed);
+    }
 }
 
 impl Forms for Encoded {
+    fn kept(&self) -> &Kept {
+        self.forms()
+    }
+
     fn tag(&self) -> &Bytes {
-        self.forms::<Kept>().tag.get_or_init(|| tag(self.json()))
-    }
-
-    fn page(&self, render: impl FnOnce() -> String) -> &Arc<Encoded> {
-        self.forms::<Kept>().page.get_or_init(|| Arc::new(Self::new(render())))
-    }
-
-    fn gzip(&self) -> Option<&Bytes> {
-        self.forms::<Kept>().gzip.get()
+        self.kept().tag.get_or_init(|| tag(self.json()))
     }
 
     fn compress(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes {
-        self.forms::<Kept>().gzip.get_or_init(|| compress(self.json()))
-    }
-
-    fn brotli(&self) -> Option<&Bytes> {
-        self.forms::<Kept>().brotli.get()
-    }
-
-    fn set_brotli(&self, brotli: Bytes) {
-        // A second form has the same content.
-        let _ = self.forms::<Kept>().brotli.set(brotli);
-    }
-
-    fn claim_brotli(&self) -> bool {
-        let all = &self.forms::<Kept>().claims;
-        let claims = all.load(Ordering::Relaxed);
-        claims < CLAIMED
-            && all
-                .compare_exchange(claims, claims + 1, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok_and(|claims| claims + 1 == CLAIMED)
-    }
-
-    fn release_brotli(&self) {
-        self.forms::<Kept>().claims.store(CLAIMED - 1, Ordering::Relaxed);
+        self.kept().gzip.get_or_init(|| compress(self.json()))
     }
 }
 

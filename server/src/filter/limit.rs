@@ -1,6 +1,5 @@
 //! Rate limits for each client: GCRA (generic cell rate algorithm) in bounded memory.
 
-use std::hash::Hash;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,30 +14,13 @@ use http::{HeaderName, HeaderValue};
 use lru::LruCache;
 use tidings_core::account::Client;
 use tidings_core::account::key::KeyHash;
+use tidings_core::operation::Rate;
 use tidings_core::{Error, Result};
 
 /// The maximum number of clients that a limit stores. Beyond it, a new client replaces the least recently seen one,
 /// whose limit then starts again. This bounds memory; no limit is effective against an unlimited number of addresses
 /// anyway.
 const CLIENTS: NonZeroUsize = NonZeroUsize::new(65_536).expect("not zero");
-
-/// The limit that applies in addition to the general one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counted {
-    Nothing,
-    SignUp,
-    Search,
-    /// Limited for callers who are not signed in.
-    Write,
-    /// A write that is limited for all callers.
-    Feedback,
-}
-
-impl Counted {
-    pub(crate) const fn is_write(self) -> bool {
-        matches!(self, Self::Write | Self::Feedback)
-    }
-}
 
 /// Enough for a campus behind one address: 500 sign-ups in the first minute of a course, and 3,600 per hour after that.
 const SIGN_UPS: NonZeroU32 = NonZeroU32::new(60).expect("not zero");
@@ -52,7 +34,6 @@ const FEEDBACK: NonZeroU32 = NonZeroU32::new(600).expect("not zero");
 /// Requests per second with one API key: enough for a script that sends one after another.
 const KEY_REQUESTS: NonZeroU32 = NonZeroU32::new(200).expect("not zero");
 
-/// The limits of clients and of API keys.
 #[derive(Clone)]
 pub(crate) struct Limits {
     /// For all requests.
@@ -61,11 +42,10 @@ pub(crate) struct Limits {
     searches: Limit,
     guest_writes: Limit,
     feedback: Limit,
-    keys: Limit<KeyHash>,
+    keys: Limit,
 }
 
 impl Limits {
-    /// Returns the limits, those beside the general one only if `limits_clients`.
     pub(crate) fn new(general: Option<NonZeroU32>, limits_clients: bool) -> Self {
         let per_minute = |limit, burst| limits_clients.then(|| Arc::new(RateLimit::per_minute(limit, burst)));
         Self {
@@ -88,7 +68,7 @@ impl Limits {
             searches: limit(),
             guest_writes: limit(),
             feedback: limit(),
-            keys: Some(Arc::new(RateLimit::per_minute(number, number))),
+            keys: limit(),
             general: None,
         }
     }
@@ -101,55 +81,45 @@ impl Limits {
         Self { general: if is_same { self.general.clone() } else { new }, ..self.clone() }
     }
 
-    /// Counts a request of `client`. `is_signed` tells whether the caller is signed in.
-    ///
-    /// # Errors
-    /// `too many requests`.
     pub(crate) fn check(
         &self,
-        counted: Counted,
+        rate: Rate,
         client: impl FnOnce() -> Client,
-        is_signed: impl FnOnce() -> bool,
+        is_signed: impl Fn() -> bool,
     ) -> Result<()> {
-        let limit = match counted {
-            Counted::Nothing => return Ok(()),
-            Counted::SignUp => &self.sign_ups,
-            Counted::Search => &self.searches,
-            Counted::Write | Counted::Feedback => match (is_signed(), counted) {
-                (false, _) => &self.guest_writes,
-                (true, Counted::Feedback) => &self.feedback,
-                (true, _) => return Ok(()),
-            },
+        let limit = match rate {
+            Rate::General => return Ok(()),
+            Rate::SignUp => &self.sign_ups,
+            Rate::Search => &self.searches,
+            Rate::Write | Rate::Feedback if !is_signed() => &self.guest_writes,
+            Rate::Write => return Ok(()),
+            Rate::Feedback => &self.feedback,
         };
-        limit.as_ref().map_or(Ok(()), |limit| limit.check(client()))
+        limit.as_ref().map_or(Ok(()), |limit| limit.check(Key::Client(client())))
     }
 
     pub(crate) fn check_key(&self, key: KeyHash) -> Result<()> {
-        self.keys.as_ref().map_or(Ok(()), |limit| limit.check(key))
+        self.keys.as_ref().map_or(Ok(()), |limit| limit.check(Key::Api(key)))
     }
 
     pub(crate) fn sweep(&self) {
         let Self { general, sign_ups, searches, guest_writes, feedback, keys } = self;
-        if let Some(keys) = keys {
-            keys.sweep();
-        }
-        for limit in [general, sign_ups, searches, guest_writes, feedback].into_iter().flatten() {
+        for limit in [general, sign_ups, searches, guest_writes, feedback, keys].into_iter().flatten() {
             limit.sweep();
         }
     }
 }
 
-type Limit<K = Client> = Option<Arc<RateLimit<K>>>;
+type Limit = Option<Arc<RateLimit>>;
 
-/// The key of a limit: a client or an API key.
-pub(crate) trait Key: Copy + Eq + Hash {}
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    Client(Client),
+    Api(KeyHash),
+}
 
-impl Key for Client {}
-impl Key for KeyHash {}
-
-/// For each client, or each API key.
-pub(crate) struct RateLimit<K: Key = Client, C: Clock = MonotonicClock> {
-    limiter: RateLimiter<K, States<K>, C, StateInformationMiddleware>,
+pub(crate) struct RateLimit<C: Clock = MonotonicClock> {
+    limiter: RateLimiter<Key, States, C, StateInformationMiddleware>,
     quota: Quota,
     clock: C,
     policy: HeaderValue,
@@ -166,12 +136,11 @@ pub(crate) const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 pub(crate) const SWEEP: Duration = Duration::from_secs(1);
 
-impl<K: Key> RateLimit<K> {
+impl RateLimit {
     pub(crate) fn per_second(limit: NonZeroU32) -> Self {
         Self::new(Quota::per_second(limit))
     }
 
-    /// After a burst of `burst` requests.
     pub(crate) fn per_minute(limit: NonZeroU32, burst: NonZeroU32) -> Self {
         Self::new(Quota::per_minute(limit).allow_burst(burst))
     }
@@ -181,8 +150,7 @@ impl<K: Key> RateLimit<K> {
     }
 }
 
-impl<K: Key, C: Clock + Clone> RateLimit<K, C> {
-    /// Reads the time from `clock` and stores at most `most` clients.
+impl<C: Clock + Clone> RateLimit<C> {
     fn with(quota: Quota, most: NonZeroUsize, clock: C) -> Self {
         let limiter = RateLimiter::new(quota, States::new(most), clock.clone());
         let period_s = quota.burst_size_replenished_in().as_secs_f64().ceil();
@@ -191,13 +159,12 @@ impl<K: Key, C: Clock + Clone> RateLimit<K, C> {
         Self { limiter, quota, clock, policy }
     }
 
-    pub(crate) fn check(&self, client: K) -> Result<()> {
-        self.count(client).map(drop)
+    pub(crate) fn check(&self, key: Key) -> Result<()> {
+        self.count(key).map(drop)
     }
 
-    /// Returns how many more requests the client may send at once.
-    pub(crate) fn count(&self, client: K) -> Result<u32> {
-        let counted = self.limiter.check_key(&client).map_err(|until| {
+    pub(crate) fn count(&self, key: Key) -> Result<u32> {
+        let counted = self.limiter.check_key(&key).map_err(|until| {
             let wait = until.wait_time_from(self.clock.now());
             Error::TooManyRequests { retry_after_s: wait.as_secs() + 1 }
         });
@@ -223,26 +190,26 @@ impl<K: Key, C: Clock + Clone> RateLimit<K, C> {
 }
 
 /// The theoretical arrival time of each client. The most recently seen client comes first.
-struct States<K: Key> {
-    clients: Mutex<LruCache<K, Nanos>>,
+struct States {
+    clients: Mutex<LruCache<Key, Nanos>>,
     most: NonZeroUsize,
 }
 
-impl<K: Key> States<K> {
+impl States {
     fn new(most: NonZeroUsize) -> Self {
         // An unbounded cache allocates only as it fills; `measure_and_replace` bounds it.
         Self { clients: Mutex::new(LruCache::unbounded()), most }
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<K, Nanos>> {
+    fn lock(&self) -> MutexGuard<'_, LruCache<Key, Nanos>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<K: Key> StateStore for States<K> {
-    type Key = K;
+impl StateStore for States {
+    type Key = Key;
 
-    fn measure_and_replace<T, F, E>(&self, client: &K, measure: F) -> Result<T, E>
+    fn measure_and_replace<T, F, E>(&self, client: &Key, measure: F) -> Result<T, E>
     where
         F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
     {
@@ -256,7 +223,7 @@ impl<K: Key> StateStore for States<K> {
     }
 }
 
-impl<K: Key> ShrinkableKeyedStateStore<K> for States<K> {
+impl ShrinkableKeyedStateStore<Key> for States {
     /// Removes clients, least recently seen first, up to the first one whose state still matters.
     fn retain_recent(&self, drop_below: Nanos) {
         let mut clients = self.lock();
@@ -282,8 +249,8 @@ mod tests {
 
     use super::*;
 
-    fn client(address: &str) -> Client {
-        Client::from(address.parse::<IpAddr>().unwrap())
+    fn client(address: &str) -> Key {
+        Key::Client(address.parse::<IpAddr>().unwrap().into())
     }
 
     fn number(n: u32) -> NonZeroU32 {
@@ -369,14 +336,16 @@ mod tests {
             sign_ups: Some(Arc::new(RateLimit::per_minute(number(1), number(2)))),
             ..Limits::new(None, false)
         };
-        let check = |counted, is_signed| limits.check(counted, || client("192.0.2.1"), || is_signed).is_ok();
-        assert_eq!([(); 3].map(|()| check(Counted::Write, true)), [true; 3]);
-        assert_eq!([(); 3].map(|()| check(Counted::Write, false)), [true, false, false]);
-        assert_eq!([(); 3].map(|()| check(Counted::Feedback, true)), [true, true, false]);
-        assert!(!check(Counted::Feedback, false), "it counts as a write of a guest");
-        assert_eq!([(); 3].map(|()| check(Counted::Search, false)), [true; 3]);
-        assert_eq!([(); 3].map(|()| check(Counted::SignUp, true)), [true, true, false]);
-        assert_eq!([(); 3].map(|()| check(Counted::Nothing, false)), [true; 3]);
+        let check = |rate, is_signed| {
+            limits.check(rate, || IpAddr::from([192, 0, 2, 1]).into(), || is_signed).is_ok()
+        };
+        assert_eq!([(); 3].map(|()| check(Rate::Write, true)), [true; 3]);
+        assert_eq!([(); 3].map(|()| check(Rate::Write, false)), [true, false, false]);
+        assert_eq!([(); 3].map(|()| check(Rate::Feedback, true)), [true, true, false]);
+        assert!(!check(Rate::Feedback, false), "it counts as a write of a guest");
+        assert_eq!([(); 3].map(|()| check(Rate::Search, false)), [true; 3]);
+        assert_eq!([(); 3].map(|()| check(Rate::SignUp, true)), [true, true, false]);
+        assert_eq!([(); 3].map(|()| check(Rate::General, false)), [true; 3]);
     }
 
     #[test]

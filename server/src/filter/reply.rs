@@ -1,13 +1,12 @@
 //! Responses: the JSON object, its status and its headers.
 
-use std::sync::OnceLock;
-
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, LOCATION, VARY,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName,
+    LOCATION, VARY,
 };
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode};
 use http_body::Body as _;
 use serde::Serialize;
 use tidings_core::answer::{self, Encoded, SUCCESS};
@@ -18,16 +17,16 @@ use crate::filter::caching::Content;
 use crate::filter::coding::{self, Accepted, WORTH_COMPRESSING};
 use crate::filter::cors::{ORIGIN_ONLY, Readers};
 use crate::filter::forms::Forms as _;
-use crate::filter::security;
+use crate::filter::security::{self, PAGE_ISOLATION};
 
 mod refusal;
 
-pub(crate) use refusal::Refusal;
+pub(crate) use refusal::{Refusal, refused};
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
 
-/// The body is in memory or sent as it comes.
 pub(crate) type Response = warp::reply::Response;
 /// The type has no name of its own.
 pub(crate) type Body = <Response as HasBody>::Body;
@@ -40,58 +39,59 @@ impl<B> HasBody for http::Response<B> {
     type Body = B;
 }
 
-/// The `result` of a response, for the access log.
+/// The `result` of a refusal, for the access log.
 #[derive(Clone, Copy)]
-pub(crate) struct ResultText(pub(crate) &'static str);
+pub(crate) struct ResultText(&'static str);
 
 pub(crate) type Answer = Result<Reply, Refusal>;
 
-pub(crate) enum Reply {
-    Content(Response),
-    /// `304 Not Modified`: the client has the content with this tag. The other headers are those of the operation alone.
-    Unchanged(HeaderValue, Vec<(HeaderName, HeaderValue)>),
-}
+/// A response without the headers of [`Scope::complete`].
+pub(crate) struct Reply(Response);
 
 impl Reply {
-    /// Compressed if it is large and the client accepts gzip.
-    pub(crate) fn success<T: Serialize>(body: &T, accepted: Accepted) -> Self {
-        Self::json(answer::success(body).into(), accepted)
+    pub(crate) fn success<T: Serialize>(body: &T) -> Self {
+        Self::json(answer::success(body).into(), Accepted::default())
     }
 
     /// Compressed if it is large and the client accepts gzip.
     pub(crate) fn json(json: Bytes, accepted: Accepted) -> Self {
-        if json.len() < WORTH_COMPRESSING {
-            Self::plain(json, JSON)
-        } else if accepted.gzip {
-            Self::compressed(coding::gzip(&json), GZIP, JSON)
-        } else {
-            Self::plain(json, JSON).with(VARY, ACCEPT_ENCODING)
-        }
+        Self::coded(json, JSON, |json| accepted.gzip.then(|| (coding::gzip(json), "gzip")))
     }
 
     /// Responds once the write is on disk. No thread blocks while it waits.
     pub(crate) async fn written(write: Pending<()>) -> Answer {
         write.await?;
-        Ok(Self::success(&(), Accepted::default()))
+        Ok(Self::success(&()))
     }
 
     /// Sends the smallest form that the client accepts: brotli if it exists, otherwise gzip, which is computed now unless it
     /// exists.
     pub(crate) fn encoded(cached: &Encoded, media_type: HeaderValue, accepted: Accepted) -> Self {
-        let body = cached.json();
-        if body.len() < WORTH_COMPRESSING {
-            return Self::plain(body.clone(), media_type);
-        }
-        match cached.brotli().filter(|_| accepted.brotli) {
-            Some(brotli) => Self::compressed(brotli.clone(), BROTLI, media_type),
-            None if accepted.gzip => {
-                Self::compressed(cached.compress(coding::gzip).clone(), GZIP, media_type)
+        Self::coded(cached.json().clone(), media_type, |_| {
+            match cached.brotli().filter(|_| accepted.brotli) {
+                Some(brotli) => Some((brotli.clone(), "br")),
+                None => accepted.gzip.then(|| (cached.compress(coding::gzip).clone(), "gzip")),
             }
-            None => Self::plain(body.clone(), media_type).with(VARY, ACCEPT_ENCODING),
-        }
+        })
     }
 
-    /// Never compressed.
+    fn coded(
+        body: Bytes,
+        media_type: HeaderValue,
+        compress: impl FnOnce(&[u8]) -> Option<(Bytes, &'static str)>,
+    ) -> Self {
+        if body.len() < WORTH_COMPRESSING {
+            return Self::plain(body, media_type);
+        }
+        let reply = match compress(&body) {
+            Some((compressed, coding)) => {
+                Self::plain(compressed, media_type).with(CONTENT_ENCODING, HeaderValue::from_static(coding))
+            }
+            None => Self::plain(body, media_type),
+        };
+        reply.with(VARY, ACCEPT_ENCODING)
+    }
+
     pub(crate) fn stream(
         body: impl Stream<Item = Bytes> + Send + Sync + 'static,
         content_type: HeaderValue,
@@ -105,23 +105,19 @@ impl Reply {
         content_type: HeaderValue,
     ) -> Self {
         let body = warp::reply::stream(body).into_response().into_body();
-        Self::Content(response(StatusCode::OK, security::headers(), body)).with(CONTENT_TYPE, content_type)
+        Self(response(StatusCode::OK, body)).with(CONTENT_TYPE, content_type)
     }
 
-    pub(crate) fn moved(location: HeaderValue) -> Self {
-        Self::Content(response(StatusCode::PERMANENT_REDIRECT, security::headers(), Body::default()))
-            .with(LOCATION, location)
-    }
-
-    pub(crate) fn see_other(location: HeaderValue) -> Self {
-        Self::Content(response(StatusCode::SEE_OTHER, security::headers(), Body::default()))
-            .with(LOCATION, location)
+    pub(crate) fn redirect(status: StatusCode, location: HeaderValue) -> Self {
+        Self(response(status, Body::default())).with(LOCATION, location)
     }
 
     pub(crate) fn page_of(refusal: &Refusal, path: &str, page: String) -> Self {
-        let mut response = refused(refusal, path);
-        *response.body_mut() = page.into();
-        Self::Content(response).with(CONTENT_TYPE, HTML)
+        Self(refused(refusal, path).map(|_| page.into())).with(CONTENT_TYPE, HTML)
+    }
+
+    pub(crate) fn plain(body: Bytes, content_type: HeaderValue) -> Self {
+        Self(response(StatusCode::OK, body.into())).with(CONTENT_TYPE, content_type)
     }
 
     pub(crate) fn tagged(self, tag: Option<HeaderValue>) -> Self {
@@ -131,17 +127,13 @@ impl Reply {
         }
     }
 
+    /// The client has the content with this tag.
     pub(crate) fn not_modified(tag: HeaderValue) -> Self {
-        Self::Unchanged(tag, Vec::new())
+        Self(response(StatusCode::NOT_MODIFIED, Body::default())).with(ETAG, tag)
     }
 
     pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        match &mut self {
-            Self::Content(response) => {
-                response.headers_mut().insert(name, value);
-            }
-            Self::Unchanged(_, headers) => headers.push((name, value)),
-        }
+        self.0.headers_mut().insert(name, value);
         self
     }
 
@@ -149,22 +141,15 @@ impl Reply {
     ///
     /// Source: RFC 9110 section 15.4.5.
     pub(crate) fn described(self, name: HeaderName, value: HeaderValue) -> Self {
-        if matches!(self, Self::Content(_)) { self.with(name, value) } else { self }
+        if has_content(&self.0) { self.with(name, value) } else { self }
     }
 
-    fn compressed(body: Bytes, coding: HeaderValue, content_type: HeaderValue) -> Self {
-        Self::plain(body, content_type).with(CONTENT_ENCODING, coding).with(VARY, ACCEPT_ENCODING)
-    }
-
-    pub(crate) fn plain(body: Bytes, content_type: HeaderValue) -> Self {
-        Self::Content(response(StatusCode::OK, security::headers(), body.into()))
-            .with(CONTENT_TYPE, content_type)
+    /// For a page with scripts, to which this content security policy applies.
+    pub(crate) fn isolated(self, policy: HeaderValue) -> Self {
+        let reply = self.described(CONTENT_SECURITY_POLICY, policy);
+        PAGE_ISOLATION.into_iter().fold(reply, |reply, (name, value)| reply.described(name, value))
     }
 }
-
-const GZIP: HeaderValue = HeaderValue::from_static("gzip");
-const BROTLI: HeaderValue = HeaderValue::from_static("br");
-const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
 
 /// The properties of a request that its response depends on besides the path, for caches.
 #[derive(Clone, Copy, Debug, Default)]
@@ -190,44 +175,31 @@ impl Scope<'_> {
         let kept = self.kept().filter(|_| result == SUCCESS);
         let has_content = has_content(&response);
         let headers = response.headers_mut();
-        self.add_headers(headers, result, kept);
+        headers.insert(RESULT, HeaderValue::from_static(result));
+        headers.insert(CACHE_CONTROL, kept.map_or(NO_STORE, Content::cache_control));
+        if let Some(vary) = self.vary(headers.contains_key(VARY)) {
+            headers.insert(VARY, vary);
+        }
+        self.readers.permit(headers);
         if has_content {
             security::secure(headers);
         }
         response
     }
 
-    /// `kept` is the content that caches may store.
-    fn add_headers(self, headers: &mut HeaderMap, result: &'static str, kept: Option<Content>) {
-        headers.insert(RESULT, HeaderValue::from_static(result));
-        headers.insert(CACHE_CONTROL, kept.map_or(NO_STORE, Content::cache_control));
-        if let Some(vary) = self.vary(|| headers.contains_key(VARY)) {
-            headers.insert(VARY, vary);
-        }
-        self.readers.permit(headers);
-    }
-
     /// All responses of a public operation have the same `Vary`, regardless of their length: a cache must not give a guest's
     /// response to a member.
-    fn vary(self, is_negotiated: impl Fn() -> bool) -> Option<HeaderValue> {
-        // Constants are checked when the program is built, and not for each response.
-        Some(match (self.public.is_some(), self.has_formats, self.names_origin) {
-            (true, true, false) => {
-                const { HeaderValue::from_static("accept, accept-encoding, authorization") }
-            }
-            (true, true, true) => {
-                const { HeaderValue::from_static("accept, accept-encoding, authorization, origin") }
-            }
-            (true, false, false) => const { HeaderValue::from_static("accept-encoding, authorization") },
-            (true, false, true) => {
-                const { HeaderValue::from_static("accept-encoding, authorization, origin") }
-            }
-            (false, _, true) if is_negotiated() => {
-                const { HeaderValue::from_static("accept-encoding, origin") }
-            }
-            (false, _, true) => ORIGIN_ONLY,
-            (false, _, false) => return is_negotiated().then_some(ACCEPT_ENCODING),
-        })
+    fn vary(self, is_negotiated: bool) -> Option<HeaderValue> {
+        let vary = |names| Some(HeaderValue::from_static(names));
+        match (self.public.is_some(), self.has_formats, self.names_origin) {
+            (true, true, false) => vary("accept, accept-encoding, authorization"),
+            (true, true, true) => vary("accept, accept-encoding, authorization, origin"),
+            (true, false, false) => vary("accept-encoding, authorization"),
+            (true, false, true) => vary("accept-encoding, authorization, origin"),
+            (false, _, true) if is_negotiated => vary("accept-encoding, origin"),
+            (false, _, true) => Some(ORIGIN_ONLY),
+            (false, _, false) => is_negotiated.then_some(ACCEPT_ENCODING),
+        }
     }
 }
 
@@ -238,69 +210,17 @@ const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// `path` is the operation's path, for the log.
 pub(crate) fn respond(answer: Answer, path: &str, scope: Scope<'_>) -> Response {
-    match answer {
-        Ok(Reply::Unchanged(tag, headers)) => unchanged(tag, headers, scope),
-        answer => scope.complete(incomplete(answer, path)),
-    }
+    scope.complete(incomplete(answer, path))
 }
 
 /// Without the headers of [`Scope::complete`].
 pub(crate) fn incomplete(answer: Answer, path: &str) -> Response {
-    let result = result(&answer);
-    let mut response = match answer {
-        Ok(Reply::Content(response)) => response,
-        Ok(Reply::Unchanged(tag, headers)) => {
-            let mut response = response(StatusCode::NOT_MODIFIED, HeaderMap::new(), Body::default());
-            response.headers_mut().insert(ETAG, tag);
-            response.headers_mut().extend(headers);
-            response
-        }
-        Err(refusal) => return refused(&refusal, path),
-    };
-    response.extensions_mut().get_or_insert(ResultText(result));
-    response
-}
-
-/// Without the headers of [`Scope::complete`].
-pub(crate) fn refused(refusal: &Refusal, path: &str) -> Response {
-    let mut response = refusal::refuse(refusal, path);
-    response.extensions_mut().insert(ResultText(refusal.result()));
-    response
-}
-
-/// `more` are headers of the operation.
-fn unchanged(tag: HeaderValue, more: Vec<(HeaderName, HeaderValue)>, scope: Scope<'_>) -> Response {
-    /// The headers of the responses to requests that differ in their kind of content and in having formats.
-    static ALIKE: [[OnceLock<HeaderMap>; 2]; 2] = [const { [const { OnceLock::new() }; 2] }; 2];
-    let kept = scope.kept();
-    let new = || {
-        let mut headers = HeaderMap::new();
-        headers.insert(ETAG, const { HeaderValue::from_static("") });
-        scope.add_headers(&mut headers, SUCCESS, kept);
-        headers
-    };
-    // Copying the headers costs less than half of creating them.
-    let alike = kept
-        .filter(|_| scope.readers == Readers::All)
-        .map(|content| &ALIKE[usize::from(content == Content::Data)][usize::from(scope.has_formats)]);
-    let mut headers = alike.map_or_else(new, |alike| alike.get_or_init(new).clone());
-    // `insert` would make room for another header first.
-    *headers.get_mut(ETAG).expect("all of these headers have a tag") = tag;
-    if !more.is_empty() {
-        headers.extend(more);
-    }
-    let mut response = response(StatusCode::NOT_MODIFIED, headers, Body::default());
-    response.extensions_mut().insert(ResultText(SUCCESS));
-    response
+    answer.map_or_else(|refusal| refused(&refusal, path), |Reply(response)| response)
 }
 
 /// A `304` has no content: the client has stored it.
 fn has_content(response: &Response) -> bool {
     response.status() != StatusCode::NOT_MODIFIED
-}
-
-pub(crate) fn result(answer: &Answer) -> &'static str {
-    answer.as_ref().map_or_else(Refusal::result, |_| SUCCESS)
 }
 
 pub(crate) fn result_of(response: &Response) -> &'static str {
@@ -318,11 +238,9 @@ pub(crate) fn remove_body(response: &mut Response) {
     }
 }
 
-/// `headers` have capacity for those that are added later.
-fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
+fn response(status: StatusCode, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;
-    *response.headers_mut() = headers;
     response
 }
 
@@ -335,7 +253,7 @@ mod tests {
         let vary = |is_public: bool, is_negotiated, names_origin| {
             let public = is_public.then_some(Content::Data);
             let scope = Scope { public, is_guest: true, names_origin, ..Scope::default() };
-            let mut reply = Reply::success(&(), Accepted::default());
+            let mut reply = Reply::success(&());
             if is_negotiated {
                 reply = reply.with(VARY, ACCEPT_ENCODING);
             }

@@ -1,7 +1,7 @@
 //! The request that a handler receives.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
@@ -9,9 +9,8 @@ use http::request::Parts as Head;
 use http::{HeaderMap, Method};
 use tidings_core::account::{Caller, Client, ClientInfo};
 use tidings_core::analysis::Guest;
-use tidings_core::error::{Code, Problem};
-use tidings_core::operation::{Media, Spec};
-use tidings_core::{Error, Result, Tidings};
+use tidings_core::operation::Media;
+use tidings_core::{Result, Tidings};
 
 use crate::filter::client;
 use crate::filter::fields::{self, Format, Given};
@@ -22,13 +21,12 @@ use crate::state::{App, AppRef};
 
 mod answer;
 
-pub(crate) use answer::{Begun, Made, Work};
+pub(crate) use answer::{Made, Work, boxed};
 
 /// The largest body, in bytes, that is parsed on an async thread: moving it to another thread would take longer than parsing it.
 /// Larger bodies are parsed in a lane.
 const READ_AT_ONCE: usize = 16 * 1024;
 
-/// The request without its body.
 pub(crate) struct Context {
     pub(crate) app: AppRef,
     caller: Caller,
@@ -38,14 +36,15 @@ pub(crate) struct Context {
     pub(crate) is_tagged: bool,
     /// The response is for a single member, which is not worth a dense coding.
     pub(crate) is_personal: bool,
-    pub(crate) has_body: bool,
+    /// Until the handler takes it. What nobody reads is discarded when the request ends.
+    body: Mutex<Upload>,
 }
 
 impl Context {
     /// `peer` is the other end of the connection, if it is known.
-    pub(crate) fn new(app: AppRef, head: Head, peer: Option<IpAddr>) -> Self {
-        let caller = caller(&head.headers);
-        Self { caller, app, head, peer, is_tagged: false, is_personal: false, has_body: false }
+    pub(crate) fn new(app: AppRef, head: Head, body: Upload, peer: Option<IpAddr>) -> Self {
+        let (caller, body) = (caller(&head.headers), Mutex::new(body));
+        Self { caller, app, head, peer, is_tagged: false, is_personal: false, body }
     }
 
     pub(crate) fn caller(&self) -> &Caller {
@@ -57,130 +56,91 @@ impl Context {
     }
 }
 
-/// It is a pointer, because it is moved through the futures of several functions, each of which would have room for it.
-pub(crate) struct Call(Box<Parts>);
-
-struct Parts {
+pub(crate) struct Call {
     context: Arc<Context>,
     caller: Caller,
-    /// In order, percent-decoded.
-    segments: Vec<Vec<u8>>,
     upload: Upload,
 }
 
 impl Call {
-    pub(crate) fn new(context: Arc<Context>, segments: Vec<Vec<u8>>, upload: Upload) -> Self {
-        Self(Box::new(Parts { caller: context.caller.clone(), context, segments, upload }))
-    }
-
-    fn head(&self) -> &Head {
-        &self.0.context.head
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        let upload = std::mem::take(&mut *context.body.lock().unwrap_or_else(PoisonError::into_inner));
+        Self { caller: context.caller.clone(), context, upload }
     }
 
     pub(crate) fn app(&self) -> &AppRef {
-        &self.0.context.app
+        &self.context.app
     }
 
     pub(crate) fn tidings(&self) -> &Tidings {
-        &self.0.context.app.tidings
+        &self.context.app.tidings
     }
 
-    pub(crate) fn by_guest(mut self) -> Self {
-        self.0.caller = Caller::Guest;
-        self
+    pub(crate) fn by_guest(self) -> Self {
+        Self { caller: Caller::Guest, ..self }
     }
 
     pub(crate) fn caller(&self) -> &Caller {
-        &self.0.caller
+        &self.caller
     }
 
     pub(crate) fn is_guest(&self) -> bool {
-        matches!(self.0.caller, Caller::Guest)
+        matches!(self.caller, Caller::Guest)
     }
 
     pub(crate) fn is_head(&self) -> bool {
-        self.head().method == Method::HEAD
+        self.context.head.method == Method::HEAD
     }
 
-    /// Returns as many parameters of the path as its template has. Fails when one is not UTF-8.
-    pub(crate) fn segments<const N: usize>(&mut self) -> Result<[String; N]> {
-        if self.0.segments.iter().any(|segment| str::from_utf8(segment).is_err()) {
-            return Err(Error::BadRequest(Problem::new(Code::MalformedRequest, "the path is not UTF-8")));
-        }
-        Ok(self.ids())
-    }
-
-    /// In a parameter that is not UTF-8, U+FFFD replaces the invalid bytes. No id contains this character, so each operation
-    /// treats the parameter as an unknown id.
-    pub(crate) fn ids<const N: usize>(&mut self) -> [String; N] {
-        let text = |segment: Vec<u8>| String::from_utf8_lossy(&segment).into_owned();
-        let texts: Vec<String> = std::mem::take(&mut self.0.segments).into_iter().map(text).collect();
-        texts.try_into().expect("a handler takes the parameters that its template has")
-    }
-
-    pub(crate) async fn given<T: Send + 'static>(
+    /// `given` has no body yet.
+    pub(crate) async fn fields<T: Send + 'static>(
         &mut self,
-        spec: Spec,
+        given: Given,
         has_body: bool,
         read: fn(&Given) -> Result<T>,
     ) -> Result<T, Refusal> {
-        let segments = std::mem::take(&mut self.0.segments);
-        let query = self.query().to_owned();
-        let given = Given { spec, segments, query, body: None };
         if !has_body {
             return Ok(read(&given)?);
         }
-        let (format, body, _held) = self.body().await?;
-        let length = body.len();
+        let (body, _held) = self.bytes(self.app().config.body_limit).await?;
+        let format = Format::of(self.headers().get(CONTENT_TYPE), &body)?;
+        let is_large = body.len() > READ_AT_ONCE;
         let given = Given { body: Some((format, body)), ..given };
-        self.parse(length, move || read(&given)).await
-    }
-
-    async fn body(&mut self) -> Result<(Format, Bytes, Option<Share<Client>>), Refusal> {
-        let (body, held) = self.bytes(self.app().config.body_limit).await?;
-        Ok((Format::of(self.headers().get(CONTENT_TYPE), &body)?, body, held))
+        if !is_large {
+            return Ok(read(&given)?);
+        }
+        Ok(self.app().lanes.codec.run_for(self.address().into(), move || read(&given)).await?)
     }
 
     /// Reads at most `limit` bytes. Fails for a compressed body.
     pub(crate) async fn bytes(&mut self, limit: usize) -> Result<(Bytes, Option<Share<Client>>), Refusal> {
-        let Parts { context, upload, .. } = &mut *self.0;
-        let (App { config, bodies, .. }, client) = (&*context.app, context.address().into());
-        let whole = upload.whole(limit, config.body_timeout, client, bodies).await?;
-        if context.head.headers.contains_key(CONTENT_ENCODING) {
-            return Err(Refusal::UnsupportedMediaType);
-        }
+        let (App { config, bodies, .. }, client) = (&*self.context.app, self.address().into());
+        let whole = self.upload.whole(limit, config.body_timeout, client, bodies).await?;
+        self.refuse_compressed()?;
         Ok(whole)
     }
 
-    /// Parses a large body in a lane.
-    async fn parse<T: Send + 'static>(
-        &self,
-        length: usize,
-        read: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        if length <= READ_AT_ONCE {
-            return Ok(read()?);
-        }
-        Ok(self.app().lanes.codec.run_for(self.address().into(), read).await?)
+    fn refuse_compressed(&self) -> Result<(), Refusal> {
+        let is_compressed = self.headers().contains_key(CONTENT_ENCODING);
+        if is_compressed { Err(Refusal::UnsupportedMediaType) } else { Ok(()) }
     }
 
-    /// Returns a reader for an operation, and the future that feeds it.
     pub(crate) fn reader(
         &mut self,
         media_types: &[Media],
     ) -> Result<(UploadReader, impl Future<Output = Result<usize, Refusal>> + use<>), Refusal> {
+        self.refuse_compressed()?;
         let is_one =
             |given: &[u8]| media_types.iter().any(|one| given.eq_ignore_ascii_case(one.name.as_bytes()));
-        let given = self.0.context.head.headers.get(CONTENT_TYPE).map(fields::media_type);
-        if self.0.context.head.headers.contains_key(CONTENT_ENCODING) || !given.is_none_or(is_one) {
+        if !self.headers().get(CONTENT_TYPE).map(fields::media_type).is_none_or(is_one) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        let config = &self.0.context.app.config;
-        Ok(std::mem::take(&mut self.0.upload).reader(config.import_limit, config.body_timeout))
+        let config = &self.context.app.config;
+        Ok(std::mem::take(&mut self.upload).reader(config.import_limit, config.body_timeout))
     }
 
     pub(crate) fn address(&self) -> IpAddr {
-        self.0.context.address()
+        self.context.address()
     }
 
     fn client_info(&self) -> ClientInfo {
@@ -194,21 +154,17 @@ impl Call {
 
     /// The scheme and the host that the client used, such as `https://campus.example`.
     pub(crate) fn site(&self) -> String {
-        let own = if self.0.context.app.tls.get().is_some() { "https" } else { "http" };
-        client::site(
-            self.0.context.peer,
-            &self.0.context.head.headers,
-            &self.0.context.app.config.trust_proxy,
-            own,
-        )
+        let app = self.app();
+        let own = if app.tls.get().is_some() { "https" } else { "http" };
+        client::site(self.context.peer, self.headers(), &app.config.trust_proxy, own)
     }
 
     pub(crate) fn query(&self) -> &str {
-        self.head().uri.query().unwrap_or_default()
+        self.context.head.uri.query().unwrap_or_default()
     }
 
     pub(crate) fn headers(&self) -> &HeaderMap {
-        &self.0.context.head.headers
+        &self.context.head.headers
     }
 }
 

@@ -25,13 +25,6 @@ pub(crate) const PAGE_ISOLATION: [(HeaderName, HeaderValue); 2] = [
     (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
 ];
 
-/// The headers of an operation's response without a rate limit, including CORS, so that the map does not grow.
-const HEADERS: usize = 12;
-
-pub(crate) fn headers() -> HeaderMap {
-    HeaderMap::with_capacity(HEADERS)
-}
-
 /// An existing content security policy is not replaced.
 pub(crate) fn secure(headers: &mut HeaderMap) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);

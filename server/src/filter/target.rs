@@ -23,12 +23,11 @@ pub(crate) fn refuse(head: &Parts) -> Option<Response> {
     let refusal = if head.method == Method::CONNECT {
         Refusal::MethodNotAllowed(METHODS)
     } else if head.uri.path_and_query().is_none() {
-        Error::BadRequest(Problem::new(Code::MalformedRequest, "a request target has a path")).into()
+        malformed("a request target has a path").into()
     } else if head.headers.get_all(HOST).iter().nth(1).is_some() {
-        Error::BadRequest(Problem::new(Code::MalformedRequest, "a request has one Host")).into()
+        malformed("a request has one Host").into()
     } else if head.headers.get(HOST).is_some_and(|host| !is_host(host)) {
-        Error::BadRequest(Problem::new(Code::MalformedRequest, "Host is a name or an address, and a port"))
-            .into()
+        malformed("Host is a name or an address, and a port").into()
     } else {
         return None;
     };
@@ -46,8 +45,11 @@ fn is_host(host: &HeaderValue) -> bool {
 /// Source: RFC 9112 section 3.2.
 pub(crate) fn refuse_without_host(head: &Parts) -> Option<Response> {
     let lacks_host = head.version == Version::HTTP_11 && !head.headers.contains_key(HOST);
-    let refusal = || Error::BadRequest(Problem::new(Code::MalformedRequest, "a request has a Host"));
-    lacks_host.then(|| reply::respond(Err(refusal().into()), "", Scope::default()))
+    lacks_host.then(|| reply::respond(Err(malformed("a request has a Host").into()), "", Scope::default()))
+}
+
+fn malformed(rule: &'static str) -> Error {
+    Error::BadRequest(Problem::new(Code::MalformedRequest, rule))
 }
 
 /// Decodes escapes of unreserved characters, so that two spellings of the same path are equal. Fails if a `%` is not followed by
@@ -61,8 +63,7 @@ pub(crate) fn normal_path(path: &str) -> Result<Cow<'_, str>, Error> {
     for part in path[begin.len() + 1..].split('%') {
         let is_escape = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         let Some((digits, rest)) = part.split_at_checked(2).filter(|(digits, _)| is_escape(digits)) else {
-            let rule = "in a path, two hexadecimal digits follow each %";
-            return Err(Error::BadRequest(Problem::new(Code::MalformedRequest, rule)));
+            return Err(malformed("in a path, two hexadecimal digits follow each %"));
         };
         let escape = format!("%{digits}");
         match percent_decode_str(&escape).next() {

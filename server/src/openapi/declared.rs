@@ -1,147 +1,114 @@
 //! Describes the declared operations: their parameters and bodies come from the schemas of their fields.
 
 use std::any::TypeId;
+use std::collections::BTreeMap;
 
+use serde::Serialize;
 use tidings_core::Error;
 use tidings_core::config::Config;
 use tidings_core::error::Code;
 use tidings_core::operation::{
-    Access, Failure, Fields, Form, JSON, Media, Method, Operation, QUERY, REST, Spec, Stream,
+    Access, Effect, Failure, Fields, Form, JSON, Media, Method, Operation, QUERY, REST, Spec, Stream,
 };
 use tidings_core::operations::{self, Visitor};
+use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::{
     HttpMethod, Operation as Described, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
 };
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{AllOfBuilder, ArrayBuilder, Components, Object, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{AllOfBuilder, ArrayBuilder, Object, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Required, ResponseBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::schema::{self, Done, Named};
-use super::{FORM, failures, headers};
+use super::{FORM, failures};
 use crate::connection::HEAD_MAX;
 use crate::syndication::JsonFeed;
 
 const SUCCESS: &str = "The answer of a successful operation.";
 
-/// The name of the schema of fields that insert a record, and those that an insertion requires.
-type Insertion = (String, &'static [&'static str]);
-
-pub(super) struct Declared {
-    pub(super) spec: Spec,
-    pub(super) refusals: fn(&Config) -> Vec<Error>,
-    describe: fn(&mut Described),
-    /// With the name of the schema.
-    fields: Named,
-    /// The content of its body if that is not its fields.
-    takes: Vec<(&'static str, RefOr<Schema>)>,
-    gives: Vec<(&'static str, RefOr<Schema>)>,
-    /// The schemas to which the fields refer.
-    of_fields: Vec<Named>,
-    /// The schemas to which the others refer.
-    named: Vec<Named>,
+pub(super) struct Writer<'a> {
+    document: &'a mut OpenApi,
+    settings: &'a Config,
 }
 
-pub(super) fn all() -> Vec<Declared> {
-    let mut all = All(Vec::new());
-    operations::each(&mut all);
-    all.0
-}
+type Content = Vec<(&'static str, RefOr<Schema>)>;
 
-struct All(Vec<Declared>);
-
-fn refusals<O: Operation>(settings: &Config) -> Vec<Error> {
-    let mut refusals = O::SPEC.refusals();
-    refusals.extend(O::documented_refusals(settings));
-    refusals
-}
-
-impl Visitor for All {
+impl Visitor for Writer<'_> {
     fn visit<O: Operation>(&mut self) {
-        let mut named = Vec::new();
-        let mut gives = vec![(JSON, answer::<O::Answer>(&mut named))];
+        let mut gives = vec![(JSON, self.answer::<O::Answer>())];
         if O::SPEC.has_formats {
             gives.push(("application/atom+xml", String::schema()));
-            gives.push(("application/feed+json", add::<JsonFeed<'_>>(&mut named)));
+            gives.push(("application/feed+json", self.add::<JsonFeed<'_>>()));
         }
-        self.add::<O>(O::SPEC, Vec::new(), gives, named, refusals::<O>, O::describe);
+        let mut refusals = O::SPEC.refusals();
+        refusals.extend(O::documented_refusals(self.settings));
+        self.write::<O>(O::SPEC, Vec::new(), gives, &refusals, O::describe);
     }
 
     fn stream<S: Stream>(&mut self) {
-        let mut named = Vec::new();
         let takes = S::TAKES.iter().map(|Media { name, form }| match form {
-            Form::Lines => (*name, add::<S::Line>(&mut named)),
-            Form::Array => (*name, ArrayBuilder::new().items(add::<S::Line>(&mut named)).build().into()),
+            Form::Lines => (*name, self.add::<S::Line>()),
+            Form::Array => (*name, ArrayBuilder::new().items(self.add::<S::Line>()).build().into()),
             Form::Text => (*name, String::schema()),
         });
         let takes = takes.collect();
         let gives = S::GIVES.iter().map(|name| match *name {
-            JSON => (JSON, answer::<S::Answer>(&mut named)),
+            JSON => (JSON, self.answer::<S::Answer>()),
             name => (name, String::schema()),
         });
         let gives = gives.collect();
-        self.add::<S>(S::SPEC, takes, gives, named, |_| Vec::new(), S::describe);
+        self.write::<S>(S::SPEC, takes, gives, &[], S::describe);
     }
 }
 
-impl All {
-    fn add<T: Fields>(
+impl<'a> Writer<'a> {
+    pub(super) fn write_all(document: &'a mut OpenApi, settings: &'a Config) {
+        operations::each(&mut Self { document, settings });
+    }
+
+    fn schemas(&mut self) -> &mut BTreeMap<String, RefOr<Schema>> {
+        &mut self.document.components.get_or_insert_default().schemas
+    }
+
+    fn add<T: ToSchema>(&mut self) -> RefOr<Schema> {
+        let ((name, schema), others) = schema::of::<T>();
+        let reference = Ref::from_schema_name(&name);
+        self.schemas().extend(others.into_iter().chain([(name, schema)]));
+        reference.into()
+    }
+
+    /// Like [`Writer::add`], for an answer that succeeded.
+    fn answer<T: ToSchema + 'static>(&mut self) -> RefOr<Schema> {
+        if TypeId::of::<T>() == TypeId::of::<()>() {
+            return self.add::<Done>();
+        }
+        self.add::<T>();
+        let ((name, fields), _) = schema::of::<T>();
+        let mut result = Done::schema();
+        if let RefOr::T(Schema::Object(result)) = &mut result {
+            result.description = None;
+        }
+        let answer = AllOfBuilder::new().item(fields).item(result).description(Some(SUCCESS)).build();
+        let name = format!("Success_{name}");
+        let reference = Ref::from_schema_name(&name);
+        self.schemas().insert(name, Schema::AllOf(answer).into());
+        reference.into()
+    }
+
+    /// `takes` is the content of the body if that is not the fields.
+    fn write<T: Fields>(
         &mut self,
         spec: Spec,
-        takes: Vec<(&'static str, RefOr<Schema>)>,
-        gives: Vec<(&'static str, RefOr<Schema>)>,
-        named: Vec<Named>,
-        refusals: fn(&Config) -> Vec<Error>,
+        takes: Content,
+        gives: Content,
+        refusals: &[Error],
         describe: fn(&mut Described),
     ) {
-        let mut of_fields = Vec::new();
-        let fields = schema::of::<T>(&mut of_fields);
-        self.0.push(Declared { spec, refusals, describe, fields, takes, gives, of_fields, named });
-    }
-}
-
-/// Adds the schema with those to which it refers, and returns a reference.
-fn add<T: ToSchema>(named: &mut Vec<Named>) -> RefOr<Schema> {
-    let added = schema::of::<T>(named);
-    let reference = Ref::from_schema_name(&added.0);
-    named.push(added);
-    reference.into()
-}
-
-/// Like [`add`], for an answer that succeeded.
-fn answer<T: ToSchema + 'static>(named: &mut Vec<Named>) -> RefOr<Schema> {
-    if TypeId::of::<T>() == TypeId::of::<()>() {
-        return add::<Done>(named);
-    }
-    let success = success::<T>(named);
-    let reference = Ref::from_schema_name(&success.0);
-    named.push(success);
-    reference.into()
-}
-
-/// Like [`schema::of`], for an answer that succeeded.
-fn success<T: ToSchema>(named: &mut Vec<Named>) -> Named {
-    let (name, fields) = schema::of::<T>(named);
-    let mut result = Done::schema();
-    if let RefOr::T(Schema::Object(result)) = &mut result {
-        result.description = None;
-    }
-    named.push((name.clone(), fields.clone()));
-    let answer = AllOfBuilder::new().item(fields).item(result).description(Some(SUCCESS)).build();
-    (format!("Success_{name}"), Schema::AllOf(answer).into())
-}
-
-impl Declared {
-    pub(super) fn insertion(&self) -> Option<Insertion> {
-        (!self.spec.requires.is_empty()).then(|| (self.fields.0.clone(), self.spec.requires))
-    }
-
-    pub(super) fn write(self, document: &mut OpenApi, settings: &Config) {
-        let Self { spec, refusals, describe, fields: (name, fields), takes, gives, of_fields, named } = self;
+        let ((name, fields), of_fields) = schema::of::<T>();
         let RefOr::T(Schema::Object(fields)) = fields else { panic!("the fields of {name} are a struct") };
-        let refusals = refusals(settings);
-        let components = document.components.get_or_insert_default();
+        let components = self.document.components.get_or_insert_default();
         let about = fields.description.clone().unwrap_or_default();
         let (summary, about) = about.split_once("\n\n").unwrap_or((&about, ""));
         let separator = if about.is_empty() { "" } else { "\n\n" };
@@ -152,21 +119,27 @@ impl Declared {
             .operation_id(Some(spec.name()))
             .deprecated(fields.deprecated.clone())
             .securities(security(spec.access));
-        let (parameters, body) = split(&spec, fields, &of_fields);
+        let (parameters, mut body) = split(&spec, fields, &of_fields);
         for parameter in parameters {
             operation = operation.parameter(parameter);
         }
-        let mut failures = failures(&spec, &refusals);
-        let used = |other: &Named| refers_to(&body, &other.0);
-        components.schemas.extend(of_fields.into_iter().filter(used));
+        let mut failures = failures(&spec, refusals);
+        components.schemas.extend(of_fields.into_iter().filter(|(other, _)| refers_to(&body, other)));
         if spec.method == Method::Post {
             failures.push(("413", if takes.is_empty() { "BodyTooLarge" } else { "ImportTooLarge" }));
             failures.push(("415", "UnsupportedMediaType"));
             let mut request = RequestBodyBuilder::new().required(Some(Required::True));
             let mut content = takes;
             if content.is_empty() {
+                let new = format!("New{name}");
                 let is_insertion = !spec.requires.is_empty();
-                content = media(&if is_insertion { format!("New{name}") } else { name.clone() }, &body);
+                content = media(if is_insertion { &new } else { &name }, &body);
+                if is_insertion {
+                    let insertion = insertion(body.clone(), spec.requires);
+                    components.schemas.insert(new.clone(), insertion.into());
+                }
+                // A change requires at least one field.
+                body.min_properties = components.schemas.contains_key(&new).then_some(1);
                 components.schemas.insert(name, body.into());
             }
             for (media, schema) in content {
@@ -178,24 +151,23 @@ impl Declared {
         for (media, schema) in gives {
             done = done.content(media, ContentBuilder::new().schema(Some(schema)).build());
         }
-        components.schemas.extend(named);
         let mut operation = operation.response("200", done).build();
         describe(&mut operation);
-        headers::write(&mut operation, &spec);
+        write_headers(&mut operation, &spec);
         for (status, response) in failures.into_iter().chain(failures::COMMON) {
             let response = Ref::from_response_name(response);
             operation.responses.responses.entry(status.into()).or_insert(response.into());
         }
-        failures::add_documented(&mut operation, components, &refusals);
+        failures::add_documented(&mut operation, components, refusals);
         let method = match spec.method {
             Method::Get => HttpMethod::Get,
             Method::Post => HttpMethod::Post,
         };
         let item = PathItem::new(method, operation);
-        match document.paths.paths.get_mut(spec.path) {
+        match self.document.paths.paths.get_mut(spec.path) {
             Some(other) => other.merge_operations(item),
             None => {
-                document.paths.paths.insert(spec.path.to_owned(), item);
+                self.document.paths.paths.insert(spec.path.to_owned(), item);
             }
         }
     }
@@ -203,24 +175,19 @@ impl Declared {
 
 /// A form has the same fields as a JSON object, but no objects in it.
 fn media(schema: &str, body: &Object) -> Vec<(&'static str, RefOr<Schema>)> {
-    let types = if contains(body, "#/components/schemas/") { &[JSON][..] } else { &[JSON, FORM] };
+    let types = if contains(body, REFERENCE) { &[JSON][..] } else { &[JSON, FORM] };
     types.iter().map(|name| (*name, Ref::from_schema_name(schema).into())).collect()
 }
 
-/// They have the fields of operations that change a record, but require some of them; a change requires at least one.
-pub(super) fn write_insertions(components: &mut Components, insertions: &[Insertion]) {
-    for (name, required) in insertions {
-        let Some(RefOr::T(Schema::Object(change))) = components.schemas.get_mut(name) else { continue };
-        let mut insertion = change.clone();
-        change.min_properties = Some(1);
-        for field in *required {
-            insertion.required.push((*field).to_owned());
-            if let Some(RefOr::T(Schema::Object(field))) = insertion.properties.get_mut(*field) {
-                field.schema_type = SchemaType::Type(Type::String);
-            }
+/// Such a body has the fields of operations that change a record, but requires some of them.
+fn insertion(mut body: Object, required: &[&str]) -> Object {
+    for field in required {
+        body.required.push((*field).to_owned());
+        if let Some(RefOr::T(Schema::Object(field))) = body.properties.get_mut(*field) {
+            field.schema_type = SchemaType::Type(Type::String);
         }
-        components.schemas.insert(format!("New{name}"), insertion.into());
     }
+    body
 }
 
 fn callers(access: Access) -> &'static str {
@@ -235,62 +202,44 @@ fn callers(access: Access) -> &'static str {
 
 /// The object is the schema of the body.
 fn split(spec: &Spec, fields: Object, named: &[Named]) -> (Vec<Parameter>, Object) {
-    let (mut parameters, mut body) = (Vec::new(), Object::new());
-    let in_path: Vec<_> = spec.parameters().collect();
-    let mut add_query = |name: String, schema| parameters.push(parameter(name, ParameterIn::Query, schema));
-    let mut of_path = Vec::new();
+    let (mut in_path, mut in_query, mut body) = (Vec::new(), Vec::new(), Object::new());
     for (name, schema) in fields.properties {
-        if in_path.contains(&&*name) {
-            of_path.push(parameter(name, ParameterIn::Path, schema));
-        } else if name == QUERY {
-            let group = resolved(&schema, named);
-            group.properties.into_iter().for_each(|(name, schema)| add_query(name, schema));
-        } else if name == REST {
-            let group = resolved(&schema, named);
-            match spec.method {
-                Method::Get => {
-                    group.properties.into_iter().for_each(|(name, schema)| add_query(name, schema));
-                }
-                Method::Post => body.properties.extend(group.properties),
+        let is_query = spec.method == Method::Get || name == QUERY;
+        let fields = match &*name {
+            QUERY | REST => resolved(&schema, named).properties,
+            _ => [(name, schema)].into(),
+        };
+        for (name, schema) in fields {
+            if spec.parameters().any(|parameter| parameter == name) {
+                in_path.push(parameter(name, ParameterIn::Path, schema));
+            } else if is_query {
+                in_query.push(parameter(name, ParameterIn::Query, schema));
+            } else {
+                body.properties.insert(name, schema);
             }
-        } else if spec.method == Method::Get {
-            add_query(name, schema);
-        } else {
-            body.properties.insert(name, schema);
         }
     }
-    body.required = body
-        .properties
-        .iter()
-        .filter(|(_, schema)| !is_nullable(schema))
-        .map(|(name, _)| name.clone())
-        .collect();
-    of_path.append(&mut parameters);
-    (of_path, body)
+    let required = body.properties.iter().filter(|(_, schema)| !is_nullable(schema));
+    body.required = required.map(|(name, _)| name.clone()).collect();
+    in_path.append(&mut in_query);
+    (in_path, body)
 }
 
 fn resolved(reference: &RefOr<Schema>, named: &[Named]) -> Object {
-    let is_named = |name: &str| {
-        match reference {
-        RefOr::Ref(reference) => reference.ref_location.ends_with(&format!("/{name}")),
-        RefOr::T(Schema::AllOf(parts)) => parts.items.iter().any(|part| {
-            matches!(part, RefOr::Ref(reference) if reference.ref_location.ends_with(&format!("/{name}")))
-        }),
-        RefOr::T(_) => false,
-    }
-    };
-    match named.iter().find(|(name, _)| is_named(name)) {
+    match named.iter().find(|(name, _)| refers_to(reference, name)) {
         Some((_, RefOr::T(Schema::Object(group)))) => group.clone(),
         _ => panic!("a group of fields is a struct"),
     }
 }
 
-fn refers_to(body: &Object, name: &str) -> bool {
-    contains(body, &format!("#/components/schemas/{name}\""))
+fn refers_to(schema: &impl Serialize, name: &str) -> bool {
+    contains(schema, &format!("{REFERENCE}{name}\""))
 }
 
-fn contains(body: &Object, text: &str) -> bool {
-    serde_json::to_string(body).expect("a schema is JSON").contains(text)
+const REFERENCE: &str = "#/components/schemas/";
+
+fn contains(schema: &impl Serialize, text: &str) -> bool {
+    serde_json::to_string(schema).expect("a schema is JSON").contains(text)
 }
 
 fn is_nullable(schema: &RefOr<Schema>) -> bool {
@@ -363,4 +312,40 @@ fn failures(spec: &Spec, refusals: &[Error]) -> Vec<(&'static str, &'static str)
         Failure::Import => ("500", "ImportFailed"),
     }));
     failures
+}
+
+/// The longest text in a header: a link repeats a name of the request, each byte of which may take three.
+const TEXT_MAX: usize = 3 * HEAD_MAX + 100;
+
+/// Also adds the answer to a client that has the content already.
+fn write_headers(operation: &mut Described, spec: &Spec) {
+    let responses = &mut operation.responses.responses;
+    let Some(RefOr::T(done)) = responses.get_mut("200") else { return };
+    let mut add = |name: &str, header: Header| done.headers.insert(name.to_owned(), header.into());
+    // There is one deprecated operation.
+    if operation.deprecated.is_some() {
+        let since = "When the operation became deprecated, in seconds since 1970 (RFC 9745).";
+        add("Deprecation", header(since, "@1795132800"));
+        let link = "</get_newsfeed_of_topic/science>; rel=\"successor-version\"";
+        add("Link", header("The operation that replaces this one.", link));
+    }
+    if spec.is_file {
+        add("Content-Disposition", header("The name of the file.", "attachment; filename=\"ann.json\""));
+    }
+    if matches!(spec.effect, Effect::ReadsTagged | Effect::Public | Effect::Document) {
+        let to_whom = if spec.effect == Effect::ReadsTagged { "" } else { " Only without a token." };
+        let tag = format!("The tag of the content.{to_whom}");
+        let tag = header(&tag, r#"W/"4c3282b53cd7086b89a5f8d918591504""#);
+        add("ETag", tag.clone());
+        let unchanged =
+            format!("The client has the content: it has sent the tag as `If-None-Match`.{to_whom}");
+        let unchanged = ResponseBuilder::new().description(unchanged).header("ETag", tag);
+        responses.insert("304".into(), unchanged.build().into());
+    }
+}
+
+fn header(description: &str, example: &str) -> Header {
+    let schema =
+        ObjectBuilder::new().schema_type(Type::String).max_length(Some(TEXT_MAX)).examples([example]);
+    HeaderBuilder::new().schema(Some(schema.build())).description(Some(description)).build()
 }

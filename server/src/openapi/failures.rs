@@ -2,7 +2,7 @@
 //! operations share.
 
 use http::HeaderValue;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use tidings_core::answer::SUCCESS;
 use tidings_core::error::{Code, Problem};
 use tidings_core::import::Done;
@@ -12,14 +12,11 @@ use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{Components, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
-use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, ResponseBuilder};
 
 use super::schema::objects;
-use super::{CONST, JSON};
+use super::{CONST, JSON, answer_of, operations};
 use crate::filter::reply::Refusal;
-
-/// With the description.
-const RETRY: (&str, &str) = ("Retry-After", "The seconds after which another attempt can succeed.");
 
 /// The statuses of failures that every operation can have, and the names of the responses.
 pub(super) const COMMON: [(&str, &str); 7] = [
@@ -32,39 +29,16 @@ pub(super) const COMMON: [(&str, &str); 7] = [
     ("503", "Overloaded"),
 ];
 
-struct Shared {
-    name: &'static str,
-    /// Determines the status and the `result`.
-    example: Refusal,
-    codes: &'static [Code],
-    description: &'static str,
-    /// A header besides those of every response: its name, its description and an example.
-    header: Option<(&'static str, &'static str, Value)>,
-}
-
-impl Shared {
-    fn new(
-        name: &'static str,
-        example: impl Into<Refusal>,
-        codes: &'static [Code],
-        description: &'static str,
-    ) -> Self {
-        Self { name, example: example.into(), codes, description, header: None }
-    }
-
-    fn with(self, header: &'static str, description: &'static str, example: impl Into<Value>) -> Self {
-        Self { header: Some((header, description, example.into())), ..self }
-    }
-}
-
-fn documented_refusals() -> [Shared; 11] {
+/// The responses that operations share: the name, an example, which has the `result` and a code, further codes, and the condition.
+fn shared() -> [(&'static str, Refusal, &'static [Code], &'static str); 16] {
     let invalid = Problem::invalid("title", "title is one line of 1 to 200 characters");
+    let failed = |result| Error::Failed { result, cause: StoreError::Full }.into();
+    let done = Done { inserted: 512, updated: 0, skipped: 0 };
     [
-        Shared::new(
+        (
             "BadRequest",
-            Error::BadRequest(invalid),
+            Error::BadRequest(invalid).into(),
             &[
-                Code::InvalidValue,
                 Code::MissingValue,
                 Code::NothingGiven,
                 Code::MalformedBody,
@@ -75,124 +49,89 @@ fn documented_refusals() -> [Shared; 11] {
             ],
             "A field or a parameter is missing, of another type, or out of bounds; or the body cannot be read.",
         ),
-        Shared::new(
-            "BadToken",
-            Error::BadToken,
-            &[Code::BadToken],
-            "The token is missing, malformed, expired or revoked.",
-        )
-        .with("WWW-Authenticate", "The scheme of the token.", "Bearer"),
-        Shared::new(
+        ("BadToken", Error::BadToken.into(), &[], "The token is missing, malformed, expired or revoked."),
+        (
             "NotAdmin",
-            Error::Forbidden,
-            &[Code::NotAdmin, Code::MissingScope, Code::SecondFactorNeeded],
+            Error::Forbidden.into(),
+            &[Code::MissingScope, Code::SecondFactorNeeded],
             "The caller is a member, and the operation is for administrators or for another member; or an API key \
              or a role without the scope that the operation needs; or an administrator or a member with a role whose session \
              gave no code of a second factor, which the settings require.",
         ),
-        Shared::new(
-            "NotFound",
-            Error::NotFound,
-            &[Code::NotFound, Code::UnknownPath],
-            "What the path names does not exist.",
-        ),
-        Shared::new(
+        ("NotFound", Error::NotFound.into(), &[Code::UnknownPath], "What the path names does not exist."),
+        (
             "MethodNotAllowed",
             Refusal::MethodNotAllowed(HeaderValue::from_static("GET")),
-            &[Code::MethodNotAllowed],
+            &[],
             "The path has other methods.",
-        )
-        .with("Allow", "The methods of this path.", "GET"),
-        Shared::new(
+        ),
+        (
             "LastAdministrator",
-            Error::LastAdministrator,
-            &[Code::LastAdministrator],
+            Error::LastAdministrator.into(),
+            &[],
             "The service must have at least one administrator.",
         ),
-        Shared::new("AlreadyUrl", Error::DuplicateUrl, &[Code::UrlTaken], "Another post has the url."),
-        Shared::new(
-            "BodyTooLarge",
-            Refusal::PayloadTooLarge,
-            &[Code::BodyTooLarge],
-            "The body has more than {body}.",
-        ),
-        Shared::new(
-            "ImportTooLarge",
-            Refusal::PayloadTooLarge,
-            &[Code::BodyTooLarge],
-            "The body has more than {import}.",
-        ),
-        Shared::new(
-            "UnsupportedMediaType",
-            Refusal::UnsupportedMediaType,
-            &[Code::UnsupportedMediaType],
-            "The body has another content type.",
-        ),
-        Shared::new(
+        ("AlreadyUrl", Error::DuplicateUrl.into(), &[], "Another post has the url."),
+        ("BodyTooLarge", Refusal::PayloadTooLarge, &[], "The body has more than {body}."),
+        ("ImportTooLarge", Refusal::PayloadTooLarge, &[], "The body has more than {import}."),
+        ("UnsupportedMediaType", Refusal::UnsupportedMediaType, &[], "The body has another content type."),
+        (
             "TooManyRequests",
-            Error::TooManyRequests { retry_after_s: 1 },
-            &[Code::TooManyRequests],
+            Error::TooManyRequests { retry_after_s: 1 }.into(),
+            &[],
             "The client has sent too many requests, or has failed to sign in too often.",
-        )
-        .with(RETRY.0, RETRY.1, 1),
-    ]
-}
-
-fn outages() -> [Shared; 5] {
-    [
-        Shared::new(
+        ),
+        (
             "InternalError",
-            Error::Internal("a fault".into()),
-            &[Code::InternalError],
+            Error::Internal("a fault".into()).into(),
+            &[],
             "The service failed; the cause is in its log.",
         ),
-        Shared::new(
-            "SignUpFailed",
-            Error::Failed { result: "sign_up fail", cause: StoreError::Full },
-            &[Code::InternalError],
-            "The service failed, and nobody was signed up.",
-        ),
-        Shared::new(
-            "FeedbackFailed",
-            Error::Failed { result: "fail", cause: StoreError::Full },
-            &[Code::InternalError],
-            "The service failed, and the feedback was not stored.",
-        ),
-        Shared::new(
+        ("SignUpFailed", failed("sign_up fail"), &[], "The service failed, and nobody was signed up."),
+        ("FeedbackFailed", failed("fail"), &[], "The service failed, and the feedback was not stored."),
+        (
             "ImportFailed",
-            Error::Unfinished {
-                cause: StoreError::Full,
-                done: Done { inserted: 512, updated: 0, skipped: 0 },
-            },
-            &[Code::InternalError],
+            Error::Unfinished { cause: StoreError::Full, done }.into(),
+            &[],
             "The service failed during the import. It may also say how many posts were inserted, updated and skipped before.",
         ),
-        Shared::new(
+        (
             "Overloaded",
-            Error::Overloaded,
-            &[Code::Overloaded],
+            Error::Overloaded.into(),
+            &[],
             "The service is busy or shutting down, and nothing was changed; or the message says that this is not known.",
-        )
-        .with(RETRY.0, RETRY.1, 1),
+        ),
     ]
 }
 
+/// The headers of refusals besides those of every response.
+const HEADERS: [(&str, &str); 3] = [
+    ("Allow", "The methods of this path."),
+    ("Retry-After", "The seconds after which another attempt can succeed."),
+    ("WWW-Authenticate", "The scheme of the token."),
+];
+
 pub(super) fn add_shared(components: &mut Components) {
-    for Shared { name, example, codes, description, header } in
-        documented_refusals().into_iter().chain(outages())
-    {
-        let (result, example) = (example.result(), object(&example.body()));
-        components.schemas.insert(name.into(), failure(&[result], codes, description, &example).into());
+    for (name, refusal, others, description) in shared() {
+        let example = object(&refusal.body());
+        let codes = example["code"].as_str().into_iter().chain(others.iter().map(|code| code.as_str()));
+        let schema = failure(&[refusal.result()], codes.collect(), description, &example);
+        components.schemas.insert(name.into(), schema.into());
         let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(name))).example(Some(example));
         let mut response = ResponseBuilder::new().description(description).content(JSON, content.build());
-        if let Some((name, description, example)) = header {
-            let schema = match &example {
-                Value::Number(_) => ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)),
-                _ => ObjectBuilder::new().schema_type(Type::String),
+        if let Some((header, value)) = refusal.header()
+            && let Some((header, description)) = HEADERS.iter().find(|(name, _)| header == *name)
+        {
+            let text = value.to_str().unwrap_or_default();
+            let schema = match text.parse::<u64>() {
+                Ok(number) => {
+                    ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).examples([number])
+                }
+                Err(_) => ObjectBuilder::new().schema_type(Type::String).examples([text]),
             };
-            let schema = schema.examples([example]).build();
-            let header = HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build();
-            response = response.header(name, header);
+            let schema = Some(schema.build());
+            let header_object = HeaderBuilder::new().schema(schema).description(Some(*description)).build();
+            response = response.header(*header, header_object);
         }
         components.responses.insert(name.into(), response.build().into());
     }
@@ -219,7 +158,7 @@ fn object(answer: &[u8]) -> Value {
 }
 
 /// The texts and codes include those of the example.
-fn failure(results: &[&str], codes: &[Code], description: &str, example: &Value) -> Object {
+fn failure(results: &[&str], codes: Vec<&str>, description: &str, example: &Value) -> Object {
     let text = |texts: Vec<&str>, description: &str| {
         let mut text = ObjectBuilder::new().schema_type(Type::String).description(Some(description)).build();
         match texts[..] {
@@ -236,10 +175,7 @@ fn failure(results: &[&str], codes: &[Code], description: &str, example: &Value)
     ObjectBuilder::new()
         .description(Some(description))
         .property("result", text(results.to_vec(), "What went wrong, as clients compare it."))
-        .property(
-            "code",
-            text(codes.iter().map(|code| code.as_str()).collect(), "The condition; it never changes."),
-        )
+        .property("code", text(codes, "The condition; it never changes."))
         .property("message", line("What was wrong, or what to do, for people.", &example["message"]))
         .property("field", line("The field or the parameter at fault, if there is one.", &field))
         .required("result")
@@ -264,19 +200,15 @@ pub(super) fn narrow_successes(components: &mut Components) {
 /// Adds the failures with status 200 that an operation documents, each as an example.
 pub(super) fn add_documented(operation: &mut Operation, components: &mut Components, failures: &[Error]) {
     let id = operation.operation_id.clone().unwrap_or_default();
-    let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") else { return };
-    let Some(RefOr::T(content)) = done.content.get_mut(JSON) else { return };
-    if failures.is_empty() {
-        return;
-    }
+    let Some(content) = answer_of(operation).filter(|_| !failures.is_empty()) else { return };
     let (mut results, mut codes) = (Vec::new(), Vec::new());
     for error in failures {
         let (result, problem) = (error.result(), error.problem());
         if !results.contains(&result) {
             results.push(result);
         }
-        if !codes.contains(&problem.code) {
-            codes.push(problem.code);
+        if !codes.contains(&problem.code.as_str()) {
+            codes.push(problem.code.as_str());
         }
         let example = ExampleBuilder::new().value(Some(object(&answer::failure(error)))).build();
         content.examples.insert(problem.code.to_string(), example.into());
@@ -284,8 +216,51 @@ pub(super) fn add_documented(operation: &mut Operation, components: &mut Compone
     let name = format!("Failure_{id}");
     let description = format!("The failures of `{id}` that have status 200.");
     let example = object(&answer::failure(&failures[0]));
-    components.schemas.insert(name.clone(), failure(&results, &codes, &description, &example).into());
+    components.schemas.insert(name.clone(), failure(&results, codes, &description, &example).into());
     let success = content.schema.take().unwrap_or_default();
     let either = OneOfBuilder::new().item(success).item(Ref::from_schema_name(name)).build();
     content.schema = Some(Schema::OneOf(either).into());
+}
+
+/// Sorted before the codes of failures.
+const SUCCESS_EXAMPLE: &str = "Success";
+
+/// Adds an example of the success to answers that have examples of failures, so that these are not taken for the answer. It is
+/// composed of the examples of the fields.
+pub(super) fn write_examples(document: &mut OpenApi) {
+    let components = serde_json::to_value(&document.components).expect("the document is JSON");
+    for operation in operations(document) {
+        let Some(content) = answer_of(operation).filter(|content| !content.examples.is_empty()) else {
+            continue;
+        };
+        let schema = serde_json::to_value(&content.schema).expect("the document is JSON");
+        let example = ExampleBuilder::new().value(Some(example(&schema, &components))).build();
+        content.examples.insert(SUCCESS_EXAMPLE.into(), example.into());
+    }
+}
+
+fn example(schema: &Value, components: &Value) -> Value {
+    let example = |schema| example(schema, components);
+    let first = |name: &str| schema[name].get(0);
+    if let Some(reference) = schema["$ref"].as_str() {
+        let path = reference.strip_prefix("#/components").unwrap_or_default();
+        return components.pointer(path).map_or(Value::Null, example);
+    }
+    if let Some(value) = schema.get(CONST).or(schema.get("default")).or(first("examples")).or(first("enum")) {
+        return value.clone();
+    }
+    if let Some(branch) = first("oneOf").or(first("anyOf")) {
+        return example(branch);
+    }
+    if let Some(parts) = schema["allOf"].as_array() {
+        let parts = parts.iter().map(example);
+        let fields =
+            parts.filter_map(|part| if let Value::Object(fields) = part { Some(fields) } else { None });
+        return Value::Object(fields.flatten().collect());
+    }
+    if let Some(items) = schema.get("items") {
+        return json!([example(items)]);
+    }
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    Value::Object(fields.map(|(name, schema)| (name.clone(), example(schema))).collect::<Map<_, _>>())
 }

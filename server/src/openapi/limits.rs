@@ -8,26 +8,25 @@ use std::fmt::Display;
 
 use tidings_core::config::{self, Bounds};
 use tidings_core::{analysis, feedback, main_info, newsfeed, notice, post, search};
-use utoipa::openapi::path::{Operation, Parameter};
+use utoipa::openapi::path::Parameter;
 use utoipa::openapi::schema::{Array, ArrayItems, Object, SchemaType, Type};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 
+use super::operations;
 use super::schema::objects;
 use crate::config::Config;
 
 enum Limit {
-    /// From the first to the second number.
     Range(usize, usize),
     Text(String),
 }
 
-/// By their names in descriptions.
 pub(super) struct Limits(Vec<(&'static str, Limit)>);
 
 impl Limits {
     pub(super) fn new(core: &config::Config, server: &Config) -> Self {
         let characters = |Bounds { min, max }: Bounds| Limit::Range(min, max);
-        let up_to = |max: i64| Limit::Range(1, usize::try_from(max).expect("a limit is positive"));
+        let up_to = |min, max: i64| Limit::Range(min, usize::try_from(max).expect("a limit is positive"));
         let text = |limit: &dyn Display| Limit::Text(limit.to_string());
         Self(vec![
             ("{id}", characters(config::ID_LENGTH)),
@@ -43,13 +42,10 @@ impl Limits {
             ("{post-names}", Limit::Range(0, post::NAMES_MAX)),
             ("{post-name}", characters(post::NAME)),
             ("{search}", characters(search::SEARCH)),
-            ("{num}", up_to(search::NUM_MAX)),
+            ("{num}", up_to(1, search::NUM_MAX)),
             ("{page}", Limit::Range(1, newsfeed::LIMIT_MAX)),
             ("{page-default}", text(&newsfeed::LIMIT)),
-            (
-                "{days-ago}",
-                Limit::Range(0, usize::try_from(analysis::DAYS_MAX).expect("a limit is positive")),
-            ),
+            ("{days-ago}", up_to(0, analysis::DAYS_MAX)),
             ("{log-lines}", text(&analysis::LOG_MAX)),
             ("{similar-words}", text(&core.words.similar)),
             ("{similarity}", text(&core.words.similarity)),
@@ -59,9 +55,14 @@ impl Limits {
     }
 
     pub(super) fn write(&self, document: &mut OpenApi) {
-        for item in document.paths.paths.values_mut() {
-            for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
-                self.write_operation(operation);
+        for operation in operations(document) {
+            self.resolve(operation.description.as_mut());
+            for parameter in operation.parameters.iter_mut().flatten() {
+                let RefOr::T(Parameter { description, schema, .. }) = parameter else { continue };
+                let ranges = self.resolve(description.as_mut());
+                if let Some(RefOr::T(schema)) = schema {
+                    bound(schema, &ranges);
+                }
             }
         }
         let Some(components) = &mut document.components else { return };
@@ -77,17 +78,6 @@ impl Limits {
                     let ranges = self.resolve(description(schema));
                     bound(schema, &ranges);
                 }
-            }
-        }
-    }
-
-    fn write_operation(&self, operation: &mut Operation) {
-        self.resolve(operation.description.as_mut());
-        for parameter in operation.parameters.iter_mut().flatten() {
-            let RefOr::T(Parameter { description, schema, .. }) = parameter else { continue };
-            let ranges = self.resolve(description.as_mut());
-            if let Some(RefOr::T(schema)) = schema {
-                bound(schema, &ranges);
             }
         }
     }
@@ -164,7 +154,6 @@ fn in_words(min: usize, max: usize) -> String {
     if min == 0 { format!("up to {max}") } else { format!("{min} to {max}") }
 }
 
-/// With commas between groups of three digits.
 fn grouped(n: usize) -> String {
     let digits = n.to_string();
     let groups: Vec<&str> =

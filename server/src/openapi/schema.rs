@@ -18,8 +18,8 @@ pub(super) struct Done {
     result: String,
 }
 
-/// Adds the schemas to which the type refers.
-pub(super) fn of<T: ToSchema>(named: &mut Vec<Named>) -> Named {
+/// Also returns the schemas to which the type refers.
+pub(super) fn of<T: ToSchema>() -> (Named, Vec<Named>) {
     let mut others = Vec::new();
     T::schemas(&mut others);
     let (plain, mut others): (Vec<_>, Vec<_>) = others.into_iter().partition(|(_, schema)| is_plain(schema));
@@ -29,8 +29,7 @@ pub(super) fn of<T: ToSchema>(named: &mut Vec<Named>) -> Named {
     for (_, schema) in &mut others {
         complete(schema, &plain);
     }
-    named.extend(others);
-    (T::name().into_owned(), own)
+    ((T::name().into_owned(), own), others)
 }
 
 /// A plain schema is inlined where others refer to it: a text, a number or a list, without a description.

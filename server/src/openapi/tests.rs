@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use http::Method;
 use serde_json::{Value, json};
 use tidings_core::account::oidc;
+use tidings_core::operation::Method;
 use tidings_core::source::websub;
 use tidings_core::{notice, post, webhook};
 
@@ -34,15 +34,15 @@ fn bounds_in_attributes_are_those_of_the_code() {
 #[test]
 fn the_document_has_every_operation_and_no_other() {
     let in_table: BTreeSet<(String, String)> =
-        crate::router::routes(&config::Config::default(), &Config::default())
+        crate::api::routes(&config::Config::default(), &Config::default())
             .iter()
             // None of them is for those who call the API.
             .filter(|route| {
                 ![PAGE, PAGE_FILES, account_page::FILES, websub::PATH, oidc::RETURN_PATH]
-                    .contains(&route.path)
+                    .contains(&route.spec.path)
             })
-            .filter(|route| (route.path, &route.method) != (oidc::PATH, &Method::GET))
-            .map(|route| (route.path.to_owned(), route.method.as_str().to_lowercase()))
+            .filter(|route| (route.spec.path, route.spec.method) != (oidc::PATH, Method::Get))
+            .map(|route| (route.spec.path.to_owned(), route.spec.method.name().to_lowercase()))
             .collect();
     let document: serde_json::Value =
         serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();

@@ -1,8 +1,11 @@
 use bytes::Bytes;
 use http_body_util::Full;
+use tidings_core::operation::{Access, Spec};
 
 use super::*;
+use crate::config::Config;
 use crate::filter::limit::Limits;
+use crate::route::NoFields;
 use crate::testing::{header, json, outcome, post, request, service, with};
 
 #[tokio::test]
@@ -211,7 +214,8 @@ async fn every_kind_of_request_counts_towards_its_limit() {
 #[tokio::test]
 async fn a_panic_in_a_handler_is_an_internal_error_and_the_server_goes_on() {
     let service = service();
-    let routes = [Route::raw(Method::GET, "/panic", |_| async { panic!("a mistake") })];
+    let routes =
+        [Route::raw(Spec::get("", "/panic", Access::Open), |_, _: NoFields| async { panic!("a mistake") })];
     let server = App::new(service.tidings.clone(), Config::default());
     let panicking = Router::with(&server, Table::new(routes));
     for _ in 0..2 {

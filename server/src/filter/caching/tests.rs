@@ -1,4 +1,5 @@
 use tidings_core::account::Caller;
+use tidings_core::operation::Method;
 use tidings_core::{notice, post};
 
 use super::*;
@@ -229,8 +230,8 @@ async fn head_has_the_headers_of_get_and_no_body() {
 #[tokio::test]
 async fn head_is_refused_where_get_changes_something() {
     let service = service();
-    for route in crate::router::routes(service.tidings.config(), &Config::default()) {
-        let path = route.path.replace(['{', '}'], "");
+    for route in crate::api::routes(service.tidings.config(), &Config::default()) {
+        let path = route.spec.path.replace(['{', '}'], "");
         let answer = service.call(request("HEAD", &path)).await;
         let allow = header(&answer, "allow");
         // Each of the two leaves something: a view, or a record in the audit trail.
@@ -251,7 +252,7 @@ async fn head_is_refused_where_get_changes_something() {
             || path.starts_with("/docs")
             || path.starts_with("/account/")
             || path.starts_with("/reports");
-        let changes = route.method == "POST" || !reads;
+        let changes = route.spec.method == Method::Post || !reads;
         assert_eq!(answer.status() == 405, changes, "{path}: {answer:?}");
         assert!(answer.body().is_empty() && !allow.contains("HEAD"), "{path}: {allow}");
     }

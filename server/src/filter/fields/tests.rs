@@ -12,12 +12,13 @@ struct Fields {
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
-fn query<T: DeserializeOwned>(query: &str) -> Result<T, tidings_core::Error> {
-    Given::of_query(query).read()
+fn query<T: DeserializeOwned>(query: &str) -> Result<T, Error> {
+    Given::of(query, None).read()
 }
 
 fn of<T: DeserializeOwned>(content_type: Option<&HeaderValue>, body: &[u8]) -> Result<T, Refusal> {
-    Ok(Given::of_body(content_type, body)?.read()?)
+    let format = Format::of(content_type, body)?;
+    Ok(Given::of("", Some((format, Bytes::copy_from_slice(body)))).read()?)
 }
 
 fn read(content_type: &str, body: impl AsRef<[u8]>) -> Result<Fields, String> {

@@ -1,12 +1,11 @@
 //! Refused requests: the `result`, the status and the headers of each reason.
 
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode};
 use tidings_core::error::{Code, Problem};
-use tidings_core::{Error, Outcome, answer};
+use tidings_core::{Error, answer};
 
-use super::{JSON, Response, response};
-use crate::filter::security;
+use super::{JSON, Response, ResultText, response};
 
 /// In seconds.
 const RETRY_SOON_S: u64 = 1;
@@ -37,55 +36,61 @@ impl From<Error> for Refusal {
     }
 }
 
-impl From<Outcome> for Refusal {
-    fn from(outcome: Outcome) -> Self {
-        Self::Operation(outcome.into())
-    }
-}
-
 impl Refusal {
-    pub(crate) const fn result(&self) -> &'static str {
-        match self {
-            Self::Operation(error) => error.result(),
-            Self::OutcomeUnknown(_) => Error::Overloaded.result(),
-            Self::UnknownPath => Error::NotFound.result(),
-            Self::MethodNotAllowed(_) => "method not allowed",
-            Self::PayloadTooLarge => "payload too large",
-            Self::UnsupportedMediaType => "unsupported media type",
-        }
+    pub(crate) fn result(&self) -> &'static str {
+        self.parts().1
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.parts().0
     }
 
     pub(crate) fn body(&self) -> Vec<u8> {
-        let problem = match self {
-            Self::Operation(error) => return answer::failure(error),
-            Self::OutcomeUnknown(problem) => *problem,
-            Self::UnknownPath => Problem::new(
-                Code::UnknownPath,
-                "no operation has this path: /docs lists them, unless it is switched off",
-            ),
-            Self::MethodNotAllowed(_) => Problem::new(
-                Code::MethodNotAllowed,
-                "the operation of this path has another method: Allow names it",
-            ),
-            Self::PayloadTooLarge => {
-                Problem::new(Code::BodyTooLarge, "the body is larger than the limit of this operation")
-            }
-            Self::UnsupportedMediaType => Problem::new(
-                Code::UnsupportedMediaType,
-                "the operation reads no body of this Content-Type: most read application/json, and /docs lists the types of each",
-            ),
-        };
-        answer::refused(self.result(), &problem)
+        match self {
+            Self::Operation(error) => answer::failure(error),
+            _ => answer::refused(self.result(), &self.parts().2),
+        }
     }
 
-    pub(crate) const fn status(&self) -> StatusCode {
+    pub(crate) fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
-            Self::Operation(error) => status(error),
-            Self::OutcomeUnknown(_) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::UnknownPath => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
-            Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Operation(Error::BadToken) => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+            Self::Operation(Error::TooManyRequests { retry_after_s }) => {
+                Some((RETRY_AFTER, HeaderValue::from(*retry_after_s)))
+            }
+            Self::Operation(Error::Overloaded) | Self::OutcomeUnknown(_) => {
+                Some((RETRY_AFTER, HeaderValue::from(RETRY_SOON_S)))
+            }
+            Self::MethodNotAllowed(allowed) => Some((ALLOW, allowed.clone())),
+            _ => None,
+        }
+    }
+
+    fn parts(&self) -> (StatusCode, &'static str, Problem) {
+        match self {
+            Self::Operation(error) => (status(error), error.result(), error.problem()),
+            Self::OutcomeUnknown(problem) => {
+                (StatusCode::SERVICE_UNAVAILABLE, Error::Overloaded.result(), *problem)
+            }
+            Self::UnknownPath => {
+                let message = "no operation has this path: /docs lists them, unless it is switched off";
+                (StatusCode::NOT_FOUND, Error::NotFound.result(), Problem::new(Code::UnknownPath, message))
+            }
+            Self::MethodNotAllowed(_) => {
+                let message = "the operation of this path has another method: Allow names it";
+                let problem = Problem::new(Code::MethodNotAllowed, message);
+                (StatusCode::METHOD_NOT_ALLOWED, "method not allowed", problem)
+            }
+            Self::PayloadTooLarge => {
+                let message = "the body is larger than the limit of this operation";
+                let problem = Problem::new(Code::BodyTooLarge, message);
+                (StatusCode::PAYLOAD_TOO_LARGE, "payload too large", problem)
+            }
+            Self::UnsupportedMediaType => {
+                let message = "the operation reads no body of this Content-Type: most read application/json, and /docs lists the types of each";
+                let problem = Problem::new(Code::UnsupportedMediaType, message);
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported media type", problem)
+            }
         }
     }
 }
@@ -110,35 +115,25 @@ const fn status(error: &Error) -> StatusCode {
     }
 }
 
-/// `path` is the operation's path, for the log.
-pub(super) fn refuse(refusal: &Refusal, path: &str) -> Response {
+/// Without the headers of [`Scope::complete`](super::Scope::complete). `path` is the operation's path, for the log.
+pub(crate) fn refused(refusal: &Refusal, path: &str) -> Response {
     let status = refusal.status();
     if status == StatusCode::INTERNAL_SERVER_ERROR
         && let Refusal::Operation(error) = refusal
     {
         tracing::error!(path, cause = error.detail(), "{error}");
     }
-    let mut response = response(status, security::headers(), refusal.body().into());
+    let mut response = response(status, refusal.body().into());
+    response.extensions_mut().insert(ResultText(refusal.result()));
     response.headers_mut().insert(CONTENT_TYPE, JSON);
-    let header = match refusal {
-        Refusal::Operation(Error::BadToken) => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
-        Refusal::Operation(Error::TooManyRequests { retry_after_s }) => {
-            Some((RETRY_AFTER, HeaderValue::from(*retry_after_s)))
-        }
-        Refusal::Operation(Error::Overloaded) | Refusal::OutcomeUnknown(_) => {
-            Some((RETRY_AFTER, HeaderValue::from(RETRY_SOON_S)))
-        }
-        Refusal::MethodNotAllowed(allowed) => Some((ALLOW, allowed.clone())),
-        _ => None,
-    };
-    response.headers_mut().extend(header);
+    response.headers_mut().extend(refusal.header());
     response
 }
 
 #[cfg(test)]
 mod tests {
-    use tidings_core::StoreError;
     use tidings_core::import::Done;
+    use tidings_core::{Outcome, StoreError};
 
     use super::super::{Scope, respond};
     use super::*;

@@ -9,130 +9,151 @@ use serde::Serialize;
 use tidings_core::account::{Caller, ClientInfo};
 use tidings_core::answer::{self, Encoded};
 use tidings_core::error::Code;
-use tidings_core::operation::{self, Spec};
+use tidings_core::operation::{self, Operation, Spec};
 use tidings_core::{Error, Outcome, Result, Tidings};
 
-use super::{Call, Context, Parts};
-use crate::filter::caching::{self, Checked, Condition};
+use super::{Call, Context};
+use crate::filter::caching::{Checked, Condition};
 use crate::filter::coding::{Accepted, Level};
 use crate::filter::forms::{self, Forms as _};
 use crate::filter::lane::{Lane, Lanes};
 use crate::filter::reply::{Answer, JSON, Refusal, Reply};
+use crate::state::AppRef;
 
 /// The largest response, in bytes, that is compressed on an async thread.
 const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 
 /// Begins an operation, which does not block.
 pub(crate) type Work = Box<dyn FnOnce(&Tidings, &Caller, &ClientInfo) -> Begun + Send>;
-type Blocking = Box<dyn FnOnce(&Tidings, &Caller, &ClientInfo) -> Result<Made> + Send>;
 
 pub(crate) enum Begun {
     Awaited(Pin<Box<dyn Future<Output = Result<Made>> + Send>>),
     /// It blocks, so it runs where its kind of work belongs.
-    Blocking(Blocking),
+    Blocking(Box<dyn FnOnce(&Tidings, &Caller, &ClientInfo) -> Result<Made> + Send>),
 }
 
+#[derive(Clone)]
 pub(crate) enum Made {
-    Own(Vec<u8>),
+    /// A JSON object for this request alone.
+    Own(Bytes),
     Shared(Arc<Encoded>),
 }
 
+pub(crate) fn boxed<O: Operation>(operation: O) -> Work {
+    Box::new(move |tidings, caller, client| match tidings.start_from(caller, client, operation) {
+        Ok(pending) => Begun::Awaited(Box::pin(async move { Ok(made::<O>(&pending.await?)) })),
+        Err(operation) => Begun::Blocking(Box::new(move |tidings, caller, client| {
+            Ok(made::<O>(&tidings.call_from(caller, client, operation)?))
+        })),
+    })
+}
+
+fn made<O: Operation>(answer: &O::Answer) -> Made {
+    O::shared(answer).map_or_else(|| own(answer), |shared| Made::Shared(Arc::clone(shared)))
+}
+
+fn own<T: Serialize>(body: &T) -> Made {
+    Made::Own(answer::success(body).into())
+}
+
+/// What of the request decides how an answer is sent, for any thread.
+struct Delivery {
+    app: AppRef,
+    condition: Condition,
+    accepted: Accepted,
+    media_type: HeaderValue,
+    /// `None` for an answer that is not worth Brotli.
+    brotli: Option<Level>,
+}
+
+impl Delivery {
+    fn reply(&self, made: &Made) -> Reply {
+        let checked = match made {
+            Made::Own(json) => self.condition.check(|| forms::tag(json)),
+            Made::Shared(cached) => self.condition.check(|| cached.tag()),
+        };
+        let tag = match checked {
+            Checked::Unchanged(tag) => return Reply::not_modified(tag),
+            Checked::Changed(tag) => tag,
+        };
+        let reply = match made {
+            Made::Own(json) => Reply::json(json.clone(), self.accepted),
+            Made::Shared(cached) => {
+                if let Some(level) = self.brotli {
+                    self.app.compressor.offer(cached, self.accepted, level);
+                }
+                Reply::encoded(cached, self.media_type.clone(), self.accepted)
+            }
+        };
+        reply.tagged(tag)
+    }
+
+    fn is_quick(&self, made: &Made) -> bool {
+        let (length, is_compressed) = match made {
+            Made::Own(json) => (json.len(), false),
+            Made::Shared(cached) => {
+                let has_brotli = self.accepted.brotli && cached.brotli().is_some();
+                (cached.json().len(), has_brotli || cached.gzip().is_some())
+            }
+        };
+        !self.accepted.gzip || is_compressed || length <= COMPRESSED_AT_ONCE
+    }
+}
+
 impl Context {
-    /// For a response of another thread.
-    fn condition(&self) -> Condition {
-        Condition::of(&self.head.headers, self.is_tagged)
-    }
-
-    /// Only if the response has a tag.
-    fn check<T: AsRef<[u8]>>(&self, tag: impl FnOnce() -> T) -> Checked {
-        if self.is_tagged {
-            caching::check(&self.head.headers, tag().as_ref())
-        } else {
-            Checked::Changed(None)
+    fn delivery(&self, media_type: HeaderValue, level: Level) -> Delivery {
+        Delivery {
+            app: self.app.clone(),
+            condition: Condition::of(&self.head.headers, self.is_tagged),
+            accepted: Accepted::of(&self.head.headers),
+            media_type,
+            brotli: (!self.is_personal).then_some(level),
         }
     }
 
-    fn accepted(&self) -> Accepted {
-        Accepted::of(&self.head.headers)
-    }
-
-    pub(crate) fn encoded(&self, cached: &Arc<Encoded>) -> impl Future<Output = Answer> + Send {
-        self.shared(cached, JSON, Level::Answer)
-    }
-
-    fn document(
-        &self,
-        cached: &Arc<Encoded>,
-        media_type: HeaderValue,
-    ) -> impl Future<Output = Answer> + Send {
-        self.shared(cached, media_type, Level::Answer)
-    }
-
-    fn file(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> impl Future<Output = Answer> + Send {
-        self.shared(cached, media_type, Level::File)
-    }
-
-    /// A large response without a cached compressed form is compressed in a lane; if that lane is full, the response is sent
+    /// A large answer without a cached compressed form is compressed in a lane; if that lane is full, the response is sent
     /// uncompressed.
-    async fn shared(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
-        match self.check(|| cached.tag()) {
-            Checked::Unchanged(tag) => Ok(Reply::not_modified(tag)),
-            Checked::Changed(tag) => Ok(self.coded(cached, media_type, level).await?.tagged(tag)),
+    pub(crate) async fn send(&self, made: Made, media_type: HeaderValue, level: Level) -> Answer {
+        let delivery = self.delivery(media_type.clone(), level);
+        if delivery.is_quick(&made) {
+            return Ok(delivery.reply(&made));
         }
-    }
-
-    async fn coded(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
-        let accepted = self.accepted();
-        if !self.is_personal {
-            self.app.compressor.offer(cached, accepted, level);
-        }
-        let is_ready = cached.gzip().is_some() || (accepted.brotli && cached.brotli().is_some());
-        if !accepted.gzip || is_ready || cached.json().len() <= COMPRESSED_AT_ONCE {
-            return Ok(Reply::encoded(cached, media_type, accepted));
-        }
-        let (shared, type_of_shared) = (Arc::clone(cached), media_type.clone());
-        let compress = move || Ok(Reply::encoded(&shared, type_of_shared, accepted));
+        let compressed = made.clone();
+        let compress = move || Ok(delivery.reply(&compressed));
         // Boxed, because it is large and rare, and every response would have room for it.
         match Box::pin(self.app.lanes.codec.run_for(self.address().into(), compress)).await {
-            Err(Error::Overloaded) => Ok(Reply::encoded(cached, media_type, Accepted::default())),
-            compressed => Ok(compressed?),
+            Err(Error::Overloaded) => {
+                let plain = Delivery { accepted: Accepted::default(), ..self.delivery(media_type, level) };
+                Ok(plain.reply(&made))
+            }
+            reply => Ok(reply?),
         }
     }
 }
 
 impl Call {
-    pub(crate) fn encoded(&self, cached: &Arc<Encoded>) -> impl Future<Output = Answer> + Send {
-        self.0.context.encoded(cached)
+    pub(crate) async fn encoded(&self, cached: &Arc<Encoded>) -> Answer {
+        self.document(cached, JSON).await
     }
 
-    pub(crate) fn file(
-        &self,
-        cached: &Arc<Encoded>,
-        media_type: HeaderValue,
-    ) -> impl Future<Output = Answer> + Send {
-        self.0.context.file(cached, media_type)
+    pub(crate) async fn document(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> Answer {
+        self.context.send(Made::Shared(Arc::clone(cached)), media_type, Level::Answer).await
     }
 
-    pub(crate) fn document(
-        &self,
-        cached: &Arc<Encoded>,
-        media_type: HeaderValue,
-    ) -> impl Future<Output = Answer> + Send {
-        self.0.context.document(cached, media_type)
+    pub(crate) async fn file(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> Answer {
+        self.context.send(Made::Shared(Arc::clone(cached)), media_type, Level::File).await
     }
 
-    /// Runs an operation where its kind of work belongs.
-    ///
-    /// While reads of a few rows are quick, they run on the async thread, because moving them to another thread and back costs
-    /// more than the read. They run in the lane of short reads while all connections are in use, and while the average read is
-    /// slow, as when the database is not in the system's memory.
+    pub(crate) async fn perform<O: Operation>(self, operation: O) -> Answer {
+        self.run(O::SPEC, boxed(operation)).await
+    }
+
     pub(crate) async fn run(self, spec: Spec, work: Work) -> Answer {
-        if !spec.is_attempt || !self.app().config.log_auth_failures {
-            return self.begin(spec.work, work).await;
-        }
+        let logs = spec.is_attempt && self.app().config.log_auth_failures;
         let address = self.address();
         let answer = self.begin(spec.work, work).await;
-        if let Err(Refusal::Operation(error)) = &answer
+        if logs
+            && let Err(Refusal::Operation(error)) = &answer
             && is_auth_failure(error)
         {
             // Tools that block addresses parse this line, so its text must not change.
@@ -141,37 +162,21 @@ impl Call {
         answer
     }
 
+    /// Begins an operation, and runs it where its kind of work belongs if it blocks.
+    ///
+    /// While reads of a few rows are quick, they run on the async thread, because moving them to another thread and back costs
+    /// more than the read. They run in the lane of short reads while all connections are in use, and while the average read is
+    /// slow, as when the database is not in the system's memory.
     pub(crate) async fn begin(self, kind: operation::Work, work: Work) -> Answer {
-        let client = self.client_info();
+        let (app, client) = (self.app().clone(), self.client_info());
         let work = match work(self.tidings(), self.caller(), &client) {
-            Begun::Awaited(made) => return self.made(made.await?).await,
+            Begun::Awaited(made) => return self.context.send(made.await?, JSON, Level::Answer).await,
             Begun::Blocking(work) => work,
         };
-        if kind != operation::Work::Few {
-            return self.make_in(kind, client, work).await;
+        if kind == operation::Work::Few && app.lanes.pace.is_quick() && self.tidings().can_read_now() {
+            let made = app.lanes.pace.measure(|| work(self.tidings(), self.caller(), &client))?;
+            return self.context.send(made, JSON, Level::Answer).await;
         }
-        let context = Arc::clone(&self.0.context);
-        let pace = &context.app.lanes.pace;
-        if pace.is_quick() && self.tidings().can_read_now() {
-            let made = pace.measure(|| work(self.tidings(), self.caller(), &client))?;
-            return self.made(made).await;
-        }
-        let app = context.app.clone();
-        let measured: Blocking =
-            Box::new(move |tidings, caller, client| app.lanes.pace.measure(|| work(tidings, caller, client)));
-        self.make_in(kind, client, measured).await
-    }
-
-    async fn made(&self, made: Made) -> Answer {
-        match made {
-            Made::Own(json) => self.compressed(json.into()).await,
-            Made::Shared(encoded) => self.encoded(&encoded).await,
-        }
-    }
-
-    async fn make_in(self, kind: operation::Work, client: ClientInfo, work: Blocking) -> Answer {
-        let (app, condition) = (self.app().clone(), self.0.context.condition());
-        let is_personal = self.0.context.is_personal;
         let places = match kind {
             operation::Work::Remote => Some(&app.remote),
             operation::Work::Long => Some(&app.imports),
@@ -179,91 +184,43 @@ impl Call {
         };
         let taken = places.and_then(|places| Some(places.take(self.caller().account(self.tidings())?, 1)));
         let place = taken.transpose()?;
-        let answer = move |tidings: &_, caller: &_, accepted| {
+        let make = move |tidings: &_, caller: &_| {
             // Returned when the work ends, also if the client is gone by then.
             let _place = place;
-            Ok(match work(tidings, caller, &client)? {
-                Made::Own(json) => {
-                    let json = Bytes::from(json);
-                    match condition.check(|| forms::tag(&json)) {
-                        Checked::Unchanged(tag) => Reply::not_modified(tag),
-                        Checked::Changed(tag) => Reply::json(json, accepted).tagged(tag),
-                    }
-                }
-                Made::Shared(cached) => match condition.check(|| cached.tag()) {
-                    Checked::Unchanged(tag) => Reply::not_modified(tag),
-                    Checked::Changed(tag) => {
-                        if !is_personal {
-                            app.compressor.offer(&cached, accepted, Level::Answer);
-                        }
-                        Reply::encoded(&cached, JSON, accepted).tagged(tag)
-                    }
-                },
-            })
+            match kind {
+                operation::Work::Few => app.lanes.pace.measure(|| work(tidings, caller, &client)),
+                _ => work(tidings, caller, &client),
+            }
         };
-        self.run_in(|lanes| lanes.of(kind), answer).await
+        self.make_in(|lanes| lanes.of(kind), JSON, make).await
+    }
+
+    async fn make_in(
+        self,
+        lane: impl FnOnce(&Lanes) -> &Lane + Send,
+        media_type: HeaderValue,
+        make: impl FnOnce(&Tidings, &Caller) -> Result<Made> + Send + 'static,
+    ) -> Answer {
+        let delivery = self.context.delivery(media_type, Level::Answer);
+        self.run_in(lane, move |tidings, caller, _| Ok(delivery.reply(&make(tidings, caller)?))).await
     }
 
     /// Runs an operation in a lane whose answer several callers share, a document of this type.
-    pub(crate) fn document_in(
+    pub(crate) async fn document_in(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane + Send,
         media_type: HeaderValue,
         work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
-    ) -> impl Future<Output = Answer> + Send {
-        let (app, condition) = (self.0.context.app.clone(), self.0.context.condition());
-        let answer = move |tidings: &_, caller: &_, accepted| {
-            let cached = work(tidings, caller)?;
-            Ok(match condition.check(|| cached.tag()) {
-                Checked::Unchanged(tag) => Reply::not_modified(tag),
-                Checked::Changed(tag) => {
-                    app.compressor.offer(&cached, accepted, Level::Answer);
-                    Reply::encoded(&cached, media_type, accepted).tagged(tag)
-                }
-            })
-        };
-        self.run_in(lane, answer)
+    ) -> Answer {
+        self.make_in(lane, media_type, move |tidings, caller| work(tidings, caller).map(Made::Shared)).await
     }
 
-    /// A large object is compressed on another thread.
-    async fn compressed(&self, json: Bytes) -> Answer {
-        let tag = match self.0.context.check(|| forms::tag(&json)) {
-            Checked::Unchanged(tag) => return Ok(Reply::not_modified(tag)),
-            Checked::Changed(tag) => tag,
-        };
-        let accepted = self.0.context.accepted();
-        if !accepted.gzip || json.len() <= COMPRESSED_AT_ONCE {
-            return Ok(Reply::json(json, accepted).tagged(tag));
-        }
-        let plain = json.clone();
-        match self
-            .0
-            .context
-            .app
-            .lanes
-            .codec
-            .run_for(self.address().into(), move || Ok(Reply::json(json, accepted)))
-            .await
-        {
-            Err(Error::Overloaded) => Ok(Reply::json(plain, Accepted::default()).tagged(tag)),
-            compressed => Ok(compressed?.tagged(tag)),
-        }
-    }
-
-    pub(crate) fn answer_in<T: Serialize>(
+    pub(crate) async fn answer_in<T: Serialize>(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane + Send,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
-    ) -> impl Future<Output = Answer> + Send {
-        let condition = self.0.context.condition();
-        let answer = move |tidings: &_, caller: &_, accepted| {
-            let json = Bytes::from(answer::success(&work(tidings, caller)?));
-            Ok(match condition.check(|| forms::tag(&json)) {
-                Checked::Unchanged(tag) => Reply::not_modified(tag),
-                Checked::Changed(tag) => Reply::json(json, accepted).tagged(tag),
-            })
-        };
-        self.run_in(lane, answer)
+    ) -> Answer {
+        self.make_in(lane, JSON, move |tidings, caller| Ok(own(&work(tidings, caller)?))).await
     }
 
     pub(crate) async fn run_in<T: Send + 'static>(
@@ -271,11 +228,10 @@ impl Call {
         lane: impl FnOnce(&Lanes) -> &Lane + Send,
         work: impl FnOnce(&Tidings, &Caller, Accepted) -> Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let (accepted, client) = (self.0.context.accepted(), self.address().into());
-        let Parts { context, caller, .. } = *self.0;
-        let app = &context.app;
-        let tidings = app.tidings.clone();
-        Ok(lane(&app.lanes).run_for(client, move || work(&tidings, &caller, accepted)).await?)
+        let (accepted, client) = (Accepted::of(self.headers()), self.address().into());
+        let Self { context, caller, .. } = self;
+        let tidings = context.app.tidings.clone();
+        Ok(lane(&context.app.lanes).run_for(client, move || work(&tidings, &caller, accepted)).await?)
     }
 }
 
