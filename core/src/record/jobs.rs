@@ -91,6 +91,8 @@ impl Jobs {
     }
 }
 
+type Arrived<Q> = Mutex<Vec<(<Q as Queue>::Job, <Q as Queue>::Outcome)>>;
+
 pub(crate) struct Worker<Q: Queue> {
     queue: Q,
     store: Arc<Store>,
@@ -102,7 +104,7 @@ pub(crate) struct Worker<Q: Queue> {
     /// Their jobs, and whether these have failed.
     ended: Vec<(Q::Job, bool)>,
     /// The outcomes of threads that have ended since the latest pass.
-    arrived: Arc<Mutex<Vec<(Q::Job, Q::Outcome)>>>,
+    arrived: Arc<Arrived<Q>>,
 }
 
 impl<Q: Queue> Worker<Q> {
@@ -310,7 +312,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Stores the outcomes of attempts, and removes them.
+    /// Stores the outcomes, and removes them.
     pub(crate) fn end(&'static self, store: &Store, outcomes: &mut Vec<Sent>, now: Timestamp) -> Result<()> {
         let change = |(attempt, sent): &Sent| {
             let failed = sent.as_ref().err();
@@ -329,7 +331,7 @@ impl Table {
             match failed {
                 None => {}
                 Some((error, Some(_))) => {
-                    tracing::info!(name, error, "{} failed and is tried again", self.job)
+                    tracing::info!(name, error, "{} failed and is tried again", self.job);
                 }
                 Some((error, None)) => tracing::warn!(name, error, "{} was given up", self.job),
             }
