@@ -16,16 +16,15 @@ pub(crate) mod letter;
 pub(crate) mod limit;
 mod operations;
 pub(crate) mod outbox;
-mod sender;
+mod queue;
 mod smtp;
 mod templates;
 #[cfg(test)]
 pub(crate) mod tests;
-mod worker;
 
 pub use operations::{List, Retry, Test, TestResult};
 pub use outbox::Kind;
-pub(crate) use sender::Sender;
+pub(crate) use queue::start;
 pub use smtp::check;
 
 const LIST_MAX: i64 = 1_000;

@@ -20,7 +20,7 @@ mod fetch;
 mod identity;
 mod operations;
 mod opml;
-mod poller;
+mod queue;
 mod run;
 mod schedule;
 mod seen;
@@ -32,7 +32,8 @@ pub mod websub;
 pub use discover::{Discover, DiscoveredFeeds, FoundFeed};
 pub use operations::{Add, Fetch, Get, List, Pause, Remove, Resume, Update};
 pub use opml::{Export, Import, ImportedSources, OPML_MAX, Opml, opml_text};
-pub(crate) use poller::Poller;
+pub(crate) use queue::start;
+pub(crate) use run::Reader;
 
 /// The length of a name in characters.
 pub const NAME: Bounds = Bounds { min: 0, max: 100 };

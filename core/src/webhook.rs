@@ -13,24 +13,19 @@ use crate::base::config::Bounds;
 use crate::record::error::{Code, Problem, Result};
 use crate::record::id::ObjectId;
 use crate::record::schema::{one_of, schemas};
-pub use crate::webhook::outbox::{Event, UnknownEvent};
 
-mod address;
 mod operations;
 pub(crate) mod outbox;
+mod queue;
 mod send;
-mod sender;
-mod sign;
 mod sql;
 #[cfg(test)]
 mod tests;
-mod turns;
-mod worker;
 
-pub use address::URL_RULE;
 pub use operations::{Add, List, ListDeliveries, Remove, Retry, Rotate, Test};
-pub use sender::Figures;
-pub(crate) use sender::Sender;
+pub use outbox::Event;
+pub use queue::Figures;
+pub(crate) use queue::{Counters, start};
 
 /// The length of a name in characters.
 pub const NAME: Bounds = Bounds { min: 1, max: 50 };

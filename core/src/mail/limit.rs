@@ -64,7 +64,6 @@ pub(crate) fn take(tx: &mut dyn Tx, subject: &str, most: i64, now: Timestamp) ->
     Ok(count <= most)
 }
 
-/// Removes at most `limit` numbers of past hours. Returns whether there may be more.
 pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
     let sql = "DELETE FROM mail_limit WHERE subject IN
                (SELECT subject FROM mail_limit WHERE since <= $1 ORDER BY since LIMIT $2)";

@@ -7,12 +7,13 @@ use super::Mails;
 use super::address::{Address, RULE};
 use super::letter::{Letter, Text};
 use super::outbox::MAIL_IS_OFF;
-use super::smtp::{Outgoing, Smtp, Transport as _};
+use super::smtp::{Outgoing, Smtp};
 use super::templates::Templates;
 use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
+use crate::record::jobs::Transport as _;
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::scope::Scope;
 use crate::store::Tx;
@@ -106,7 +107,8 @@ impl Operation for Test {
 mod sql {
     use crate::account::Admin;
     use crate::base::clock::Timestamp;
-    use crate::mail::{Kind, LIST_MAX, Mail, State};
+    use crate::mail::outbox::MAILS;
+    use crate::mail::{LIST_MAX, Mail, State};
     use crate::store::{Row, StoreError, Topic, Tx};
 
     pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Mail>, StoreError> {
@@ -114,7 +116,7 @@ mod sql {
                    FROM mail w LEFT JOIN member m ON m.key = w.member ORDER BY w.key DESC LIMIT $1";
         let mail = |mut row: Row| {
             // A kind of a newer program is not sent by this one.
-            let Some(kind) = Kind::named(&row.take::<String>(1)?) else { return Ok(None) };
+            let Ok(kind) = row.take::<String>(1)?.parse() else { return Ok(None) };
             let is_dead = row.take::<Option<Timestamp>>(4)?.is_some();
             let next: Timestamp = row.take(6)?;
             Ok(Some(Mail {
@@ -138,9 +140,9 @@ mod sql {
         id: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let sql = "UPDATE mail SET dead = NULL, attempts = 0, date = $2, next_attempt = $2 WHERE id = $1";
-        let found = tx.run(sql, &[id.into(), now.into()])? > 0;
+        // The hour in which a code is waited for begins again.
+        tx.run("UPDATE mail SET date = $2 WHERE id = $1", &[id.into(), now.into()])?;
         tx.touch(Topic::Mail);
-        Ok(found)
+        MAILS.retry(tx, id, now)
     }
 }

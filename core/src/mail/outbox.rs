@@ -3,14 +3,14 @@
 //! An operation appends to it in the transaction of its change, so that a crash loses no mail, and no mail tells of a change that
 //! was rolled back.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
-use crate::base::clock::{DAY_MS, HOUR_MS, Timestamp};
+use crate::base::clock::{HOUR_MS, Timestamp};
 use crate::base::config::Config;
 use crate::record::error::{Code, Problem};
 use crate::record::id::{MemberKey, ObjectId};
+use crate::record::jobs::{self, Table};
 use crate::record::schema::{one_of, schemas};
 use crate::store::{Row, StoreError, Topic, Tx};
 
@@ -18,18 +18,20 @@ pub(crate) const NO_MAIL: Problem = Problem::new(
     Code::NotPossible,
     "this service sends no mail: ask an administrator for a code, or to set smtp-url, which turns mail on",
 );
-/// [`NO_MAIL`] for administrators.
 pub(crate) const MAIL_IS_OFF: Problem =
     Problem::new(Code::NotPossible, "this service sends no mail: the setting smtp-url turns it on");
 const PENDING_MAX: i64 = 10_000;
-const DEAD_MAX: i64 = 1_000;
-const DEAD_MS: i64 = 30 * DAY_MS;
 /// After this time nobody waits for a code any more.
 const CODE_MS: i64 = HOUR_MS;
+
+pub(crate) static MAILS: Table =
+    Table { name: "mail", receiver: "''", dead_max: 1_000, spreads: false, job: "a mail" };
 
 /// What a mail is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Kind {
     /// A code that confirms an address.
     Confirm,
@@ -48,47 +50,14 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 7] = [
-        Self::Confirm,
-        Self::Reset,
-        Self::PasswordChanged,
-        Self::AddressChanged,
-        Self::AddressProposed,
-        Self::SignInChanged,
-        Self::Invite,
-    ];
-
-    /// Never changes.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Confirm => "confirm",
-            Self::Reset => "reset",
-            Self::PasswordChanged => "password_changed",
-            Self::AddressChanged => "address_changed",
-            Self::AddressProposed => "address_proposed",
-            Self::SignInChanged => "sign_in_changed",
-            Self::Invite => "invite",
-        }
-    }
-
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// Nobody waits long for a code.
-    const fn has_code(self) -> bool {
-        matches!(self, Self::Confirm | Self::Reset)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+    /// A note is sent however late it is.
+    pub(super) fn until(self, date: Timestamp) -> Option<Timestamp> {
+        matches!(self, Self::Confirm | Self::Reset).then(|| date + CODE_MS)
     }
 }
 
 schemas! {
-    Kind = one_of(Kind::ALL.map(Kind::name));
+    Kind = one_of(Kind::VARIANTS.iter().map(Into::into));
 }
 
 /// A service without a mail server stores no mail.
@@ -148,7 +117,7 @@ impl Outbox {
         let id = id.to_string();
         let args = [
             (&id).into(),
-            kind.name().into(),
+            <&str>::from(kind).into(),
             member.into(),
             address.into(),
             asked.into(),
@@ -162,8 +131,18 @@ impl Outbox {
     }
 }
 
+/// Those that have been due the longest.
+pub(super) fn look(tx: &mut dyn Tx, now: Timestamp, limit: usize) -> Result<jobs::Due<String>, StoreError> {
+    let sql =
+        "SELECT id FROM mail WHERE dead IS NULL AND next_attempt <= $1 ORDER BY next_attempt, key LIMIT $2";
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let due = tx.rows(sql, &[now.into(), limit.into()])?.into_iter();
+    let jobs = due.map(|mut row| Ok((row.take(0)?, String::new()))).collect::<Result<_, StoreError>>()?;
+    let next = "SELECT min(next_attempt) FROM mail WHERE dead IS NULL AND next_attempt > $1";
+    Ok(jobs::Due { jobs, next: tx.one(next, &[now.into()])?.take(0)? })
+}
+
 pub(super) struct Due {
-    pub(super) id: String,
     pub(super) kind: Option<Kind>,
     pub(super) member: Option<MemberKey>,
     pub(super) address: Option<String>,
@@ -174,64 +153,24 @@ pub(super) struct Due {
     pub(super) attempts: i64,
 }
 
-pub(super) fn next_attempt(tx: &mut dyn Tx) -> Result<Option<Timestamp>, StoreError> {
-    tx.one("SELECT min(next_attempt) FROM mail WHERE dead IS NULL", &[])?.take(0)
-}
-
-/// The mails that have been due the longest.
-pub(super) fn due(tx: &mut dyn Tx, now: Timestamp, limit: i64) -> Result<Vec<Due>, StoreError> {
-    let sql = "SELECT id, kind, member, address, asked, date, attempts, client FROM mail
-               WHERE dead IS NULL AND next_attempt <= $1 ORDER BY next_attempt, key LIMIT $2";
+pub(super) fn due(tx: &mut dyn Tx, id: &str, now: Timestamp) -> Result<Option<Due>, StoreError> {
+    let sql = "SELECT kind, member, address, asked, date, attempts, client FROM mail
+               WHERE id = $1 AND dead IS NULL AND next_attempt <= $2";
     let due = |mut row: Row| {
         Ok(Due {
-            id: row.take(0)?,
-            kind: Kind::named(&row.take::<String>(1)?),
-            member: row.take(2)?,
-            address: row.take(3)?,
-            asked: row.take(4)?,
-            date: row.take(5)?,
-            attempts: row.take(6)?,
-            client: row.take(7)?,
+            kind: row.take::<String>(0)?.parse().ok(),
+            member: row.take(1)?,
+            address: row.take(2)?,
+            asked: row.take(3)?,
+            date: row.take(4)?,
+            attempts: row.take(5)?,
+            client: row.take(6)?,
         })
     };
-    tx.rows(sql, &[now.into(), limit.into()])?.into_iter().map(due).collect()
+    tx.row(sql, &[id.into(), now.into()])?.map(due).transpose()
 }
 
 pub(super) fn set_member(tx: &mut dyn Tx, id: &str, member: MemberKey) -> Result<(), StoreError> {
     let sql = "UPDATE mail SET member = $2, asked = NULL WHERE id = $1";
     tx.run(sql, &[id.into(), member.into()]).map(drop)
-}
-
-pub(super) fn remove(tx: &mut dyn Tx, id: &str) -> Result<(), StoreError> {
-    tx.run("DELETE FROM mail WHERE id = $1", &[id.into()]).map(drop)
-}
-
-/// Without a `next` attempt the mail is given up; beyond [`DEAD_MAX`] the oldest ones are removed.
-pub(super) fn failed(
-    tx: &mut dyn Tx,
-    id: &str,
-    next: Option<Timestamp>,
-    error: &str,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let sql = "UPDATE mail SET attempts = attempts + 1, next_attempt = $2, last_error = $3, dead = $4 WHERE id = $1";
-    let dead = next.is_none().then_some(now);
-    tx.run(sql, &[id.into(), next.unwrap_or(now).into(), error.into(), dead.into()])?;
-    let sql = "SELECT key FROM mail WHERE dead IS NOT NULL ORDER BY key DESC LIMIT 1 OFFSET $1";
-    if let Some(mut row) = tx.row(sql, &[DEAD_MAX.into()])? {
-        let sql = "DELETE FROM mail WHERE dead IS NOT NULL AND key <= $1";
-        tx.run(sql, &[row.take::<i64>(0)?.into()])?;
-    }
-    Ok(())
-}
-
-/// Nobody waits any more for a mail of this date.
-pub(super) fn is_late(kind: Kind, date: Timestamp, at: Timestamp) -> bool {
-    kind.has_code() && at - date > CODE_MS
-}
-
-/// Removes at most `limit` mails that were given up long ago. Returns whether there may be more.
-pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
-    let sql = "DELETE FROM mail WHERE key IN (SELECT key FROM mail WHERE dead <= $1 LIMIT $2)";
-    Ok(tx.run(sql, &[(now - DEAD_MS).into(), limit.cast_signed().into()])? == limit)
 }

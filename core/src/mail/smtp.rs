@@ -20,11 +20,10 @@ use crate::base::clock::Timestamp;
 use crate::base::config::{Config, Encryption, Invalid, Mail, MailServer};
 use crate::base::{host, text_file};
 use crate::record::error::{Error, Result};
+use crate::record::jobs::{Failed, Transport};
 
 /// For connecting, and for each step after that.
 const STEP: Duration = Duration::from_secs(10);
-/// Each mail is sent over a connection of its own.
-pub(super) const AT_ONCE: u32 = 4;
 /// The answers to a recipient that has no mailbox: another attempt does not change them.
 ///
 /// Source: RFC 5321 section 4.2.3; RFC 7504 for 556.
@@ -46,19 +45,6 @@ impl Outgoing {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Failed {
-    /// No text of the server, which may name the address.
-    pub(super) reason: String,
-    pub(super) is_permanent: bool,
-}
-
-/// Tests use a transport without a network.
-pub(super) trait Transport: Send + Sync {
-    /// Blocks until the mail server has answered.
-    fn send(&self, outgoing: &Outgoing) -> std::result::Result<(), Failed>;
-}
-
 pub(super) struct Smtp {
     server: MailServer,
     tls: TlsParameters,
@@ -67,8 +53,6 @@ pub(super) struct Smtp {
 }
 
 impl Smtp {
-    /// # Errors
-    /// [`Error::InvalidSetting`] when a file cannot be used, or there is no mail server.
     pub(super) fn new(config: &Mail, extra_ca: Option<&Path>) -> Result<Self> {
         let (Some(server), Some(from)) = (&config.server, &config.from) else {
             return Err(Invalid::new(
@@ -102,7 +86,7 @@ impl Smtp {
     }
 
     /// Also signs in.
-    fn connect(&self) -> std::result::Result<SmtpConnection, SmtpError> {
+    fn connect(&self) -> Result<SmtpConnection, SmtpError> {
         let hello = ClientId::Domain(self.from.email.domain().to_owned());
         let (encryption, port) = self.server.encryption();
         let tls = (encryption == Encryption::Implicit).then_some(&self.tls);
@@ -117,7 +101,7 @@ impl Smtp {
         Ok(connection)
     }
 
-    fn message(&self, outgoing: &Outgoing) -> std::result::Result<Message, lettre::error::Error> {
+    fn message(&self, outgoing: &Outgoing) -> Result<Message, lettre::error::Error> {
         let Outgoing { id, to, at, written: Written { subject, text, html } } = outgoing;
         let at = Duration::from_millis(at.as_millis().try_into().unwrap_or_default());
         let to = to.parse().map_err(|_| lettre::error::Error::MissingTo)?;
@@ -136,9 +120,9 @@ impl Smtp {
     }
 }
 
-impl Transport for Smtp {
-    fn send(&self, outgoing: &Outgoing) -> std::result::Result<(), Failed> {
-        let unwritten = |_| Failed { reason: "the mail could not be written".to_owned(), is_permanent: true };
+impl Transport<Outgoing> for Smtp {
+    fn send(&self, outgoing: &Outgoing) -> Result<(), Failed> {
+        let unwritten = |_| Failed { is_permanent: true, ..Failed::from("the mail could not be written") };
         let message = self.message(outgoing).map_err(unwritten)?;
         let mut connection = self.connect().map_err(|error| failed(&error))?;
         let sent = send_over(&mut connection, &message);
@@ -148,7 +132,7 @@ impl Transport for Smtp {
 }
 
 /// Each command is sent by itself, because the meaning of an answer depends on it.
-fn send_over(connection: &mut SmtpConnection, message: &Message) -> std::result::Result<(), Failed> {
+fn send_over(connection: &mut SmtpConnection, message: &Message) -> Result<(), Failed> {
     let (envelope, fail) = (message.envelope(), |error| failed(&error));
     connection.command(MailFrom::new(envelope.from().cloned(), Vec::new())).map_err(fail)?;
     for to in envelope.to() {
@@ -171,24 +155,21 @@ fn has_no_mailbox(error: &SmtpError) -> bool {
 }
 
 fn failed(error: &SmtpError) -> Failed {
-    let code = error.status().map(u16::from);
-    let reason = match code {
-        Some(code) => format!("the mail server answered {code}"),
-        None if error.is_timeout() => "the mail server did not answer in time".to_owned(),
-        None if error.is_tls() => "the connection to the mail server could not be encrypted".to_owned(),
-        None if error.is_client() => {
-            "the mail server lacks what is needed: encryption or the sign-in".to_owned()
-        }
-        None => "the mail server could not be reached".to_owned(),
+    let reason = match error.status().map(u16::from) {
+        Some(code) => return format!("the mail server answered {code}").into(),
+        None if error.is_timeout() => "the mail server did not answer in time",
+        None if error.is_tls() => "the connection to the mail server could not be encrypted",
+        None if error.is_client() => "the mail server lacks what is needed: encryption or the sign-in",
+        None => "the mail server could not be reached",
     };
-    Failed { reason, is_permanent: false }
+    reason.into()
 }
 
 /// Connects to the mail server and signs in, without sending anything.
 ///
 /// # Errors
 /// Why that failed, in a few words.
-pub fn check(config: &Config) -> std::result::Result<(), String> {
+pub fn check(config: &Config) -> Result<(), String> {
     let smtp =
         Smtp::new(&config.mail, config.extra_ca.as_deref()).map_err(|error| error.message().into_owned())?;
     smtp.connect().map(|mut connection| connection.abort()).map_err(|error| failed(&error).reason)
@@ -202,7 +183,7 @@ mod tests {
     use super::*;
 
     /// Sends a mail to a server that answers one command with `answer`, and returns how that ended with the command for the sender.
-    fn sent(command: &'static str, answer: &'static str) -> (std::result::Result<(), Failed>, String) {
+    fn sent(command: &'static str, answer: &'static str) -> (Result<(), Failed>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let server = std::thread::spawn(move || {

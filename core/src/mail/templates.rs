@@ -4,16 +4,18 @@
 //! missing value is left out. The layout of the HTML has the values `{subject}`, `{language}` and `{body}`.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::path::Path;
+use std::sync::LazyLock;
+
+use pulldown_cmark::{Parser, html};
+use regex::{Captures, Regex};
 
 use super::letter::{Letter, Text};
 use crate::base::config::{CONFIRM_PAGE, INVITE_PAGE, Invalid, Language, Mail, RESET_PAGE};
 use crate::base::text_file;
 use crate::record::error::Result;
-use pulldown_cmark::{Parser, html};
 
-/// With its file, and its built-in sources in English and in Korean.
 struct BuiltIn(Text, &'static str, [&'static str; 2]);
 
 macro_rules! built_in {
@@ -49,7 +51,6 @@ pub(super) struct Templates {
     texts: Box<[Cow<'static, str>]>,
     layout: Cow<'static, str>,
     language: Language,
-    /// The name of the service in texts.
     site: String,
 }
 
@@ -71,7 +72,7 @@ impl Templates {
         let layout = read(dir, LAYOUT_FILE, LAYOUT, &["subject", "language", "body"])?;
         let templates = Self { texts: texts.collect::<Result<_>>()?, layout, language, site: config.site() };
         let fault = |BuiltIn(text, file, _): &BuiltIn| Some((*file, templates.fault(*text, config)?));
-        let has_body = parts(&templates.layout).any(|part| part == Err("body"));
+        let has_body = names(&templates.layout).any(|name| name == "body");
         let of_layout = (!has_body).then_some((LAYOUT_FILE, "has no {body}"));
         match TEXTS.iter().find_map(fault).or(of_layout) {
             None => Ok(templates),
@@ -136,51 +137,32 @@ fn read(dir: Option<&Path>, file: &str, built_in: &'static str, names: &[&str]) 
     };
     let text = text_file::read(&path).map_err(|error| invalid(&path, format!("cannot be read: {error}")))?;
     let text = text.replace("\r\n", "\n");
-    if let Some(name) = parts(&text).filter_map(Result::err).find(|name| !names.contains(name)) {
+    if let Some(name) = self::names(&text).find(|name| !names.contains(name)) {
         return Err(invalid(&path, format!("has {{{name}}}, which is none of {}", names.join(", "))).into());
     }
     Ok(text.into())
 }
 
-/// `Err` is the name of a value, lower-case letters in braces.
-fn parts(text: &str) -> impl Iterator<Item = Result<&str, &str>> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let name_at = |at: usize| {
-            let end = rest[at..].find('}')? + at;
-            let name = &rest[at + 1..end];
-            (!name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase())).then_some((name, end + 1))
-        };
-        if let Some((name, end)) = rest.starts_with('{').then(|| name_at(0)).flatten() {
-            rest = &rest[end..];
-            return Some(Err(name));
-        }
-        let start = rest.chars().next().map_or(0, char::len_utf8);
-        let end = rest[start..].find('{').map_or(rest.len(), |at| at + start);
-        let (text, tail) = rest.split_at(end);
-        rest = tail;
-        Some(Ok(text))
-    })
+static VALUE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\{([a-z]+)\}").expect("it is a regular expression"));
+
+/// The names of the values that a text has.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    VALUE.captures_iter(text).map(|found| found.extract::<1>().1[0])
 }
 
 /// `None` if a value is missing.
 fn filled(text: &str, values: &[(&str, Option<String>)]) -> Option<String> {
-    let value = |name| values.iter().find(|(known, _)| *known == name)?.1.as_deref();
-    parts(text).map(|part| part.map_or_else(value, Some)).collect()
+    let value = |name: &str| values.iter().find(|(known, _)| *known == name)?.1.as_deref();
+    let is_whole = names(text).all(|name| value(name).is_some());
+    is_whole
+        .then(|| VALUE.replace_all(text, |found: &Captures<'_>| value(&found[1]).unwrap_or_default()).into())
 }
 
 fn paragraphs(text: &str, values: &[(&str, Option<String>)]) -> String {
-    let mut all = String::new();
-    for paragraph in text.trim_matches('\n').split("\n\n").filter_map(|text| filled(text, values)) {
-        // Writing to a String does not fail.
-        let _ = writeln!(all, "{}\n", paragraph.trim_end());
-    }
-    all.truncate(all.trim_end().len());
-    all.push('\n');
-    all
+    let paragraphs = text.trim_matches('\n').split("\n\n").filter_map(|text| filled(text, values));
+    let paragraphs: Vec<_> = paragraphs.map(|paragraph| paragraph.trim_end().to_owned()).collect();
+    format!("{}\n", paragraphs.join("\n\n").trim_end())
 }
 
 fn escaped_markdown(text: &str) -> String {

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use super::outbox::NO_MAIL;
-use super::smtp::{Failed, Outgoing, Transport};
-use super::worker::{DELAYS, Worker};
+use super::outbox::{MAILS, NO_MAIL};
+use super::queue::Queue;
+use super::smtp::Outgoing;
 use super::*;
 use crate::Tidings;
 use crate::account::{Caller, ConfirmEmail, RequestReset, SetEmail, SignUp};
 use crate::base::clock::{HOUR_MS, SECOND_MS};
 use crate::base::config::{self, Config};
 use crate::record::error::Error;
+use crate::record::jobs::{DELAYS, Failed, Transport, Worker};
 use crate::record::operation::Operation;
 use crate::testing::{Service, service_with};
 
@@ -49,7 +49,7 @@ impl Arrived {
     }
 }
 
-impl Transport for Server {
+impl Transport<Outgoing> for Server {
     fn send(&self, outgoing: &Outgoing) -> Result<(), Failed> {
         let code = self.refuses.load(Ordering::Relaxed);
         if code > 0 {
@@ -70,7 +70,7 @@ impl Transport for Server {
 /// A service with a mail server.
 pub(crate) struct Mailing {
     pub(crate) service: Service,
-    worker: Worker,
+    worker: Worker<Queue>,
     server: Arc<Server>,
 }
 
@@ -88,18 +88,14 @@ pub(crate) fn config() -> Config {
 impl Mailing {
     pub(crate) fn new(config: Config) -> Self {
         let server = Arc::new(Server::default());
-        let transport: Arc<dyn Transport> = Arc::<Server>::clone(&server);
-        let mail = config.mail.clone();
         let service = service_with(config);
-        let worker = Worker::new(&service.0.store, service.clock(), mail, transport).unwrap();
+        let worker = worker(&service, &server);
         Self { service, worker, server }
     }
 
     /// Sends all that is due, and returns what has arrived.
     pub(crate) fn arrived(&mut self) -> Vec<Arrived> {
-        while self.worker.pass().unwrap() == Duration::ZERO || self.worker.is_sending() {
-            std::thread::yield_now();
-        }
+        self.worker.settle();
         std::mem::take(&mut self.server.taken.lock().unwrap())
     }
 
@@ -108,13 +104,6 @@ impl Mailing {
         let mut arrived = self.arrived();
         assert_eq!(arrived.len(), 1, "{arrived:?}");
         arrived.remove(0)
-    }
-
-    /// Returns a worker of another process of the database.
-    fn beside(&self, tidings: &Tidings) -> Worker {
-        let transport: Arc<dyn Transport> = Arc::<Server>::clone(&self.server);
-        let mail = tidings.config().mail.clone();
-        Worker::new(&tidings.0.store, tidings.clock(), mail, transport).unwrap()
     }
 
     fn taken(&self) -> usize {
@@ -152,6 +141,11 @@ impl Mailing {
     pub(crate) fn ask(&self, id: &str) -> String {
         text(self.call(&Caller::Guest, RequestReset { id: id.into() }))
     }
+}
+
+fn worker(tidings: &Tidings, server: &Arc<Server>) -> Worker<Queue> {
+    let queue = Queue::new(tidings.config().mail.clone(), Arc::<Server>::clone(server)).unwrap();
+    Worker::new(&tidings.0.store, tidings.clock(), queue)
 }
 
 pub(crate) fn text<T>(result: Result<T, Error>) -> String {
@@ -265,7 +259,7 @@ fn a_slow_recipient_does_not_delay_the_mail_to_others() {
         mailing.worker.pass().unwrap();
         std::thread::yield_now();
     }
-    assert!(mailing.worker.is_sending());
+    assert!(mailing.worker.is_running());
     drop(slow);
     assert_eq!(mailing.arrived().len(), 12);
     assert_eq!(waiting(&mailing.service), []);
@@ -275,20 +269,20 @@ fn a_slow_recipient_does_not_delay_the_mail_to_others() {
 fn of_two_processes_of_a_database_one_sends_each_mail() {
     let mut mailing = Mailing::new(config());
     let other = mailing.service.beside();
-    let mut two = mailing.beside(&other);
+    let mut two = worker(&other, &mailing.server);
     mailing.member_at("ann", "slow@example.org");
     let server = Arc::clone(&mailing.server);
     let slow = server.slow.lock().unwrap();
     mailing.ask("ann");
     mailing.worker.pass().unwrap();
     two.pass().unwrap();
-    assert!(mailing.worker.is_sending() && !two.is_sending(), "the other one has the lease");
+    assert!(mailing.worker.is_running() && !two.is_running(), "the other one has the lease");
     // As if it were killed: its lease ends.
     mailing.service.clock().advance(16 * SECOND_MS);
     two.pass().unwrap();
-    assert!(two.is_sending());
+    assert!(two.is_running());
     drop(slow);
-    while two.is_sending() {
+    while two.is_running() {
         two.pass().unwrap();
         std::thread::yield_now();
     }
@@ -305,8 +299,10 @@ fn mail_of_a_later_program_is_given_up_and_does_not_stay_due() {
     };
     store.write::<_, crate::store::StoreError>(crate::store::Isolation::Alone, insert).unwrap();
     assert!(mailing.arrived().is_empty());
-    let next = mailing.service.store().read(outbox::next_attempt).unwrap();
-    assert_eq!(next, None);
+    let next = |tx: &mut dyn crate::store::Tx| {
+        tx.one("SELECT min(next_attempt) FROM mail WHERE dead IS NULL", &[])?.take::<Option<Timestamp>>(0)
+    };
+    assert_eq!(mailing.service.store().read(next).unwrap(), None);
 }
 
 #[test]
@@ -335,7 +331,7 @@ fn numbers_of_past_hours_and_mail_of_past_months_are_removed() {
         let rows =
             tidings.store().write::<_, crate::store::StoreError>(crate::store::Isolation::Alone, move |tx| {
                 limit::prune(tx, now, 100)?;
-                outbox::prune(tx, now, 100)?;
+                MAILS.prune(tx, now, 100)?;
                 let count = |tx: &mut dyn crate::store::Tx, sql| tx.one(sql, &[])?.take::<i64>(0);
                 Ok((count(tx, "SELECT count(*) FROM mail_limit")?, count(tx, "SELECT count(*) FROM mail")?))
             });

@@ -7,11 +7,11 @@ use std::thread::{Builder, JoinHandle};
 use crate::record::error::{Error, Result};
 use crate::store::Store;
 
-/// Dropping it stops the thread.
+/// Dropping it stops its threads.
 pub(crate) struct Background {
     store: Arc<Store>,
     stop: Stop,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 #[derive(Clone, Default)]
@@ -24,27 +24,27 @@ impl Stop {
 }
 
 impl Background {
-    /// The thread has to end soon after `stop` is set and the versions of `store` wake it.
+    /// A thread has to end soon after `stop` is set and the versions of `store` wake it.
     pub(crate) fn new(store: Arc<Store>, stop: Stop) -> Self {
-        Self { store, stop, thread: Mutex::default() }
+        Self { store, stop, threads: Mutex::default() }
     }
 
-    /// Does nothing if the thread is running. `prepare` returns the body of the thread.
+    /// Does nothing if a thread with this name is running. `prepare` returns the body of the thread.
     pub(crate) fn start<R: FnOnce() + Send + 'static>(
         &self,
         name: &str,
         prepare: impl FnOnce() -> Result<R>,
     ) -> Result<()> {
-        let mut thread = self.thread();
-        if thread.is_none() {
+        let mut threads = self.threads();
+        if threads.iter().all(|thread| thread.thread().name() != Some(name)) {
             let started = Builder::new().name(name.into()).spawn(prepare()?);
-            *thread = Some(started.map_err(|e| Error::Internal(e.into()))?);
+            threads.push(started.map_err(|e| Error::Internal(e.into()))?);
         }
         Ok(())
     }
 
-    fn thread(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -52,7 +52,7 @@ impl Drop for Background {
     fn drop(&mut self) {
         self.stop.0.store(true, Ordering::Release);
         self.store.versions().wake();
-        if let Some(thread) = self.thread().take() {
+        for thread in self.threads().drain(..) {
             let _ = thread.join();
         }
     }

@@ -30,19 +30,21 @@ pub(crate) fn parse(text: &str) -> Option<Url> {
 
 /// A name is checked when it is used, because its addresses may change.
 pub(crate) fn has_public_host(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(ip)) => is_public(ip.into()),
-        Some(Host::Ipv6(ip)) => is_public(ip.into()),
-        Some(Host::Domain(name)) => name != "localhost" && !name.ends_with(".localhost"),
-        None => false,
+    match ip(url) {
+        Some(ip) => is_public(ip),
+        None => url.domain().is_some_and(|name| name != "localhost" && !name.ends_with(".localhost")),
     }
 }
 
 pub(crate) fn has_own_host(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(ip)) => is_own(ip.into()),
-        Some(Host::Ipv6(ip)) => is_own(ip.into()),
-        _ => false,
+    ip(url).is_some_and(is_own)
+}
+
+fn ip(url: &Url) -> Option<IpAddr> {
+    match url.host()? {
+        Host::Ipv4(ip) => Some(ip.into()),
+        Host::Ipv6(ip) => Some(ip.into()),
+        Host::Domain(_) => None,
     }
 }
 
@@ -109,9 +111,6 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
 
 /// Returns what sends requests, only to public addresses unless `allows_private`. `ca` is a file with further certificates that
 /// are trusted. No proxy is used, because it could connect to any address.
-///
-/// # Errors
-/// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when the file cannot be used.
 pub(crate) fn agent(
     config: ureq::config::ConfigBuilder<ureq::typestate::AgentScope>,
     allows_private: bool,
@@ -132,7 +131,6 @@ pub(crate) fn agent(
     Ok(agent_to(config, if allows_private { |_| Ok(()) } else { check }))
 }
 
-/// Returns what sends requests to the addresses that `check` allows.
 fn agent_to(config: ureq::config::Config, check: Check) -> ureq::Agent {
     let resolver = CheckedResolver { check, resolver: DefaultResolver::default() };
     ureq::Agent::with_parts(config, DefaultConnector::default(), resolver)

@@ -18,6 +18,7 @@ use crate::base::files;
 use crate::base::location::Location;
 use crate::mail::outbox::Outbox;
 use crate::record::error::{Error, Result};
+use crate::record::jobs::Jobs;
 use crate::service::handle::builder::Builder;
 use crate::service::retention;
 use crate::service::retention::Retention;
@@ -35,10 +36,10 @@ pub(crate) struct Inner {
     pub(super) feeds: newsfeed::Feeds,
     pub(super) retention: Retention,
     pub(super) analysis: analysis::State,
-    pub(super) webhook_sender: webhook::Sender,
-    pub(super) sources: source::Poller,
-    pub(super) mail_sender: mail::Sender,
+    pub(super) jobs: Jobs,
     pub(super) other_views: notice::OtherViews,
+    pub(crate) webhook_counters: Arc<webhook::Counters>,
+    pub(crate) sources: Arc<source::Reader>,
     pub(super) term_frequencies: post::index::TermFrequencies,
     pub(super) words: Arc<words::ModelCache>,
     pub(super) notice_cache: notice::NoticeCache,
@@ -110,9 +111,9 @@ impl Tidings {
         newsfeed::start(self)?;
         retention::start(self)?;
         analysis::start(self)?;
-        self.webhook_sender().start()?;
-        self.sources().start()?;
-        self.0.mail_sender.start()?;
+        webhook::start(self)?;
+        source::start(self)?;
+        mail::start(self)?;
         self.0.other_views.start()?;
         words::start(self)
     }
@@ -252,15 +253,15 @@ impl Tidings {
         &self.0.words
     }
 
-    pub(crate) fn webhook_sender(&self) -> &webhook::Sender {
-        &self.0.webhook_sender
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.0.jobs
     }
 
     pub(crate) fn outbox(&self) -> Outbox {
         Outbox::of(self.config())
     }
 
-    pub(crate) fn sources(&self) -> &source::Poller {
+    pub(crate) fn sources(&self) -> &source::Reader {
         &self.0.sources
     }
 

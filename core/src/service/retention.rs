@@ -11,12 +11,13 @@ use crate::analysis::calendar::Calendar;
 use crate::analysis::visitor::{self, DayKeys, day_keys};
 use crate::analysis::{LATE_MS, log, trends};
 use crate::base::clock::{Clock, DAY_MS, Timestamp};
-use crate::mail::{limit as mail_limit, outbox as mail_outbox};
+use crate::mail::limit as mail_limit;
+use crate::mail::outbox::MAILS;
 use crate::record::background::{Background, Stop, log_failure};
 use crate::record::error::Result;
 use crate::record::lease::Lease;
 use crate::store::{Isolation, Leftover, Store, StoreError, Topic, Tx};
-use crate::webhook::outbox;
+use crate::webhook::outbox::DELIVERIES;
 use crate::{audit, feedback, removal};
 
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
@@ -178,8 +179,8 @@ impl Janitor {
             self.in_batches(u64::MAX, move |tx, limit| audit::prune(tx, now, audit_from, limit)),
             self.in_batches(u64::MAX, move |tx, limit| feedback::prune(tx, now, feedback_from, limit)),
             self.in_batches(u64::MAX, move |tx, limit| log::prune_requests(tx, first_day, limit)),
-            self.in_batches(u64::MAX, move |tx, limit| outbox::prune(tx, now, limit)),
-            self.in_batches(u64::MAX, move |tx, limit| mail_outbox::prune(tx, now, limit)),
+            self.in_batches(u64::MAX, move |tx, limit| DELIVERIES.prune(tx, now, limit)),
+            self.in_batches(u64::MAX, move |tx, limit| MAILS.prune(tx, now, limit)),
             self.in_batches(u64::MAX, move |tx, _| invitation::forget_mail(tx, now).map(|()| false)),
             self.in_batches(u64::MAX, move |tx, limit| mail_limit::prune(tx, now, limit)),
         ]

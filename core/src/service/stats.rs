@@ -52,7 +52,7 @@ impl Stats {
             database_bytes: store.database_bytes(),
             wal_bytes: store.wal_bytes(),
             followers: store.followers(),
-            webhooks: tidings.webhook_sender().figures(),
+            webhooks: tidings.0.webhook_counters.figures(),
         }
     }
 }

@@ -11,37 +11,11 @@ use crate::record::outgoing;
 /// Parameters that only tell a site where a reader came from.
 ///
 /// Source: the parameters that Firefox and Brave remove from copied links, and those of Google Analytics and Matomo.
-const TRACKING: [&str; 26] = [
-    "fbclid",
-    "gclid",
-    "gclsrc",
-    "dclid",
-    "gbraid",
-    "wbraid",
-    "msclkid",
-    "yclid",
-    "twclid",
-    "igshid",
-    "ttclid",
-    "li_fat_id",
-    "mc_cid",
-    "mc_eid",
-    "_hsenc",
-    "_hsmi",
-    "vero_id",
-    "mkt_tok",
-    "oly_anon_id",
-    "oly_enc_id",
-    "rb_clickid",
-    "s_cid",
-    "wickedid",
-    "pk_campaign",
-    "pk_kwd",
-    "__s",
-];
+const TRACKING: &str = "fbclid gclid gclsrc dclid gbraid wbraid msclkid yclid twclid igshid ttclid li_fat_id \
+                        mc_cid mc_eid _hsenc _hsmi vero_id mkt_tok oly_anon_id oly_enc_id rb_clickid s_cid \
+                        wickedid pk_campaign pk_kwd __s";
 const TRACKING_PREFIXES: [&str; 3] = ["utm_", "mtm_", "hsa_"];
 
-/// The schemes with which feed readers mark the addresses of feeds.
 const FEED_SCHEMES: [&str; 4] = ["feed:", "itpc:", "pcast:", "rss:"];
 
 /// Returns the address by https, and by http in case that fails.
@@ -75,7 +49,8 @@ pub(super) fn of_article(address: &str) -> String {
     let Ok(mut url) = Url::parse(address) else { return address.to_owned() };
     let is_tracking = |name: &str| {
         let name = name.to_ascii_lowercase();
-        TRACKING.contains(&&*name) || TRACKING_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        TRACKING.split(' ').any(|tracking| tracking == name)
+            || TRACKING_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
     };
     // A parameter that stays keeps its spelling.
     if let Some(query) = url.query() {

@@ -121,8 +121,8 @@ fn arrival(one: Identified, record: &Record, clock: &Clock, is_known: bool) -> R
     let Identified { entry, key, page_key, page, is_shared, own, .. } = one;
     let mut draft = entry_draft(entry, clock.now());
     draft.url = Some(if is_shared { &own } else { &page }.clone());
-    draft.topic = Some(record.topic.clone());
-    draft.tag = Some(with(&record.tag, draft.tag.take().unwrap_or_default()));
+    draft.topic = Some(record.source.topic.clone());
+    draft.tag = Some(with(&record.source.tag, draft.tag.take().unwrap_or_default()));
     let [key, page_key] = [key, page_key].map(u64::cast_signed);
     Arrival::new(&draft, arrive::Identity { key, page_key, page, is_shared, own }, is_known)
 }

@@ -56,7 +56,7 @@ impl Operation for Discover {
         let identity = call.authority();
         call.store().read(|tx| identity.admin(tx).map(drop))?;
         let url = page(&self.url, call.tidings())?;
-        let (http, now) = (call.tidings().sources().reader().http()?, call.now());
+        let (http, now) = (call.tidings().sources().http()?, call.now());
         let answer = http.get(&url, &Validators::default(), now);
         // The right may be gone by now.
         call.store().read(|tx| identity.admin(tx).map(drop))?;

@@ -1,7 +1,6 @@
 //! Fetches feeds and pages over HTTP, within bounds of time and size.
 
 use std::io::Read;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use flate2::read::MultiGzDecoder;
@@ -10,6 +9,7 @@ use ureq::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use url::Url;
 
 use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::base::config::Config;
 use crate::record::error::Result;
 use crate::record::outgoing;
 
@@ -19,7 +19,6 @@ const STEP: Duration = Duration::from_secs(15);
 /// The maximum size of a feed in bytes, when it is no longer compressed.
 pub const BODY_MAX: usize = 16 << 20;
 const REDIRECTS_MAX: usize = 5;
-/// Bytes that a decoder of Brotli reads at a time.
 const BROTLI_BUFFER: usize = 4 << 10;
 /// Of an entity tag or of a date of a change, in bytes.
 const VALIDATOR_MAX: usize = 500;
@@ -89,19 +88,17 @@ impl Failure {
 pub(super) struct Http(ureq::Agent);
 
 impl Http {
-    /// `ca` is a file with further certificates that are trusted.
-    pub(super) fn new(allows_private: bool, ca: Option<&Path>) -> Result<Self> {
-        let config = ureq::Agent::config_builder()
+    pub(super) fn new(config: &Config) -> Result<Self> {
+        let agent = ureq::Agent::config_builder()
             .timeout_resolve(Some(STEP))
             .timeout_connect(Some(STEP))
             .timeout_send_request(Some(STEP))
             .timeout_recv_response(Some(STEP))
             .timeout_recv_body(Some(WHOLE))
             .user_agent(concat!("tidings/", env!("CARGO_PKG_VERSION"), " (feed reader)"));
-        Ok(Self(outgoing::agent(config, allows_private, ca)?))
+        Ok(Self(outgoing::agent(agent, config.private_addresses, config.extra_ca.as_deref())?))
     }
 
-    /// Fetches `url` unless its content is that of `known`.
     pub(super) fn get(&self, url: &Url, known: &Validators, now: Timestamp) -> Result<Answer, Failure> {
         let (mut address, mut has_moved, mut cookies) = (url.clone(), true, Cookies::new());
         let end = Instant::now() + WHOLE;
@@ -194,7 +191,6 @@ fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, Failure> {
     Ok(to)
 }
 
-/// The response is no redirection.
 fn answer(
     response: Response<ureq::Body>,
     address: Url,

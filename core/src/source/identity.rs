@@ -33,7 +33,7 @@ pub(super) fn identified(
     mut refuse: impl FnMut(u64, String),
 ) -> Vec<Identified> {
     // The host of the feed, and those that it names as its own.
-    let urls = [Url::parse(&record.url).ok(), feed.link.clone(), feed.self_address.clone()];
+    let urls = [Url::parse(&record.source.url).ok(), feed.link.clone(), feed.self_address.clone()];
     let hosts: Vec<&str> = urls.iter().flatten().filter_map(Url::host_str).collect();
     let mut entries: Vec<(u64, Entry, String)> = Vec::new();
     for (number, entry) in (1..).zip(std::mem::take(&mut feed.entries)) {

@@ -368,7 +368,7 @@ impl Operation for Fetch {
             let admin = identity.admin(tx)?;
             sql::find(tx, &admin, &address::named(&self.source_obi))?.ok_or(Error::NotFound)
         })?;
-        call.tidings().sources().reader().fetch(key, |tx| identity.admin(tx).map(drop))
+        call.tidings().sources().fetch(key, |tx| identity.admin(tx).map(drop))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Fetches one source: asks for its content, writes what is new, and records how it went.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
@@ -13,7 +12,7 @@ use super::schedule::{self, IntervalBounds, Wishes};
 use super::seen::Seen;
 use super::sql::{self, Content, Record, Success};
 use super::websub::Offer;
-use super::{FAILING_MS, Fetched, MINUTE_MS, arrive};
+use super::{FAILING_MS, Fetched, MINUTE_MS, Source, arrive};
 use crate::base::clock::{Clock, DAY_MS, Timestamp};
 use crate::base::config::{Config, SOURCE_INTERVAL_MAX};
 use crate::base::text;
@@ -37,33 +36,31 @@ pub(super) const GONE: &str = "status 410: it has ended";
 pub(crate) struct Reader {
     pub(super) store: Arc<Store>,
     pub(super) clock: Clock,
-    allows_private: bool,
-    ca: Option<PathBuf>,
-    /// The public address of the service, if hubs may send to it.
-    pub(super) public_url: Option<Url>,
-    bounds: IntervalBounds,
+    config: Config,
     http: OnceLock<Arc<Http>>,
 }
 
 impl Reader {
-    pub(super) fn new(store: &Arc<Store>, clock: &Clock, config: &Config) -> Self {
+    pub(crate) fn new(store: &Arc<Store>, clock: &Clock, config: &Config) -> Self {
+        let (store, clock, config) = (Arc::clone(store), clock.clone(), config.clone());
+        Self { store, clock, config, http: OnceLock::new() }
+    }
+
+    fn bounds(&self) -> IntervalBounds {
         let ms = |minutes: u64| i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(MINUTE_MS);
-        Self {
-            store: Arc::clone(store),
-            clock: clock.clone(),
-            allows_private: config.private_addresses,
-            ca: config.extra_ca.clone(),
-            public_url: config.public_url.clone(),
-            bounds: IntervalBounds { min: ms(config.source_interval_min), max: ms(SOURCE_INTERVAL_MAX) },
-            http: OnceLock::new(),
-        }
+        IntervalBounds { min: ms(self.config.source_interval_min), max: ms(SOURCE_INTERVAL_MAX) }
+    }
+
+    /// The public address of the service, if hubs may send to it.
+    pub(super) fn public_url(&self) -> Option<&Url> {
+        self.config.public_url.as_ref()
     }
 
     pub(super) fn http(&self) -> Result<Arc<Http>> {
         if let Some(http) = self.http.get() {
             return Ok(Arc::clone(http));
         }
-        let http = Arc::new(Http::new(self.allows_private, self.ca.as_deref())?);
+        let http = Arc::new(Http::new(&self.config)?);
         Ok(Arc::clone(self.http.get_or_init(|| http)))
     }
 
@@ -125,18 +122,19 @@ impl Reader {
     ) -> Result<()> {
         let now = self.clock.now();
         let has_news = fetched.inserted + fetched.updated > 0;
-        let wait = schedule::wait(record.wait, has_news, record.every, self.bounds);
+        let every = record.source.every.map(|minutes| minutes * MINUTE_MS);
+        let wait = schedule::wait(record.wait, has_news, every, self.bounds());
         let wishes = content.as_ref().map_or(&record.wishes, |content| &content.wishes);
         let mut wishes = Wishes { fresh: about.fresh.max(wishes.fresh), ..wishes.clone() };
-        if record.subscribed_until.is_some_and(|until| until > now) {
+        if record.source.subscribed_until.is_some_and(|until| until > now) {
             // New entries arrive without fetches.
-            wishes.fresh = wishes.fresh.max(Some(self.bounds.max));
+            wishes.fresh = wishes.fresh.max(Some(self.bounds().max));
         }
         let (moved, url) = moved(record, about, now);
         let success = Success {
             now,
             wait,
-            next: schedule::next(now, wait, record.every, &wishes),
+            next: schedule::next(now, wait, every, &wishes),
             news: (fetched.inserted > 0).then_some(now),
             moved,
             url,
@@ -158,18 +156,18 @@ impl Reader {
             failing_since: Timestamp,
         }
         let now = self.clock.now();
-        let failures = record.failures + 1;
+        let failures = record.source.failures + 1;
         // A source that was asked too often is not asked again before the usual time.
-        let min = if failure.is_too_often { record.wait } else { self.bounds.min };
-        let bounds = IntervalBounds { min, ..self.bounds };
+        let min = if failure.is_too_often { record.wait } else { self.bounds().min };
+        let bounds = IntervalBounds { min, ..self.bounds() };
         let next = schedule::next_after_failure(now, failures, record.wait, failure.retry_after, bounds);
-        let since = record.failing_since.unwrap_or(now);
+        let since = record.source.failing_since.unwrap_or(now);
         let must_tell = !record.is_told && now - since >= FAILING_MS;
-        tracing::info!(source = record.id, error = failure.reason, "a source could not be fetched");
+        tracing::info!(source = record.source.id, error = failure.reason, "a source could not be fetched");
         let reason = failure.reason.clone();
         self.write(record, move |tx, record| {
-            let Record { key, id, name, url, .. } = record;
-            sql::failed(tx, *key, &reason, gone_since, must_tell || record.is_told, now, next)?;
+            let Source { id, name, url, .. } = &record.source;
+            sql::failed(tx, record.key, &reason, gone_since, must_tell || record.is_told, now, next)?;
             if must_tell {
                 let url = &public(url);
                 let data = Data { id, name, url, error: &reason, failing_since: since };
@@ -186,7 +184,7 @@ impl Reader {
 
     fn ended(&self, record: &Record) -> Result<Fetched> {
         let now = self.clock.now();
-        tracing::warn!(source = record.id, "a source has ended");
+        tracing::warn!(source = record.source.id, "a source has ended");
         self.write(record, move |tx, record| sql::end(tx, record.key, GONE, now))?;
         Ok(Fetched { error: Some(GONE.to_owned()), ..Fetched::default() })
     }
@@ -229,7 +227,7 @@ pub(super) fn ask(http: &Http, url: &str, known: &Validators, now: Timestamp) ->
 
 /// Like [`ask`]; in case of a failure also at the address by http, if the source may have one.
 pub(super) fn ask_record(http: &Http, record: &Record, now: Timestamp) -> Result<Asked, Failure> {
-    let asked = ask(http, &record.url, &record.known, now);
+    let asked = ask(http, &record.source.url, &record.known, now);
     match &record.plain {
         Some(plain) if asked.is_err() => ask(http, plain, &record.known, now).or(asked),
         _ => asked,

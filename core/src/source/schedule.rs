@@ -11,7 +11,6 @@ pub(super) const FIRST_MS: i64 = HOUR_MS;
 /// In `Retry-After`, `Cache-Control` or `ttl`.
 const ASKED_MAX_MS: i64 = 7 * DAY_MS;
 const FAILING_MAX_MS: i64 = 2 * DAY_MS;
-/// After this number of failures the time no longer doubles.
 const DOUBLINGS_MAX: u32 = 12;
 
 /// In milliseconds.

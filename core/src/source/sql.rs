@@ -39,16 +39,9 @@ pub(super) struct Settings {
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) key: SourceKey,
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) url: String,
-    pub(super) topic: Vec<String>,
-    pub(super) tag: Vec<String>,
-    pub(super) every: Option<i64>,
+    pub(super) source: Source,
     /// Between two fetches, in milliseconds.
     pub(super) wait: i64,
-    pub(super) failures: i64,
-    pub(super) failing_since: Option<Timestamp>,
     pub(super) is_told: bool,
     pub(super) known: Validators,
     pub(super) moved: Option<(String, Timestamp)>,
@@ -57,7 +50,6 @@ pub(super) struct Record {
     pub(super) gone_since: Option<Timestamp>,
     pub(super) wishes: Wishes,
     pub(super) seen: Seen,
-    pub(super) subscribed_until: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug)]
@@ -86,12 +78,11 @@ fn list(json: &str) -> Result<Vec<String>, StoreError> {
     serde_json::from_str(json).map_err(StoreError::other)
 }
 
-/// Separated by blanks.
 fn hours(text: &str) -> Vec<u8> {
     text.split(' ').filter_map(|hour| hour.parse().ok()).collect()
 }
 
-fn source(mut row: Row) -> Result<Source, StoreError> {
+fn source(row: &mut Row) -> Result<Source, StoreError> {
     let (name, title, url): (String, String, String) = (row.take(1)?, row.take(2)?, row.take(3)?);
     let state =
         usize::try_from(row.take::<i64>(8)?).ok().and_then(|state| SourceState::ALL.get(state).copied());
@@ -121,7 +112,7 @@ fn source(mut row: Row) -> Result<Source, StoreError> {
 /// In the order of their addresses.
 pub(super) fn list_all(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Source>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM source ORDER BY url");
-    tx.rows(&sql, &[])?.into_iter().map(source).collect()
+    tx.rows(&sql, &[])?.iter_mut().map(source).collect()
 }
 
 pub(super) fn count(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<usize, StoreError> {
@@ -137,7 +128,7 @@ pub(super) fn find(tx: &mut dyn Tx, _: &Admin<'_>, source: &str) -> Result<Optio
 
 pub(super) fn get(tx: &mut dyn Tx, key: SourceKey) -> Result<Source, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM source WHERE key = $1");
-    source(tx.one(&sql, &[key.into()])?)
+    source(&mut tx.one(&sql, &[key.into()])?)
 }
 
 pub(super) fn settings(tx: &mut dyn Tx, key: SourceKey) -> Result<Settings, StoreError> {
@@ -206,11 +197,11 @@ pub(super) fn update(
                        skip_hours = '', failures = 0, failing_since = NULL, error = NULL, told = 0,
                        state = CASE WHEN state = 2 THEN 0 ELSE state END WHERE key = $1";
         tx.run(sql, &[key.into(), plain.as_ref().into()])?;
-        websub::sql::set_offer(tx, key, None, next)?;
+        websub::set_offer(tx, key, None, next)?;
     }
     if adopts {
-        let seen = websub::sql::seen(tx, key)?.outdated();
-        websub::sql::set_seen(tx, key, &seen)?;
+        let seen = websub::seen(tx, key)?.outdated();
+        websub::set_seen(tx, key, &seen)?;
         tx.run("UPDATE source SET etag = NULL, modified = NULL WHERE key = $1", &[key.into()])?;
     }
     if moves || adopts || old.every != *every {
@@ -246,11 +237,10 @@ pub(super) fn due(tx: &mut dyn Tx, now: Timestamp) -> Result<Vec<(SourceKey, Str
     tx.rows(sql, &[now.into()])?.into_iter().map(due).collect()
 }
 
-/// The source still has the address that was fetched.
 pub(super) fn is_same(tx: &mut dyn Tx, record: &Record) -> Result<bool, StoreError> {
-    let Record { key, id, url, .. } = record;
+    let (key, Source { id, url, .. }) = (record.key, &record.source);
     let sql = "SELECT 1 FROM source WHERE key = $1 AND id = $2 AND url = $3";
-    Ok(tx.row(sql, &[(*key).into(), id.into(), url.into()])?.is_some())
+    Ok(tx.row(sql, &[key.into(), id.into(), url.into()])?.is_some())
 }
 
 pub(super) fn next_fetch(tx: &mut dyn Tx, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
@@ -262,34 +252,25 @@ pub(crate) fn failing(tx: &mut dyn Tx, since: Timestamp) -> Result<Vec<String>, 
     tx.rows(sql, &[since.into()])?.into_iter().map(|mut row| row.take(0)).collect()
 }
 
-/// `None` if the source was removed.
 pub(super) fn record(tx: &mut dyn Tx, key: SourceKey) -> Result<Option<Record>, StoreError> {
-    let sql = "SELECT id, name, title, url, topic, tag, every, wait, failures, failing_since, told, etag, modified, moved_to,
-                      moved_since, seen, ttl, skip_hours, (SELECT subscribed_until FROM source_hub WHERE source = key), gone_since
-               FROM source WHERE key = $1";
-    let Some(mut row) = tx.row(sql, &[key.into()])? else { return Ok(None) };
-    let (name, title, url): (String, String, String) = (row.take(1)?, row.take(2)?, row.take(3)?);
-    let (moved, since): (Option<String>, Option<Timestamp>) = (row.take(13)?, row.take(14)?);
+    let sql = format!(
+        "SELECT {COLUMNS}, wait, told, etag, modified, moved_to, moved_since, seen, ttl, skip_hours, gone_since
+         FROM source WHERE key = $1"
+    );
+    let Some(mut row) = tx.row(&sql, &[key.into()])? else { return Ok(None) };
+    let (moved, since): (Option<String>, Option<Timestamp>) = (row.take(24)?, row.take(25)?);
     let (moved, plain) = since.map_or((None, moved.clone()), |since| (moved.map(|to| (to, since)), None));
     Ok(Some(Record {
         key,
-        id: row.take(0)?,
-        name: shown_name(&name, &title, &url),
-        url,
-        topic: list(&row.take::<String>(4)?)?,
-        tag: list(&row.take::<String>(5)?)?,
-        every: row.take(6)?,
-        wait: row.take(7)?,
-        failures: row.take(8)?,
-        failing_since: row.take(9)?,
-        is_told: row.take(10)?,
-        known: Validators { etag: row.take(11)?, modified: row.take(12)? },
+        source: source(&mut row)?,
+        wait: row.take(20)?,
+        is_told: row.take(21)?,
+        known: Validators { etag: row.take(22)?, modified: row.take(23)? },
         moved,
         plain,
-        gone_since: row.take(19)?,
-        seen: Seen::unpack(&row.take::<String>(15)?),
-        wishes: Wishes { fresh: row.take(16)?, skip_hours: hours(&row.take::<String>(17)?) },
-        subscribed_until: row.take(18)?,
+        gone_since: row.take(29)?,
+        seen: Seen::unpack(&row.take::<String>(26)?),
+        wishes: Wishes { fresh: row.take(27)?, skip_hours: hours(&row.take::<String>(28)?) },
     }))
 }
 
@@ -356,7 +337,7 @@ pub(super) fn set_content(
     let sql = "DELETE FROM source_removed WHERE source = $1 AND key <=
                    (SELECT key FROM source_removed WHERE source = $1 ORDER BY key DESC LIMIT 1 OFFSET $2)";
     tx.run(sql, &[key.into(), REMOVED_MAX.into()])?;
-    websub::sql::set_offer(tx, key, hub.as_ref(), now)
+    websub::set_offer(tx, key, hub.as_ref(), now)
 }
 
 /// `is_told` is whether webhooks are told.

@@ -96,7 +96,7 @@ fn posts_are_counted_although_the_fetch_that_brings_them_does_not_end() {
     let site = Site::start();
     site.gives("/feed", &atom("Campus", &[entry(1, "One"), entry(2, "Two")]));
     let source = add(&service, &site.url("/feed"));
-    let reader = service.sources().reader();
+    let reader = service.sources();
     let key = service.store().read(|tx| tx.one("SELECT key FROM source", &[])?.take(0)).unwrap();
     let record = reader.record(key).unwrap();
     let feed = atom("Campus", &[entry(1, "One")]);

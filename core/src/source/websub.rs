@@ -22,9 +22,7 @@ use crate::base::clock::{DAY_MS, HOUR_MS, SECOND_MS, Timestamp};
 use crate::base::random::random;
 use crate::record::error::{Error, Result};
 use crate::record::id::SourceKey;
-use crate::store::{Isolation, Topic};
-
-pub(super) mod sql;
+use crate::store::{Isolation, Row, StoreError, Topic, Tx};
 
 /// The path of a subscription.
 pub const PATH: &str = "/websub/{token}";
@@ -37,7 +35,6 @@ const LEASE_MS: i64 = 10 * DAY_MS;
 /// Bounds of the time that a hub names.
 const LEASE_MIN_MS: i64 = 5 * MINUTE_MS;
 const LEASE_MAX_MS: i64 = 30 * DAY_MS;
-/// Random bytes of a token, and of a key.
 const SECRET: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,12 +50,7 @@ pub(super) struct Subscription {
     pub(super) secret: Zeroizing<String>,
 }
 
-/// A requested subscription is waited for until this time.
-pub(super) fn retry(now: Timestamp) -> Timestamp {
-    now + RETRY_MS
-}
-
-pub(super) fn secret() -> Zeroizing<String> {
+fn secret() -> Zeroizing<String> {
     Zeroizing::new(HEXLOWER.encode(&*Zeroizing::new(random::<SECRET>())))
 }
 
@@ -99,12 +91,12 @@ pub fn confirm(tidings: &Tidings, token: &str, query: &str) -> Result<String> {
     check(tidings, token)?;
     let (now, is_confirmed, token) = (tidings.now(), mode == "subscribe", token.to_owned());
     tidings.store().write(Isolation::Alone, move |tx| {
-        let found = sql::find(tx, &token)?.filter(|(_, found)| found.offer.topic == topic);
+        let found = subscribed(tx, &token)?.filter(|(_, found)| found.offer.topic == topic);
         let (source, _) = found.ok_or(Error::NotFound)?;
         if is_confirmed {
-            sql::set_confirmed(tx, source, now + lease, now + (lease - lease / 10))?;
+            set_confirmed(tx, source, now + lease, now + (lease - lease / 10))?;
         } else {
-            sql::set_refused(tx, source, now, now + REFUSED_MS)?;
+            set_refused(tx, source, now, now + REFUSED_MS)?;
         }
         tx.touch(Topic::Sources);
         Ok::<_, Error>(())
@@ -121,7 +113,7 @@ pub fn check(tidings: &Tidings, token: &str) -> Result<()> {
 }
 
 fn find(tidings: &Tidings, token: &str) -> Result<(SourceKey, Subscription)> {
-    tidings.store().read(|tx| sql::find(tx, token))?.ok_or(Error::NotFound)
+    tidings.store().read(|tx| subscribed(tx, token))?.ok_or(Error::NotFound)
 }
 
 /// Takes in what a hub sends for the subscription with this token: a feed with new entries, and the value of
@@ -143,7 +135,7 @@ pub fn receive(
     }
     let topic = Url::parse(&subscription.offer.topic).map_err(|_| Error::NotFound)?;
     match read(body, charset, &topic) {
-        Ok(feed) => tidings.sources().reader().take_from_hub(source, feed)?,
+        Ok(feed) => tidings.sources().take_from_hub(source, feed)?,
         Err(failure) => {
             tracing::info!(source = source.as_i64(), error = failure.reason, "a hub sent what is no feed");
         }
@@ -158,9 +150,9 @@ impl Reader {
         arrive::write(&self.store, &self.clock, &record, feed, &mut seen)?;
         self.write(&record, move |tx, record| {
             // The hub sends only new entries.
-            let mut all = sql::seen(tx, record.key)?;
+            let mut all = self::seen(tx, record.key)?;
             all.extend(&seen);
-            sql::set_seen(tx, record.key, &all)
+            set_seen(tx, record.key, &all)
         })
     }
 }
@@ -181,4 +173,93 @@ pub(super) fn is_signed(signature: &str, key: &str, body: &[u8]) -> bool {
 fn is_mac<M: Mac + hmac::KeyInit>(key: &str, body: &[u8], given: &[u8]) -> bool {
     let mac = <M as hmac::KeyInit>::new_from_slice(key.as_bytes());
     mac.is_ok_and(|mac| mac.chain_update(body).verify_slice(given).is_ok())
+}
+
+/// A subscription is one at this hub for this address.
+pub(super) fn set_offer(
+    tx: &mut dyn Tx,
+    source: SourceKey,
+    offer: Option<&Offer>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let Some(Offer { hub, topic }) = offer else {
+        return tx.run("DELETE FROM source_hub WHERE source = $1", &[source.into()]).map(drop);
+    };
+    let sql = "INSERT INTO source_hub (source, hub, topic, next_request) VALUES ($1, $2, $3, $4)
+               ON CONFLICT (source) DO UPDATE SET hub = excluded.hub, topic = excluded.topic, token = NULL, secret = NULL,
+                   subscribed_until = NULL, next_request = excluded.next_request
+               WHERE source_hub.hub <> excluded.hub OR source_hub.topic <> excluded.topic";
+    tx.run(sql, &[source.into(), hub.into(), topic.into(), now.into()]).map(drop)
+}
+
+/// The subscriptions that have waited longest come first, each with its hub.
+pub(super) fn due(tx: &mut dyn Tx, now: Timestamp) -> Result<Vec<(SourceKey, String)>, StoreError> {
+    let sql = "SELECT h.source, h.hub FROM source_hub h JOIN source s ON s.key = h.source
+               WHERE h.next_request <= $1 AND s.state = 0 ORDER BY h.next_request";
+    let due = |mut row: Row| Ok((row.take(0)?, row.take(1)?));
+    tx.rows(sql, &[now.into()])?.into_iter().map(due).collect()
+}
+
+pub(super) fn next_request(tx: &mut dyn Tx, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    tx.one("SELECT min(next_request) FROM source_hub WHERE next_request > $1", &[now.into()])?.take(0)
+}
+
+/// `None` if the source is not active or names no hub any more.
+pub(super) fn begin(
+    tx: &mut dyn Tx,
+    source: SourceKey,
+    now: Timestamp,
+) -> Result<Option<Subscription>, StoreError> {
+    let sql = "UPDATE source_hub SET token = coalesce(token, $2), secret = coalesce(secret, $3), next_request = $4
+               WHERE source = (SELECT key FROM source WHERE key = $1 AND state = 0) RETURNING hub, topic, token, secret";
+    let (token, secret) = (secret(), secret());
+    let args = [source.into(), token.as_str().into(), secret.as_str().into(), (now + RETRY_MS).into()];
+    tx.row(sql, &args)?.map(|mut row| subscription(&mut row)).transpose()
+}
+
+fn subscription(row: &mut Row) -> Result<Subscription, StoreError> {
+    let offer = Offer { hub: row.take(0)?, topic: row.take(1)? };
+    Ok(Subscription { offer, token: row.take(2)?, secret: Zeroizing::new(row.take(3)?) })
+}
+
+/// The source must be active.
+fn subscribed(tx: &mut dyn Tx, token: &str) -> Result<Option<(SourceKey, Subscription)>, StoreError> {
+    let sql = "SELECT h.hub, h.topic, h.token, h.secret, h.source FROM source_hub h JOIN source s ON s.key = h.source
+               WHERE h.token = $1 AND s.state = 0";
+    let found = tx.row(sql, &[token.into()])?;
+    found.map(|mut row| Ok((row.take(4)?, subscription(&mut row)?))).transpose()
+}
+
+/// The subscription lasts until `until` and is renewed at `renewal`.
+fn set_confirmed(
+    tx: &mut dyn Tx,
+    source: SourceKey,
+    until: Timestamp,
+    renewal: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE source_hub SET subscribed_until = $2, next_request = $3 WHERE source = $1";
+    tx.run(sql, &[source.into(), until.into(), renewal.into()]).map(drop)
+}
+
+/// The subscription is requested again at `next`. The source is fetched as without it.
+fn set_refused(
+    tx: &mut dyn Tx,
+    source: SourceKey,
+    now: Timestamp,
+    next: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE source_hub SET subscribed_until = NULL, next_request = $2 WHERE source = $1";
+    tx.run(sql, &[source.into(), next.into()])?;
+    let sql = "UPDATE source SET next_fetch = $2 + wait WHERE key = $1 AND next_fetch > $2 + wait";
+    tx.run(sql, &[source.into(), now.into()]).map(drop)
+}
+
+pub(super) fn seen(tx: &mut dyn Tx, source: SourceKey) -> Result<Seen, StoreError> {
+    let seen: String = tx.one("SELECT seen FROM source WHERE key = $1", &[source.into()])?.take(0)?;
+    Ok(Seen::unpack(&seen))
+}
+
+pub(super) fn set_seen(tx: &mut dyn Tx, source: SourceKey, seen: &Seen) -> Result<(), StoreError> {
+    let seen = seen.pack();
+    tx.run("UPDATE source SET seen = $2 WHERE key = $1", &[source.into(), (&seen).into()]).map(drop)
 }

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::{
     Deliveries, EVENT_RULE, Event, LIST_MAX, NAME, NAME_RULE, NAME_TAKEN, NO_EVENT, Queued, ROTATION_MS,
-    TOO_MANY, WEBHOOKS_MAX, WebhookSecret, Webhooks, address, sign, sql,
+    TOO_MANY, WEBHOOKS_MAX, WebhookSecret, Webhooks, send, sql,
 };
 use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
@@ -19,10 +19,23 @@ use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::record::outgoing;
 use crate::record::scope::Scope;
 use crate::store::{Isolation, StoreError, Topic, Tx};
-use crate::webhook::outbox::{self, PING};
+use crate::webhook::outbox::{self, DELIVERIES, PING};
 
 const GROUP: &str = "admin";
 const ADMINS: Access = Access::Admins(Scope::Webhooks);
+
+pub(super) const URL_RULE: Problem = Problem::invalid(
+    "url",
+    "url is an address that begins with https://, of at most 1,000 characters, without a user and a fragment",
+);
+const PRIVATE: Problem = Problem::invalid(
+    "url",
+    "url is a private address, or begins with http://: only the setting private-addresses allows that",
+);
+const OWN: Problem = Problem::invalid(
+    "url",
+    "url is an address of this server, but a webhook tells other systems: only the setting private-addresses allows that",
+);
 
 /// List webhooks
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -63,10 +76,10 @@ impl Operation for Add {
     fn run(self, call: &Call<'_>) -> Result<WebhookSecret> {
         let (identity, now) = (call.authority(), call.now());
         let name = text::name(self.name.trim(), NAME).ok_or(NAME_RULE);
-        let url = address::parse(&self.url, call.tidings().config().private_addresses);
+        let url = parse_url(&self.url, call.tidings().config().private_addresses);
         let event = |name: &String| name.parse().map_err(|_| EVENT_RULE);
         let events = self.events.iter().map(event).collect::<Result<BTreeSet<Event>, Problem>>();
-        let (id, secret) = (ObjectId::new(call.tidings().clock()).to_string(), sign::generate());
+        let (id, secret) = (ObjectId::new(call.tidings().clock()).to_string(), send::secret());
         let answer = WebhookSecret { id: id.clone(), secret: secret.clone() };
         call.store().write(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx)?;
@@ -138,7 +151,7 @@ impl Transaction for Rotate {
         Spec::get(GROUP, "/rotate_webhook/{webhook_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
     fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<WebhookSecret> {
-        let secret = sign::generate();
+        let secret = send::secret();
         let (id, name) = sql::find(tx, admin, &self.webhook_obi)?.ok_or(Error::NotFound)?;
         sql::rotate(tx, admin, &id, &secret, identity.now() + ROTATION_MS)?;
         admin.record(tx, Entry::new(Action::WebhookRotate).on(&name))?;
@@ -204,10 +217,66 @@ impl Transaction for Retry {
         Spec::get(GROUP, "/retry_webhook_delivery/{delivery_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
     fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<()> {
-        if !sql::retry(tx, admin, &self.delivery_obi, identity.now())? {
+        if !DELIVERIES.retry(tx, &self.delivery_obi, identity.now())? {
             return Err(Error::NotFound);
         }
         tx.touch(Topic::Webhooks);
         Ok(admin.record(tx, Entry::new(Action::WebhookRetry).on(&self.delivery_obi))?)
+    }
+}
+
+/// Normalises the URL, or returns the rule that it breaks.
+fn parse_url(text: &str, allows_private: bool) -> Result<String, Problem> {
+    let url = outgoing::parse(text).filter(|url| url.fragment().is_none()).ok_or(URL_RULE)?;
+    if allows_private {
+        Ok(url.into())
+    } else if url.scheme() != "https" || !outgoing::has_public_host(&url) {
+        Err(PRIVATE)
+    } else if outgoing::has_own_host(&url) {
+        Err(OWN)
+    } else {
+        Ok(url.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::outgoing::origin;
+
+    #[test]
+    fn a_private_url_needs_the_setting_in_any_spelling() {
+        for private in [
+            "http://example.org/hook",
+            "https://127.0.0.1/",
+            "https://2130706433/",
+            "https://0x7f.1/",
+            "https://0177.0.0.1/",
+            "https://[::1]/",
+            "https://[::ffff:7f00:1]/",
+            "https://localhost:8443/",
+            "https://LOCALHOST/",
+            "https://a.localhost/",
+        ] {
+            assert_eq!(parse_url(private, false), Err(PRIVATE), "{private}");
+            assert!(parse_url(private, true).is_ok(), "{private}");
+        }
+        for wrong in [
+            "",
+            "example.org",
+            "ftp://example.org/",
+            "https://example.org/a\nb",
+            "https://example.org/a b",
+            "file:///etc/passwd",
+            "https://",
+            "https://ann:pw@example.org/",
+            "https://ann@example.org/",
+            "https://example.org/#part",
+            &format!("https://example.org/{}", "a".repeat(1_000)),
+        ] {
+            assert_eq!(parse_url(wrong, true), Err(URL_RULE), "{wrong}");
+        }
+        assert_eq!(parse_url(" https://Example.org ", false).as_deref(), Ok("https://example.org/"));
+        assert_eq!(origin("https://example.org/hooks/T0/secret?key=1"), "https://example.org");
     }
 }

@@ -98,17 +98,6 @@ pub(super) fn deliveries(tx: &mut dyn Tx, _: &Admin<'_>, limit: i64) -> Result<V
     tx.rows(sql, &[limit.into()])?.into_iter().map(delivery).collect()
 }
 
-/// With all its attempts; returns false if no delivery has this id.
-pub(super) fn retry(
-    tx: &mut dyn Tx,
-    _: &Admin<'_>,
-    delivery: &str,
-    now: Timestamp,
-) -> Result<bool, StoreError> {
-    let sql = "UPDATE webhook_delivery SET dead = NULL, attempts = 0, next_attempt = $2 WHERE id = $1";
-    Ok(tx.run(sql, &[delivery.into(), now.into()])? > 0)
-}
-
 /// The time is that of the next attempt, if a delivery waits for the webhook.
 pub(super) fn next_attempts(tx: &mut dyn Tx) -> Result<Vec<(String, Option<Timestamp>)>, StoreError> {
     let sql = "SELECT id, (SELECT min(d.next_attempt) FROM webhook_delivery d WHERE d.webhook = w.id AND d.dead IS NULL)
@@ -160,19 +149,4 @@ pub(super) fn due(tx: &mut dyn Tx, webhook: &str, now: Timestamp) -> Result<Opti
         })
     };
     tx.row(sql, &[webhook.into(), now.into()])?.map(due).transpose()
-}
-
-pub(super) fn delivered(tx: &mut dyn Tx, id: &str) -> Result<(), StoreError> {
-    tx.run("DELETE FROM webhook_delivery WHERE id = $1", &[id.into()]).map(drop)
-}
-
-pub(super) fn failed(
-    tx: &mut dyn Tx,
-    id: &str,
-    attempts: i64,
-    next: Timestamp,
-    error: &str,
-) -> Result<(), StoreError> {
-    let sql = "UPDATE webhook_delivery SET attempts = $2, next_attempt = $3, last_error = $4 WHERE id = $1";
-    tx.run(sql, &[id.into(), attempts.into(), next.into(), error.into()]).map(drop)
 }

@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-use super::send::{Outgoing, Transport};
-use super::worker::{DELAYS, Worker};
+use super::operations::URL_RULE;
+use super::outbox::{DELIVERIES, PING};
+use super::queue::Queue;
+use super::send::Outgoing;
 use super::*;
 use crate::Tidings;
 use crate::account::Caller;
@@ -15,12 +17,11 @@ use crate::base::config::Config;
 use crate::feedback;
 use crate::notice;
 use crate::record::error::Error;
+use crate::record::jobs::{DELAYS, Failed, Transport, Worker};
 use crate::record::scope::Scope;
 use crate::store::Isolation;
 use crate::store::StoreError;
 use crate::testing::{NOW, Service, service, service_with};
-use crate::webhook::outbox;
-use crate::webhook::outbox::PING;
 
 /// What a receiver got: the id, the URL, the body and the number of secrets.
 type Received = (String, String, Value, usize);
@@ -29,8 +30,8 @@ type Received = (String, String, Value, usize);
 #[derive(Default)]
 struct Receivers(Mutex<Vec<Received>>);
 
-impl Transport for Receivers {
-    fn send(&self, outgoing: &Outgoing) -> Result<(), String> {
+impl Transport<Outgoing> for Receivers {
+    fn send(&self, outgoing: &Outgoing) -> Result<(), Failed> {
         let Outgoing { id, url, secrets, body, .. } = outgoing;
         if url.contains("down") {
             return Err("status 503".into());
@@ -57,10 +58,10 @@ impl Receivers {
     }
 }
 
-fn worker(tidings: &Tidings) -> (Worker, Arc<Receivers>) {
+fn worker(tidings: &Tidings) -> (Worker<Queue>, Arc<Receivers>) {
     let receivers = Arc::new(Receivers::default());
-    let transport: Arc<dyn Transport> = Arc::<Receivers>::clone(&receivers);
-    (Worker::new(&tidings.0.store, tidings.clock(), transport, Arc::default()), receivers)
+    let queue = Queue::new(Arc::<Receivers>::clone(&receivers), &Arc::default());
+    (Worker::new(&tidings.0.store, tidings.clock(), queue), receivers)
 }
 
 fn hook(tidings: &Tidings, name: &str) -> WebhookSecret {
@@ -276,12 +277,12 @@ fn what_was_given_up_is_removed_after_30_days() {
     hook(&service, "down");
     publish(&service, "Library", |_| {});
     let give_up = |tx: &mut dyn crate::store::Tx| {
-        let mut row = tx.one("SELECT webhook, id FROM webhook_delivery", &[])?;
-        outbox::give_up(tx, &row.take::<String>(0)?, &row.take::<String>(1)?, "status 503", NOW)
+        let id: String = tx.one("SELECT id FROM webhook_delivery", &[])?.take(0)?;
+        DELIVERIES.give_up(tx, &id, "status 503", NOW)
     };
     service.store().write(Isolation::Alone, give_up).unwrap();
     let prune = |now: Timestamp| {
-        service.store().write(Isolation::Alone, move |tx| outbox::prune(tx, now, 100)).unwrap();
+        service.store().write(Isolation::Alone, move |tx| DELIVERIES.prune(tx, now, 100)).unwrap();
         waiting(&service).len()
     };
     assert_eq!((prune(NOW + 30 * DAY_MS - 1), prune(NOW + 30 * DAY_MS)), (1, 0));

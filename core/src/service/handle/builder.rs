@@ -14,11 +14,12 @@ use crate::base::clock::Clock;
 use crate::base::config::Config;
 use crate::base::location::Location;
 use crate::record::error::Result;
+use crate::record::jobs::Jobs;
 use crate::service::handle::{Inner, Tidings, full_or};
 use crate::service::retention::Retention;
 use crate::store::Store;
 use crate::transfer::backup;
-use crate::{analysis, mail, newsfeed, notice, post, profile, source, webhook, words};
+use crate::{analysis, newsfeed, notice, post, profile, source, words};
 
 /// Opens or starts a [`Tidings`] with other settings.
 pub struct Builder {
@@ -112,9 +113,9 @@ impl Builder {
             acts: post::acts::Acts::new(&store, &analysis.calendar),
             user_infos: profile::UserInfos::new(&store, &lists),
             lists,
-            webhook_sender: webhook::Sender::new(&store, &clock, &config),
-            sources: source::Poller::new(&store, &clock, &config),
-            mail_sender: mail::Sender::new(&store, &clock, &config),
+            jobs: Jobs::new(&store, &clock),
+            webhook_counters: Arc::default(),
+            sources: Arc::new(source::Reader::new(&store, &clock, &config)),
             term_frequencies: post::index::TermFrequencies::new(Arc::clone(&store)),
             feeds,
             retention: Retention::new(Arc::clone(&store)),

@@ -149,13 +149,13 @@ fn what_changes_during_a_fetch_wins() {
     let service = reading();
     let site = Site::start();
     site.gives("/feed", &atom("Old", &[entry(1, "One")]));
-    let reader = service.sources().reader();
+    let reader = service.sources();
     let begun = |source: &str| {
         let key = service
             .store()
             .read(|tx| tx.one("SELECT key FROM source WHERE id = $1", &[source.into()])?.take(0));
         let record = reader.record(key.unwrap()).unwrap();
-        let asked = run::ask(reader.http().unwrap().as_ref(), &record.url, &record.known, NOW);
+        let asked = run::ask(reader.http().unwrap().as_ref(), &record.source.url, &record.known, NOW);
         (record, asked)
     };
     let source = add(&service, &site.url("/feed"));

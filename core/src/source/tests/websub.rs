@@ -7,7 +7,7 @@ use url::form_urlencoded;
 use super::*;
 use crate::base::clock::DAY_MS;
 use crate::record::id::SourceKey;
-use crate::source::websub::{Offer, Subscription, check, confirm, is_signed, receive, sql};
+use crate::source::websub::{self, Offer, Subscription, check, confirm, is_signed, receive};
 use crate::store::Isolation;
 
 /// A source whose feed names a hub, after its first fetch.
@@ -22,13 +22,13 @@ fn source(service: &Service, site: &Site) -> (String, SourceKey) {
 
 fn subscribe(service: &Service, key: SourceKey) -> Subscription {
     let now = service.now();
-    let begun = service.store().write(Isolation::Alone, move |tx| sql::begin(tx, key, now)).unwrap();
+    let begun = service.store().write(Isolation::Alone, move |tx| websub::begin(tx, key, now)).unwrap();
     begun.unwrap()
 }
 
 fn due(service: &Service) -> usize {
     let now = service.now();
-    service.store().read(|tx| sql::due(tx, now)).unwrap().len()
+    service.store().read(|tx| websub::due(tx, now)).unwrap().len()
 }
 
 fn signature(key: &str, body: &str) -> String {
