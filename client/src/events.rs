@@ -2,7 +2,7 @@
 //!
 //! Source: WHATWG HTML, section 9.2.6.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::time::Duration;
 
 use tidings_core::api::Listen;
@@ -28,8 +28,7 @@ pub struct Event {
 /// The events of a server as they happen, until the stream ends or fails.
 pub struct Events {
     server: Server,
-    lines: Lines<Box<dyn Read + Send>>,
-    parser: Parser,
+    stream: Stream<Box<dyn Read + Send>>,
 }
 
 impl Server {
@@ -39,16 +38,11 @@ impl Server {
     /// Those of `GET /events`: `bad token` and `Not admin` for `changes`, `Not found` on a server without live events.
     pub fn events(&self, names: &[&str]) -> Result<Events> {
         let listen = Listen { events: Some(names.join(",")), last_event_id: None };
-        let request = self.request_of(&listen)?;
-        let response = self.send_within("GET", &request.path(), &request.query(), None, SILENCE_MAX)?;
-        let is_stream = |kind: &header::HeaderValue| kind.as_bytes().starts_with(b"text/event-stream");
-        if !response.headers().get(header::CONTENT_TYPE).is_some_and(is_stream) {
-            return Err(self
-                .read(response)
-                .map_or_else(|error| error, |_| self.unexpected("no stream of events")));
-        }
-        let body: Box<dyn Read + Send> = Box::new(response.into_body().into_reader());
-        Ok(Events { server: self.clone(), lines: Lines(BufReader::new(body)), parser: Parser::default() })
+        let response = self.send(&self.request_of(&listen)?, None, SILENCE_MAX)?;
+        let kind = response.headers().get(header::CONTENT_TYPE);
+        let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        let body = self.streamed(response, is_stream, "no stream of events")?.into_body();
+        Ok(Events { server: self.clone(), stream: Stream(BufReader::new(Box::new(body.into_reader()))) })
     }
 }
 
@@ -56,83 +50,55 @@ impl Iterator for Events {
     type Item = Result<Event>;
 
     fn next(&mut self) -> Option<Result<Event>> {
-        loop {
-            let line = match self.lines.next()? {
-                Ok(line) => line,
-                Err(Fault::Read(error)) => return Some(Err(self.server.unreachable(&error))),
-                Err(Fault::Format(what)) => return Some(Err(self.server.unexpected(what))),
-            };
-            match self.parser.line(&line) {
-                Ok(None) => {}
-                Ok(Some(event)) => return Some(Ok(event)),
-                Err(what) => return Some(Err(self.server.unexpected(what))),
-            }
-        }
+        let event = self.stream.event().map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => self.server.unexpected(error),
+            _ => self.server.unreachable(&error),
+        });
+        event.transpose()
     }
-}
-
-#[derive(Debug)]
-enum Fault {
-    Read(std::io::Error),
-    Format(&'static str),
 }
 
 const TOO_LONG: &str = "an event that is too long";
 
-/// Lines end with a line feed, with or without a carriage return.
-struct Lines<R>(BufReader<R>);
+fn invalid(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
 
-impl<R: Read> Iterator for Lines<R> {
-    type Item = Result<String, Fault>;
+struct Stream<R>(BufReader<R>);
 
-    fn next(&mut self) -> Option<Result<String, Fault>> {
+impl<R: Read> Stream<R> {
+    /// Lines end with a line feed, with or without a carriage return. An event without an end did not happen.
+    fn line(&mut self) -> io::Result<Option<String>> {
         let mut line = Vec::new();
-        let most = LENGTH_MAX as u64 + 1;
-        match self.0.by_ref().take(most).read_until(b'\n', &mut line) {
-            Err(error) => return Some(Err(Fault::Read(error))),
-            Ok(0) => return None,
-            Ok(_) => {}
-        }
+        self.0.by_ref().take(LENGTH_MAX as u64 + 1).read_until(b'\n', &mut line)?;
         match line.pop() {
             Some(b'\n') => {}
-            _ if line.len() >= LENGTH_MAX => return Some(Err(Fault::Format(TOO_LONG))),
-            // An event without an end did not happen.
-            _ => return None,
+            _ if line.len() >= LENGTH_MAX => return Err(invalid(TOO_LONG)),
+            _ => return Ok(None),
         }
-        if line.last() == Some(&b'\r') {
-            line.pop();
-        }
-        Some(String::from_utf8(line).map_err(|_| Fault::Format("an event that is not text")))
+        line.pop_if(|end| *end == b'\r');
+        String::from_utf8(line).map(Some).map_err(|_| invalid("an event that is not text"))
     }
-}
 
-#[derive(Debug, Default)]
-struct Parser {
-    name: String,
-    data: Option<String>,
-}
-
-impl Parser {
-    /// Returns the event that the line ends. Fails when the data is too long.
-    fn line(&mut self, line: &str) -> Result<Option<Event>, &'static str> {
-        if line.is_empty() {
-            let Self { name, data } = std::mem::take(self);
-            return Ok(data.map(|data| Event { name, data }));
-        }
-        let (field, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
-        match field {
-            "event" => value.clone_into(&mut self.name),
-            "data" => match &mut self.data {
-                None => self.data = Some(value.to_owned()),
-                Some(data) if data.len() + value.len() >= LENGTH_MAX => return Err(TOO_LONG),
-                Some(data) => {
-                    data.push('\n');
-                    data.push_str(value);
+    fn event(&mut self) -> io::Result<Option<Event>> {
+        let (mut name, mut all) = (String::new(), None::<String>);
+        while let Some(line) = self.line()? {
+            let (field, value) = line.split_once(':').unwrap_or((&line, ""));
+            let value = value.strip_prefix(' ').unwrap_or(value);
+            match (field, &mut all) {
+                _ if line.is_empty() => match all.take() {
+                    Some(data) => return Ok(Some(Event { name, data })),
+                    None => name.clear(),
+                },
+                ("event", _) => value.clone_into(&mut name),
+                ("data", None) => all = Some(value.to_owned()),
+                ("data", Some(data)) if data.len() + value.len() >= LENGTH_MAX => {
+                    return Err(invalid(TOO_LONG));
                 }
-            },
-            // Comments, which have no name, and the fields for listeners that continue later.
-            _ => {}
+                ("data", Some(data)) => data.extend(["\n", value]),
+                // Comments, which have no name, and the fields for listeners that continue later.
+                _ => {}
+            }
         }
         Ok(None)
     }
@@ -143,11 +109,9 @@ mod tests {
     use super::*;
 
     fn events(stream: &[u8]) -> Result<Vec<(String, String)>, String> {
-        let mut parser = Parser::default();
-        let mut events = Vec::new();
-        for line in Lines(BufReader::new(stream)) {
-            let line = line.map_err(|fault| format!("{fault:?}"))?;
-            events.extend(parser.line(&line)?.map(|event| (event.name, event.data)));
+        let (mut stream, mut events) = (Stream(BufReader::new(stream)), Vec::new());
+        while let Some(event) = stream.event().map_err(|error| error.to_string())? {
+            events.push((event.name, event.data));
         }
         Ok(events)
     }

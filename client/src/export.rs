@@ -23,25 +23,17 @@ const BEGIN: &[u8] = br#"{"result":"success","#;
 
 impl Service {
     /// Exports records as lines of JSON, and returns their number.
-    ///
-    /// # Errors
-    /// Those of [`Export::pass_to`].
     pub fn export_lines(&self, operation: &impl ExportLines, take: Take<'_>) -> Result<u64> {
         match &self.0 {
             Place::Database(database) => {
                 let Database { tidings, caller } = &**database;
                 Ok(operation.export(tidings, caller).pass_to(tidings, take)?)
             }
-            Place::Server(server) => {
-                server.pass_lines(server.stream(&server.request_of(operation)?.path(), &[])?, take)
-            }
+            Place::Server(server) => server.pass_lines(server.stream(&server.request_of(operation)?)?, take),
         }
     }
 
     /// Exports everything that is stored about a member, and returns the number of the entries of all lists.
-    ///
-    /// # Errors
-    /// Those of [`DataReader::of`] and [`Export::pass_to`].
     pub fn export_data(&self, id: &str, take: Take<'_>) -> Result<u64> {
         match &self.0 {
             Place::Database(database) => {
@@ -58,7 +50,7 @@ impl Service {
                 } else {
                     server.request_of(&GetOf { user_id: id.to_owned() })?
                 };
-                server.export_object(server.stream(&request.path(), &[])?, take)
+                server.export_object(server.stream(&request)?, take)
             }
         }
     }

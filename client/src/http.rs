@@ -6,32 +6,30 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rustls::{CertificateError, Error as TlsError};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use tidings_core::answer::SUCCESS;
+use tidings_core::api::Readyz;
 use tidings_core::tls::{self, Authorities, InvalidAuthorities};
-use ureq::http::{Request, Response, header};
+use ureq::http::{self, Response, header};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, AsSendBody, Body, SendBody};
 use url::{Host, Url};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Refusal, Result};
-use crate::requests::Requests;
+use crate::request::{Request, Requests};
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// Between two parts of a response. A server takes its time to learn weights or verify a trail.
-const READ: Duration = Duration::from_secs(120);
+pub(crate) const READ: Duration = Duration::from_secs(120);
+/// A server answers at once whether it is ready, unless it hangs.
+const READY: Duration = Duration::from_secs(10);
 /// In bytes. Exports are streams without a limit.
 const ANSWER_MAX: u64 = 256 << 20;
-/// A request that only reads is sent this often to an overloaded server …
-const TRIES: u32 = 3;
-const PAUSE_MAX: Duration = Duration::from_secs(5);
 
 /// The characters of a segment of a path that are escaped.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -127,15 +125,19 @@ pub struct Server {
     pub(crate) requests: Arc<Requests>,
 }
 
-pub(crate) type Query<'a> = [(&'a str, Option<String>)];
-
 impl Server {
     /// Returns a server. Each request has `token`, a member's or an API key; `member` is the id of the member if
     /// operations are called as that member.
     pub fn new(address: Address, token: Option<Zeroizing<String>>, member: Option<&str>) -> Self {
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier);
-        let allows_proxy = address.allows_proxy();
-        Self::with_tls(address, token, member, tls.build(), allows_proxy)
+        Self {
+            agent: agent(tls.build(), address.allows_proxy()),
+            address,
+            token: token.map(Arc::new),
+            member: member.map(Arc::from),
+            is_accepted: Arc::default(),
+            requests: Arc::default(),
+        }
     }
 
     /// Returns the same server, of which only certificates in the PEM file `file` are accepted, and those of authorities with a
@@ -163,24 +165,8 @@ impl Server {
     pub fn here(address: SocketAddr, encrypted: bool, base_path: &str) -> Self {
         let scheme = if encrypted { "https" } else { "http" };
         let tls = TlsConfig::builder().disable_verification(true);
-        Self::with_tls(Address(format!("{scheme}://{address}{base_path}")), None, None, tls.build(), false)
-    }
-
-    fn with_tls(
-        address: Address,
-        token: Option<Zeroizing<String>>,
-        member: Option<&str>,
-        tls: TlsConfig,
-        allows_proxy: bool,
-    ) -> Self {
-        Self {
-            address,
-            agent: agent(tls, allows_proxy),
-            token: token.map(Arc::new),
-            member: member.map(Arc::from),
-            is_accepted: Arc::default(),
-            requests: Arc::default(),
-        }
+        let address = Address(format!("{scheme}://{address}{base_path}"));
+        Self { agent: agent(tls.build(), false), ..Self::new(address, None, None) }
     }
 
     /// Returns the address.
@@ -205,111 +191,73 @@ impl Server {
         Self { token: None, member: None, ..self.clone() }
     }
 
-    /// For an operation that only reads. A request to an overloaded server is sent again.
-    pub(crate) fn get<T: DeserializeOwned>(&self, path: &[&str], query: &Query<'_>) -> Result<T> {
-        self.decode(&self.get_bytes(path, query)?)
+    /// Asks the server whether it can take requests: it runs, reads its database, and its last commit succeeded.
+    ///
+    /// # Errors
+    /// When it is not ready, or does not answer within 10 seconds.
+    pub fn ready(&self) -> Result<()> {
+        let response = self.send(&self.request_of(&Readyz {})?, None, READY)?;
+        self.decode::<IgnoredAny>(&self.read(response)?).map(|_| ())
     }
 
-    /// The answer as it was sent.
-    pub(crate) fn get_bytes(&self, path: &[&str], query: &Query<'_>) -> Result<Vec<u8>> {
-        let mut tries = 0;
-        loop {
-            let answer = self.send("GET", path, query, None).and_then(|response| self.read(response));
-            tries += 1;
-            let Err(Error::Refused(refusal)) = &answer else { return answer };
-            match refusal.retry_after_s.map(Duration::from_secs) {
-                Some(pause) if pause <= PAUSE_MAX && tries < TRIES => thread::sleep(pause),
-                _ => return answer,
-            }
-        }
+    /// An answer of any length.
+    pub(crate) fn stream(&self, request: &Request) -> Result<impl Read + use<>> {
+        let response = self.send(request, None, READ)?;
+        let is_stream = response.headers().get("tidings-result").is_some_and(|result| result == SUCCESS);
+        Ok(self.streamed(response, is_stream, "another answer")?.into_body().into_reader())
     }
 
-    /// For a `GET` operation that changes something. Returns the answer as it was sent.
-    pub(crate) fn act_bytes(&self, path: &[&str], query: &Query<'_>) -> Result<Vec<u8>> {
-        self.send("GET", path, query, None).and_then(|response| self.read(response))
-    }
-
-    /// Returns the answer as it was sent.
-    pub(crate) fn post_bytes(
+    /// Returns the response if it `is_stream`, and else its failure.
+    pub(crate) fn streamed(
         &self,
-        path: &[&str],
-        query: &Query<'_>,
-        body: &impl Serialize,
-    ) -> Result<Vec<u8>> {
-        let body = Zeroizing::new(serde_json::to_vec(body).map_err(|error| self.unexpected(error))?);
-        let json = &mut body.as_slice();
-        let response = self.send("POST", path, query, Some((json, "application/json")))?;
-        self.read(response)
-    }
-
-    /// Of any length.
-    pub(crate) fn stream(&self, path: &[&str], query: &Query<'_>) -> Result<impl Read + use<>> {
-        let response = self.send("GET", path, query, None)?;
-        if response.headers().get("tidings-result").is_none_or(|result| result != SUCCESS) {
-            return Err(self
-                .read(response)
-                .map_or_else(|error| error, |_| self.unexpected("another answer")));
+        response: Response<Body>,
+        is_stream: bool,
+        other: &str,
+    ) -> Result<Response<Body>> {
+        if is_stream {
+            Ok(response)
+        } else {
+            Err(self.read(response).map_or_else(|error| error, |_| self.unexpected(other)))
         }
-        Ok(response.into_body().into_reader())
     }
 
+    /// Sends a `POST` request if there is a body, which has a media type. `read` is the time limit between two parts of the
+    /// response.
     pub(crate) fn send(
         &self,
-        method: &str,
-        path: &[&str],
-        query: &Query<'_>,
-        body: Option<(&mut dyn Read, &str)>,
-    ) -> Result<Response<Body>> {
-        self.send_within(method, path, query, body, READ)
-    }
-
-    /// `read` is the time limit between two parts of the response.
-    pub(crate) fn send_within(
-        &self,
-        method: &str,
-        path: &[&str],
-        query: &Query<'_>,
+        request: &Request,
         body: Option<(&mut dyn Read, &str)>,
         read: Duration,
     ) -> Result<Response<Body>> {
-        self.require_accepted(path)?;
+        self.require_accepted(request)?;
         let _running = self.requests.begin();
+        let escaped = |text| utf8_percent_encode(text, SEGMENT);
         let mut url = self.address.0.clone();
-        for segment in path {
-            url.push('/');
-            url.extend(utf8_percent_encode(segment, SEGMENT));
+        url.extend(request.path.iter().map(|segment| format!("/{}", escaped(segment))));
+        for (i, (name, value)) in request.query.iter().enumerate() {
+            url += &format!("{}{name}={}", if i == 0 { '?' } else { '&' }, escaped(value));
         }
-        let mut separator = '?';
-        for (name, value) in query {
-            let Some(value) = value else { continue };
-            url.push(separator);
-            url.push_str(name);
-            url.push('=');
-            url.extend(utf8_percent_encode(value, SEGMENT));
-            separator = '&';
-        }
-        let mut request = Request::builder().method(method).uri(url);
+        let mut head = http::Request::builder().uri(url);
         if let Some(token) = &self.token {
-            request = request.header(header::AUTHORIZATION, format!("Bearer {}", token.as_str()));
+            head = head.header(header::AUTHORIZATION, format!("Bearer {}", token.as_str()));
         }
         let response = match body {
-            Some((body, content_type)) => {
-                let request = request.header(header::CONTENT_TYPE, content_type);
-                request.body(SendBody::from_reader(body)).map(|request| self.run_within(request, read))
+            Some((body, media_type)) => {
+                let head = head.method("POST").header(header::CONTENT_TYPE, media_type);
+                head.body(SendBody::from_reader(body)).map(|request| self.run(request, read))
             }
-            None => request.body(()).map(|request| self.run_within(request, read)),
+            None => head.body(()).map(|request| self.run(request, read)),
         };
         let response = response.map_err(|_| self.unexpected("no valid request"))?;
         response.map_err(|error| self.unreachable(&self.cause(&error)))
     }
 
-    fn run_within(
+    fn run(
         &self,
-        request: Request<impl AsSendBody>,
+        request: http::Request<impl AsSendBody>,
         read: Duration,
     ) -> Result<Response<Body>, ureq::Error> {
-        let request = self.agent.configure_request(request).timeout_per_read(Some(read)).build();
-        self.agent.run(request)
+        self.agent.run(self.agent.configure_request(request).timeout_per_read(Some(read)).build())
     }
 
     /// Fails if the answer is no success.
@@ -351,19 +299,15 @@ impl Server {
             // macOS and Windows tell only with `Other` that they do not know the authority.
             Some(TlsError::InvalidCertificate(
                 CertificateError::UnknownIssuer | CertificateError::Other(_),
-            )) => {
-                format!(
-                    "the certificate is not trusted ({error}): if it is self-signed or its authority is private, name the file of \
-                     the certificate or of that of the authority with tidings login --tls-ca FILE (or add the authority to the \
-                     system, or name it in SSL_CERT_FILE)"
-                )
-            }
+            )) => format!(
+                "the certificate is not trusted ({error}): if it is self-signed or its authority is private, name the file of the \
+                 certificate or of that of the authority with tidings login --tls-ca FILE (or add the authority to the system, or \
+                 name it in SSL_CERT_FILE)"
+            ),
             Some(TlsError::InvalidCertificate(_)) => format!("the certificate is not valid ({error})"),
-            Some(TlsError::InvalidMessage(_)) => {
-                format!(
-                    "it does not speak TLS ({error}): write http:// if it is on this machine, and else another port"
-                )
-            }
+            Some(TlsError::InvalidMessage(_)) => format!(
+                "it does not speak TLS ({error}): write http:// if it is on this machine, and else another port"
+            ),
             // A server that expects TLS answers with an alert of TLS, which is no HTTP, or not at all.
             None if self.address.0.starts_with("http:") && matches!(error, ureq::Error::Protocol(_)) => {
                 format!("it does not speak plain HTTP ({error}): write https:// if it has TLS")
@@ -381,7 +325,6 @@ impl Server {
     }
 }
 
-/// Returns what sends requests.
 fn agent(tls: TlsConfig, allows_proxy: bool) -> Agent {
     let mut agent = Agent::config_builder()
         .http_status_as_error(false)
@@ -400,7 +343,6 @@ fn agent(tls: TlsConfig, allows_proxy: bool) -> Agent {
     agent.build().into()
 }
 
-/// Returns the number of line ends.
 pub(crate) fn line_ends(bytes: &[u8]) -> u64 {
     bytes.split(|byte| *byte == b'\n').skip(1).count() as u64
 }

@@ -8,7 +8,7 @@ use tidings_core::error::Code;
 use tidings_core::import::{Import, Progress, Report};
 
 use crate::error::{Error, Result};
-use crate::http::line_ends;
+use crate::http::{READ, line_ends};
 use crate::{Place, Service};
 
 impl Service {
@@ -32,8 +32,8 @@ impl Service {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
         let media_type = operation.media_type(head);
         let mut input = Watched { input, progress, bytes: 0, lines: 0, failure: None };
-        let path = server.request_of(&operation)?;
-        let response = server.send("POST", &path.path(), &[], Some((&mut input, media_type)));
+        let request = server.request_of(&operation)?;
+        let response = server.send(&request, Some((&mut input, media_type)), READ);
         let answer = response.and_then(|response| server.decode(&server.read(response)?));
         match (answer, input.failure) {
             // The request failed because the input did.

@@ -17,21 +17,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![expect(
+    clippy::missing_errors_doc,
+    reason = "a method fails as its operation does, unless its documentation says more"
+)]
+
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
 use tidings_core::clock::{Clock, Timestamp};
 
-mod analytics;
 mod call;
 mod error;
 mod events;
 mod export;
+mod facts;
 mod http;
 mod import;
 mod member;
-mod password;
-mod ready;
-mod requests;
+mod request;
 pub mod shown;
 mod sign_in;
 mod watch;

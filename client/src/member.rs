@@ -19,17 +19,11 @@ impl Service {
     }
 
     /// Returns a member's account.
-    ///
-    /// # Errors
-    /// Those of [`Service::registered`].
     pub fn user_info(&self, id: &str) -> Result<UserInfo> {
         Ok(self.call_on(id, profile::Get {}, member::Get { user_id: id.to_owned() })?.fields())
     }
 
     /// Returns a member's lists: all (0), likes (1), views (2), searches (3) or opened newsfeeds (4).
-    ///
-    /// # Errors
-    /// Those of [`Service::registered`].
     pub fn lists(&self, id: &str, kind: u8) -> Result<Lists> {
         let (user_id, type_num) = (id.to_owned(), kind.to_string());
         let own = profile::GetLists { type_num: type_num.clone() };
@@ -37,18 +31,12 @@ impl Service {
     }
 
     /// Resets a member's measured interest.
-    ///
-    /// # Errors
-    /// Those of [`Service::registered`].
     pub fn reset_measurement(&self, id: &str) -> Result<()> {
         let user_id = id.to_owned();
         self.call_on(id, profile::ResetMeasurement {}, member::ResetMeasurement { user_id })
     }
 
     /// Changes a member's nickname.
-    ///
-    /// # Errors
-    /// Those of [`Service::registered`] and of [`profile::ChangeNickname`].
     pub fn change_nickname(&self, id: &str, nickname: &str) -> Result<()> {
         let (user_id, new_nickname) = (id.to_owned(), nickname.to_owned());
         let own = profile::ChangeNickname { new_nickname: new_nickname.clone() };
@@ -56,9 +44,6 @@ impl Service {
     }
 
     /// Sets whether apps sign a member in automatically, 0 or 1.
-    ///
-    /// # Errors
-    /// Those of [`Service::registered`].
     pub fn update_auto_login(&self, id: &str, auto_login: i64) -> Result<()> {
         let user_id = id.to_owned();
         let own = profile::UpdateAutoLogin { auto_login };
@@ -66,17 +51,11 @@ impl Service {
     }
 
     /// Returns where a member is signed in.
-    ///
-    /// # Errors
-    /// Those of [`Service::registered`].
     pub fn sessions(&self, id: &str) -> Result<Sessions> {
         self.call_on(id, ListSessions {}, member::ListSessions { user_id: id.to_owned() })
     }
 
     /// Signs a member out of a session, or everywhere.
-    ///
-    /// # Errors
-    /// Those of [`Service::registered`]; `Not found` if the member has no such session.
     pub fn sign_out(&self, id: &str, session: Option<&str>) -> Result<()> {
         let user_id = id.to_owned();
         match session.map(str::to_owned) {
@@ -89,9 +68,6 @@ impl Service {
     }
 
     /// Removes a member: members themselves, administrators any member.
-    ///
-    /// # Errors
-    /// Those of [`profile::Remove`] and [`member::Remove`].
     pub fn remove_member(&self, id: &str) -> Result<()> {
         self.call_on(id, profile::Remove {}, member::Remove { user_id: id.to_owned() })
     }

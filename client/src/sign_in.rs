@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 use crate::Service;
 use crate::error::Result;
 use crate::http::Server;
+use crate::request::Request;
 
 /// A member who has signed in.
 pub struct SignedIn {
@@ -31,9 +32,6 @@ pub struct SignedIn {
 
 impl SignedIn {
     /// Signs a member in on a server with a password.
-    ///
-    /// # Errors
-    /// Those of [`SignIn`].
     pub fn new(server: &Server, form: &SignIn) -> Result<Self> {
         let AccessToken { access_token } = server.as_guest().call(form)?;
         let token = Zeroizing::new(access_token);
@@ -77,8 +75,8 @@ impl Server {
 
     /// Checks once that the server accepts the token, before an operation that guests may call too. Other failures are those of
     /// the operation itself.
-    pub(crate) fn require_accepted(&self, path: &[&str]) -> Result<()> {
-        let is_for_guests = path.first().is_some_and(|operation| GUESTS_TOO.contains(operation));
+    pub(crate) fn require_accepted(&self, request: &Request) -> Result<()> {
+        let is_for_guests = request.path.first().is_some_and(|operation| GUESTS_TOO.contains(&&**operation));
         if is_for_guests && self.token().is_some() && self.is_accepted.get().is_none() {
             match self.check_key() {
                 Err(error) if error.code() == Some(Code::BadToken) => return Err(error),

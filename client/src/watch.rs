@@ -12,8 +12,7 @@ use tidings_core::account::key;
 use tidings_core::changes::Changes;
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::error::Code;
-use tidings_core::profile::UserInfo;
-use tidings_core::status;
+use tidings_core::{profile, status};
 
 use crate::error::{Error, Result};
 use crate::http::Server;
@@ -97,15 +96,12 @@ pub enum Link {
 }
 
 struct Heard {
-    changes: Changes,
+    look: Look,
     /// How often the counters changed by requests of others.
     news: u64,
     used: Instant,
     /// How often all versions were raised at once.
     rounds: u64,
-    link: Link,
-    zone: Option<Arc<str>>,
-    caller: Option<Arc<str>>,
     /// The clock of the server is ahead of this machine's by this many milliseconds.
     ahead_ms: i64,
 }
@@ -120,16 +116,10 @@ impl Service {
             Place::Database(database) => return Ok(Watch(Source::Database(database.tidings.clone()))),
             Place::Server(server) => server.clone(),
         };
-        let heard = Arc::new(Mutex::new(Heard {
-            changes: Changes::default(),
-            news: 0,
-            used: Instant::now(),
-            rounds: 0,
-            link: Link::Connecting,
-            zone: None,
-            caller: None,
-            ahead_ms: 0,
-        }));
+        let (now, changes) = (Clock::system().now(), Changes::default());
+        let look = Look { now, changes, zone: None, caller: None, link: Link::Connecting };
+        let heard = Heard { look, news: 0, used: Instant::now(), rounds: 0, ahead_ms: 0 };
+        let heard = Arc::new(Mutex::new(heard));
         let follower =
             Follower { server, heard: Arc::downgrade(&heard), last: None, is_introduced: false, tries: 0 };
         thread::Builder::new().name("tidings-follow".into()).spawn(move || follower.run())?;
@@ -158,7 +148,7 @@ impl Watch {
             },
             Source::Server { heard, seen, counted } => {
                 let heard = lock(heard);
-                let (before, round) = std::mem::replace(seen, (heard.changes, heard.rounds));
+                let (before, round) = std::mem::replace(seen, (heard.look.changes, heard.rounds));
                 let is_changed = seen.0.counts != before.counts;
                 let has_news = heard.news != counted.news;
                 let after = if has_news { heard.every(COUNTS_EVERY) } else { counted.own_after };
@@ -172,13 +162,7 @@ impl Watch {
                 }
                 // A view of a notice is a request, which is counted.
                 seen.0.notice_views = seen.0.counts;
-                Look {
-                    now: heard.now(),
-                    changes: seen.0,
-                    zone: heard.zone.clone(),
-                    caller: heard.caller.clone(),
-                    link: heard.link.clone(),
-                }
+                Look { now: heard.now(), changes: seen.0, ..heard.look.clone() }
             }
         }
     }
@@ -251,7 +235,7 @@ impl Follower {
             let last = self.last.replace(changes);
             let is_own = self.server.requests.may_have_changed();
             let heard = self.with(|heard| {
-                heard.link = Link::Live;
+                heard.look.link = Link::Live;
                 heard.raise(last.as_ref(), &changes);
                 let are_counted = last.is_some_and(|last| last.counts != changes.counts);
                 heard.news += u64::from(are_counted && !is_own);
@@ -275,7 +259,7 @@ impl Follower {
     fn poll(&mut self, link: Link) -> Result<()> {
         self.introduce()?;
         self.with(|heard| {
-            heard.link = link;
+            heard.look.link = link;
             heard.raise(None, &Changes::default());
         });
         Ok(())
@@ -293,10 +277,10 @@ impl Follower {
         self.is_introduced = true;
         self.with(|heard| {
             if let Some(status) = status {
-                heard.zone = Some(status.zone.into());
+                heard.look.zone = Some(status.zone.into());
                 heard.ahead_ms = status.now - (asked + (answered - asked) / 2);
             }
-            heard.caller = caller;
+            heard.look.caller = caller;
         });
         Ok(())
     }
@@ -308,11 +292,11 @@ impl Follower {
             error => error.to_string(),
         };
         self.with(|heard| {
-            let since = match heard.link {
+            let since = match heard.look.link {
                 Link::Lost { since, .. } => since,
                 _ => heard.now(),
             };
-            heard.link = Link::Lost { since, cause };
+            heard.look.link = Link::Lost { since, cause };
         });
     }
 
@@ -335,21 +319,18 @@ impl Follower {
 impl Heard {
     /// Raises the versions of the parts whose numbers differ from `last`; without `last`, all versions.
     fn raise(&mut self, last: Option<&Changes>, new: &Changes) {
-        let raise = |version: &mut i64, number: fn(&Changes) -> i64| {
-            *version += i64::from(last.is_none_or(|last| number(last) != number(new)));
-        };
-        let Changes { posts, notices, feedback, members, counts, terms, audit, sources, .. } =
-            &mut self.changes;
-        raise(posts, |changes| changes.posts);
-        raise(notices, |changes| changes.notices);
-        raise(feedback, |changes| changes.feedback);
-        raise(members, |changes| changes.members);
-        raise(counts, |changes| changes.counts);
-        raise(terms, |changes| changes.terms);
-        raise(audit, |changes| changes.audit);
-        raise(sources, |changes| changes.sources);
+        let (mut last_parts, mut new) = (last.copied(), *new);
+        for (i, version) in parts(&mut self.look.changes).into_iter().enumerate() {
+            let is_same = last_parts.as_mut().is_some_and(|last| parts(last)[i] == parts(&mut new)[i]);
+            *version += i64::from(!is_same);
+        }
         self.rounds += u64::from(last.is_none());
     }
+}
+
+fn parts(changes: &mut Changes) -> [&mut i64; 8] {
+    let Changes { posts, notices, feedback, members, counts, terms, audit, sources, .. } = changes;
+    [posts, notices, feedback, members, counts, terms, audit, sources]
 }
 
 fn unless_refused<T>(answer: Result<T>) -> Result<Option<T>> {
@@ -366,7 +347,7 @@ impl Server {
         match self.token() {
             None => Ok(None),
             Some(token) if token.starts_with(key::PREFIX) => Ok(Some("API key".into())),
-            Some(_) => Ok(Some(self.get::<UserInfo>(&["get_userinfo"], &[])?.user_id.into())),
+            Some(_) => Ok(Some(self.call(&profile::Get {})?.fields().user_id.into())),
         }
     }
 }

@@ -24,6 +24,12 @@ pub(crate) struct Ctx {
 }
 
 impl Ctx {
+    #[cfg(test)]
+    pub(crate) fn of_tests(now: Timestamp) -> Self {
+        let (zone, theme) = (TimeZone::get("Asia/Seoul").expect("a zone"), Theme::new(true));
+        Self { now, zone, size: (80, 24), theme, is_remote: false, password: None }
+    }
+
     pub(crate) fn body(&self) -> Rect {
         layout::areas(Rect::new(0, 0, self.size.0, self.size.1)).body
     }

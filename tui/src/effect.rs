@@ -1,25 +1,20 @@
 //! The work that the screens request. It does not run on the thread that draws. Only effects call the service or access files.
 
-use std::collections::HashSet;
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tidings_client::Service;
-use tidings_core::account::{MemberFilter, Members};
-use tidings_core::analysis::{GetLog, Live, LogLine, LogLines, LogPlace, Period, SearchBurst};
-use tidings_core::audit::{AuditPage, Verification};
-use tidings_core::clock::Timestamp;
-use tidings_core::feedback::Feedback;
-use tidings_core::notice::{FullNotice, SavedDraft};
-use tidings_core::post::Post;
-use tidings_core::profile::Lists;
-use tidings_core::source::Source;
+use tidings_core::operation::Operation;
 
 use crate::problem::Problem;
 use crate::read::Read;
+use crate::sheet::Sheet;
 
-mod act;
-mod query;
-
-pub(crate) use act::{Act, Changed, NoticeEdit, Saved, Secret};
+pub(crate) mod query;
 
 #[derive(Clone)]
 pub(crate) struct Sources {
@@ -29,129 +24,121 @@ pub(crate) struct Sources {
 
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// Runs a query; `number` identifies its answer.
-    Load { number: u64, query: Query },
-    /// Makes a change.
+    /// `number` identifies the answer.
+    Load {
+        number: u64,
+        query: Work<Answer>,
+    },
     Act(Act),
-    /// Copies a text to the terminal's clipboard.
     Copy(String),
-    /// Opens a text in the editor that the environment names.
     Edit(String),
-    /// Suspends the program.
     Suspend,
-    /// Redraws the whole terminal.
     Redraw,
-    /// Ends the program.
     Quit,
 }
 
-/// The newest posts are those of all topics, or of the topic or tag that a text names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Query {
-    Overview,
-    Notices,
-    Feedback,
-    Popular,
-    Newest(Option<String>),
-    FindPosts(String),
-    Post(String),
-    Period { first: String, last: String },
-    Log { filter: GetLog, place: Option<LogPlace> },
-    Members { search: String, only: Option<MemberFilter>, after: Option<String>, limit: usize },
-    Member(String),
-    Audit { before: Option<i64> },
-    VerifyAudit,
-    Sources,
+/// Of the type that the request expects.
+pub(crate) type Answer = Box<dyn Any + Send>;
+
+pub(crate) struct Work<T>(Box<dyn FnOnce(&Sources) -> Result<T, Problem> + Send>);
+
+impl<T: Send + 'static> Work<T> {
+    pub(crate) fn new(work: impl FnOnce(&Sources) -> Result<T, Problem> + Send + 'static) -> Self {
+        Self(Box::new(work))
+    }
+
+    pub(crate) fn call(operation: impl Operation<Answer = T>) -> Self {
+        Self::new(|sources| Ok(sources.service.call(operation)?))
+    }
+
+    pub(crate) fn map<U: Send + 'static>(self, map: impl FnOnce(T) -> U + Send + 'static) -> Work<U> {
+        Work::new(|sources| (self.0)(sources).map(map))
+    }
+
+    /// A panic is returned as a problem.
+    pub(crate) fn run(self, sources: &Sources) -> Result<T, Problem> {
+        catch_unwind(AssertUnwindSafe(|| (self.0)(sources))).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+            Err(Problem::internal(&text.unwrap_or_else(|| "it panicked".to_owned())))
+        })
+    }
+}
+
+impl<T> fmt::Debug for Work<T> {
+    /// The work may contain a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Work")
+    }
+}
+
+/// The number of a request or a change, which no other has.
+pub(crate) fn next_number() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// The id of the saved record, or what only the service knows, such as a code.
+pub(crate) type Saved = Option<String>;
+
+pub(crate) type Changed<'r> = Result<Option<&'r str>, &'r Problem>;
+
+/// A change to the data of the service or to a file.
+#[derive(Debug)]
+pub(crate) struct Act {
+    pub(crate) change: Change,
+    pub(crate) work: Work<Saved>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Overview {
-    pub(crate) live: Live,
-    pub(crate) terms: Vec<(String, i64)>,
-    /// Terms that are searched more than usual.
-    pub(crate) bursts: Vec<SearchBurst>,
-    pub(crate) log: LogLines,
-    pub(crate) health: Health,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Health {
-    pub(crate) database_bytes: u64,
-    pub(crate) wal_bytes: u64,
-    /// Of this process, or of the server.
-    pub(crate) waiting: usize,
-    /// The last transaction that changed anything that the screens show.
-    pub(crate) revision: i64,
-    pub(crate) at: Timestamp,
+pub(crate) struct Change {
+    pub(crate) number: u64,
+    /// The tab of the screen that shows the changed data.
+    pub(crate) tab: Option<usize>,
+    pub(crate) kind: Kind,
+    /// Told after a success; `None` when the screen itself shows the result.
+    pub(crate) done: Option<String>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Notices {
-    pub(crate) list: Vec<FullNotice>,
-    pub(crate) drafts: Vec<SavedDraft>,
+pub(crate) enum Kind {
+    Save,
+    ShareDraft,
+    Remove,
+    AddSource(String),
+    FetchSource,
+    /// Issues a code with which this member chooses a new password.
+    IssueReset(String),
+    /// Creates a secret for the second factor of the member who has signed in.
+    BeginOtp,
+    EnableOtp,
+    Export(PathBuf, Arc<Sheet>),
 }
 
-#[derive(Debug)]
-pub(crate) struct FeedbackData {
-    pub(crate) list: Vec<Feedback>,
-    pub(crate) notices: Vec<FullNotice>,
-    /// Read on this machine.
-    pub(crate) read: HashSet<String>,
+impl Act {
+    pub(crate) fn new(
+        tab: impl Into<Option<usize>>,
+        kind: Kind,
+        done: impl Into<Option<String>>,
+        work: Work<Saved>,
+    ) -> Self {
+        let change = Change { number: next_number(), tab: tab.into(), kind, done: done.into() };
+        Self { change, work }
+    }
+
+    pub(crate) fn call(tab: usize, kind: Kind, done: String, operation: impl Operation) -> Self {
+        Self::new(tab, kind, done, Work::call(operation).map(|_| None))
+    }
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct PostRow {
-    pub(crate) post: Post,
-    /// The rank in the popular feed or among the newest posts, from 1, or the similarity to the search in percent.
-    pub(crate) place: usize,
-    /// Empty in other lists than the popular feed.
-    pub(crate) why: String,
-}
-
-#[derive(Debug)]
-pub(crate) struct PostText {
-    pub(crate) shown: Post,
-    pub(crate) post: String,
-    pub(crate) topic: Vec<String>,
-    pub(crate) tag: Vec<String>,
-}
-
-#[derive(Debug)]
-pub(crate) enum Answer {
-    Overview(Box<Overview>),
-    Notices(Notices),
-    Feedback(FeedbackData),
-    Posts(Vec<PostRow>),
-    Post(PostText),
-    Figures(Box<Figures>),
-    Log(LogLines),
-    Members(Members),
-    Member(Box<Member>),
-    Audit(AuditPage),
-    Verified(Verification),
-    Sources(Vec<Source>),
-}
-
-/// The terms are those of the last 24 hours: the most frequent, and those searched more than usual.
-#[derive(Debug)]
-pub(crate) struct Figures {
-    pub(crate) period: Period,
-    pub(crate) terms: Vec<(String, i64)>,
-    pub(crate) bursts: Vec<SearchBurst>,
-}
-
-/// The data of a member that the list lacks.
-#[derive(Debug)]
-pub(crate) struct Member {
-    pub(crate) id: String,
-    pub(crate) auto_login: bool,
-    pub(crate) lists: Lists,
-    /// The member's lines of the log, or why the caller may not see them.
-    pub(crate) log: Result<Vec<LogLine>, Problem>,
-}
-
-fn panicked(panic: &(dyn std::any::Any + Send)) -> Problem {
-    let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    Problem::internal(&text.unwrap_or_else(|| "it panicked".to_owned()))
+impl Change {
+    pub(crate) const fn doing(&self) -> &'static str {
+        match self.kind {
+            Kind::Remove => "removing",
+            Kind::FetchSource => "fetching",
+            Kind::ShareDraft => "saving the draft",
+            Kind::Export(..) => "exporting",
+            _ => "saving",
+        }
+    }
 }

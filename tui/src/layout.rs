@@ -9,20 +9,28 @@ use crate::text::{fit, width};
 /// In columns and rows.
 pub(crate) const LEAST: (u16, u16) = (40, 12);
 
-/// In the order of the number keys.
 pub(crate) const TITLES: [&str; 9] =
     ["Overview", "Notices", "Feedback", "Members", "Posts", "Analytics", "Log", "Audit", "Sources"];
+
+/// The places of screens among the tabs.
+pub(crate) mod tab {
+    pub(crate) const NOTICES: usize = 1;
+    pub(crate) const FEEDBACK: usize = 2;
+    pub(crate) const MEMBERS: usize = 3;
+    pub(crate) const POSTS: usize = 4;
+    pub(crate) const LOG: usize = 6;
+    pub(crate) const AUDIT: usize = 7;
+    pub(crate) const SOURCES: usize = 8;
+}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Areas {
     pub(crate) tabs: Rect,
-    /// Names the database or the server.
     pub(crate) title: Rect,
     pub(crate) body: Rect,
     pub(crate) foot: Rect,
 }
 
-/// The tabs and the title.
 const ABOVE: u16 = 2;
 
 pub(crate) fn areas(area: Rect) -> Areas {
@@ -42,13 +50,13 @@ pub(crate) fn areas(area: Rect) -> Areas {
 
 pub(crate) fn tabs(area: Rect, current: usize, open_feedback: usize) -> Vec<(Rect, String)> {
     let name = |(i, title): (usize, &&str)| match (i, open_feedback) {
-        (2, 1..) => format!(" {} {title} {open_feedback}! ", i + 1),
+        (tab::FEEDBACK, 1..) => format!(" {} {title} {open_feedback}! ", i + 1),
         _ => format!(" {} {title} ", i + 1),
     };
     let narrow = |tab: &String| tab.trim_end().trim_end_matches('!').to_owned();
     // Without blanks and the number of open feedback, all names fit into 80 columns.
     let close = |(i, title): (usize, &&str)| match (i, open_feedback) {
-        (2, 1..) => format!(" {}{title}!", i + 1),
+        (tab::FEEDBACK, 1..) => format!(" {}{title}!", i + 1),
         _ => format!(" {}{title}", i + 1),
     };
     let short = |(i, tab): (usize, &String)| if i == current { tab.clone() } else { format!(" {} ", i + 1) };
@@ -71,17 +79,17 @@ pub(crate) fn tabs(area: Rect, current: usize, open_feedback: usize) -> Vec<(Rec
 #[derive(Debug)]
 pub(crate) struct Hint {
     pub(crate) area: Rect,
-    pub(crate) key: String,
+    pub(crate) key: &'static str,
     pub(crate) word: &'static str,
     pub(crate) action: Action,
 }
 
 pub(crate) fn footer(area: Rect, tables: &[&'static Table]) -> Vec<Hint> {
     let mut shown: Vec<Hint> = Vec::new();
-    let wide = |hint: &Hint| u16::try_from(width(&hint.key) + width(hint.word) + 3).unwrap_or_default();
+    let wide = |hint: &Hint| u16::try_from(width(hint.key) + width(hint.word) + 3).unwrap_or_default();
     let all = tables.iter().flat_map(|table| table.keys).map(|binding| Hint {
         area,
-        key: binding.chords.first().map(|chord| chord.name()).unwrap_or_default(),
+        key: binding.keys.split(' ').next().unwrap_or_default(),
         word: binding.short,
         action: binding.action,
     });
@@ -115,8 +123,7 @@ pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
         }
         lines.push((table.title.to_owned(), true));
         for binding in table.keys {
-            let names: Vec<String> = binding.chords.iter().map(|chord| chord.name()).collect();
-            lines.push((format!("{}  {}", fit(&names.join(" "), 16, false), binding.help), false));
+            lines.push((format!("{}  {}", fit(binding.keys, 16, false), binding.help), false));
         }
     }
     lines

@@ -3,7 +3,6 @@
 //!
 //! `state.rs` decides what follows from an event and uses no terminal, store or clock. `effect.rs` makes all calls to the
 //! service, on separate threads that send the answers back. `view.rs` and the screens' `draw` read the state and change nothing.
-//! This file contains the event loop.
 
 use std::io;
 use std::path::PathBuf;
@@ -21,15 +20,11 @@ use crossterm::execute;
 use tidings_client::{Service, Watch};
 
 mod ctx;
-mod editor;
 mod effect;
-mod event;
 mod keys;
 mod layout;
 mod pending;
-mod placing;
 mod problem;
-mod reach;
 mod read;
 mod screen;
 mod second_factor;
@@ -41,13 +36,12 @@ mod theme;
 mod view;
 mod widget;
 
-pub use editor::edited;
-use effect::{Effect, Sources};
-use event::Event;
+use effect::{Act, Effect, Sources};
 use read::Read;
 pub use read::{read_beside, read_of_server};
-use state::{State, Title};
+use state::{Event, State, Title};
 use terminal::TerminalGuard;
+pub use terminal::edited;
 
 /// The core notices the changes of another process within 250 ms, so they are loaded and shown within a second.
 const TICK: Duration = Duration::from_millis(500);
@@ -153,7 +147,6 @@ impl App {
         }
     }
 
-    /// Returns whether the program ends.
     fn handle(&mut self, event: Event, guard: &mut TerminalGuard) -> io::Result<bool> {
         if let Event::Key(_) | Event::Paste(_) | Event::Mouse(_) = event {
             self.watch.is_used();
@@ -195,23 +188,19 @@ impl App {
         self.stop.into_iter().chain(self.quit).any(|until| now >= until)
     }
 
-    /// Returns whether the program ends.
     fn perform(&mut self, effects: Vec<Effect>, guard: &mut TerminalGuard) -> io::Result<bool> {
         for effect in effects {
             match effect {
                 Effect::Load { number, query } => {
                     self.spawn(move |sources| Event::Loaded { number, answer: query.run(sources) })?;
                 }
-                Effect::Act(act) => self.spawn(move |sources| {
-                    let result = act.run(sources);
-                    Event::Acted { act, result }
-                })?,
+                Effect::Act(Act { change, work }) => {
+                    self.spawn(move |sources| Event::Acted { change, result: work.run(sources) })?;
+                }
                 Effect::Copy(text) => execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text))?,
                 Effect::Edit(text) => {
-                    let edited = guard.edit(&text)?;
-                    let effects = self.state.update(Event::Edited(edited));
-                    self.stale = true;
-                    if self.perform(effects, guard)? {
+                    let edited = Event::Edited(guard.edit(&text)?);
+                    if self.handle(edited, guard)? {
                         return Ok(true);
                     }
                 }
@@ -227,27 +216,26 @@ impl App {
         for effect in self.state.update(Event::Stop) {
             if let Effect::Act(act) = effect {
                 // There is no terminal on which to report a failure.
-                let _ = act.run(&self.sources);
+                let _ = act.work.run(&self.sources);
             }
         }
     }
 
-    /// The thread sends its event back.
     fn spawn(&self, effect: impl FnOnce(&Sources) -> Event + Send + 'static) -> io::Result<()> {
         let (sources, send) = (self.sources.clone(), self.send.clone());
-        let run = move || {
+        start("tidings-effect", move || {
             // Sending fails when the program has ended, and then the answer is not needed.
             let _ = send.send(effect(&sources));
-        };
-        thread::Builder::new().name("tidings-effect".into()).spawn(run)?;
-        Ok(())
+        })
     }
 }
 
-/// Reads keys, mouse events and resizes of the terminal on a thread.
+fn start(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name(name.into()).spawn(run).map(drop)
+}
+
 struct KeyReader {
     stop: Arc<AtomicBool>,
-    /// Disconnects when the thread has ended.
     ended: Receiver<()>,
 }
 
@@ -283,7 +271,7 @@ impl KeyReader {
                 }
             }
         };
-        thread::Builder::new().name("tidings-keys".into()).spawn(read)?;
+        start("tidings-keys", read)?;
         Ok(Self { stop, ended })
     }
 
@@ -297,15 +285,12 @@ impl KeyReader {
 /// Reading keys does not notice that the terminal has disappeared: crossterm reads the end of the input again and again.
 fn watch_terminal(send: &Sender<Event>, stop: &Arc<AtomicBool>) -> io::Result<()> {
     let (send, stop) = (send.clone(), Arc::clone(stop));
-    let watch = move || {
+    start("tidings-terminal", move || {
         if terminal::is_gone(true) {
             stop.store(true, Ordering::Relaxed);
-            // Sending fails when the program has ended.
             let _ = send.send(Event::Stop);
         }
-    };
-    thread::Builder::new().name("tidings-terminal".into()).spawn(watch)?;
-    Ok(())
+    })
 }
 
 /// The signals become events until the returned value is dropped.
@@ -340,11 +325,10 @@ fn forward_signals(send: &Sender<Event>) -> io::Result<impl Drop + use<>> {
             }
         }
     };
-    thread::Builder::new().name("tidings-signals".into()).spawn(follow)?;
+    start("tidings-signals", follow)?;
     Ok(followed)
 }
 
-/// Only Unix has these signals.
 #[cfg(not(unix))]
 fn forward_signals(_: &Sender<Event>) -> io::Result<()> {
     Ok(())

@@ -1,36 +1,29 @@
 //! A request that a screen waits for: only the answer to the latest request counts.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Effect, Query};
+use crate::effect::{Answer, Effect, Work, next_number};
 use crate::problem::Problem;
 
 /// In milliseconds; then the screen shows that a request is running.
 const SLOW_MS: i64 = 300;
 
-/// `since` is the start of the work.
 pub(crate) fn is_slow(since: Option<Timestamp>, now: Timestamp) -> bool {
     since.is_some_and(|since| now - since >= SLOW_MS)
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    /// No other request of any screen has this number.
     number: u64,
-    /// `None` when no request is pending.
     since: Option<Timestamp>,
     problem: Option<Problem>,
 }
 
 impl Pending {
     /// The answer to an earlier request is ignored from now on.
-    pub(crate) fn request(&mut self, now: Timestamp, query: Query) -> Effect {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        self.number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-        self.since = Some(now);
-        Effect::Load { number: self.number, query }
+    pub(crate) fn request<T: Send + 'static>(&mut self, now: Timestamp, query: Work<T>) -> Effect {
+        (self.number, self.since) = (next_number(), Some(now));
+        Effect::Load { number: self.number, query: query.map(|answer| Box::new(answer) as Answer) }
     }
 
     pub(crate) const fn is_waiting(&self) -> bool {
@@ -47,14 +40,18 @@ impl Pending {
     }
 
     /// Takes the answer to the latest request. A failure becomes the problem.
-    pub(crate) fn take<T>(&mut self, number: u64, answer: &mut Option<Result<T, Problem>>) -> Option<T> {
+    pub(crate) fn take<T: 'static>(
+        &mut self,
+        number: u64,
+        answer: &mut Option<Result<Answer, Problem>>,
+    ) -> Option<T> {
         if number != self.number || self.since.is_none() {
             return None;
         }
         self.since = None;
         let result = answer.take()?;
         self.problem = result.as_ref().err().cloned();
-        result.ok()
+        Some(*result.ok()?.downcast().expect("the answer has the type of the query"))
     }
 
     pub(crate) const fn problem(&self) -> Option<&Problem> {
@@ -75,6 +72,14 @@ mod tests {
         Timestamp::from_millis(ms)
     }
 
+    fn query() -> Work<&'static str> {
+        Work::new(|_| Ok("new"))
+    }
+
+    fn answer(text: &'static str) -> Option<Result<Answer, Problem>> {
+        Some(Ok(Box::new(text)))
+    }
+
     fn number(effect: &Effect) -> u64 {
         match effect {
             Effect::Load { number, .. } => *number,
@@ -85,33 +90,33 @@ mod tests {
     #[test]
     fn only_the_answer_to_the_latest_request_counts() {
         let mut pending = Pending::default();
-        let first = number(&pending.request(at(0), Query::Notices));
-        let second = number(&pending.request(at(10), Query::Notices));
-        assert_eq!(pending.take(first, &mut Some(Ok("stale"))), None);
+        let first = number(&pending.request(at(0), query()));
+        let second = number(&pending.request(at(10), query()));
+        assert_eq!(pending.take::<&str>(first, &mut answer("stale")), None);
         assert!(pending.is_waiting());
-        assert_eq!(pending.take(second, &mut Some(Ok("new"))), Some("new"));
+        assert_eq!(pending.take(second, &mut answer("new")), Some("new"));
         assert!(!pending.is_waiting());
-        assert_eq!(pending.take(second, &mut Some(Ok("twice"))), None);
+        assert_eq!(pending.take::<&str>(second, &mut answer("twice")), None);
     }
 
     #[test]
     fn a_cancelled_request_is_not_pending() {
         let mut pending = Pending::default();
-        let asked = number(&pending.request(at(0), Query::Notices));
+        let asked = number(&pending.request(at(0), query()));
         assert!(!pending.is_slow(at(SLOW_MS - 1)) && pending.is_slow(at(SLOW_MS)));
         assert!(pending.cancel() && !pending.cancel());
         assert!(!pending.is_slow(at(10_000)));
-        assert_eq!(pending.take(asked, &mut Some(Ok("late"))), None);
+        assert_eq!(pending.take::<&str>(asked, &mut answer("late")), None);
     }
 
     #[test]
     fn a_problem_stays_until_a_request_succeeds() {
         let mut pending = Pending::default();
-        let asked = number(&pending.request(at(0), Query::Notices));
-        assert_eq!(pending.take::<()>(asked, &mut Some(Err(Problem::new("It failed.")))), None);
+        let asked = number(&pending.request(at(0), query()));
+        assert_eq!(pending.take::<&str>(asked, &mut Some(Err(Problem::new("It failed.")))), None);
         assert!(pending.problem().is_some());
-        let asked = number(&pending.request(at(0), Query::Notices));
-        assert_eq!(pending.take(asked, &mut Some(Ok(()))), Some(()));
+        let asked = number(&pending.request(at(0), query()));
+        assert_eq!(pending.take(asked, &mut answer("new")), Some("new"));
         assert!(pending.problem().is_none());
     }
 }

@@ -5,14 +5,11 @@ use tidings_core::error::Code;
 
 use tidings_client::shown::advice::advice;
 
-/// The text has one or two sentences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) text: String,
     pub(crate) field: Option<String>,
-    /// The file to create already exists.
     pub(crate) exists: bool,
-    /// The caller lacks the right.
     pub(crate) is_refusal: bool,
 }
 
@@ -21,19 +18,16 @@ impl Problem {
         Self { text: text.into(), field: None, exists: false, is_refusal: false }
     }
 
-    /// `label` replaces the name that programs use.
-    pub(crate) fn at(&self, label: Option<&str>) -> Self {
-        let Some(label) = label else { return self.clone() };
-        let name = self.field.as_deref().unwrap_or_default();
-        let starts =
-            |text: &str| self.text.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text));
-        let text = if !name.is_empty() && starts(name) {
-            format!("{label}{}", &self.text[name.len()..])
-        } else {
-            format!("{label}: {}", self.text)
+    /// The text, in which a label replaces the name that programs use.
+    pub(crate) fn labelled(&self) -> String {
+        let Some(name) = self.field.as_deref() else { return self.text.clone() };
+        let label = capitalised(name);
+        let text = match self.text.split_at_checked(name.len()) {
+            Some((start, rest)) if start.eq_ignore_ascii_case(name) => label + rest,
+            _ => format!("{label}: {}", self.text),
         };
         // Names of other fields in the rule.
-        Self { text: text.replace('_', " "), ..self.clone() }
+        text.replace('_', " ")
     }
 
     /// For a failure of the program itself, such as a panic of an effect.
@@ -62,9 +56,12 @@ impl From<Error> for Problem {
             Error::Refused(refusal) if refusal.code == Some(Code::NotAdmin) => refusal.message,
             error => advice(&error),
         };
-        let mut chars = advice.chars();
-        let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
         let stop = if advice.ends_with('.') { "" } else { "." };
-        Self { field, is_refusal, ..Self::new(format!("{first}{}{stop}", chars.as_str())) }
+        Self { field, is_refusal, ..Self::new(capitalised(&advice) + stop) }
     }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
 }

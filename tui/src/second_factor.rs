@@ -1,21 +1,21 @@
 //! The dialog that enables the second factor of the member who has signed in to a server. It covers the whole terminal, because
 //! a QR code needs most of 24 rows.
 
-use std::fmt;
-
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::{Clear, Widget as _};
+use ratatui::text::Line;
+use ratatui::widgets::{Clear, Paragraph, Widget as _};
 
-use crate::effect::{Act, Changed, Secret};
+use crate::effect::{Act, Change, Changed, Kind, Work};
 use crate::keys::Action;
 use crate::screen::{Ctx, Out};
-use crate::text::{cut, wrap};
+use crate::text::wrap;
 use crate::theme::Theme;
 use crate::widget::fields::{Field, Fields};
 use crate::widget::input::Input;
 use tidings_client::shown::qr;
+use tidings_core::account::{BeginOtp, EnableOtp};
 
 pub(crate) struct SecondFactor {
     step: Step,
@@ -23,17 +23,10 @@ pub(crate) struct SecondFactor {
 }
 
 enum Step {
-    /// Asks for the password, and an enrolment code where one is needed.
     Begin,
     /// Asks for the first code of the authenticator, with the address for its QR code.
     Enable(String),
     Done(String),
-}
-
-impl fmt::Debug for SecondFactor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecondFactor")
-    }
 }
 
 impl SecondFactor {
@@ -43,17 +36,22 @@ impl SecondFactor {
         Self { step: Step::Begin, fields: Fields::new(vec![password, code]) }
     }
 
-    /// Returns whether the dialog stays open.
     pub(crate) fn key(&mut self, action: Option<Action>, key: KeyEvent, out: &mut Out) -> bool {
         match (action, &self.step) {
             (Some(Action::Back), _) | (Some(Action::Open), Step::Done(_)) => return false,
             (Some(Action::Open), Step::Begin) if self.fields.focus() == 0 => self.fields.set_focus(1),
             (Some(Action::Open), Step::Begin) => {
-                let [pw, code] = [0, 1].map(|field| Secret::new(self.fields.text(field)));
-                out.act(Act::BeginOtp { pw, code });
+                let [pw, code] = [0, 1].map(|field| self.fields.text(field).to_owned());
+                let operation =
+                    BeginOtp { pw, enrolment_code: Some(code).filter(|code| !code.trim().is_empty()) };
+                let work = Work::call(operation).map(|secret| Some(secret.uri.to_string()));
+                out.act(Act::new(None, Kind::BeginOtp, None, work));
             }
             (Some(Action::Open), Step::Enable(_)) => {
-                out.act(Act::EnableOtp { otp: Secret::new(self.fields.text(0)) });
+                let work = Work::call(EnableOtp { otp: self.fields.text(0).to_owned() });
+                let work = work.map(|codes| Some(codes.recovery_codes.join("\n")));
+                let done = "The second factor is enabled.".to_owned();
+                out.act(Act::new(None, Kind::EnableOtp, done, work));
             }
             (Some(Action::Up), Step::Begin) => self.fields.set_focus(0),
             (Some(Action::Down), Step::Begin) => self.fields.set_focus(1),
@@ -70,17 +68,17 @@ impl SecondFactor {
         self.fields.paste(text);
     }
 
-    pub(crate) fn change_done(&mut self, act: &Act, result: Changed) {
-        match (act, result) {
-            (Act::BeginOtp { .. }, Ok(Some(uri))) => {
+    pub(crate) fn change_done(&mut self, change: &Change, result: Changed) {
+        match (&change.kind, result) {
+            (Kind::BeginOtp, Ok(Some(uri))) => {
                 self.step = Step::Enable(uri.to_owned());
                 self.fields = Fields::new(vec![Field::new("First code", Input::default(), "")]);
             }
-            (Act::EnableOtp { .. }, Ok(Some(codes))) => {
+            (Kind::EnableOtp, Ok(Some(codes))) => {
                 self.step = Step::Done(codes.to_owned());
                 self.fields = Fields::new(Vec::new());
             }
-            (Act::BeginOtp { .. } | Act::EnableOtp { .. }, Err(problem)) => {
+            (Kind::BeginOtp | Kind::EnableOtp, Err(problem)) => {
                 let field = usize::from(problem.field.as_deref() == Some("enrolment_code"));
                 self.fields.refuse(field, problem.text.clone());
             }
@@ -104,15 +102,9 @@ impl SecondFactor {
             let left = if wide == 0 { 0 } else { wide + 2 };
             area = Rect { x: area.x + left, width: area.width - left, ..area };
         }
-        let columns = usize::from(area.width);
-        let mut y = area.y;
+        let mut lines = Vec::new();
         let mut put = |text: &str, style| {
-            for line in wrap(text, columns) {
-                if y < area.bottom() {
-                    buf.set_stringn(area.x, y, cut(&line, columns), columns, style);
-                    y += 1;
-                }
-            }
+            lines.extend(wrap(text, area.width.into()).into_iter().map(|line| Line::styled(line, style)));
         };
         put("Your second factor", Theme::strong());
         match &self.step {
@@ -135,8 +127,10 @@ impl SecondFactor {
         }
         let is_done = matches!(self.step, Step::Done(_));
         put(if is_done { "Enter closes." } else { "Enter continues, Esc cancels." }, Theme::faint());
-        let fields = Rect { y: (y + 1).min(area.bottom()), ..area };
-        self.fields.draw(Rect { height: area.bottom() - fields.y, ..fields }, buf, ctx.theme);
+        let below = u16::try_from(lines.len() + 1).unwrap_or(u16::MAX).min(area.height);
+        Paragraph::new(lines).render(area, buf);
+        let fields = Rect { y: area.y + below, height: area.height - below, ..area };
+        self.fields.draw(fields, buf, ctx.theme);
     }
 }
 

@@ -9,16 +9,34 @@ use std::io::{Error, Write as _};
 use std::path::Path;
 
 use serde_json::{Map, Value};
+use tidings_core::clock::Timestamp;
 
+use crate::ctx::Ctx;
 use crate::problem::Problem;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sheet {
-    /// Proposed, without the extension.
     pub(crate) name: String,
     pub(crate) head: Vec<&'static str>,
-    /// One value per column.
     pub(crate) rows: Vec<Vec<Value>>,
+}
+
+/// The fields of a record that the API declares as times.
+const TIMES: [&str; 7] =
+    ["date", "next_fetch", "last_fetch", "last_success", "last_news", "failing_since", "subscribed_until"];
+
+/// The fields of a record with these names; lists are joined.
+pub(crate) fn values(names: &str, record: &Map<String, Value>, ctx: &Ctx) -> Value {
+    let value = |name: &str| match record.get(name) {
+        Some(Value::String(text)) if TIMES.contains(&name) => {
+            Timestamp::parse(text).map_or_else(|| text.clone(), |at| ctx.stamp(at)).into()
+        }
+        Some(Value::Array(texts)) => {
+            texts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ").into()
+        }
+        value => value.cloned().unwrap_or_default(),
+    };
+    names.split(' ').map(value).collect()
 }
 
 /// Only the owner may read the file: most tables name members. Overwrites an existing file only if `replace` is set.

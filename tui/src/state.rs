@@ -1,39 +1,75 @@
 //! The state of all screens, and its changes by events. It uses no terminal, store or clock.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use crossterm::event::KeyEventKind;
+use crossterm::event::{KeyEvent, KeyEventKind, MouseEvent};
 use jiff::tz::TimeZone;
 use tidings_client::{Link, Look};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Act, Effect, Saved};
-use crate::event::Event;
+use crate::effect::{Act, Answer, Change, Effect, Kind, Saved, Work};
 use crate::keys::{self, Table};
-use crate::layout;
+use crate::layout::{TITLES, tab};
+use crate::pending::is_slow;
 use crate::problem::Problem;
-use crate::screen::analytics::Analytics;
-use crate::screen::audit::Audit;
-use crate::screen::feedback::Feedback;
-use crate::screen::log::Log;
-use crate::screen::members::Members;
-use crate::screen::notices::Notices;
-use crate::screen::overview::Overview;
-use crate::screen::posts::Posts;
-use crate::screen::sources::Sources;
-use crate::screen::{Ctx, Destination, Message, Out, Question, Screen, Tone};
+use crate::screen::{
+    Ctx, Destination, Message, Out, Question, Screen, analytics, audit, feedback, log, members, notices,
+    overview, posts, sources,
+};
 use crate::second_factor::SecondFactor;
-use crate::sheet::Sheet;
+use crate::sheet::{self, Sheet};
 use crate::theme::Theme;
 use crate::widget::input::Input;
 
 mod input;
-mod title;
-
-pub(crate) use title::Title;
 
 #[derive(Debug)]
+pub(crate) enum Event {
+    Key(KeyEvent),
+    Paste(String),
+    Mouse(MouseEvent),
+    Resize(u16, u16),
+    Tick(Look),
+    Loaded {
+        number: u64,
+        answer: Result<Answer, Problem>,
+    },
+    Acted {
+        change: Change,
+        result: Result<Saved, Problem>,
+    },
+    /// The editor that the environment names has ended: what was written, or why it failed.
+    Edited(Result<String, Problem>),
+    /// SIGTSTP.
+    Suspend,
+    /// SIGCONT.
+    Resume,
+    /// SIGTERM, SIGHUP or SIGINT, or the terminal has disappeared.
+    Stop,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Title {
+    /// The path or the URL of a database, or the host of a server.
+    pub(crate) name: Arc<str>,
+    /// The caller of the operations of a server, if it is known.
+    pub(crate) caller: Option<Arc<str>>,
+    /// `None` for a database.
+    pub(crate) link: Option<Link>,
+}
+
+impl Title {
+    pub(crate) fn database(name: &str) -> Self {
+        Self { name: name.into(), caller: None, link: None }
+    }
+
+    pub(crate) fn server(host: &str) -> Self {
+        Self { name: host.into(), caller: None, link: Some(Link::Connecting) }
+    }
+}
+
 pub(crate) enum Overlay {
     Help { scroll: usize },
     Question(Question),
@@ -49,20 +85,12 @@ pub(crate) struct State {
     opening: bool,
     pub(crate) overlay: Option<Overlay>,
     pub(crate) message: Option<Message>,
-    overview: Overview,
-    notices: Notices,
-    feedback: Feedback,
-    members: Members,
-    posts: Posts,
-    analytics: Analytics,
-    log: Log,
-    audit: Audit,
-    sources: Sources,
+    /// In the order of the tabs.
+    screens: [Box<dyn Screen>; TITLES.len()],
     changes: Changes,
     pub(crate) title: Title,
-    /// The description of each running change, and its start.
-    running: Vec<(&'static str, Timestamp)>,
-    /// The program ends when no change is running.
+    /// The number and the description of each running change, and its start.
+    running: Vec<(u64, &'static str, Timestamp)>,
     quitting: bool,
 }
 
@@ -77,7 +105,6 @@ impl Overlay {
 }
 
 impl State {
-    /// Nothing is loaded yet.
     pub(crate) fn new(title: Title, has_colours: bool, size: (u16, u16), look: &Look) -> Self {
         // Until the server tells its zone, times are those of this machine.
         let zone = Some(TimeZone::system()).filter(|zone| zone.iana_name().is_some());
@@ -96,15 +123,17 @@ impl State {
             opening: true,
             overlay: None,
             message: None,
-            overview: Overview::default(),
-            notices: Notices::default(),
-            feedback: Feedback::default(),
-            members: Members::default(),
-            posts: Posts::default(),
-            analytics: Analytics::default(),
-            log: Log::default(),
-            audit: Audit::default(),
-            sources: Sources::default(),
+            screens: [
+                Box::<overview::Overview>::default(),
+                Box::<notices::Notices>::default(),
+                Box::<feedback::Feedback>::default(),
+                Box::<members::Members>::default(),
+                Box::<posts::Posts>::default(),
+                Box::<analytics::Analytics>::default(),
+                Box::<log::Log>::default(),
+                Box::<audit::Audit>::default(),
+                Box::<sources::Sources>::default(),
+            ],
             changes: Changes::default(),
             title,
             running: Vec::new(),
@@ -128,56 +157,19 @@ impl State {
             let before = std::mem::replace(before, link.clone());
             if matches!(before, Link::Lost { .. }) && !matches!(link, Link::Lost { .. }) {
                 // Requests from before may wait for an answer that never comes.
-                for screen in self.screens().0 {
-                    screen.cancel();
-                }
+                self.screens.iter_mut().for_each(|screen| screen.cancel());
             }
         }
     }
 
     pub(crate) fn screen(&self) -> &dyn Screen {
-        match self.current {
-            1 => &self.notices,
-            2 => &self.feedback,
-            3 => &self.members,
-            4 => &self.posts,
-            5 => &self.analytics,
-            6 => &self.log,
-            7 => &self.audit,
-            8 => &self.sources,
-            _ => &self.overview,
-        }
-    }
-
-    fn screen_mut(&mut self) -> (&mut dyn Screen, &Ctx) {
-        let current = self.current;
-        let (screens, ctx) = self.screens();
-        let mut screens = screens.into_iter();
-        (screens.nth(current).expect("there are as many screens as titles"), ctx)
+        &*self.screens[self.current]
     }
 
     /// Ends the program once all changes are made, among them the draft of the notice in the editor.
     fn stop(&mut self, out: &mut Out) {
-        if let Some(draft) = self.notices.draft(&self.ctx) {
-            out.act(Act::ShareDraft(draft));
-        }
+        out.effects.extend(self.screens[tab::NOTICES].draft(&self.ctx).map(Effect::Act));
         self.quitting = true;
-    }
-
-    /// In the order of the tabs.
-    fn screens(&mut self) -> ([&mut dyn Screen; layout::TITLES.len()], &Ctx) {
-        let screens: [&mut dyn Screen; _] = [
-            &mut self.overview,
-            &mut self.notices,
-            &mut self.feedback,
-            &mut self.members,
-            &mut self.posts,
-            &mut self.analytics,
-            &mut self.log,
-            &mut self.audit,
-            &mut self.sources,
-        ];
-        (screens, &self.ctx)
     }
 
     pub(crate) const fn is_quitting(&self) -> bool {
@@ -185,7 +177,7 @@ impl State {
     }
 
     pub(crate) fn open_feedback(&self) -> usize {
-        self.feedback.open_items()
+        self.screens[tab::FEEDBACK].open_items()
     }
 
     /// The finest unit of time that is shown.
@@ -201,9 +193,8 @@ impl State {
     pub(crate) fn progress(&self) -> Option<String> {
         const FRAMES: [&str; 8] = ["⣾", "⣽", "⣻", "⢿", "⡿", "⣟", "⣯", "⣷"];
         let now = self.ctx.now;
-        let saving = self.running.first().filter(|(_, since)| now - *since >= 300).map(|(what, _)| *what);
-        let what = match saving {
-            Some(what) => format!("{what} …"),
+        let what = match self.running.first().filter(|(.., since)| is_slow(Some(*since), now)) {
+            Some((_, what, _)) => format!("{what} …"),
             None if self.screen().is_slow(now) => "loading … Esc cancels".to_owned(),
             None => return None,
         };
@@ -212,7 +203,6 @@ impl State {
         Some(format!("{} {what}", FRAMES[frame]))
     }
 
-    /// A key is looked up in these tables.
     pub(crate) fn tables(&self) -> Vec<&'static Table> {
         match &self.overlay {
             Some(overlay) => vec![overlay.keys()],
@@ -220,7 +210,6 @@ impl State {
         }
     }
 
-    /// For the help.
     pub(crate) fn screen_tables(&self) -> Vec<&'static Table> {
         let mut tables = self.screen().keys();
         if !self.screen().typing() {
@@ -251,22 +240,20 @@ impl State {
             }
             Event::Loaded { number, answer } => {
                 let is_refused = answer.as_ref().is_err_and(|problem| problem.is_refusal);
-                let (current, mut answer, mut taker) = (self.current, Some(answer), None);
-                let (screens, ctx) = self.screens();
-                for (place, screen) in screens.into_iter().enumerate() {
-                    screen.answer(number, &mut answer, ctx, &mut out);
+                let (mut answer, mut taker) = (Some(answer), None);
+                for (place, screen) in self.screens.iter_mut().enumerate() {
+                    screen.answer(number, &mut answer, &self.ctx, &mut out);
                     taker = taker.or(answer.is_none().then_some(place));
                 }
-                if self.opening && is_refused && taker == Some(current) {
+                if self.opening && is_refused && taker == Some(self.current) {
                     // The caller may see another screen. A caller who may see none stays on the first, which says why.
-                    self.current = (current + 1) % layout::TITLES.len();
+                    self.current = (self.current + 1) % TITLES.len();
                     self.opening = self.current != 0;
-                    let (screen, ctx) = self.screen_mut();
-                    screen.act(keys::Action::Refresh, ctx, &mut out);
+                    self.screens[self.current].act(keys::Action::Refresh, &self.ctx, &mut out);
                 }
             }
-            Event::Acted { act, result } => self.change_done(&act, &result, &mut out),
-            Event::Edited(Ok(text)) => self.screen_mut().0.edited(&text),
+            Event::Acted { change, result } => self.change_done(change, &result, &mut out),
+            Event::Edited(Ok(text)) => self.screens[self.current].edited(&text),
             Event::Edited(Err(problem)) => out.error(&problem),
             Event::Suspend => out.effect(Effect::Suspend),
             Event::Resume => out.effect(Effect::Redraw),
@@ -276,24 +263,19 @@ impl State {
     }
 
     fn refresh(&mut self, out: &mut Out) {
-        let changes = self.changes;
         // The tab of feedback shows the number of open items on every screen.
-        self.feedback.refresh(&changes, &self.ctx, out);
-        let (screen, ctx) = self.screen_mut();
-        screen.refresh(&changes, ctx, out);
+        for place in [tab::FEEDBACK, self.current] {
+            self.screens[place].refresh(&self.changes, &self.ctx, out);
+        }
     }
 
-    /// Handles the requests of a screen to the frame. Returns the remaining effects.
     fn settle(&mut self, mut out: Out) -> Vec<Effect> {
-        if let Some(message) = out.message.take() {
-            self.message = Some(message);
-        }
         if let Some(question) = out.question.take() {
             self.overlay = Some(Overlay::Question(question));
         }
         if let Some(sheet) = out.export.take() {
             if sheet.rows.is_empty() {
-                self.message = Some(Message { text: "There is nothing to export.".into(), tone: Tone::Note });
+                out.say("There is nothing to export.");
             } else {
                 let input = Box::new(Input::new(&format!("{}.csv", sheet.name)));
                 self.overlay = Some(Overlay::Export { input, sheet: Arc::new(sheet) });
@@ -302,9 +284,12 @@ impl State {
         if let Some(go) = out.go.take() {
             self.go(go, &mut out);
         }
+        if let Some(message) = out.message.take() {
+            self.message = Some(message);
+        }
         for effect in &out.effects {
             if let Effect::Act(act) = effect {
-                self.running.push((act.doing(), self.ctx.now));
+                self.running.push((act.change.number, act.change.doing(), self.ctx.now));
             }
         }
         if self.quitting && self.running.is_empty() {
@@ -313,56 +298,58 @@ impl State {
         out.effects
     }
 
-    fn go(&mut self, go: Destination, out: &mut Out) {
-        match go {
-            Destination::Notice(id) => {
-                self.current = 1;
-                self.refresh(out);
-                self.notices.open(id, out);
-            }
-            Destination::LogFilter => {
-                self.current = 6;
-                self.refresh(out);
-                self.log.type_filter();
-            }
-            Destination::Log(text) => {
-                self.current = 6;
-                self.log.look_for(&text, &self.ctx, out);
-            }
+    fn go(&mut self, to: Destination, out: &mut Out) {
+        self.current = if let Destination::Notice(_) = to { tab::NOTICES } else { tab::LOG };
+        if !matches!(to, Destination::Log(_)) {
+            self.refresh(out);
         }
+        self.screens[self.current].go(to, &self.ctx, out);
     }
 
-    fn change_done(&mut self, act: &Act, result: &Result<Saved, Problem>, out: &mut Out) {
-        if let Some(first) = self.running.iter().position(|(what, _)| *what == act.doing()) {
-            self.running.remove(first);
-        }
-        match (result, act) {
+    fn change_done(&mut self, mut change: Change, result: &Result<Saved, Problem>, out: &mut Out) {
+        self.running.retain(|(number, ..)| *number != change.number);
+        match (result, &change.kind) {
+            (Ok(Some(code)), Kind::IssueReset(id)) => {
+                out.question = Some(Question {
+                    text: format!("The code for {id}: {code}"),
+                    detail: "It is not shown again. They give it to the app to choose a new password: POST /reset_pw, or \
+                             tidings member new-password."
+                        .to_owned(),
+                    choices: Vec::new(),
+                    decline: "close",
+                });
+            }
+            (Ok(Some(fetched)), Kind::FetchSource) => out.done(fetched),
             (Ok(_), _) => {
-                if let Some(text) = act.done() {
+                if let Some(text) = change.done.take() {
                     out.done(text);
                 }
             }
-            (Err(problem), Act::Export { path, sheet, .. }) if problem.exists => {
-                let act = Act::Export { path: path.clone(), sheet: Arc::clone(sheet), replace: true };
-                let text = format!("Overwrite {}?", path.display());
-                out.question =
-                    Some(Question::yes_or_no(text, "Its current content will be lost.", "overwrite it", act));
+            (Err(problem), Kind::Export(path, sheet)) if problem.exists => {
+                let (text, act) = (format!("Overwrite {}?", path.display()), export(path, sheet, true));
+                out.ask(text, "Its current content will be lost.", "overwrite it", act);
             }
-            (Err(problem), _) => {
+            (Err(problem), kind) => {
                 // An unsaved draft must not be lost, so the program continues.
-                self.quitting &= !matches!(act, Act::ShareDraft(_));
+                self.quitting &= !matches!(kind, Kind::ShareDraft);
                 out.error(problem);
             }
         }
         let result = result.as_ref().map(Option::as_deref);
         if let Some(Overlay::SecondFactor(dialog)) = &mut self.overlay {
-            dialog.change_done(act, result);
+            dialog.change_done(&change, result);
         }
-        let (screens, ctx) = self.screens();
-        for screen in screens {
-            screen.change_done(act, result, ctx, out);
+        for screen in &mut self.screens {
+            screen.change_done(&change, result, &self.ctx, out);
         }
     }
+}
+
+fn export(path: &Path, sheet: &Arc<Sheet>, replace: bool) -> Act {
+    let (path, sheet) = (path.to_owned(), Arc::clone(sheet));
+    let done = format!("Wrote {} rows to {}.", sheet.rows.len(), path.display());
+    let kind = Kind::Export(path.clone(), Arc::clone(&sheet));
+    Act::new(None, kind, done, Work::new(move |_| sheet::write(&path, &sheet, replace).map(|()| None)))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::io::{self, Stdout, Write as _, stdout};
 use std::mem::ManuallyDrop;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 
@@ -13,19 +14,18 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_ra
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
+use tempfile::{Builder, NamedTempFile};
+use tidings_core::text_file;
 
 use crate::KEYS_WAIT;
-use crate::editor::edited;
 use crate::problem::Problem;
 
-/// Whether the program controls the terminal now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Reports clicks and the wheel, but not movements.
 const MOUSE_ON: &str = "\u{1b}[?1000h\u{1b}[?1006h";
 const MOUSE_OFF: &str = "\u{1b}[?1006l\u{1b}[?1000l";
 
-/// Controls the terminal until it is dropped.
 pub(crate) struct TerminalGuard {
     /// Never dropped: ratatui would report a terminal that is gone on standard error, which may be gone, too.
     pub(crate) terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
@@ -54,9 +54,6 @@ impl TerminalGuard {
     }
 
     /// Gives the terminal to the editor that the environment names. Returns what was written.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
     pub(crate) fn edit(&mut self, text: &str) -> io::Result<Result<String, Problem>> {
         give_back();
         // Until the thread that reads keys has noticed.
@@ -67,9 +64,6 @@ impl TerminalGuard {
     }
 
     /// Takes over the terminal again, after another program may have changed its modes.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub(crate) fn restore(&mut self) -> io::Result<()> {
         // The shell may have changed the mode of the terminal while the process was stopped.
         let _ = disable_raw_mode();
@@ -146,4 +140,25 @@ pub(crate) fn is_gone(waits: bool) -> bool {
 #[cfg(not(unix))]
 pub(crate) fn is_gone(_: bool) -> bool {
     false
+}
+
+/// Opens a text in `$VISUAL`, `$EDITOR` or vi, and waits until the editor ends. Returns its file, which only the user can read, and
+/// what was written.
+///
+/// # Errors
+/// When the file cannot be written or read, or the editor cannot be started or fails.
+pub fn edited(text: &str) -> io::Result<(NamedTempFile, String)> {
+    let mut file = Builder::new().prefix("notice-").suffix(".txt").tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.flush()?;
+    let named = |name| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
+    let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| String::from("vi"));
+    // The variable is a shell command such as `code --wait`.
+    let mut command = Command::new("sh");
+    let status = command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file.path()).status()?;
+    if !status.success() {
+        return Err(io::Error::other(format!("the editor {editor:?} ended with {status}")));
+    }
+    let written = text_file::read(file.path())?;
+    Ok((file, written))
 }

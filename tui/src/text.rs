@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_truncate::UnicodeTruncateStr as _;
 use unicode_width::UnicodeWidthStr as _;
 
 use tidings_client::shown::escape;
@@ -28,39 +29,20 @@ pub(crate) fn fit(text: &str, columns: usize, right: bool) -> String {
     if right { blanks + &cut } else { cut.into_owned() + &blanks }
 }
 
-/// Cuts with `…`.
 pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
-    if text.width() <= columns {
-        return Cow::Borrowed(text);
+    match columns.checked_sub(1) {
+        _ if text.width() <= columns => text.into(),
+        None => "".into(),
+        Some(room) => format!("{}…", text.unicode_truncate(room).0).into(),
     }
-    let Some(room) = columns.checked_sub(1) else { return Cow::Borrowed("") };
-    let (mut taken, mut end) = (0, 0);
-    for (start, grapheme) in text.grapheme_indices(true) {
-        let wide = grapheme.width();
-        if taken + wide > room {
-            break;
-        }
-        taken += wide;
-        end = start + grapheme.len();
-    }
-    Cow::Owned(format!("{}…", &text[..end]))
 }
 
-/// Cuts the start, with `…`.
 pub(crate) fn cut_start(text: &str, columns: usize) -> Cow<'_, str> {
-    if text.width() <= columns {
-        return Cow::Borrowed(text);
+    match columns.checked_sub(1) {
+        _ if text.width() <= columns => text.into(),
+        None => "".into(),
+        Some(room) => format!("…{}", text.unicode_truncate_start(room).0).into(),
     }
-    let Some(room) = columns.checked_sub(1) else { return Cow::Borrowed("") };
-    let (mut taken, mut begin) = (0, text.len());
-    for (start, grapheme) in text.grapheme_indices(true).rev() {
-        taken += grapheme.width();
-        if taken > room {
-            break;
-        }
-        begin = start;
-    }
-    Cow::Owned(format!("…{}", &text[begin..]))
 }
 
 /// Breaks at spaces, next to wide characters and, if a word is longer than a line, within the word.

@@ -26,37 +26,30 @@ impl Theme {
         if self.has_colours { Style::new().fg(colour) } else { Style::new() }
     }
 
-    /// For headings and emphasis.
     pub(crate) const fn strong() -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// For labels, rules and hints.
     pub(crate) const fn faint() -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
 
-    /// For the selected row and the open screen.
     pub(crate) const fn selected() -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// For bars, keys and other controls.
     pub(crate) const fn accent(self) -> Style {
         self.ink(Color::Cyan)
     }
 
-    /// For success and growth.
     pub(crate) const fn good(self) -> Style {
         self.ink(Color::Green)
     }
 
-    /// For failures and destructive choices.
     pub(crate) const fn bad(self) -> Style {
         self.ink(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    /// For items that need an administrator's attention.
     pub(crate) const fn attention(self) -> Style {
         self.ink(Color::Magenta)
     }

@@ -72,7 +72,6 @@ fn draw_tabs(state: &State, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The name of the database; or the server, the caller, and the state of the connection.
 fn draw_title(title: &Title, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let Title { name, caller, link } = title;
     let room = usize::from(area.width);

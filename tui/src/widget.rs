@@ -9,12 +9,10 @@ use crate::text::{cut, line, wrap};
 pub(crate) mod browser;
 pub(crate) mod chart;
 pub(crate) mod cursor;
-pub(crate) mod cycle;
 pub(crate) mod fields;
 pub(crate) mod input;
 pub(crate) mod table;
 
-/// In the first line of the area, cut to its width.
 pub(crate) fn put(area: Rect, buf: &mut Buffer, text: &str, style: Style) {
     if area.height > 0 {
         let room = usize::from(area.width);
@@ -22,16 +20,48 @@ pub(crate) fn put(area: Rect, buf: &mut Buffer, text: &str, style: Style) {
     }
 }
 
-/// Cut to the rest of the line.
 pub(crate) fn put_at(area: Rect, (x, y): (u16, u16), buf: &mut Buffer, text: &str, style: Style) {
     let (x, y) = (x.min(area.width), y.min(area.height));
     let rest = Rect::new(area.x + x, area.y + y, area.width - x, area.height - y);
     put(rest, buf, text, style);
 }
 
-/// Wrapped at the width of the area.
 pub(crate) fn put_wrapped(area: Rect, buf: &mut Buffer, text: &str, style: Style) {
     for (y, line) in (area.y..area.bottom()).zip(wrap(text, area.width.into())) {
         put(Rect { y, height: 1, ..area }, buf, &line, style);
+    }
+}
+
+pub(crate) trait Cycle: Copy + PartialEq + 'static {
+    const ALL: &'static [Self];
+
+    fn next(self) -> Self {
+        step(self, 1)
+    }
+
+    fn previous(self) -> Self {
+        step(self, Self::ALL.len() - 1)
+    }
+}
+
+fn step<T: Cycle>(value: T, by: usize) -> T {
+    let index = T::ALL.iter().position(|one| *one == value).unwrap_or_default();
+    T::ALL[(index + by) % T::ALL.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Cycle for bool {
+        const ALL: &'static [Self] = &[false, true];
+    }
+
+    #[test]
+    fn steps_wrap_around() {
+        assert_eq!(
+            (false.next(), true.next(), false.previous(), true.previous()),
+            (true, false, true, false)
+        );
     }
 }

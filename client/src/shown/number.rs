@@ -9,17 +9,9 @@ pub fn number(n: impl TryInto<i128>) -> String {
     // Every integer type but `u128` fits, and no count comes near its bound.
     let n = n.try_into().unwrap_or(i128::MAX);
     let digits = n.unsigned_abs().to_string();
-    let mut grouped = String::with_capacity(digits.len() * 4 / 3 + 1);
-    if n < 0 {
-        grouped.push('-');
-    }
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    let sign = if n < 0 { "-" } else { "" };
+    format!("{sign}{}", groups.join(","))
 }
 
 /// Returns a number with its noun: `1 view`, `3 views`.

@@ -1,33 +1,25 @@
 //! QR codes as lines of text.
 
-use qrcode::{Color, EcLevel, QrCode};
+use qrcode::render::Renderer;
+use qrcode::render::unicode::Dense1x2;
+use qrcode::{EcLevel, QrCode};
 
 /// In modules.
-const MARGIN: usize = 2;
+const MARGIN: u32 = 2;
 
 /// Returns the lines of a QR code with its margin; a character is two modules, one above the other. `is_dark` tells whether the
 /// terminal shows light text on a dark ground: then the blocks are the light modules, so that the code has its usual colours.
 /// `None` if the text is too long for a code.
 pub fn lines(text: &str, is_dark: bool) -> Option<Vec<String>> {
     let code = QrCode::with_error_correction_level(text, EcLevel::L).ok()?;
-    let (width, modules) = (code.width(), code.to_colors());
-    let is_block = |x: usize, y: usize| {
-        let place =
-            x.checked_sub(MARGIN).zip(y.checked_sub(MARGIN)).filter(|(x, y)| *x < width && *y < width);
-        let module = place.map_or(Color::Light, |(x, y)| modules[y * width + x]);
-        (module == Color::Dark) != is_dark
-    };
-    let side = width + 2 * MARGIN;
-    let line = |y: usize| {
-        let character = |x| match (is_block(x, y), is_block(x, y + 1)) {
-            (true, true) => '█',
-            (true, false) => '▀',
-            (false, true) => '▄',
-            (false, false) => ' ',
-        };
-        (0..side).map(character).collect()
-    };
-    Some((0..side).step_by(2).map(line).collect())
+    let (dark, light) =
+        if is_dark { (Dense1x2::Light, Dense1x2::Dark) } else { (Dense1x2::Dark, Dense1x2::Light) };
+    let modules = code.to_colors();
+    let image = Renderer::new(&modules, code.width(), MARGIN).dark_color(dark).light_color(light).build();
+    // The number of modules is odd, so the last line has only one row of the margin.
+    let mut lines: Vec<String> = image.lines().map(str::to_owned).collect();
+    lines.last_mut().into_iter().for_each(|last| *last = last.replace('▀', "█"));
+    Some(lines)
 }
 
 #[cfg(test)]

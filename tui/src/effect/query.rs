@@ -1,183 +1,228 @@
-//! Queries to the service.
+//! Queries that take several operations, and their answers.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::HashSet;
 
 use tidings_client::{Error, Service};
-use tidings_core::analysis::{GetBursts, GetLog, GetPeriod, GetRealtime};
-use tidings_core::audit;
+use tidings_core::analysis::{GetBursts, GetLog, GetPeriod, GetRealtime, Live, LogLine, LogLines, LogPlace};
+use tidings_core::analysis::{Period, SearchBurst};
+use tidings_core::clock::Timestamp;
 use tidings_core::error::Code;
-use tidings_core::feedback::ListAll;
+use tidings_core::feedback::{Feedback, ListAll};
 use tidings_core::newsfeed::{FeedPost, ListPopular, Paging};
-use tidings_core::notice::{self, FullNotice};
+use tidings_core::notice::{self, FullNotice, SavedDraft};
+use tidings_core::post::{self, Post, PostDetail};
+use tidings_core::profile::Lists;
 use tidings_core::search::{Find, PostHit, PostPage};
-use tidings_core::{member, post, source, status};
+use tidings_core::status;
 
-use super::{
-    Answer, FeedbackData, Figures, Health, Member, Notices, Overview, PostRow, PostText, Query, Sources,
-    panicked,
-};
+use super::Work;
 use crate::problem::Problem;
 
 const LOG_LINES: i64 = 200;
 const OVERVIEW_LINES: i64 = 60;
-/// From the popular feed or a search.
 const POSTS: i64 = 300;
-const RECORDS: i64 = 200;
 const MEMBER_LINES: i64 = 300;
 
-impl Query {
-    fn answer(self, sources: &Sources) -> Result<Answer, Problem> {
+pub(crate) struct Overview {
+    pub(crate) live: Live,
+    pub(crate) searches: Searches,
+    pub(crate) log: LogLines,
+    pub(crate) health: Health,
+}
+
+/// Terms of the last 24 hours: the most frequent, and those searched more than usual.
+pub(crate) struct Searches {
+    pub(crate) terms: Vec<(String, i64)>,
+    pub(crate) bursts: Vec<SearchBurst>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Health {
+    pub(crate) database_bytes: u64,
+    pub(crate) wal_bytes: u64,
+    /// Of this process, or of the server.
+    pub(crate) waiting: usize,
+    /// The last transaction that changed anything that the screens show.
+    pub(crate) revision: i64,
+    pub(crate) at: Timestamp,
+}
+
+pub(crate) struct Notices {
+    pub(crate) list: Vec<FullNotice>,
+    pub(crate) drafts: Vec<SavedDraft>,
+}
+
+pub(crate) struct FeedbackData {
+    pub(crate) list: Vec<Feedback>,
+    pub(crate) notices: Vec<FullNotice>,
+    pub(crate) read: HashSet<String>,
+}
+
+#[derive(Clone)]
+pub(crate) struct PostRow {
+    pub(crate) post: Post,
+    /// The rank in the popular feed or among the newest posts, from 1, or the similarity to the search in percent.
+    pub(crate) place: usize,
+    /// Empty in other lists than the popular feed.
+    pub(crate) why: String,
+}
+
+pub(crate) struct Figures {
+    pub(crate) period: Period,
+    pub(crate) searches: Searches,
+}
+
+/// The data of a member that the list lacks.
+pub(crate) struct Member {
+    pub(crate) id: String,
+    pub(crate) auto_login: bool,
+    pub(crate) lists: Lists,
+    /// The member's lines of the log, or why the caller may not see them.
+    pub(crate) log: Result<Vec<LogLine>, Problem>,
+}
+
+pub(crate) fn overview() -> Work<Overview> {
+    Work::new(|sources| {
         let service = &sources.service;
-        Ok(match self {
-            Self::Overview => Answer::Overview(Box::new(overview(service)?)),
-            Self::Notices => Answer::Notices(board(service)?),
-            Self::Feedback => Answer::Feedback(feedback(sources)?),
-            Self::Popular => Answer::Posts(popular(service)?),
-            Self::Newest(topic) => Answer::Posts(newest(service, topic.as_deref())?),
-            Self::FindPosts(text) => Answer::Posts(find(service, text)?),
-            Self::Post(id) => Answer::Post(whole_post(service, id)?),
-            Self::Period { first, last } => Answer::Figures(Box::new(figures(service, first, last)?)),
-            Self::Log { filter, place } => {
-                let page = service.call(filter.page(place, LOG_LINES));
-                Answer::Log(page.map_err(|error| no_such_member(error, filter.member.as_deref()))?)
-            }
-            Self::Members { search, only, after, limit } => {
-                let search = Some(search).filter(|search| !search.is_empty());
-                let only = only.map(|only| only.as_str().to_owned());
-                let limit = i64::try_from(limit).ok();
-                Answer::Members(service.call(member::List { search, limit, after, only })?)
-            }
-            Self::Member(id) => Answer::Member(Box::new(member(service, id)?)),
-            Self::Audit { before } => {
-                let list = audit::List { before, limit: Some(RECORDS), ..audit::List::default() };
-                Answer::Audit(service.call(list)?)
-            }
-            Self::VerifyAudit => Answer::Verified(service.call(audit::Verify::default())?),
-            Self::Sources => Answer::Sources(service.call(source::List {})?.sources),
+        let status = service.call(status::Get {})?;
+        let changes = status.changes;
+        let parts = [
+            changes.posts,
+            changes.notices,
+            changes.feedback,
+            changes.members,
+            changes.counts,
+            changes.terms,
+        ];
+        Ok(Overview {
+            live: status.live,
+            searches: searches(service)?,
+            log: service.call(GetLog::default().page(None, OVERVIEW_LINES))?,
+            health: Health {
+                database_bytes: status.database_bytes,
+                wal_bytes: status.wal_bytes,
+                waiting: status.writes_waiting,
+                revision: parts.into_iter().max().unwrap_or_default(),
+                at: status.now,
+            },
         })
-    }
-
-    /// A panic is returned as a problem.
-    pub(crate) fn run(self, sources: &Sources) -> Result<Answer, Problem> {
-        catch_unwind(AssertUnwindSafe(|| self.answer(sources))).unwrap_or_else(|panic| Err(panicked(&*panic)))
-    }
-}
-
-fn no_such_member(error: Error, member: Option<&str>) -> Problem {
-    match member {
-        Some(member) if error.is_not_found() => {
-            Problem::new(format!("There is no member {member}. A path begins with /."))
-        }
-        _ => error.into(),
-    }
-}
-
-fn overview(service: &Service) -> Result<Overview, Error> {
-    let status = service.call(status::Get {})?;
-    let changes = status.changes;
-    let parts =
-        [changes.posts, changes.notices, changes.feedback, changes.members, changes.counts, changes.terms];
-    Ok(Overview {
-        live: status.live,
-        terms: service.as_reader().call(GetRealtime {})?.fields().search_realtime,
-        bursts: service.as_reader().call(GetBursts {})?.fields().search_bursts,
-        log: service.call(GetLog::default().page(None, OVERVIEW_LINES))?,
-        health: Health {
-            database_bytes: status.database_bytes,
-            wal_bytes: status.wal_bytes,
-            waiting: status.writes_waiting,
-            revision: parts.into_iter().max().unwrap_or_default(),
-            at: status.now,
-        },
     })
 }
 
-fn board(service: &Service) -> Result<Notices, Error> {
-    // First, because the drafts need a right that the notices are shown without.
-    let drafts = service.call(notice::ListDrafts {})?.drafts;
-    Ok(Notices { list: notices(service)?, drafts })
+fn searches(service: &Service) -> Result<Searches, Error> {
+    let service = service.as_reader();
+    Ok(Searches {
+        terms: service.call(GetRealtime {})?.fields().search_realtime,
+        bursts: service.call(GetBursts {})?.fields().search_bursts,
+    })
 }
 
-fn feedback(sources: &Sources) -> Result<FeedbackData, Problem> {
-    let Sources { service, read } = sources;
-    let list = service.call(ListAll {})?.feedback_list;
-    Ok(FeedbackData { list, notices: notices(service)?, read: read.ids()? })
+pub(crate) fn figures(first: String, last: String) -> Work<Figures> {
+    Work::new(|sources| {
+        let period = sources.service.call(GetPeriod { first, last })?;
+        Ok(Figures { period, searches: searches(&sources.service)? })
+    })
 }
 
-fn notices(service: &Service) -> Result<Vec<FullNotice>, Error> {
+pub(crate) fn notices() -> Work<Notices> {
+    Work::new(|sources| {
+        // First, because the drafts need a right that the notices are shown without.
+        let drafts = sources.service.call(notice::ListDrafts {})?.drafts;
+        Ok(Notices { list: full_notices(&sources.service)?, drafts })
+    })
+}
+
+fn full_notices(service: &Service) -> Result<Vec<FullNotice>, Error> {
     Ok(service.call(notice::ListFull::default())?.notices().to_vec())
 }
 
-/// As guests see it.
-fn popular(service: &Service) -> Result<Vec<PostRow>, Error> {
-    let page = Paging { limit: Some(POSTS), why: Some(1), ..Paging::default() };
-    let feed = service.as_reader().call(ListPopular { page, format: None })?;
-    let row = |(place, FeedPost { post, why, .. }): (usize, FeedPost)| {
-        let why = why.map(|why| why.text).unwrap_or_default();
-        PostRow { post, place, why }
-    };
-    Ok((1..).zip(feed.fields().newsfeed).map(row).collect())
-}
-
-/// A name that is not that of a topic or tag stands for the topic with the most posts among those that begin with it.
-fn newest(service: &Service, name: Option<&str>) -> Result<Vec<PostRow>, Error> {
-    let service = service.as_reader();
-    let list = |topic: Option<&str>| {
-        let topic = topic.map(str::to_owned);
-        let page = service.call(post::List { topic, limit: Some(POSTS), next: None })?;
-        let row = |(place, post)| PostRow { post, place, why: String::new() };
-        Ok((1..).zip(page.posts).map(row).collect())
-    };
-    let exact: Vec<PostRow> = list(name)?;
-    let Some(name) = name.filter(|_| exact.is_empty()) else { return Ok(exact) };
-    let folded = name.to_lowercase();
-    let topics =
-        service.call(post::ListCategories {})?.categories.into_iter().map(|found| found.category_name);
-    let topic = topics.into_iter().find(|topic| topic.to_lowercase().starts_with(&folded));
-    topic.map_or(Ok(exact), |topic| list(Some(&topic)))
-}
-
-fn find(service: &Service, search: String) -> Result<Vec<PostRow>, Error> {
-    let find = Find { num: POSTS, search, page: PostPage::default() };
-    let found = service.as_reader().call(find)?.search_result;
-    let row = |hit: PostHit| {
-        // A similarity is between 0 and 1.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "the value is from 0 to 100"
-        )]
-        let place = (hit.similarity * 100.0).round() as usize;
-        PostRow { post: hit.post, place, why: String::new() }
-    };
-    Ok(found.into_iter().map(row).collect())
-}
-
-fn whole_post(service: &Service, id: String) -> Result<PostText, Error> {
-    let post = service.as_reader().call(post::Get { post_obi: id })?.post;
-    Ok(PostText { topic: post.topic.texts(), tag: post.tag.texts(), shown: post.shown, post: post.post })
-}
-
-fn figures(service: &Service, first: String, last: String) -> Result<Figures, Error> {
-    Ok(Figures {
-        period: service.call(GetPeriod { first, last })?,
-        terms: service.as_reader().call(GetRealtime {})?.fields().search_realtime,
-        bursts: service.as_reader().call(GetBursts {})?.fields().search_bursts,
+pub(crate) fn feedback() -> Work<FeedbackData> {
+    Work::new(|sources| {
+        let list = sources.service.call(ListAll {})?.feedback_list;
+        Ok(FeedbackData { list, notices: full_notices(&sources.service)?, read: sources.read.ids()? })
     })
 }
 
-fn member(service: &Service, id: String) -> Result<Member, Error> {
-    let of_member = GetLog { member: Some(id.clone()), ..GetLog::default() };
-    Ok(Member {
-        auto_login: service.user_info(&id)?.auto_login == 1,
-        lists: service.lists(&id, 0)?,
-        // A key may see members and not the log, which is only one of the views.
-        log: match service.call(of_member.page(None, MEMBER_LINES)) {
-            Err(error) if matches!(error.code(), Some(Code::NotAdmin | Code::MissingScope)) => {
-                Err(error.into())
-            }
-            log => Ok(log?.log),
-        },
-        id,
+pub(crate) fn popular() -> Work<Vec<PostRow>> {
+    Work::new(|sources| {
+        let page = Paging { limit: Some(POSTS), why: Some(1), ..Paging::default() };
+        let feed = sources.service.as_reader().call(ListPopular { page, format: None })?;
+        let row = |(place, FeedPost { post, why, .. }): (usize, FeedPost)| {
+            let why = why.map(|why| why.text).unwrap_or_default();
+            PostRow { post, place, why }
+        };
+        Ok((1..).zip(feed.fields().newsfeed).map(row).collect())
+    })
+}
+
+/// All, or those of a topic or tag. Another name stands for the topic with the most posts among those that begin with it.
+pub(crate) fn newest(name: Option<String>) -> Work<Vec<PostRow>> {
+    Work::new(move |sources| {
+        let service = sources.service.as_reader();
+        let list = |topic: Option<String>| -> Result<Vec<PostRow>, Error> {
+            let page = service.call(post::List { topic, limit: Some(POSTS), next: None })?;
+            let row = |(place, post)| PostRow { post, place, why: String::new() };
+            Ok((1..).zip(page.posts).map(row).collect())
+        };
+        let exact = list(name.clone())?;
+        let Some(name) = name.filter(|_| exact.is_empty()) else { return Ok(exact) };
+        let folded = name.to_lowercase();
+        let topics = service.call(post::ListCategories {})?.categories;
+        let mut topics = topics.into_iter().map(|found| found.category_name);
+        match topics.find(|topic| topic.to_lowercase().starts_with(&folded)) {
+            Some(topic) => Ok(list(Some(topic))?),
+            None => Ok(exact),
+        }
+    })
+}
+
+pub(crate) fn find_posts(search: String) -> Work<Vec<PostRow>> {
+    Work::new(|sources| {
+        let find = Find { num: POSTS, search, page: PostPage::default() };
+        let found = sources.service.as_reader().call(find)?.search_result;
+        let row = |hit: PostHit| {
+            // A similarity is between 0 and 1.
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "the value is from 0 to 100"
+            )]
+            let place = (hit.similarity * 100.0).round() as usize;
+            PostRow { post: hit.post, place, why: String::new() }
+        };
+        Ok(found.into_iter().map(row).collect())
+    })
+}
+
+pub(crate) fn post(post_obi: String) -> Work<PostDetail> {
+    Work::new(|sources| Ok(sources.service.as_reader().call(post::Get { post_obi })?.post))
+}
+
+pub(crate) fn log(filter: GetLog, place: Option<LogPlace>) -> Work<LogLines> {
+    Work::new(move |sources| {
+        let page = sources.service.call(filter.page(place, LOG_LINES));
+        page.map_err(|error| match filter.member.filter(|_| error.is_not_found()) {
+            Some(member) => Problem::new(format!("There is no member {member}. A path begins with /.")),
+            None => error.into(),
+        })
+    })
+}
+
+pub(crate) fn member(id: String) -> Work<Member> {
+    Work::new(|sources| {
+        let service = &sources.service;
+        let of_member = GetLog { member: Some(id.clone()), ..GetLog::default() };
+        Ok(Member {
+            auto_login: service.user_info(&id)?.auto_login == 1,
+            lists: service.lists(&id, 0)?,
+            // A key may see members and not the log, which is only one of the views.
+            log: match service.call(of_member.page(None, MEMBER_LINES)) {
+                Err(error) if matches!(error.code(), Some(Code::NotAdmin | Code::MissingScope)) => {
+                    Err(error.into())
+                }
+                log => Ok(log?.log),
+            },
+            id,
+        })
     })
 }

@@ -8,45 +8,35 @@ use ratatui::layout::{Position, Rect};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Answer, Figures, Query};
+use crate::effect::query::{self, Figures};
 use crate::keys::{self, Action, Table};
 use crate::pending::Pending;
 use crate::screen::{Ctx, Loaded, Out, Screen};
-use crate::widget::cursor::{Cursor, rows_moved};
-use crate::widget::cycle::Cycle as _;
+use crate::widget::Cycle as _;
+use crate::widget::browser::{Areas, Browser, Handled};
+use crate::widget::cursor::Cursor;
 use crate::widget::input::Input;
 use crate::widget::table::HEAD;
 
-mod days;
 mod draw;
 mod view;
 
-use days::Days;
-use view::View;
+use view::{Days, View};
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Analytics {
     pending: Pending,
     days: Option<Days>,
-    figures: Option<Box<Figures>>,
+    figures: Option<Figures>,
     view: View,
-    cursor: Cursor,
-    filter: Input,
-    typing: Option<Typing>,
-    go_to: Input,
-    /// The error in the typed days.
+    list: Browser,
+    /// The days that are being typed.
+    go_to: Option<Input>,
     mistake: Option<&'static str>,
-    /// The version of the counters that was requested last.
     seen: Option<i64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Typing {
-    Filter,
-    Days,
-}
-
-/// In days, for the key `w`.
+/// In days.
 const WIDTHS: [i32; 4] = [1, 7, 30, 365];
 const ABOVE: u16 = 2;
 
@@ -62,11 +52,10 @@ impl Analytics {
 
     fn load(&mut self, ctx: &Ctx, out: &mut Out) {
         let days = *self.days.get_or_insert_with(|| Days::one(Self::today(ctx)));
-        let query = Query::Period { first: days.first.to_string(), last: days.last.to_string() };
+        let query = query::figures(days.first.to_string(), days.last.to_string());
         out.effect(self.pending.request(ctx.now, query));
     }
 
-    /// Moves by the length of the range, but not into the future.
     fn step(&mut self, by: i32, ctx: &Ctx, out: &mut Out) {
         let Some(days) = self.days else { return };
         let moved = days.moved(by);
@@ -88,62 +77,42 @@ impl Analytics {
 
     fn rows(&self) -> Vec<view::Row> {
         let Some(figures) = &self.figures else { return Vec::new() };
-        let wanted = self.filter.text().to_lowercase();
+        let wanted = self.list.filter.text().to_lowercase();
         let mut rows = self.view.rows(figures);
         rows.retain(|row| wanted.is_empty() || row.name.to_lowercase().contains(&wanted));
         rows
     }
 
     fn show(&mut self, view: View) {
-        (self.view, self.cursor) = (view, Cursor::default());
+        (self.view, self.list.cursor) = (view, Cursor::default());
     }
 
-    fn field(&mut self) -> Option<&mut Input> {
-        self.typing.map(|typing| if typing == Typing::Filter { &mut self.filter } else { &mut self.go_to })
-    }
-
-    fn act_typing(&mut self, typing: Typing, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
-        match (typing, action) {
-            (Typing::Filter, Action::Open) => self.typing = None,
-            (Typing::Filter, Action::Back) => {
-                self.typing = None;
-                self.filter = Input::default();
+    fn go_to(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
+        match Days::parse(text, Self::today(ctx)) {
+            Ok(days) => {
+                (self.go_to, self.mistake) = (None, None);
+                self.choose(days, ctx, out);
             }
-            (Typing::Days, Action::Back) => {
-                self.typing = None;
-                self.mistake = None;
-            }
-            (Typing::Days, Action::Open) => match Days::parse(self.go_to.text(), Self::today(ctx)) {
-                Ok(days) => {
-                    self.typing = None;
-                    self.mistake = None;
-                    self.choose(days, ctx, out);
-                }
-                Err(mistake) => self.mistake = Some(mistake),
-            },
-            _ => return self.moved(action, ctx),
+            Err(mistake) => self.mistake = Some(mistake),
         }
-        true
     }
 
-    fn moved(&mut self, action: Action, ctx: &Ctx) -> bool {
-        let (len, lines) = (self.rows().len(), ctx.body().height.saturating_sub(ABOVE + HEAD));
-        let by = rows_moved(action, lines);
-        if let Some(by) = by {
-            self.cursor.step(by, len);
-            self.cursor.settle(len, lines.into());
-        }
-        by.is_some()
+    /// With the number of rows and the area of the table.
+    fn table(&mut self, ctx: &Ctx) -> (&mut Browser, Areas) {
+        self.list.listed = (0..self.rows().len()).collect();
+        let Rect { y, height, .. } = ctx.body();
+        let list = Rect { y: y + ABOVE, height: height.saturating_sub(ABOVE), ..ctx.body() };
+        (&mut self.list, Areas { list, ..Areas::default() })
     }
 }
 
 impl Screen for Analytics {
     fn keys(&self) -> Vec<&'static Table> {
-        if self.typing.is_some() { vec![&keys::INPUT] } else { vec![&keys::ANALYTICS, &keys::SCROLL] }
+        if self.typing() { vec![&keys::INPUT] } else { vec![&keys::ANALYTICS, &keys::SCROLL] }
     }
 
     fn typing(&self) -> bool {
-        self.typing.is_some()
+        self.go_to.is_some() || self.list.typing
     }
 
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
@@ -158,22 +127,19 @@ impl Screen for Analytics {
     }
 
     fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
-        if let Some(typing) = self.typing {
-            return self.act_typing(typing, action, ctx, out);
-        }
         match action {
+            Action::Back if self.go_to.take().is_some() => self.mistake = None,
+            Action::Open if self.go_to.is_some() => {
+                let text = self.go_to.as_ref().map_or("", Input::text).to_owned();
+                self.go_to(&text, ctx, out);
+            }
             Action::Earlier => self.step(-1, ctx, out),
             Action::Later => self.step(1, ctx, out),
             Action::Today => self.choose(Days::one(Self::today(ctx)), ctx, out),
             Action::Wider => self.wider(ctx, out),
             Action::NextView => self.show(self.view.next()),
             Action::PreviousView => self.show(self.view.previous()),
-            Action::GoTo => {
-                self.typing = Some(Typing::Days);
-                self.go_to = Input::default();
-            }
-            Action::Filter => self.typing = Some(Typing::Filter),
-            Action::Back if !self.filter.is_empty() => self.filter = Input::default(),
+            Action::GoTo => self.go_to = Some(Input::default()),
             Action::Refresh => self.load(ctx, out),
             Action::Export => {
                 if let Some(days) = self.days {
@@ -182,23 +148,26 @@ impl Screen for Analytics {
             }
             Action::Copy => {
                 let rows = self.rows();
-                if let Some(row) = self.cursor.selected(rows.len()).map(|i| &rows[i]) {
+                if let Some(row) = self.list.cursor.selected(rows.len()).map(|i| &rows[i]) {
                     out.copy("the row", row.text());
                 }
             }
-            action => return self.moved(action, ctx),
+            action => {
+                let (list, areas) = self.table(ctx);
+                return list.act(action, areas, 0) != Handled::No;
+            }
         }
         true
     }
 
     fn key(&mut self, key: KeyEvent, _: &Ctx, _: &mut Out) {
         self.mistake = None;
-        self.field().map(|field| field.key(key));
+        self.go_to.as_mut().unwrap_or(&mut self.list.filter).key(key);
     }
 
     fn paste(&mut self, text: &str, _: &Ctx, _: &mut Out) {
         self.mistake = None;
-        self.field().map(|field| field.paste(text));
+        self.go_to.as_mut().unwrap_or(&mut self.list.filter).paste(text);
     }
 
     fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
@@ -212,18 +181,14 @@ impl Screen for Analytics {
                 self.step(1, ctx, out);
             }
         } else if at.y >= body.y + ABOVE + HEAD {
-            let len = self.rows().len();
-            let lines = usize::from(body.height.saturating_sub(ABOVE + HEAD));
-            let row = self.cursor.view(len, lines).start + usize::from(at.y - body.y - ABOVE - HEAD);
-            if row < len {
-                self.cursor.settle(len, lines);
-                self.cursor.select(row);
-            }
+            let (list, areas) = self.table(ctx);
+            list.click(at, areas);
+            list.reading = false;
         }
     }
 
     fn answer(&mut self, number: u64, answer: &mut Loaded, _: &Ctx, _: &mut Out) {
-        if let Some(Answer::Figures(figures)) = self.pending.take(number, answer) {
+        if let Some(figures) = self.pending.take(number, answer) {
             self.figures = Some(figures);
         }
     }
@@ -232,8 +197,8 @@ impl Screen for Analytics {
         self.pending.is_slow(now)
     }
 
-    fn cancel(&mut self) -> bool {
-        self.pending.cancel()
+    fn cancel(&mut self) {
+        self.pending.cancel();
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {

@@ -1,16 +1,15 @@
 //! The audit trail of administrators, operators and API keys, latest first.
 
-use std::borrow::Cow;
-
 use ratatui::text::Line;
 use serde_json::{Value, json};
-use tidings_core::audit::{AuditRecord, Verification};
+use tidings_core::audit::{AuditPage, AuditRecord, List, Verification, Verify};
 use tidings_core::changes::Changes;
 
-use crate::effect::{Answer, Query};
+use crate::effect::Work;
 use crate::keys::{self, Action, Table};
+use crate::layout::tab;
 use crate::pending::Pending;
-use crate::screen::browse::{Browse, Listing, any_holds, listing};
+use crate::screen::browse::{Browse, ColumnOf, Listing, any_holds, listing};
 use crate::screen::{Ctx, Loaded, Out, reading};
 use crate::widget::table::{Cell, Column};
 use tidings_client::shown::number::number;
@@ -51,39 +50,37 @@ pub(crate) struct Audit {
     verification: Pending,
 }
 
-const COLUMNS: [Column; 6] = [
-    Column::new("Date", 16),
-    Column::new("Who", 14),
-    Column::new("Action", 18),
-    Column::new("On", 0),
-    Column::new("How", 8).from(72),
-    Column::new("No.", 7).from(96),
-];
+/// That are loaded at a time.
+const RECORDS: i64 = 200;
 
 impl Browse for Audit {
-    listing!(Row, i64);
+    listing!(Row, i64, AuditPage);
 
+    const TAB: usize = tab::AUDIT;
     const KEYS: &'static Table = &keys::AUDIT;
-    const COLUMNS: &'static [Column] = &COLUMNS;
-    const EXPORTED: (&'static str, &'static [&'static str]) =
-        ("audit", &["seq", "date", "who", "surface", "action", "subject", "before", "after", "hash"]);
+    const ID: fn(&Row) -> &str = |row| &row.number;
+    const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.audit, 0, 0];
+    const COPIED: (&'static str, fn(&Row) -> String) =
+        ("the number and the hash", |item| format!("{}:{}", item.record.seq, item.record.hash));
+    const COLUMNS: &'static [ColumnOf<Self>] = &[
+        (Column::new("Date", 16), |_, row, _, ctx| Cell::faint(ctx.stamp(row.record.date))),
+        (Column::new("Who", 14), |_, row, _, _| row.who().into()),
+        (Column::new("Action", 18), |_, row, _, _| row.record.action.as_str().into()),
+        (Column::new("On", 0), |_, row, _, _| row.what().into()),
+        (Column::new("How", 8).from(72), |_, row, _, _| Cell::faint(row.record.surface.as_str())),
+        (Column::new("No.", 7).from(96), |_, row, _, _| Cell::faint(row.number.as_str())),
+    ];
+    const EXPORTED: (&'static str, &'static str) =
+        ("audit", "seq date who surface action subject before after hash");
     const FILTERS: bool = true;
-
-    fn id(row: &Row) -> &str {
-        &row.number
-    }
 
     fn keeps(&self, row: &Row, text: &str) -> bool {
         let AuditRecord { action, subject, before, after, surface, .. } = &row.record;
         any_holds(&[&row.who(), action, subject, before, after, surface], text)
     }
 
-    fn query(&mut self, before: Option<i64>, _: &Ctx) -> Option<Query> {
-        Some(Query::Audit { before })
-    }
-
-    fn versions(changes: &Changes) -> [i64; 3] {
-        [changes.audit, 0, 0]
+    fn query(&mut self, before: Option<i64>, _: &Ctx) -> Option<Work<AuditPage>> {
+        Some(Work::call(List { before, limit: Some(RECORDS), ..List::default() }))
     }
 
     fn text(&self, item: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
@@ -103,7 +100,7 @@ impl Browse for Audit {
             Action::More => self.load(self.base.next, ctx, out),
             Action::Verify => {
                 out.say("Verifying …");
-                out.effect(self.verification.request(ctx.now, Query::VerifyAudit));
+                out.effect(self.verification.request(ctx.now, Work::call(Verify::default())));
             }
             _ => return false,
         }
@@ -115,12 +112,7 @@ impl Browse for Audit {
         json!([seq, ctx.stamp(*date), row.who(), surface, action, subject, before, after, hash])
     }
 
-    fn copied(item: &Row) -> (&'static str, String) {
-        ("the number and the hash", format!("{}:{}", item.record.seq, item.record.hash))
-    }
-
-    fn loaded(&mut self, answer: Answer, _: &Ctx, _: &mut Out) {
-        let Answer::Audit(page) = answer else { return };
+    fn loaded(&mut self, page: AuditPage, _: &Ctx, _: &mut Out) {
         let rows = page.audit.into_iter().map(|record| Row { number: record.seq.to_string(), record });
         self.add(rows.collect(), page.next);
     }
@@ -128,10 +120,10 @@ impl Browse for Audit {
     fn settled(&mut self, number_of: u64, answer: &mut Loaded, out: &mut Out) {
         let has_waited = self.verification.is_waiting();
         match self.verification.take(number_of, answer) {
-            Some(Answer::Verified(Verification { fault: Some(fault), .. })) => {
+            Some(Verification { fault: Some(fault), .. }) => {
                 out.say(format!("NOT INTACT: record {}: {}.", fault.seq, fault.reason));
             }
-            Some(Answer::Verified(Verification { records, .. })) => {
+            Some(Verification { records, .. }) => {
                 out.done(format!("{} records are intact.", number(records.unsigned_abs())));
             }
             _ if has_waited => {
@@ -141,24 +133,12 @@ impl Browse for Audit {
         }
     }
 
-    fn cells(&self, row: &Row, _: Option<&Row>, ctx: &Ctx) -> Vec<Cell> {
-        let record = &row.record;
-        vec![
-            Cell::faint(ctx.stamp(record.date)),
-            row.who().into(),
-            record.action.as_str().into(),
-            row.what().into(),
-            Cell::faint(record.surface.as_str()),
-            Cell::faint(row.number.as_str()),
-        ]
-    }
-
     fn head(&self, _: &Ctx) -> String {
         let more = if self.base.next.is_some() { ", m loads older ones" } else { "" };
         format!("{} records{more}", number(self.base.rows.len() as u64))
     }
 
-    fn empty(&self) -> Cow<'static, str> {
-        "Nothing was done yet.".into()
+    fn empty(&self) -> &'static str {
+        "Nothing was done yet."
     }
 }

@@ -1,7 +1,6 @@
 //! The generic list screen: loading, filtering, selecting, drawing, exporting and copying rows, and the form that covers them.
 //! A screen declares its rows, columns, queries and own actions with [`Browse`].
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use ratatui::layout::Rect;
@@ -11,8 +10,8 @@ use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
 use super::form::Page;
-use super::{Ctx, Loaded, Out};
-use crate::effect::{Act, Answer, Changed, Query};
+use super::{Ctx, Destination, Loaded, Out};
+use crate::effect::{Change, Changed, Work};
 use crate::keys::{Action, Table};
 use crate::pending::Pending;
 use crate::sheet::Sheet;
@@ -31,11 +30,9 @@ const READ_EVERY_MS: i64 = 900;
 const READ_REMOTE_EVERY_MS: i64 = 10_000;
 
 pub(crate) struct Listing<R, P = ()> {
-    /// With the rows that are not listed.
     pub(crate) rows: Vec<R>,
     pub(crate) list: Browser,
     pub(crate) pending: Pending,
-    /// More rows can be loaded from here.
     pub(crate) next: Option<P>,
     pub(crate) further: bool,
     /// For the rest of the selected row.
@@ -47,7 +44,6 @@ pub(crate) struct Listing<R, P = ()> {
     read_at: Timestamp,
     /// Selected when the rows are loaded.
     pub(crate) to_select: Option<String>,
-    /// The form that covers the list, while it is open.
     pub(crate) form: Option<Page>,
     is_loaded: bool,
 }
@@ -82,17 +78,22 @@ impl<R, P> Listing<R, P> {
         self.pending.problem().is_some() || ctx.now - self.read_at >= every
     }
 
-    /// Opens a form.
     pub(crate) fn open(&mut self, form: Page) {
         self.form = Some(form);
     }
 }
 
-/// The type of rows, and of the place from which their list continues. The screen has a field `base`.
+/// The types of rows, of the place from which their list continues, of a loaded list, and of the rest of a row. The screen has a
+/// field `base`.
 macro_rules! listing {
-    ($row:ty, $place:ty) => {
+    ($row:ty, $place:ty, $list:ty) => {
+        listing!($row, $place, $list, ());
+    };
+    ($row:ty, $place:ty, $list:ty, $detail:ty) => {
         type Row = $row;
         type Place = $place;
+        type List = $list;
+        type Detail = $detail;
 
         fn base(&self) -> &Listing<$row, $place> {
             &self.base
@@ -110,30 +111,40 @@ pub(crate) fn any_holds(texts: &[&str], text: &str) -> bool {
     texts.iter().any(|one| one.to_lowercase().contains(text))
 }
 
-/// The blanket implementation makes it a [`Screen`](super::Screen).
-pub(crate) trait Browse {
-    /// Declared by `listing!`, like `Place`, `base` and `base_mut`.
-    type Row: Clone;
-    /// The list continues from here.
-    type Place;
+/// A column, and its cell in a row, which may depend on the visible row above.
+pub(crate) type ColumnOf<S> =
+    (Column, fn(&S, &<S as Browse>::Row, Option<&<S as Browse>::Row>, &Ctx) -> Cell);
 
-    /// These keys take precedence over those of every list.
-    const KEYS: &'static Table;
-    /// For a table whose columns are always the same.
-    const COLUMNS: &'static [Column] = &[];
-    /// The name of an exported table, and those of its columns.
-    const EXPORTED: (&'static str, &'static [&'static str]) = ("", &[]);
-    /// The screen itself applies the filter, which otherwise is part of the query.
-    const FILTERS: bool = false;
-    /// The line above an empty list, not the list, says that it is being loaded.
-    const LOADS_ABOVE: bool = false;
+/// The blanket implementation makes it a [`Screen`](super::Screen).
+pub(crate) trait Browse: Sized + 'static {
+    // Declared by `listing!`.
+    type Row: Clone;
+    type Place;
+    type List: Send + 'static;
+    type Detail: Send + 'static;
 
     fn base(&self) -> &Listing<Self::Row, Self::Place>;
 
     fn base_mut(&mut self) -> &mut Listing<Self::Row, Self::Place>;
 
+    const TAB: usize;
+    /// These keys take precedence over those of every list.
+    const KEYS: &'static Table;
     /// The selection stays on the row with the same identifier.
-    fn id(row: &Self::Row) -> &str;
+    const ID: fn(&Self::Row) -> &str;
+    const VERSIONS: fn(&Changes) -> [i64; 3];
+    /// The name and the text that the copy key copies.
+    const COPIED: (&'static str, fn(&Self::Row) -> String);
+    /// Beside the text.
+    const LIST_WIDTH: fn(u16) -> u16 = |width| width * 9 / 20;
+    /// For a table whose columns are always the same.
+    const COLUMNS: &'static [ColumnOf<Self>] = &[];
+    /// The name of an exported table, and those of its columns, separated by spaces.
+    const EXPORTED: (&'static str, &'static str) = ("", "");
+    /// The screen itself applies the filter, which otherwise is part of the query.
+    const FILTERS: bool = false;
+    /// The line above an empty list, not the list, says that it is being loaded.
+    const LOADS_ABOVE: bool = false;
 
     /// The filter is in lower case.
     fn keeps(&self, _: &Self::Row, _: &str) -> bool {
@@ -146,9 +157,7 @@ pub(crate) trait Browse {
     }
 
     /// The rows begin at `place`. `None` if the filter is wrong.
-    fn query(&mut self, place: Option<Self::Place>, ctx: &Ctx) -> Option<Query>;
-
-    fn versions(changes: &Changes) -> [i64; 3];
+    fn query(&mut self, place: Option<Self::Place>, ctx: &Ctx) -> Option<Work<Self::List>>;
 
     /// `has_changed` is whether the data of the list has changed.
     fn is_due(&mut self, has_changed: bool, _: &Changes, _: &Ctx) -> bool {
@@ -156,11 +165,13 @@ pub(crate) trait Browse {
     }
 
     /// For the rest of a row. The second value is whether it is loaded. `None` if rows are loaded as a whole.
-    fn detail(&self, _id: &str) -> Option<(Query, bool)> {
+    fn detail(&self, _id: &str) -> Option<(Work<Self::Detail>, bool)> {
         None
     }
 
-    fn loaded(&mut self, answer: Answer, ctx: &Ctx, out: &mut Out);
+    fn loaded(&mut self, list: Self::List, ctx: &Ctx, out: &mut Out);
+
+    fn detail_loaded(&mut self, _: Self::Detail, _: &Ctx) {}
 
     /// Takes and handles other answers and failures; see [`super::Screen::answer`].
     fn settled(&mut self, _number: u64, _: &mut Loaded, _: &mut Out) {}
@@ -168,40 +179,38 @@ pub(crate) trait Browse {
     /// At most `columns` columns wide.
     fn text(&self, row: &Self::Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>>;
 
-    fn columns(&self, _: &Ctx) -> &'static [Column] {
+    fn columns(&self, _: &Ctx) -> &'static [ColumnOf<Self>] {
         Self::COLUMNS
     }
 
-    /// The cells may depend on the visible row above.
-    fn cells(&self, row: &Self::Row, above: Option<&Self::Row>, ctx: &Ctx) -> Vec<Cell>;
-
-    /// The line above the list.
     fn head(&self, ctx: &Ctx) -> String;
 
-    /// Shown instead of the head.
     fn problem(&self) -> Option<&str> {
         self.base().pending.problem().map(|problem| problem.text.as_str())
     }
 
-    fn empty(&self) -> Cow<'static, str>;
+    fn empty(&self) -> &'static str;
 
     fn exported(&self) -> (&'static str, Vec<&'static str>) {
-        (Self::EXPORTED.0, Self::EXPORTED.1.to_vec())
+        (Self::EXPORTED.0, Self::EXPORTED.1.split(' ').collect())
     }
 
     /// An array, for the export.
     fn values(&self, row: &Self::Row, ctx: &Ctx) -> Value;
-
-    /// The name and the text that the copy key copies.
-    fn copied(row: &Self::Row) -> (&'static str, String);
 
     /// Returns false for an action that is not only this screen's. `row` is the selected row.
     fn own_action(&mut self, action: Action, row: Option<Self::Row>, ctx: &Ctx, out: &mut Out) -> bool;
 
     fn selection_changed(&mut self, _: &Ctx, _: &mut Out) {}
 
-    /// See [`super::Screen::change_done`].
-    fn changed(&mut self, _: &Act, _: Changed, _: &Ctx, _: &mut Out) {}
+    /// After a change to the data of this screen, which is loaded again.
+    fn changed(&mut self, _: &Change, _: Changed, _: &Ctx, _: &mut Out) {}
+
+    fn opened(&mut self, _: Destination, _: &Ctx, _: &mut Out) {}
+
+    fn waiting_items(&self) -> usize {
+        0
+    }
 
     fn cancelled(&mut self) {}
 
@@ -214,16 +223,14 @@ pub(crate) trait Browse {
         }
     }
 
-    /// Also requests data that has not changed.
     fn reload(&mut self, ctx: &Ctx, out: &mut Out) {
         self.base_mut().stale = true;
         self.load(None, ctx, out);
     }
 
-    /// Only if it is visible and is missing or stale.
     fn load_detail(&mut self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.base().selected() else { return };
-        let Some((query, is_loaded)) = self.detail(Self::id(row)) else { return };
+        let Some((query, is_loaded)) = self.detail((Self::ID)(row)) else { return };
         let is_visible = self.areas(ctx.body()).text.width > 0;
         let base = self.base_mut();
         if is_visible && (!is_loaded || base.stale) {
@@ -261,18 +268,17 @@ pub(crate) trait Browse {
         let wanted = self.base().list.filter.text().to_lowercase();
         let mut listed: Vec<usize> = (0..rows.len()).filter(|i| self.keeps(&rows[*i], &wanted)).collect();
         listed.sort_by(|a, b| self.order(&rows[*a], &rows[*b]));
-        let place = listed.iter().position(|i| Some(Self::id(&rows[*i])) == selected);
+        let place = listed.iter().position(|i| Some((Self::ID)(&rows[*i])) == selected);
         self.base_mut().list.list(listed, place);
     }
 
     fn selected_id(&self) -> Option<String> {
-        self.base().selected().map(|row| Self::id(row).to_owned())
+        self.base().selected().map(|row| (Self::ID)(row).to_owned())
     }
 
-    /// Returns whether the row is listed.
     fn select(&mut self, id: &str) -> bool {
         let Listing { rows, list, .. } = self.base_mut();
-        let place = list.listed.iter().position(|i| Self::id(&rows[*i]) == id);
+        let place = list.listed.iter().position(|i| (Self::ID)(&rows[*i]) == id);
         if let Some(place) = place {
             list.cursor.select(place);
             list.scroll = 0;
@@ -284,13 +290,8 @@ pub(crate) trait Browse {
         if Self::FILTERS { self.arrange() } else { self.load(None, ctx, out) }
     }
 
-    /// Beside the text.
-    fn list_width(width: u16) -> u16 {
-        width * 9 / 20
-    }
-
     fn areas(&self, area: Rect) -> Areas {
-        self.base().list.areas(area, Self::list_width)
+        self.base().list.areas(area, Self::LIST_WIDTH)
     }
 
     fn sheet(&self, ctx: &Ctx) -> Sheet {

@@ -1,17 +1,18 @@
 //! Feedback: the open items, shown with the notice that each refers to.
 
-use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use ratatui::text::Line;
 use serde_json::{Value, json};
 use tidings_core::changes::Changes;
-use tidings_core::feedback::{Feedback as Entry, FeedbackState};
+use tidings_core::feedback::{Feedback as Entry, FeedbackState, Mark};
 use tidings_core::notice::FullNotice;
 
-use crate::effect::{Act, Answer, Changed, FeedbackData, Query};
+use crate::effect::query::{self, FeedbackData};
+use crate::effect::{Act, Kind, Work};
 use crate::keys::{self, Action, Table};
-use crate::screen::browse::{Browse, Listing, any_holds, listing};
+use crate::layout::tab;
+use crate::screen::browse::{Browse, ColumnOf, Listing, any_holds, listing};
 use crate::screen::{Ctx, Destination, Out, reading};
 use crate::theme::Theme;
 use crate::widget::table::{Cell, Column};
@@ -20,29 +21,14 @@ use crate::widget::table::{Cell, Column};
 pub(crate) struct Feedback {
     base: Listing<Entry>,
     notices: Vec<FullNotice>,
-    /// Read on this machine.
     read: HashSet<String>,
     /// Its text is beside the list.
     beside: Option<String>,
     all: bool,
-    /// `None` for all types.
     kind: Option<String>,
 }
 
-const COLUMNS: [Column; 6] = [
-    Column::new("", 3),
-    Column::new("State", 6),
-    Column::new("Type", 10),
-    Column::new("Text", 0),
-    Column::new("Author", 12).from(64),
-    Column::new("Date", 16).from(80),
-];
-
 impl Feedback {
-    pub(crate) fn open_items(&self) -> usize {
-        self.base.rows.iter().filter(|item| item.activation == FeedbackState::Open).count()
-    }
-
     /// The item is open, and was not read on this machine.
     fn is_unread(&self, item: &Entry) -> bool {
         item.activation == FeedbackState::Open && !self.read.contains(&item.id)
@@ -52,20 +38,17 @@ impl Feedback {
         let item = self.base.rows.iter().find(|item| item.id == id);
         if item.is_some_and(|item| self.is_unread(item)) {
             self.read.insert(id.to_owned());
-            out.act(Act::ReadFeedback { id: id.to_owned() });
+            let id = id.to_owned();
+            let work = Work::new(move |sources| sources.read.add(&id).map(|()| None));
+            out.act(Act::new(None, Kind::Save, None, work));
         }
     }
 
     /// All types follow the last type.
     fn next_kind(&mut self) {
-        let mut kinds: Vec<&str> = self.base.rows.iter().map(|item| item.kind.as_str()).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        let next = match &self.kind {
-            None => kinds.first().copied(),
-            Some(kind) => kinds.into_iter().find(|next| *next > kind.as_str()),
-        };
-        self.kind = next.map(str::to_owned);
+        let kinds: BTreeSet<&str> = self.base.rows.iter().map(|item| item.kind.as_str()).collect();
+        let is_next = |next: &&str| self.kind.as_deref().is_none_or(|kind| *next > kind);
+        self.kind = kinds.into_iter().find(is_next).map(str::to_owned);
     }
 
     fn notice(&self, id: &str) -> Option<&FullNotice> {
@@ -74,17 +57,29 @@ impl Feedback {
 }
 
 impl Browse for Feedback {
-    listing!(Entry, ());
+    listing!(Entry, (), FeedbackData);
 
+    const TAB: usize = tab::FEEDBACK;
     const KEYS: &'static Table = &keys::FEEDBACK;
-    const COLUMNS: &'static [Column] = &COLUMNS;
-    const EXPORTED: (&'static str, &'static [&'static str]) =
-        ("feedback", &["_id", "type", "post", "author", "date", "notice", "state"]);
+    const ID: fn(&Entry) -> &str = |item| &item.id;
+    const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.feedback, changes.members, changes.notices];
+    const COPIED: (&'static str, fn(&Entry) -> String) = ("the text", |item| item.post.clone());
+    const COLUMNS: &'static [ColumnOf<Self>] = &[
+        (Column::new("", 3), |this, item, _, ctx| {
+            let new = if this.is_unread(item) { "new" } else { "" };
+            Cell::styled(new, ctx.theme.attention().patch(Theme::strong()))
+        }),
+        (Column::new("State", 6), |_, item, _, ctx| {
+            let is_open = item.activation == FeedbackState::Open;
+            Cell::styled(state(item), if is_open { ctx.theme.attention() } else { Theme::faint() })
+        }),
+        (Column::new("Type", 10), |_, item, _, _| item.kind.as_str().into()),
+        (Column::new("Text", 0), |_, item, _, _| item.post.as_str().into()),
+        (Column::new("Author", 12).from(64), |_, item, _, _| Cell::faint(item.author.as_str())),
+        (Column::new("Date", 16).from(80), |_, item, _, ctx| Cell::faint(ctx.stamp(item.date))),
+    ];
+    const EXPORTED: (&'static str, &'static str) = ("feedback", "_id type post author date notice state");
     const FILTERS: bool = true;
-
-    fn id(item: &Entry) -> &str {
-        &item.id
-    }
 
     fn keeps(&self, item: &Entry, text: &str) -> bool {
         (self.all || item.activation == FeedbackState::Open)
@@ -92,12 +87,8 @@ impl Browse for Feedback {
             && any_holds(&[&item.kind, &item.post, &item.author], text)
     }
 
-    fn query(&mut self, _: Option<()>, _: &Ctx) -> Option<Query> {
-        Some(Query::Feedback)
-    }
-
-    fn versions(changes: &Changes) -> [i64; 3] {
-        [changes.feedback, changes.members, changes.notices]
+    fn query(&mut self, _: Option<()>, _: &Ctx) -> Option<Work<FeedbackData>> {
+        Some(query::feedback())
     }
 
     fn text(&self, item: &Entry, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
@@ -132,8 +123,13 @@ impl Browse for Feedback {
 
     fn own_action(&mut self, action: Action, item: Option<Entry>, _: &Ctx, out: &mut Out) -> bool {
         match (action, item) {
-            (Action::Done, Some(Entry { id, activation, .. })) => {
-                out.act(Act::FeedbackDone { id, done: activation == FeedbackState::Open });
+            (Action::Done, Some(Entry { id: feedback_obi, activation, .. })) => {
+                let (state, done) = match activation {
+                    FeedbackState::Open => (FeedbackState::Done, "Done."),
+                    FeedbackState::Done => (FeedbackState::Open, "Open again."),
+                };
+                let operation = Mark { feedback_obi, activation: state.activation() };
+                out.act(Act::call(tab::FEEDBACK, Kind::Save, done.to_owned(), operation));
             }
             (Action::Toggle, _) => {
                 self.all = !self.all;
@@ -155,12 +151,7 @@ impl Browse for Feedback {
         json!([item.id, item.kind, item.post, item.author, ctx.stamp(item.date), item.notice, state])
     }
 
-    fn copied(item: &Entry) -> (&'static str, String) {
-        ("the text", item.post.clone())
-    }
-
-    fn loaded(&mut self, answer: Answer, _: &Ctx, _: &mut Out) {
-        let Answer::Feedback(FeedbackData { list, notices, read }) = answer else { return };
+    fn loaded(&mut self, FeedbackData { list, notices, read }: FeedbackData, _: &Ctx, _: &mut Out) {
         self.notices = notices;
         // A mark that is being written is not in the file yet.
         self.read.extend(read);
@@ -172,28 +163,12 @@ impl Browse for Feedback {
         self.arrange();
     }
 
-    fn changed(&mut self, act: &Act, _: Changed, ctx: &Ctx, out: &mut Out) {
-        if let Act::FeedbackDone { .. } = act {
-            self.load(None, ctx, out);
-        }
-    }
-
-    fn cells(&self, item: &Entry, _: Option<&Entry>, ctx: &Ctx) -> Vec<Cell> {
-        let is_open = item.activation == FeedbackState::Open;
-        let style = if is_open { ctx.theme.attention() } else { Theme::faint() };
-        let new = if self.is_unread(item) { "new" } else { "" };
-        vec![
-            Cell::styled(new, ctx.theme.attention().patch(Theme::strong())),
-            Cell::styled(state(item), style),
-            item.kind.as_str().into(),
-            item.post.as_str().into(),
-            Cell::faint(item.author.as_str()),
-            Cell::faint(ctx.stamp(item.date)),
-        ]
+    fn waiting_items(&self) -> usize {
+        self.base.rows.iter().filter(|item| item.activation == FeedbackState::Open).count()
     }
 
     fn head(&self, _: &Ctx) -> String {
-        let (open, all) = (self.open_items(), self.base.rows.len());
+        let (open, all) = (self.waiting_items(), self.base.rows.len());
         let what = if self.all { format!("{all} in all, {open} open") } else { format!("{open} open") };
         let unread = self.base.rows.iter().filter(|item| self.is_unread(item)).count();
         let unread = if unread > 0 { format!(" · {unread} unread") } else { String::new() };
@@ -201,15 +176,14 @@ impl Browse for Feedback {
         format!("{what} · {kind}{unread}")
     }
 
-    fn empty(&self) -> Cow<'static, str> {
+    fn empty(&self) -> &'static str {
         if self.all {
-            return "There is no feedback yet.".into();
+            return "There is no feedback yet.";
         }
-        "There is no open feedback. a shows done items, too.".into()
+        "There is no open feedback. a shows done items, too."
     }
 }
 
-/// A sign and a word.
 fn state(item: &Entry) -> &'static str {
     if item.activation == FeedbackState::Open { "● open" } else { "✓ done" }
 }

@@ -1,18 +1,19 @@
 //! The access log: newest first, filtered by member, path and time, and updated as it grows.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use ratatui::style::Style;
 use ratatui::text::Line;
 use serde_json::{Value, json};
 use tidings_core::analysis::{LogEntry, LogLine, LogLines, LogPlace};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Answer, Query};
+use crate::effect::{Work, query};
 use crate::keys::{self, Action, Table};
-use crate::screen::browse::{Browse, Listing, listing};
-use crate::screen::{Ctx, Out, reading};
+use crate::layout::tab;
+use crate::screen::browse::{Browse, ColumnOf, Listing, listing};
+use crate::screen::{Ctx, Destination, Out, reading};
 use crate::theme::Theme;
 use crate::widget::cursor::Cursor;
 use crate::widget::input::Input;
@@ -37,37 +38,46 @@ pub(crate) struct Log {
     looked_to: Option<Timestamp>,
     /// New lines are not loaded.
     is_paused: bool,
-    /// The error in the typed filter.
     mistake: Option<&'static str>,
     /// The results of the lines that were loaded, as they are typed into the filter.
     results: BTreeSet<String>,
 }
 
-const COLUMNS: [Column; 6] = [
-    Column::new("Time", 14),
-    Column::new("Member", 12),
-    Column::new("Method", 6),
-    Column::new("Path", 0),
-    Column::new("Code", 4).right(),
-    Column::new("Result", 16).from(100),
+const MEMBER: fn(&Log, &Row, Option<&Row>, &Ctx) -> Cell =
+    |_, row, _, _| row.line.entry.user_id.as_str().into();
+const PATH: ColumnOf<Log> = (Column::new("Path", 0), |_, row, _, _| row.line.entry.path.as_str().into());
+const CODE: ColumnOf<Log> = (Column::new("Code", 4).right(), |_, Row { line, .. }, _, ctx| {
+    Cell::styled(line.entry.status.to_string(), style(line, ctx))
+});
+const COLUMNS: [ColumnOf<Log>; 6] = [
+    (Column::new("Time", 14), |_, row, above, ctx| {
+        Cell::faint(ctx.dated(row.line.entry.date, above.map(|above| above.line.entry.date)))
+    }),
+    (Column::new("Member", 12), MEMBER),
+    (Column::new("Method", 6), |_, row, _, _| Cell::faint(row.line.entry.method.as_str())),
+    PATH,
+    CODE,
+    (Column::new("Result", 16).from(100), |_, Row { line, .. }, _, ctx| {
+        Cell::styled(line.result.as_deref().unwrap_or_default(), style(line, ctx))
+    }),
 ];
 
 /// For a narrow table, with the time but not the date.
-const NARROW: [Column; 4] = [
-    Column::new("Time", 8),
-    Column::new("Member", 8),
-    Column::new("Path", 0),
-    Column::new("Code", 4).right(),
+const NARROW: [ColumnOf<Log>; 4] = [
+    (Column::new("Time", 8), |_, row, _, ctx| Cell::faint(ctx.clock(row.line.entry.date))),
+    (Column::new("Member", 8), MEMBER),
+    PATH,
+    CODE,
 ];
 /// From this width on, all columns are shown.
 const ROOMY: u16 = 56;
 
-impl Log {
-    pub(crate) const fn type_filter(&mut self) {
-        self.base.list.type_filter();
-    }
+fn style(line: &LogLine, ctx: &Ctx) -> Style {
+    if line.is_failure() { ctx.theme.bad() } else { Theme::faint() }
+}
 
-    pub(crate) fn look_for(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
+impl Log {
+    fn look_for(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
         self.base.list.filter = Input::new(text);
         self.load(None, ctx, out);
     }
@@ -78,22 +88,26 @@ impl Log {
 }
 
 impl Browse for Log {
-    listing!(Row, LogPlace);
+    listing!(Row, LogPlace, LogLines);
 
+    const TAB: usize = tab::LOG;
     const KEYS: &'static Table = &keys::LOG;
-    const EXPORTED: (&'static str, &'static [&'static str]) =
-        ("log", &["date", "user_id", "method", "path", "status", "result"]);
+    /// Most of the room is for the paths, because the text of a line is short.
+    const LIST_WIDTH: fn(u16) -> u16 = |width| width - 3 - (width / 3).clamp(30, 50);
+    const ID: fn(&Row) -> &str = |row| &row.id;
+    const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.counts, 0, 0];
+    const COPIED: (&'static str, fn(&Row) -> String) = ("the line", |Row { line, .. }| {
+        let LogEntry { user_id, date, path, method, status } = &line.entry;
+        format!("{date} {user_id} {method} {path} {status}")
+    });
+    const EXPORTED: (&'static str, &'static str) = ("log", "date user_id method path status result");
 
-    fn id(row: &Row) -> &str {
-        &row.id
-    }
-
-    fn query(&mut self, place: Option<LogPlace>, ctx: &Ctx) -> Option<Query> {
+    fn query(&mut self, place: Option<LogPlace>, ctx: &Ctx) -> Option<Work<LogLines>> {
         match filter::parse(self.filter(), ctx) {
             Ok(filter) => {
                 self.mistake = None;
                 self.listed = Some(self.filter().to_owned());
-                Some(Query::Log { filter, place })
+                Some(query::log(filter, place))
             }
             Err(mistake) => {
                 // Unfinished input may still become right.
@@ -101,10 +115,6 @@ impl Browse for Log {
                 None
             }
         }
-    }
-
-    fn versions(changes: &Changes) -> [i64; 3] {
-        [changes.counts, 0, 0]
     }
 
     fn is_due(&mut self, has_changed: bool, _: &Changes, _: &Ctx) -> bool {
@@ -118,11 +128,6 @@ impl Browse for Log {
         let answer =
             result.as_ref().map_or_else(|| status.to_string(), |result| format!("{status} {result}"));
         reading(&format!("{method} {path}"), &facts, &format!("by {user_id}\nanswered {answer}"), columns)
-    }
-
-    /// Most of the room is for the paths, because the text of a line is short.
-    fn list_width(width: u16) -> u16 {
-        width - 3 - (width / 3).clamp(30, 50)
     }
 
     fn own_action(&mut self, action: Action, _: Option<Row>, ctx: &Ctx, out: &mut Out) -> bool {
@@ -158,13 +163,14 @@ impl Browse for Log {
         json!([date.to_string(), user_id, method, path, status, line.result.as_deref().unwrap_or_default()])
     }
 
-    fn copied(Row { line, .. }: &Row) -> (&'static str, String) {
-        let LogEntry { user_id, date, path, method, status } = &line.entry;
-        ("the line", format!("{date} {user_id} {method} {path} {status}"))
+    fn opened(&mut self, to: Destination, ctx: &Ctx, out: &mut Out) {
+        match to {
+            Destination::Log(text) => self.look_for(&text, ctx, out),
+            _ => self.base.list.type_filter(),
+        }
     }
 
-    fn loaded(&mut self, answer: Answer, _: &Ctx, _: &mut Out) {
-        let Answer::Log(LogLines { log: lines, next, looked_to }) = answer else { return };
+    fn loaded(&mut self, LogLines { log: lines, next, looked_to }: LogLines, _: &Ctx, _: &mut Out) {
         let is_at_top = self.base.list.is_at_top();
         self.results.extend(lines.iter().filter_map(|line| Some(line.result.as_ref()?.replace(' ', "_"))));
         let rows = lines.into_iter().map(|line| Row { id: line.place.to_string(), line });
@@ -177,21 +183,8 @@ impl Browse for Log {
         }
     }
 
-    fn columns(&self, ctx: &Ctx) -> &'static [Column] {
+    fn columns(&self, ctx: &Ctx) -> &'static [ColumnOf<Self>] {
         if ctx.body().width < ROOMY { &NARROW } else { &COLUMNS }
-    }
-
-    fn cells(&self, Row { line, .. }: &Row, above: Option<&Row>, ctx: &Ctx) -> Vec<Cell> {
-        let style = if line.is_failure() { ctx.theme.bad() } else { Theme::faint() };
-        let LogEntry { user_id, date, path, method, status } = &line.entry;
-        let (member, path) = (Cell::from(user_id.as_str()), Cell::from(path.as_str()));
-        let status = Cell::styled(status.to_string(), style);
-        if ctx.body().width < ROOMY {
-            return vec![Cell::faint(ctx.clock(*date)), member, path, status];
-        }
-        let date = Cell::faint(ctx.dated(*date, above.map(|above| above.line.entry.date)));
-        let result = Cell::styled(line.result.as_deref().unwrap_or_default(), style);
-        vec![date, member, Cell::faint(method.as_str()), path, status, result]
     }
 
     fn head(&self, ctx: &Ctx) -> String {
@@ -214,10 +207,10 @@ impl Browse for Log {
         self.mistake.or(problem.map(|problem| problem.text.as_str()))
     }
 
-    fn empty(&self) -> Cow<'static, str> {
+    fn empty(&self) -> &'static str {
         match self.listed.as_deref() {
-            None | Some("") => "There were no requests yet.".into(),
-            Some(_) => "No line matches. Esc clears the filter.".into(),
+            None | Some("") => "There were no requests yet.",
+            Some(_) => "No line matches. Esc clears the filter.",
         }
     }
 }

@@ -1,24 +1,25 @@
 //! Members: searching them, showing their data, and administering them.
 
-use std::borrow::Cow;
-
 use ratatui::text::Line;
 use serde_json::{Value, json};
 use tidings_core::account::key::Scope;
-use tidings_core::account::{MemberEntry, MemberFilter};
+use tidings_core::account::{self, MemberEntry, MemberFilter};
 use tidings_core::changes::Changes;
+use tidings_core::operation::Operation;
+use tidings_core::{admin, member};
 
-use crate::effect::{Act, Answer, Changed, Member, Query};
+use crate::effect::query::{self, Member};
+use crate::effect::{Act, Kind, Work};
 use crate::keys::{self, Action, Table};
-use crate::screen::browse::{Browse, Listing, listing};
-use crate::screen::{Ctx, Destination, Out, Question};
-use crate::widget::cycle::Cycle as _;
+use crate::layout::tab;
+use crate::screen::browse::{Browse, ColumnOf, Listing, listing};
+use crate::screen::{Ctx, Destination, Out};
+use crate::widget::Cycle as _;
 use crate::widget::table::{Cell, Column};
 use tidings_client::shown::number::count;
 
 mod detail;
-mod password;
-mod role;
+mod forms;
 
 use detail::View;
 
@@ -29,19 +30,11 @@ pub(crate) struct Members {
     only: Option<MemberFilter>,
     /// The search and the filter; `None` before the first request.
     listed: Option<(String, Option<MemberFilter>)>,
-    member: Option<Box<Member>>,
+    member: Option<Member>,
     view: View,
     /// The version of the counters of the members' acts that was seen last.
     counts: i64,
 }
-
-const COLUMNS: [Column; 5] = [
-    Column::new("Id", 16),
-    Column::new("Nickname", 0),
-    Column::new("Name", 14).from(76),
-    Column::new("Since", 10).from(48),
-    Column::new("State", 13),
-];
 
 /// Members that are loaded at a time.
 const PAGE: usize = 200;
@@ -53,7 +46,6 @@ impl Members {
         self.listed.as_ref().is_some_and(|(search, _)| !search.is_empty())
     }
 
-    /// Opens the member if necessary.
     fn show(&mut self, view: View) {
         self.view = view;
         if !self.base.list.reading && self.base.selected().is_some() {
@@ -62,57 +54,78 @@ impl Members {
     }
 }
 
-fn question(action: Action, entry: MemberEntry) -> Question {
-    let id = entry.user_id;
+fn change(done: String, operation: impl Operation) -> Act {
+    Act::call(tab::MEMBERS, Kind::Save, done, operation)
+}
+
+fn ask(action: Action, entry: MemberEntry, out: &mut Out) {
+    let (user_id, id) = (entry.user_id.clone(), entry.user_id);
     let who = if entry.nickname == id { id.clone() } else { format!("{id} ({})", entry.nickname) };
     let (text, detail, label, act) = match action {
         Action::Blacklist if entry.blacklisted == 1 => (
             format!("Remove {who} from the blacklist?"),
             "They can sign in again.",
             "remove them",
-            Act::Blacklist { id, on: false },
+            change(format!("{id} may sign in again."), admin::PopBlacklist { user_id }),
         ),
         Action::Blacklist => (
             format!("Blacklist {who}?"),
             "They are signed out everywhere and cannot sign in until they are removed from the blacklist.",
             "blacklist them",
-            Act::Blacklist { id, on: true },
+            change(
+                format!("{id} is blacklisted and signed out everywhere."),
+                admin::PushBlacklist { user_id },
+            ),
         ),
         Action::Admin if entry.admin == 1 => (
             format!("Revoke the administrator rights of {who}?"),
             "They stay a member.",
             "revoke",
-            Act::Administrate { id, on: false },
+            change(format!("{id} is no longer an administrator."), admin::Revoke { user_id }),
         ),
         Action::Admin => (
             format!("Make {who} an administrator?"),
             "They may change notices, posts and members, and read the log.",
             "grant",
-            Act::Administrate { id, on: true },
+            change(format!("{id} is an administrator."), admin::Grant { user_id }),
         ),
         Action::ResetCode => (
             format!("Issue a code for {who}?"),
             "They choose a new password with it, within an hour. An earlier code no longer works.",
             "issue it",
-            Act::IssueReset { id },
+            Act::new(
+                None,
+                Kind::IssueReset(id),
+                None,
+                Work::call(member::IssueReset { user_id }).map(|issued| Some(issued.code)),
+            ),
         ),
         Action::Reset => (
             format!("Reset the measured interest of {who}?"),
             "The posts they viewed, their searches and the feeds they opened are deleted; likes stay.",
             "reset it",
-            Act::ResetMember { id },
+            Act::new(
+                tab::MEMBERS,
+                Kind::Save,
+                format!("Reset the measured interest of {id}."),
+                Work::new(move |sources| Ok(sources.service.reset_measurement(&id).map(|()| None)?)),
+            ),
         ),
         _ => (
             format!("Remove the member {who}?"),
             "The account, its lists and its interest are deleted for good. Feedback and log lines stay, by “removed”.",
             "remove them",
-            Act::RemoveMember { id },
+            Act::new(
+                tab::MEMBERS,
+                Kind::Remove,
+                format!("Removed the member {id}."),
+                Work::new(move |sources| Ok(sources.service.remove_member(&id).map(|()| None)?)),
+            ),
         ),
     };
-    Question::yes_or_no(text, detail, label, act)
+    out.ask(text, detail, label, act);
 }
 
-/// A sign and a word.
 fn state(entry: &MemberEntry) -> &'static str {
     match (entry.admin, entry.blacklisted) {
         (_, 1) => "× blacklisted",
@@ -127,32 +140,37 @@ fn names(scopes: &[Scope]) -> String {
 }
 
 impl Browse for Members {
-    listing!(MemberEntry, String);
+    listing!(MemberEntry, String, account::Members, Member);
 
+    const TAB: usize = tab::MEMBERS;
     const KEYS: &'static Table = &keys::MEMBERS;
-    const COLUMNS: &'static [Column] = &COLUMNS;
-    const EXPORTED: (&'static str, &'static [&'static str]) = (
-        "members",
-        &["user_id", "nickname", "user_name", "user_major", "admin", "blacklisted", "date", "scopes"],
-    );
+    const ID: fn(&MemberEntry) -> &str = |entry| &entry.user_id;
+    const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.members, 0, 0];
+    const COPIED: (&'static str, fn(&MemberEntry) -> String) = ("the id", |entry| entry.user_id.clone());
+    const COLUMNS: &'static [ColumnOf<Self>] = &[
+        (Column::new("Id", 16), |_, entry, _, _| entry.user_id.as_str().into()),
+        (Column::new("Nickname", 0), |_, entry, _, _| entry.nickname.as_str().into()),
+        (Column::new("Name", 14).from(76), |_, entry, _, _| entry.user_name.as_str().into()),
+        (Column::new("Since", 10).from(48), |_, entry, _, ctx| Cell::faint(ctx.day(entry.date))),
+        (Column::new("State", 13), |_, entry, _, ctx| {
+            let style = if entry.blacklisted == 1 { ctx.theme.bad() } else { ctx.theme.accent() };
+            Cell::styled(state(entry), style)
+        }),
+    ];
+    const EXPORTED: (&'static str, &'static str) =
+        ("members", "user_id nickname user_name user_major admin blacklisted date scopes");
     const LOADS_ABOVE: bool = true;
 
-    fn id(entry: &MemberEntry) -> &str {
-        &entry.user_id
-    }
-
-    fn query(&mut self, after: Option<String>, _: &Ctx) -> Option<Query> {
+    fn query(&mut self, after: Option<String>, _: &Ctx) -> Option<Work<account::Members>> {
         let (search, only) = (self.base.list.filter.text().trim().to_owned(), self.only);
         let listed = Some((search.clone(), only));
         // As many members as are listed now are loaded, so that the list does not shrink.
         let is_same = after.is_none() && self.listed == listed;
         let limit = if is_same { self.base.rows.len().clamp(PAGE, PAGES) } else { PAGE };
         self.listed = listed;
-        Some(Query::Members { search, only, after, limit })
-    }
-
-    fn versions(changes: &Changes) -> [i64; 3] {
-        [changes.members, 0, 0]
+        let search = Some(search).filter(|search| !search.is_empty());
+        let only = only.map(|only| only.as_str().to_owned());
+        Some(Work::call(member::List { search, limit: i64::try_from(limit).ok(), after, only }))
     }
 
     fn is_due(&mut self, has_changed: bool, changes: &Changes, _: &Ctx) -> bool {
@@ -161,20 +179,13 @@ impl Browse for Members {
         self.listed.is_none() || (has_changed && self.base.rows.len() <= PAGES)
     }
 
-    fn detail(&self, id: &str) -> Option<(Query, bool)> {
-        Some((Query::Member(id.to_owned()), self.member.as_ref().is_some_and(|member| member.id == id)))
+    fn detail(&self, id: &str) -> Option<(Work<Member>, bool)> {
+        Some((query::member(id.to_owned()), self.member.as_ref().is_some_and(|member| member.id == id)))
     }
 
     fn text(&self, entry: &MemberEntry, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
         let member = self.member.as_ref().filter(|member| member.id == entry.user_id);
-        detail::text(
-            entry,
-            member.map(Box::as_ref),
-            self.base.detail.settled_problem(),
-            self.view,
-            columns,
-            ctx,
-        )
+        detail::text(entry, member, self.base.detail.settled_problem(), self.view, columns, ctx)
     }
 
     /// Requests the next page when the selection is near the end of the list.
@@ -191,7 +202,7 @@ impl Browse for Members {
             (
                 Action::Blacklist | Action::Admin | Action::ResetCode | Action::Reset | Action::Remove,
                 Some(entry),
-            ) => out.question = Some(question(action, entry)),
+            ) => ask(action, entry, out),
             (Action::Kind, _) => {
                 self.only = match self.only {
                     None => Some(MemberFilter::Admins),
@@ -201,8 +212,8 @@ impl Browse for Members {
                 };
                 self.load(None, ctx, out);
             }
-            (Action::Password, Some(entry)) => self.base.open(password::of(&entry)),
-            (Action::Role, Some(entry)) => self.base.open(role::of(&entry)),
+            (Action::Password, Some(entry)) => self.base.open(forms::password(&entry, ctx)),
+            (Action::Role, Some(entry)) => self.base.open(forms::role(&entry, ctx)),
             (Action::NextView, _) => self.show(self.view.next()),
             (Action::PreviousView, _) => self.show(self.view.previous()),
             (Action::GoTo, Some(entry)) => out.go = Some(Destination::Log(entry.user_id)),
@@ -217,48 +228,12 @@ impl Browse for Members {
         json!([user_id, nickname, user_name, user_major, admin, blacklisted, ctx.stamp(*date), names(scopes)])
     }
 
-    fn copied(entry: &MemberEntry) -> (&'static str, String) {
-        ("the id", entry.user_id.clone())
+    fn loaded(&mut self, page: account::Members, _: &Ctx, _: &mut Out) {
+        self.add(page.members, page.next);
     }
 
-    fn loaded(&mut self, answer: Answer, ctx: &Ctx, out: &mut Out) {
-        match answer {
-            Answer::Members(page) => {
-                self.add(page.members, page.next);
-                self.load_detail(ctx, out);
-            }
-            Answer::Member(member) => self.member = Some(member),
-            _ => {}
-        }
-    }
-
-    fn changed(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
-        if let (Act::IssueReset { id }, Ok(Some(code))) = (act, result) {
-            out.question = Some(Question::told(
-                format!("The code for {id}: {code}"),
-                "It is not shown again. They give it to the app to choose a new password: POST /reset_pw, or tidings member \
-                 new-password.",
-            ));
-        }
-        if let Act::Blacklist { .. }
-        | Act::Administrate { .. }
-        | Act::SetRole { .. }
-        | Act::ResetMember { .. }
-        | Act::RemoveMember { .. } = act
-        {
-            self.reload(ctx, out);
-        }
-    }
-
-    fn cells(&self, entry: &MemberEntry, _: Option<&MemberEntry>, ctx: &Ctx) -> Vec<Cell> {
-        let style = if entry.blacklisted == 1 { ctx.theme.bad() } else { ctx.theme.accent() };
-        vec![
-            entry.user_id.as_str().into(),
-            entry.nickname.as_str().into(),
-            entry.user_name.as_str().into(),
-            Cell::faint(ctx.day(entry.date)),
-            Cell::styled(state(entry), style),
-        ]
+    fn detail_loaded(&mut self, member: Member, _: &Ctx) {
+        self.member = Some(member);
     }
 
     fn head(&self, _: &Ctx) -> String {
@@ -277,13 +252,11 @@ impl Browse for Members {
         }
     }
 
-    fn empty(&self) -> Cow<'static, str> {
+    fn empty(&self) -> &'static str {
         match self.only {
-            Some(_) => "There are none. f lists the next kind of members, or all.".into(),
-            None if self.is_searched() => {
-                "No member's id or name contains this. Esc lists all members.".into()
-            }
-            None => "No member has signed up yet.".into(),
+            Some(_) => "There are none. f lists the next kind of members, or all.",
+            None if self.is_searched() => "No member's id or name contains this. Esc lists all members.",
+            None => "No member has signed up yet.",
         }
     }
 }

@@ -5,17 +5,17 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Answer, Health, Overview as Data, Query};
+use crate::effect::query::{self, Health, Overview as Data};
 use crate::keys::{self, Action, Table};
 use crate::pending::Pending;
 use crate::screen::{Ctx, Destination, Loaded, Out, Screen};
 
 mod draw;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Overview {
     pending: Pending,
-    data: Option<Box<Data>>,
+    data: Option<Data>,
     /// The previous reading, for the rate of changes.
     before: Option<Health>,
     /// The versions, and the minute, or the hour of a server, of the requested data.
@@ -38,7 +38,7 @@ impl Overview {
     }
 
     fn load(&mut self, ctx: &Ctx, out: &mut Out) {
-        out.effect(self.pending.request(ctx.now, Query::Overview));
+        out.effect(self.pending.request(ctx.now, query::overview()));
     }
 }
 
@@ -80,9 +80,8 @@ impl Screen for Overview {
     }
 
     fn answer(&mut self, number: u64, answer: &mut Loaded, _: &Ctx, _: &mut Out) {
-        if let Some(Answer::Overview(data)) = self.pending.take(number, answer) {
-            self.before = self.data.as_ref().map(|data| data.health);
-            self.data = Some(data);
+        if let Some(data) = self.pending.take::<Data>(number, answer) {
+            self.before = self.data.replace(data).map(|data| data.health);
         }
     }
 
@@ -90,8 +89,8 @@ impl Screen for Overview {
         self.pending.is_slow(now)
     }
 
-    fn cancel(&mut self) -> bool {
-        self.pending.cancel()
+    fn cancel(&mut self) {
+        self.pending.cancel();
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {

@@ -1,16 +1,17 @@
 //! Posts: the popular feed, the newest posts, those of a topic, search results, the figures of a post, and removing one.
 
-use std::borrow::Cow;
-
 use ratatui::text::Line;
 use serde_json::{Value, json};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
+use tidings_core::post::{PostDetail, Remove};
 
-use crate::effect::{Act, Answer, Changed, PostRow, PostText, Query};
+use crate::effect::query::{self, PostRow};
+use crate::effect::{Act, Change, Changed, Kind, Work};
 use crate::keys::{self, Action, Table};
-use crate::screen::browse::{Browse, Listing, SETTLING, listing};
-use crate::screen::{Ctx, Loaded, Out, Question, reading};
+use crate::layout::tab;
+use crate::screen::browse::{Browse, ColumnOf, Listing, SETTLING, listing};
+use crate::screen::{Ctx, Loaded, Out, reading};
 use crate::theme::Theme;
 use crate::widget::cursor::Cursor;
 use crate::widget::input::Input;
@@ -25,9 +26,8 @@ pub(crate) struct Posts {
     base: Listing<PostRow>,
     /// Without a filter, the newest posts are listed, and not the popular feed.
     newest: bool,
-    /// The feed and the filter.
     listed: (bool, String),
-    post: Option<PostText>,
+    post: Option<PostDetail>,
     /// The form opens when the text of this post is loaded.
     to_edit: Option<String>,
     /// Until the feed, which follows within a second, is loaded again.
@@ -52,18 +52,18 @@ impl<'l> Listed<'l> {
         }
     }
 
-    fn query(self) -> Query {
+    fn query(self) -> Work<Vec<PostRow>> {
         match self {
-            Self::Popular => Query::Popular,
-            Self::Newest => Query::Newest(None),
-            Self::Topic(topic) => Query::Newest(Some(topic.to_owned())),
-            Self::Found(text) => Query::FindPosts(text.to_owned()),
+            Self::Popular => query::popular(),
+            Self::Newest => query::newest(None),
+            Self::Topic(topic) => query::newest(Some(topic.to_owned())),
+            Self::Found(text) => query::find_posts(text.to_owned()),
         }
     }
 
     /// Returns the columns, and the names of an export and of its first column. Only the popular feed and a search have an order
     /// that differs from that of the dates.
-    const fn names(self) -> (&'static [Column], &'static str, &'static str) {
+    const fn names(self) -> (&'static [ColumnOf<Posts>], &'static str, &'static str) {
         match self {
             Self::Popular => (&FEED, "popular", "rank"),
             Self::Newest | Self::Topic(_) => (&NEWEST, "posts", "number"),
@@ -72,19 +72,20 @@ impl<'l> Listed<'l> {
     }
 }
 
-/// The prefix of a filter that names a topic.
 const TOPIC: char = '#';
 
-const FEED: [Column; 6] = [
-    Column::new("Rank", 4).right(),
-    Column::new("Title", 0),
-    Column::new("Views", 8).right(),
-    Column::new("Likes", 6).right().from(50),
-    Column::new("Date", 10).from(64),
-    Column::new("State", 7).from(76),
+const FEED: [ColumnOf<Posts>; 6] = [
+    (Column::new("Rank", 4).right(), |_, row, _, _| Cell::faint(row.place.to_string())),
+    (Column::new("Title", 0), |_, row, _, _| row.post.title.as_str().into()),
+    (Column::new("Views", 8).right(), |_, row, _, _| number(row.post.view).into()),
+    (Column::new("Likes", 6).right().from(50), |_, row, _, _| number(row.post.fav_cnt).into()),
+    (Column::new("Date", 10).from(64), |_, row, _, ctx| Cell::faint(ctx.day(row.post.date))),
+    (Column::new("State", 7).from(76), |_, row, _, ctx| Cell::styled(state(row, ctx), ctx.theme.attention())),
 ];
-const NEWEST: [Column; 5] = [FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
-const FOUND: [Column; 6] = [Column::new("Fit", 4).right(), FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
+const NEWEST: [ColumnOf<Posts>; 5] = [FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
+const FIT: ColumnOf<Posts> =
+    (Column::new("Fit", 4).right(), |_, row, _, _| Cell::faint(format!("{}%", row.place)));
+const FOUND: [ColumnOf<Posts>; 6] = [FIT, FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
 /// The feed shows a saved post after this time.
 const FEED_FOLLOWS_MS: i64 = 1_500;
 
@@ -97,7 +98,6 @@ impl Posts {
         Listed::of(self.listed.0, &self.listed.1)
     }
 
-    /// Without a filter.
     fn next_feed(&mut self, ctx: &Ctx, out: &mut Out) {
         self.newest ^= self.base.list.filter.is_empty();
         self.base.list.filter = Input::default();
@@ -106,16 +106,18 @@ impl Posts {
     }
 }
 
-fn remove(row: PostRow) -> Question {
-    let (views, likes) = (count(row.post.view, "view"), count(row.post.fav_cnt, "like"));
-    Question::yes_or_no(
-        format!("Remove the post “{}”?", row.post.title),
+fn remove(row: PostRow, out: &mut Out) {
+    let (title, views, likes) =
+        (row.post.title, count(row.post.view, "view"), count(row.post.fav_cnt, "like"));
+    let operation = Remove { post_obi: row.post.id };
+    out.ask(
+        format!("Remove the post “{title}”?"),
         format!(
             "It leaves every feed and list; its {views} and {likes} stay counted. It cannot be brought back."
         ),
         "remove it",
-        Act::RemovePost { id: row.post.id, title: row.post.title },
-    )
+        Act::call(tab::POSTS, Kind::Remove, format!("Removed “{title}”."), operation),
+    );
 }
 
 fn state(row: &PostRow, ctx: &Ctx) -> &'static str {
@@ -123,22 +125,18 @@ fn state(row: &PostRow, ctx: &Ctx) -> &'static str {
 }
 
 impl Browse for Posts {
-    listing!(PostRow, ());
+    listing!(PostRow, (), Vec<PostRow>, PostDetail);
 
+    const TAB: usize = tab::POSTS;
     const KEYS: &'static Table = &keys::POSTS;
+    const ID: fn(&PostRow) -> &str = |row| &row.post.id;
+    const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.posts, 0, 0];
+    const COPIED: (&'static str, fn(&PostRow) -> String) = ("the address", |row| row.post.url.clone());
     const LOADS_ABOVE: bool = true;
 
-    fn id(row: &PostRow) -> &str {
-        &row.post.id
-    }
-
-    fn query(&mut self, _: Option<()>, _: &Ctx) -> Option<Query> {
+    fn query(&mut self, _: Option<()>, _: &Ctx) -> Option<Work<Vec<PostRow>>> {
         self.listed = self.chosen();
         Some(self.what().query())
-    }
-
-    fn versions(changes: &Changes) -> [i64; 3] {
-        [changes.posts, 0, 0]
     }
 
     fn is_due(&mut self, has_changed: bool, _: &Changes, ctx: &Ctx) -> bool {
@@ -148,8 +146,8 @@ impl Browse for Posts {
         follows || is_first || (has_changed && self.base.is_time(ctx)) || self.chosen() != self.listed
     }
 
-    fn detail(&self, id: &str) -> Option<(Query, bool)> {
-        Some((Query::Post(id.to_owned()), self.post.as_ref().is_some_and(|post| post.shown.id == id)))
+    fn detail(&self, id: &str) -> Option<(Work<PostDetail>, bool)> {
+        Some((query::post(id.to_owned()), self.post.as_ref().is_some_and(|post| post.shown.id == id)))
     }
 
     fn text(&self, row: &PostRow, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
@@ -176,8 +174,8 @@ impl Browse for Posts {
             more.push(("ends", ctx.stamp(end)));
         }
         if let Some(post) = post {
-            more.push(("topics", post.topic.join(", ")));
-            more.push(("tags", post.tag.join(", ")));
+            more.push(("topics", post.topic.texts().join(", ")));
+            more.push(("tags", post.tag.texts().join(", ")));
             more.push(("image", post.shown.img.clone()));
         }
         let more = more.into_iter().filter(|(_, value)| !value.is_empty());
@@ -190,11 +188,11 @@ impl Browse for Posts {
     fn own_action(&mut self, action: Action, row: Option<PostRow>, ctx: &Ctx, out: &mut Out) -> bool {
         match (action, row) {
             (Action::Remove | Action::Edit, _) if self.base.to_select.is_some() => out.say(SETTLING),
-            (Action::Remove, Some(row)) => out.question = Some(remove(row)),
+            (Action::Remove, Some(row)) => remove(row, out),
             (Action::New, _) => self.base.open(editor::of(None, ctx)),
             // The shown text may be out of date, so the form opens when the post is loaded again.
             (Action::Edit, Some(row)) => {
-                out.effect(self.base.detail.request(ctx.now, Query::Post(row.post.id.clone())));
+                out.effect(self.base.detail.request(ctx.now, query::post(row.post.id.clone())));
                 self.to_edit = Some(row.post.id);
             }
             (Action::Kind, _) => self.next_feed(ctx, out),
@@ -225,25 +223,16 @@ impl Browse for Posts {
         ])
     }
 
-    fn copied(row: &PostRow) -> (&'static str, String) {
-        ("the address", row.post.url.clone())
+    /// A saved post may be in no feed yet.
+    fn loaded(&mut self, rows: Vec<PostRow>, _: &Ctx, _: &mut Out) {
+        self.add(rows, None);
     }
 
-    fn loaded(&mut self, answer: Answer, ctx: &Ctx, out: &mut Out) {
-        match answer {
-            Answer::Posts(rows) => {
-                // A saved post may be in no feed yet.
-                self.add(rows, None);
-                self.load_detail(ctx, out);
-            }
-            Answer::Post(post) => {
-                if self.to_edit.take_if(|id| *id == post.shown.id).is_some() {
-                    self.base.open(editor::of(Some(&post), ctx));
-                }
-                self.post = Some(post);
-            }
-            _ => {}
+    fn detail_loaded(&mut self, post: PostDetail, ctx: &Ctx) {
+        if self.to_edit.take_if(|id| *id == post.shown.id).is_some() {
+            self.base.open(editor::of(Some(&post), ctx));
         }
+        self.post = Some(post);
     }
 
     fn settled(&mut self, _: u64, _: &mut Loaded, out: &mut Out) {
@@ -254,15 +243,9 @@ impl Browse for Posts {
         }
     }
 
-    fn changed(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
-        match (act, result) {
-            (Act::SavePost { .. }, Ok(saved)) => {
-                self.base.to_select = saved.map(str::to_owned);
-                self.saved_at = Some(ctx.now);
-                self.reload(ctx, out);
-            }
-            (Act::RemovePost { .. }, _) => self.load(None, ctx, out),
-            _ => {}
+    fn changed(&mut self, change: &Change, result: Changed, ctx: &Ctx, _: &mut Out) {
+        if let (Kind::Save, Ok(_)) = (&change.kind, result) {
+            self.saved_at = Some(ctx.now);
         }
     }
 
@@ -270,24 +253,8 @@ impl Browse for Posts {
         self.to_edit = None;
     }
 
-    fn columns(&self, _: &Ctx) -> &'static [Column] {
+    fn columns(&self, _: &Ctx) -> &'static [ColumnOf<Self>] {
         self.what().names().0
-    }
-
-    fn cells(&self, row: &PostRow, _: Option<&PostRow>, ctx: &Ctx) -> Vec<Cell> {
-        let place = match self.what() {
-            Listed::Popular => Some(row.place.to_string()),
-            Listed::Found(_) => Some(format!("{}%", row.place)),
-            Listed::Newest | Listed::Topic(_) => None,
-        };
-        let cells = [
-            row.post.title.as_str().into(),
-            number(row.post.view).into(),
-            number(row.post.fav_cnt).into(),
-            Cell::faint(ctx.day(row.post.date)),
-            Cell::styled(state(row, ctx), ctx.theme.attention()),
-        ];
-        place.map(Cell::faint).into_iter().chain(cells).collect()
     }
 
     fn head(&self, _: &Ctx) -> String {
@@ -300,12 +267,11 @@ impl Browse for Posts {
         }
     }
 
-    fn empty(&self) -> Cow<'static, str> {
+    fn empty(&self) -> &'static str {
         match self.what() {
             Listed::Popular | Listed::Newest => "There are no posts. tidings post import FILE imports some.",
             Listed::Topic(_) => "No post has this topic or tag. Esc clears the filter.",
             Listed::Found(_) => "No post has these words. Esc clears the filter.",
         }
-        .into()
     }
 }

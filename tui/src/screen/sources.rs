@@ -1,20 +1,23 @@
 //! Sources: the feeds of other sites that the service fetches by itself, how their fetches went, and fetching one now.
 
-use std::borrow::Cow;
-
 use ratatui::style::Style;
 use ratatui::text::Line;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tidings_client::shown::number::{count, number};
-use tidings_client::shown::source::{facts, is_failing, state};
+use tidings_client::shown::source::{brought, facts, is_failing, state};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
-use tidings_core::source::{Source, SourceState};
+use tidings_core::operation::Operation;
+use tidings_core::source::{self, Source, SourceState};
 
-use crate::effect::{Act, Answer, Changed, Query};
+use crate::effect::{Act, Change, Changed, Kind, Work};
 use crate::keys::{self, Action, Table};
-use crate::screen::browse::{Browse, Listing, SETTLING, any_holds, listing};
-use crate::screen::{Ctx, Out, Question, reading};
+use crate::layout::tab;
+use crate::problem::Problem;
+use crate::screen::browse::{Browse, ColumnOf, Listing, SETTLING, any_holds, listing};
+use crate::screen::form::record;
+use crate::screen::{Ctx, Out, reading};
+use crate::sheet;
 use crate::theme::Theme;
 use crate::widget::table::{Cell, Column};
 
@@ -25,16 +28,6 @@ pub(crate) struct Sources {
     base: Listing<Source>,
 }
 
-const COLUMNS: [Column; 6] = [
-    Column::new("State", 9),
-    Column::new("Name", 0),
-    Column::new("Posts", 6).right(),
-    Column::new("Last result", 20).from(56),
-    Column::new("Next fetch", 14).from(70),
-    Column::new("Last fetch", 14).from(90),
-];
-
-/// With the sign of the state.
 fn marked(source: &Source, ctx: &Ctx) -> (String, Style) {
     let (sign, style) = match source.state {
         _ if is_failing(source) => ("✗", ctx.theme.bad()),
@@ -45,7 +38,6 @@ fn marked(source: &Source, ctx: &Ctx) -> (String, Style) {
     (format!("{sign} {}", state(source)), style)
 }
 
-/// Empty before the first fetch.
 fn result(source: &Source) -> &str {
     match (&source.error, source.last_fetch) {
         (Some(error), _) => error,
@@ -55,61 +47,77 @@ fn result(source: &Source) -> &str {
     }
 }
 
-fn remove(source: Source) -> Question {
-    Question::yes_or_no(
-        format!("Remove the source “{}”?", source.name),
-        format!("It is not fetched any more; its {} stay.", count(source.posts, "post")),
+fn moment(at: Option<Timestamp>, ctx: &Ctx) -> Cell {
+    Cell::faint(at.map(|at| ctx.moment(at)).unwrap_or_default())
+}
+
+fn change(done: String, operation: impl Operation) -> Act {
+    Act::call(tab::SOURCES, Kind::Save, done, operation)
+}
+
+fn remove(source: Source, out: &mut Out) {
+    let Source { id: source_obi, name, posts, .. } = source;
+    let operation = source::Remove { source_obi, with_posts: None };
+    out.ask(
+        format!("Remove the source “{name}”?"),
+        format!("It is not fetched any more; its {} stay.", count(posts, "post")),
         "remove it",
-        Act::RemoveSource { id: source.id, name: source.name },
-    )
+        Act::call(tab::SOURCES, Kind::Remove, format!("Removed “{name}”; its posts stay."), operation),
+    );
+}
+
+fn fetch(source_obi: String, name: String) -> Act {
+    let work = Work::new(move |sources| {
+        let fetched = sources.service.call(source::Fetch { source_obi })?;
+        if let Some(error) = &fetched.error {
+            return Err(Problem::new(format!("“{name}” could not be fetched: {error}.")));
+        }
+        let unread = match fetched.errors.len() {
+            0 => String::new(),
+            unread => format!(", {unread} unreadable"),
+        };
+        Ok(Some(format!("{}{unread} in “{name}”.", brought(&fetched))))
+    });
+    Act::new(tab::SOURCES, Kind::FetchSource, None, work)
 }
 
 impl Browse for Sources {
-    listing!(Source, ());
+    listing!(Source, (), source::Sources);
 
+    const TAB: usize = tab::SOURCES;
     const KEYS: &'static Table = &keys::SOURCES;
-    const COLUMNS: &'static [Column] = &COLUMNS;
-    const EXPORTED: (&'static str, &'static [&'static str]) = (
+    /// The columns need more room than the facts.
+    const LIST_WIDTH: fn(u16) -> u16 = |width| width * 3 / 5;
+    const ID: fn(&Source) -> &str = |source| &source.id;
+    const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.sources, 0, 0];
+    const COPIED: (&'static str, fn(&Source) -> String) = ("the address", |source| source.url.clone());
+    const COLUMNS: &'static [ColumnOf<Self>] = &[
+        (Column::new("State", 9), |_, source, _, ctx| {
+            let (state, style) = marked(source, ctx);
+            Cell::styled(state, style)
+        }),
+        (Column::new("Name", 0), |_, source, _, _| source.name.as_str().into()),
+        (Column::new("Posts", 6).right(), |_, source, _, _| number(source.posts).into()),
+        (Column::new("Last result", 20).from(56), |_, source, _, ctx| {
+            let style = if source.error.is_some() { ctx.theme.bad() } else { Theme::faint() };
+            Cell::styled(result(source), style)
+        }),
+        (Column::new("Next fetch", 14).from(70), |_, source, _, ctx| moment(source.next_fetch, ctx)),
+        (Column::new("Last fetch", 14).from(90), |_, source, _, ctx| moment(source.last_fetch, ctx)),
+    ];
+    const EXPORTED: (&'static str, &'static str) = (
         "sources",
-        &[
-            "_id",
-            "name",
-            "url",
-            "home",
-            "topic",
-            "tag",
-            "every",
-            "state",
-            "date",
-            "posts",
-            "next_fetch",
-            "last_fetch",
-            "last_success",
-            "last_news",
-            "failures",
-            "failing_since",
-            "error",
-            "hub",
-            "subscribed_until",
-        ],
+        "_id name url home topic tag every state date posts next_fetch last_fetch last_success last_news failures failing_since error hub subscribed_until",
     );
     const FILTERS: bool = true;
-
-    fn id(source: &Source) -> &str {
-        &source.id
-    }
 
     fn keeps(&self, source: &Source, text: &str) -> bool {
         let Source { name, url, topic, tag, .. } = source;
         any_holds(&[name, url, state(source), result(source), &topic.join(", "), &tag.join(", ")], text)
     }
 
-    fn query(&mut self, _: Option<()>, _: &Ctx) -> Option<Query> {
-        Some(Query::Sources)
-    }
-
-    fn versions(changes: &Changes) -> [i64; 3] {
-        [changes.sources, 0, 0]
+    fn query(&mut self, _: Option<()>, _: &Ctx) -> Option<Work<source::Sources>> {
+        Some(Work::call(source::List {}))
     }
 
     /// Every fetch changes the sources.
@@ -124,93 +132,38 @@ impl Browse for Sources {
         reading(&source.name, &marked(source, ctx).0, &lines.join("\n"), columns)
     }
 
-    // The columns need more room than the facts.
-    fn list_width(width: u16) -> u16 {
-        width * 3 / 5
-    }
-
-    fn own_action(&mut self, action: Action, source: Option<Source>, _: &Ctx, out: &mut Out) -> bool {
+    fn own_action(&mut self, action: Action, source: Option<Source>, ctx: &Ctx, out: &mut Out) -> bool {
         match (action, source) {
-            (Action::New, _) => self.base.open(form::of(None)),
+            (Action::New, _) => self.base.open(form::of(None, ctx)),
             (Action::Edit | Action::Fetch | Action::Toggle | Action::Remove, _)
                 if self.base.to_select.is_some() =>
             {
                 out.say(SETTLING);
             }
-            (Action::Edit, Some(source)) => self.base.open(form::of(Some(source))),
-            (Action::Fetch, Some(Source { id, name, .. })) => out.act(Act::FetchSource { id, name }),
-            (Action::Toggle, Some(Source { id, name, state, .. })) => {
-                out.act(Act::PauseSource { id, name, on: state == SourceState::Active });
-            }
-            (Action::Remove, Some(source)) => out.question = Some(remove(source)),
+            (Action::Edit, Some(source)) => self.base.open(form::of(Some(&source), ctx)),
+            (Action::Fetch, Some(Source { id, name, .. })) => out.act(fetch(id, name)),
+            (Action::Toggle, Some(Source { id: source_obi, name, state, .. })) => out.act(match state {
+                SourceState::Active => change(format!("“{name}” is paused."), source::Pause { source_obi }),
+                _ => change(format!("“{name}” is fetched again."), source::Resume { source_obi }),
+            }),
+            (Action::Remove, Some(source)) => remove(source, out),
             _ => return false,
         }
         true
     }
 
     fn values(&self, source: &Source, ctx: &Ctx) -> Value {
-        let at = |at: Option<Timestamp>| at.map(|at| ctx.stamp(at));
-        json!([
-            source.id,
-            source.name,
-            source.url,
-            source.home,
-            source.topic.join(", "),
-            source.tag.join(", "),
-            source.every,
-            source.state.name(),
-            ctx.stamp(source.date),
-            source.posts,
-            at(source.next_fetch),
-            at(source.last_fetch),
-            at(source.last_success),
-            at(source.last_news),
-            source.failures,
-            at(source.failing_since),
-            source.error,
-            source.hub,
-            at(source.subscribed_until)
-        ])
+        sheet::values(Self::EXPORTED.1, &record(source), ctx)
     }
 
-    fn copied(source: &Source) -> (&'static str, String) {
-        ("the address", source.url.clone())
+    fn loaded(&mut self, list: source::Sources, _: &Ctx, _: &mut Out) {
+        self.add(list.sources, None);
     }
 
-    fn loaded(&mut self, answer: Answer, _: &Ctx, _: &mut Out) {
-        if let Answer::Sources(sources) = answer {
-            self.add(sources, None);
+    fn changed(&mut self, change: &Change, result: Changed, _: &Ctx, out: &mut Out) {
+        if let (Kind::AddSource(url), Ok(Some(id))) = (&change.kind, result) {
+            out.act(fetch(id.to_owned(), url.clone()));
         }
-    }
-
-    fn changed(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
-        match (act, result) {
-            (Act::SaveSource { target, fields }, Ok(Some(id))) => {
-                self.base.to_select = Some(id.to_owned());
-                if target.is_none() {
-                    let (id, name) = (id.to_owned(), fields.url.clone());
-                    out.act(Act::FetchSource { id, name });
-                }
-            }
-            (Act::FetchSource { .. }, Ok(Some(brought))) => out.done(brought),
-            (Act::FetchSource { .. } | Act::PauseSource { .. } | Act::RemoveSource { .. }, _) => {}
-            _ => return,
-        }
-        self.reload(ctx, out);
-    }
-
-    fn cells(&self, source: &Source, _: Option<&Source>, ctx: &Ctx) -> Vec<Cell> {
-        let (state, style) = marked(source, ctx);
-        let at = |at: Option<Timestamp>| Cell::faint(at.map_or_else(String::new, |at| ctx.moment(at)));
-        let result_style = if source.error.is_some() { ctx.theme.bad() } else { Theme::faint() };
-        vec![
-            Cell::styled(state, style),
-            source.name.as_str().into(),
-            number(source.posts).into(),
-            Cell::styled(result(source), result_style),
-            at(source.next_fetch),
-            at(source.last_fetch),
-        ]
     }
 
     fn head(&self, _: &Ctx) -> String {
@@ -221,7 +174,7 @@ impl Browse for Sources {
         }
     }
 
-    fn empty(&self) -> Cow<'static, str> {
-        "There are no sources. n adds one: a feed of another site, whose entries become posts.".into()
+    fn empty(&self) -> &'static str {
+        "There are no sources. n adds one: a feed of another site, whose entries become posts."
     }
 }

@@ -1,21 +1,20 @@
 //! Dispatches keys, mouse events and pasted text to the overlay, the frame or the screen.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
 use super::{Overlay, State};
-use crate::effect::{Act, Effect};
+use crate::effect::Effect;
 use crate::keys::{self, Action};
-use crate::layout;
-use crate::screen::{Choice, ChoiceEffect, Out, Question, Screen as _};
+use crate::layout::{self, TITLES, tab};
+use crate::screen::{Choice, ChoiceEffect, Out, Question};
 use crate::second_factor::SecondFactor;
 use crate::sheet::Sheet;
 use crate::widget::input::Input;
 
-/// Rows per turn of the wheel.
 const WHEEL: usize = 3;
 
 impl State {
@@ -48,8 +47,7 @@ impl State {
             }
             None => match keys::find(&self.tables(), &key) {
                 Some(Action::Type) | None if self.screen().typing() => {
-                    let (screen, ctx) = self.screen_mut();
-                    screen.key(key, ctx, out);
+                    self.screens[self.current].key(key, &self.ctx, out);
                 }
                 Some(action) => self.act(action, out),
                 None => {}
@@ -60,11 +58,10 @@ impl State {
     fn act(&mut self, action: Action, out: &mut Out) {
         let slow = self.screen().is_slow(self.ctx.now);
         if action == Action::Back && slow && !self.screen().typing() {
-            self.screen_mut().0.cancel();
+            self.screens[self.current].cancel();
             return out.say("Cancelled; Ctrl-L reloads.");
         }
-        let (screen, ctx) = self.screen_mut();
-        let done = screen.act(action, ctx, out);
+        let done = self.screens[self.current].act(action, &self.ctx, out);
         match action {
             Action::Refresh => out.effect(Effect::Redraw),
             _ if done => {}
@@ -78,10 +75,8 @@ impl State {
             }
             Action::Help => self.overlay = Some(Overlay::Help { scroll: 0 }),
             Action::Screen(screen) => self.open(screen, out),
-            Action::NextScreen => self.open((self.current + 1) % layout::TITLES.len(), out),
-            Action::PreviousScreen => {
-                self.open((self.current + layout::TITLES.len() - 1) % layout::TITLES.len(), out);
-            }
+            Action::NextScreen => self.open((self.current + 1) % TITLES.len(), out),
+            Action::PreviousScreen => self.open((self.current + TITLES.len() - 1) % TITLES.len(), out),
             // With nothing open, there is nothing to go back from.
             _ => {}
         }
@@ -97,9 +92,9 @@ impl State {
             // Quitting twice does not wait for running changes.
             return out.effect(Effect::Quit);
         }
-        let (what, detail, label) = if self.posts.unsaved() {
+        let (what, detail, label) = if self.screens[tab::POSTS].unsaved() {
             ("post", "What you typed is lost; posts have no drafts.", "quit, and lose it")
-        } else if self.notices.unsaved() {
+        } else if self.screens[tab::NOTICES].unsaved() {
             let detail = "It becomes a draft of all administrators, listed among the notices.";
             ("notice", detail, "quit, and keep the draft")
         } else {
@@ -130,23 +125,17 @@ impl State {
         self.overlay = Some(Overlay::Help { scroll: scroll.min(most) });
     }
 
-    fn key_in_question(&mut self, question: Question, key: KeyEvent, out: &mut Out) {
-        let chosen = question.choices.iter().find(|choice| key.code == KeyCode::Char(choice.key));
-        match chosen.map(|choice| choice.then.clone()) {
-            Some(then) => self.follow(then, out),
+    fn key_in_question(&mut self, mut question: Question, key: KeyEvent, out: &mut Out) {
+        match question.choices.iter().position(|choice| key.code == KeyCode::Char(choice.key)) {
+            Some(chosen) => match question.choices.swap_remove(chosen).then {
+                ChoiceEffect::Act(act) => out.act(act),
+                ChoiceEffect::Action(action) => {
+                    self.screens[self.current].act(action, &self.ctx, out);
+                }
+                ChoiceEffect::Quit => self.stop(out),
+            },
             None if keys::find(&[&keys::QUESTION], &key).is_some() => {}
             None => self.overlay = Some(Overlay::Question(question)),
-        }
-    }
-
-    fn follow(&mut self, then: ChoiceEffect, out: &mut Out) {
-        match then {
-            ChoiceEffect::Act(act) => out.act(act),
-            ChoiceEffect::Action(action) => {
-                let (screen, ctx) = self.screen_mut();
-                screen.act(action, ctx, out);
-            }
-            ChoiceEffect::Quit => self.stop(out),
         }
     }
 
@@ -155,8 +144,7 @@ impl State {
             Some(Action::Back) => return,
             Some(Action::Quit) => return self.quit(out),
             Some(Action::Open) if !input.text().trim().is_empty() => {
-                let path = PathBuf::from(input.text().trim());
-                return out.act(Act::Export { path, sheet, replace: false });
+                return out.act(super::export(Path::new(input.text().trim()), &sheet, false));
             }
             Some(_) => {}
             None if key.code == KeyCode::Tab => {
@@ -176,8 +164,7 @@ impl State {
             _ => {}
         }
         if self.overlay.is_none() && self.screen().typing() {
-            let (screen, ctx) = self.screen_mut();
-            screen.paste(text, ctx, out);
+            self.screens[self.current].paste(text, &self.ctx, out);
         }
     }
 
@@ -191,7 +178,6 @@ impl State {
         }
     }
 
-    /// Like presses of an arrow key.
     fn wheel(&mut self, code: KeyCode, out: &mut Out) {
         let key = KeyEvent::from(code);
         for _ in 0..WHEEL {
@@ -221,8 +207,7 @@ impl State {
                 self.act(hint.action, out);
             }
         } else if areas.body.contains(at) {
-            let (screen, ctx) = self.screen_mut();
-            screen.click(at, ctx, out);
+            self.screens[self.current].click(at, &self.ctx, out);
             self.refresh(out);
         }
     }

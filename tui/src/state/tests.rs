@@ -11,11 +11,13 @@ use tidings_client::{Service, Watch};
 use tidings_cluster::Scratch;
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
+use tidings_core::audit::AuditPage;
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::config::{Config, Zone};
 
 use super::*;
-use crate::effect::{Answer, Health, Query, Sources};
+use crate::effect::Sources;
+use crate::effect::query::{Health, Overview};
 use crate::read::{Read, read_beside};
 use crate::view;
 
@@ -107,10 +109,7 @@ impl Stage {
                 Effect::Load { number, query } => {
                     steady(Event::Loaded { number, answer: query.run(&self.sources) })
                 }
-                Effect::Act(act) => {
-                    let result = act.run(&self.sources);
-                    Event::Acted { act, result }
-                }
+                Effect::Act(Act { change, work }) => Event::Acted { change, result: work.run(&self.sources) },
                 Effect::Copy(text) => {
                     self.copied.push(text);
                     continue;
@@ -199,13 +198,14 @@ impl Stage {
 
 /// Replaces the parts of an answer that differ between runs.
 fn steady(mut event: Event) -> Event {
-    if let Event::Loaded { answer: Ok(Answer::Overview(overview)), .. } = &mut event {
+    let Event::Loaded { answer: Ok(answer), .. } = &mut event else { return event };
+    if let Some(overview) = answer.downcast_mut::<Overview>() {
         let at = overview.health.at;
         overview.health =
             Health { database_bytes: 12_345_678, wal_bytes: 456_789, waiting: 0, revision: 0, at };
     }
     // Hashes and ids are random, and a narrow column may show a part of an id.
-    if let Event::Loaded { answer: Ok(Answer::Audit(page)), .. } = &mut event {
+    if let Some(page) = answer.downcast_mut::<AuditPage>() {
         for record in &mut page.audit {
             record.hash = "0123456789abcdef".repeat(4);
             if record.subject.len() == 24 && record.subject.bytes().all(|b| b.is_ascii_hexdigit()) {

@@ -17,13 +17,11 @@ const BESIDE: u16 = 100;
 pub(crate) enum Handled {
     No,
     Yes,
-    /// The list must be updated.
     FilterChanged,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Browser {
-    /// In the order of the list.
     pub(crate) listed: Vec<usize>,
     pub(crate) cursor: Cursor,
     pub(crate) filter: Input,
@@ -41,7 +39,6 @@ pub(crate) struct Areas {
 }
 
 impl Areas {
-    /// Visible rows.
     fn rows(&self) -> u16 {
         self.list.height.saturating_sub(HEAD)
     }
@@ -62,7 +59,6 @@ impl Browser {
         self.cursor.selected(self.listed.len())
     }
 
-    /// Also true for an empty list.
     pub(crate) fn is_at_top(&self) -> bool {
         !self.reading && self.selected().is_none_or(|row| row == 0)
     }
@@ -125,7 +121,6 @@ impl Browser {
         }
     }
 
-    /// Opens the row if it is already selected.
     pub(crate) fn click(&mut self, at: Position, areas: Areas) {
         let (len, lines) = (self.listed.len(), usize::from(areas.rows()));
         if areas.list.contains(at) && at.y >= areas.list.y + HEAD {
@@ -145,7 +140,6 @@ impl Browser {
         }
     }
 
-    /// The filter and the line above the list, or the problem in their place.
     pub(crate) fn draw_head(
         &self,
         area: Rect,

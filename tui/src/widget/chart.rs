@@ -53,7 +53,6 @@ impl Bars<'_> {
     }
 }
 
-/// Draws as many rows as fit.
 pub(crate) fn horizontal(area: Rect, buf: &mut Buffer, rows: &[(String, i64)], theme: Theme) {
     let most = rows.iter().map(|(_, n)| *n).max().unwrap_or_default().max(1);
     let names = rows.iter().map(|(name, _)| text::width(&text::line(name))).max().unwrap_or_default();

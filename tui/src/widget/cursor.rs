@@ -26,7 +26,6 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// `None` if the list has no rows.
     pub(crate) fn selected(&self, len: usize) -> Option<usize> {
         len.checked_sub(1).map(|last| self.selected.min(last))
     }
@@ -35,7 +34,6 @@ impl Cursor {
         self.selected = row;
     }
 
-    /// Not beyond the ends.
     pub(crate) fn step(&mut self, by: isize, len: usize) {
         let from = self.selected(len).unwrap_or_default();
         self.selected = from.saturating_add_signed(by).min(len.saturating_sub(1));

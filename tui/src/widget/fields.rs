@@ -5,31 +5,27 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::input::Input;
-use crate::text::{cut, line};
+use super::{put, put_at};
 use crate::theme::Theme;
 
 /// One field has the focus, unless something below the fields has it.
-#[derive(Debug)]
 pub(crate) struct Fields {
     list: Vec<Field>,
     focus: usize,
     column: u16,
 }
 
-#[derive(Debug)]
 pub(crate) struct Field {
     label: &'static str,
     pub(crate) input: Input,
-    /// The rule that the text breaks.
     pub(crate) problem: Option<String>,
-    /// The meaning of an empty field.
     hint: &'static str,
     /// The text is yes or no, which Space and the arrows change.
     is_toggle: bool,
 }
 
 pub(crate) const YES: &str = "yes";
-const NO: &str = "no";
+pub(crate) const NO: &str = "no";
 
 impl Field {
     pub(crate) const fn new(label: &'static str, input: Input, hint: &'static str) -> Self {
@@ -42,12 +38,10 @@ impl Field {
 }
 
 impl Fields {
-    pub(crate) const fn new(fields: Vec<Field>) -> Self {
-        Self { list: fields, focus: 0, column: 12 }
-    }
-
-    pub(crate) fn at_column(self, column: u16) -> Self {
-        Self { column, ..self }
+    pub(crate) fn new(list: Vec<Field>) -> Self {
+        let labels = list.iter().map(|field| field.label.len() + 2);
+        let column = labels.max().and_then(|wide| u16::try_from(wide).ok()).unwrap_or_default().max(12);
+        Self { list, focus: 0, column }
     }
 
     pub(crate) fn is_set(&self, field: usize) -> bool {
@@ -77,7 +71,6 @@ impl Fields {
         self.focus = field;
     }
 
-    /// Returns whether the text of the focused field has changed.
     pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
         let is_set = self.list.get(self.focus).is_some_and(|_| self.is_set(self.focus));
         match self.list.get_mut(self.focus) {
@@ -93,7 +86,6 @@ impl Fields {
         }
     }
 
-    /// Returns whether a text has changed.
     pub(crate) fn paste(&mut self, text: &str) -> bool {
         self.edit(|input| input.paste(text))
     }
@@ -109,7 +101,6 @@ impl Fields {
         changed
     }
 
-    /// For the fields and their problems.
     pub(crate) fn lines(&self) -> u16 {
         let problems = self.list.iter().filter(|field| field.problem.is_some()).count();
         u16::try_from(self.list.len() + problems).unwrap_or(u16::MAX)
@@ -131,7 +122,6 @@ impl Fields {
         places.collect()
     }
 
-    /// Returns whether there is a field.
     pub(crate) fn click(&mut self, at: Position, area: Rect) -> bool {
         let clicked = self.places(area).into_iter().find(|(_, place)| place.contains(at));
         if let Some((field, _)) = clicked {
@@ -141,31 +131,24 @@ impl Fields {
     }
 
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, theme: Theme) {
-        let mut put = |x: u16, y: u16, text: &str, style| {
-            let room = usize::from(area.right().saturating_sub(x));
-            buf.set_stringn(x, y, cut(&line(text), room), room, style);
-        };
-        let at = area.x + self.column.min(area.width);
-        let places = self.places(area);
-        for (field, place) in &places {
-            let Field { label, problem, input, hint, is_toggle } = &self.list[*field];
-            let is_focused = *field == self.focus;
-            put(area.x, place.y, label, if is_focused { Theme::strong() } else { Theme::faint() });
-            if !is_focused && input.is_empty() {
-                put(at, place.y, hint, Theme::faint());
-            }
+        let at = self.column.min(area.width);
+        for (field, place) in self.places(area) {
+            let Field { label, problem, input, hint, is_toggle } = &self.list[field];
+            let is_focused = field == self.focus;
+            let row = place.y - area.y;
+            put_at(area, (0, row), buf, label, if is_focused { Theme::strong() } else { Theme::faint() });
+            let text = Rect { x: area.x + at, width: area.width - at, ..place };
             if *is_toggle {
-                put(at, place.y, input.text(), if is_focused { Theme::selected() } else { Theme::strong() });
+                put(text, buf, input.text(), if is_focused { Theme::selected() } else { Theme::strong() });
+            } else if is_focused || !input.is_empty() {
+                if text.width > 0 {
+                    input.draw(text, buf, is_focused);
+                }
+            } else {
+                put(text, buf, hint, Theme::faint());
             }
             if let Some(problem) = problem.as_ref().filter(|_| place.y + 1 < area.bottom()) {
-                put(at, place.y + 1, &format!("✗ {problem}"), theme.bad());
-            }
-        }
-        for (field, place) in places {
-            let text = Rect { x: at, width: area.right().saturating_sub(at), ..place };
-            let Field { input, is_toggle, .. } = &self.list[field];
-            if text.width > 0 && !is_toggle && (field == self.focus || !input.is_empty()) {
-                input.draw(text, buf, field == self.focus);
+                put_at(area, (at, row + 1), buf, &format!("✗ {problem}"), theme.bad());
             }
         }
     }

@@ -1,28 +1,19 @@
 //! A field for a line of text.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::widgets::Widget as _;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
-use crate::keys::Chord;
+use crate::keys;
 use crate::theme::Theme;
 
-/// As in a shell.
-pub(crate) const CLEAR: Chord = Chord(KeyCode::Char('u'), KeyModifiers::CONTROL);
-
-/// Returns whether there was any text.
-pub(crate) fn clear(area: &mut TextArea<'static>) -> bool {
-    area.move_cursor(CursorMove::End);
-    area.delete_line_by_head()
-}
-
-pub(crate) fn text_area(text: &str, wrap: WrapMode) -> TextArea<'static> {
+pub(crate) fn text_area(text: &str) -> TextArea<'static> {
     let lines = text.split('\n').map(|line| line.trim_end_matches('\r').to_owned());
     let mut area = TextArea::new(lines.collect());
-    area.set_wrap_mode(wrap);
+    area.set_wrap_mode(WrapMode::WordOrGlyph);
     area.set_cursor_line_style(Style::new());
     area.set_selection_style(Theme::selected());
     area
@@ -34,7 +25,6 @@ pub(crate) fn pasted(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
-/// The field is drawn in `area`.
 pub(crate) fn jump(text: &mut TextArea<'static>, area: Rect, at: Position) {
     let top = text.scroll_offset();
     let row = usize::from(top.0 + (at.y - area.y));
@@ -65,7 +55,6 @@ impl Default for Input {
 }
 
 impl Input {
-    /// The cursor is at the end of the text.
     pub(crate) fn new(text: &str) -> Self {
         let mut area = TextArea::new(vec![one_line(text)]);
         area.set_cursor_line_style(Style::new());
@@ -73,7 +62,6 @@ impl Input {
         Self(area)
     }
 
-    /// Shows a dot for each character.
     pub(crate) fn hidden() -> Self {
         let mut input = Self::default();
         input.0.set_mask_char('•');
@@ -88,9 +76,13 @@ impl Input {
         self.text().is_empty()
     }
 
-    /// Ctrl-U clears the field, other keys edit it. Returns whether the text has changed.
+    /// Ctrl-U clears the field, as in a shell; other keys edit it. Returns whether the text has changed.
     pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
-        if Chord::of(&key) == CLEAR { clear(&mut self.0) } else { self.0.input(key) }
+        if keys::name(&key) != "Ctrl-U" {
+            return self.0.input(key);
+        }
+        self.0.move_cursor(CursorMove::End);
+        self.0.delete_line_by_head()
     }
 
     /// Replaces control characters with spaces. Returns whether the text has changed.
@@ -118,6 +110,8 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::{KeyCode, KeyModifiers};
+
     use super::*;
 
     #[test]

@@ -19,7 +19,6 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// The width is in terminal columns.
     pub(crate) const fn new(title: &'static str, width: u16) -> Self {
         Self { title, width, right: false, from: 0 }
     }

@@ -4,16 +4,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 
-use super::days::{self, Days};
-use super::view::View;
-use super::{ABOVE, Analytics, Typing};
+use super::view::{DAYS_HINT, Days, View};
+use super::{ABOVE, Analytics};
 use crate::screen::Ctx;
 use crate::text::{cut, width};
 use crate::theme::Theme;
 use crate::widget::chart::{bar, horizontal};
-use crate::widget::cycle::Cycle as _;
 use crate::widget::table::{self, Cell};
-use crate::widget::{put, put_wrapped};
+use crate::widget::{Cycle as _, put, put_wrapped};
 use tidings_client::shown::number::{count, number};
 
 /// From this width on, other views are beside the table.
@@ -51,7 +49,7 @@ impl Analytics {
         let below = self.draw_beside(below, buf, ctx);
         let rows = self.rows();
         if rows.is_empty() {
-            let text = match (&self.figures, self.filter.is_empty()) {
+            let text = match (&self.figures, self.list.filter.is_empty()) {
                 (None, _) => "Loading …",
                 (_, true) => self.view.empty(),
                 (_, false) => "Nothing matches the filter. Esc clears it.",
@@ -73,10 +71,9 @@ impl Analytics {
             cells.push(Cell::styled(bar, ctx.theme.accent()));
             cells
         };
-        table::draw(below, buf, &columns, rows.len(), &self.cursor, row);
+        table::draw(below, buf, &columns, rows.len(), &self.list.cursor, row);
     }
 
-    /// If there is room. Returns the area of the table.
     fn draw_beside(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) -> Rect {
         let Some(figures) = self.figures.as_ref().filter(|_| area.width >= BESIDE) else { return area };
         let [table, side] =
@@ -129,7 +126,6 @@ impl Analytics {
         }
     }
 
-    /// Draws the field that is being typed into, the problem, or the sums of the days.
     fn draw_line(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         if area.height == 0 {
             return;
@@ -140,14 +136,14 @@ impl Analytics {
         };
         let problem = self.pending.settled_problem().map(|problem| problem.text.as_str());
         let problem = self.mistake.or(problem);
-        if self.typing == Some(Typing::Days) {
+        if let Some(go_to) = &self.go_to {
             let x = put(area.x, "Day or range: ", Theme::strong(), buf);
             let wide = 23.min(area.right().saturating_sub(x));
-            self.go_to.draw(Rect { x, width: wide, ..area }, buf, true);
+            go_to.draw(Rect { x, width: wide, ..area }, buf, true);
             let x = x.saturating_add(wide + 1).min(area.right());
             match problem {
                 Some(problem) => put(x, &format!("✗ {problem}"), ctx.theme.bad(), buf),
-                None => put(x, days::HINT, Theme::faint(), buf),
+                None => put(x, DAYS_HINT, Theme::faint(), buf),
             };
             return;
         }
@@ -155,10 +151,10 @@ impl Analytics {
             put(area.x, &format!("✗ {problem}"), ctx.theme.bad(), buf);
             return;
         }
-        if self.typing == Some(Typing::Filter) || !self.filter.is_empty() {
+        if self.list.typing || !self.list.filter.is_empty() {
             let x = put(area.x, "/ ", Theme::strong(), buf);
             let rest = Rect { x, width: area.right().saturating_sub(x), ..area };
-            self.filter.draw(rest, buf, self.typing.is_some());
+            self.list.filter.draw(rest, buf, self.list.typing);
             return;
         }
         let Some(period) = self.figures.as_ref().map(|figures| &figures.period) else { return };

@@ -9,10 +9,10 @@ use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
 use super::{Browse, Listing, NO_MATCH};
-use crate::effect::{Act, Changed, NoticeEdit};
+use crate::effect::{Act, Change, Changed, Kind};
 use crate::keys::{self, Action, Table};
 use crate::screen::form::{Handled as FormHandled, Page};
-use crate::screen::{Ctx, Loaded, Out, Screen};
+use crate::screen::{Ctx, Destination, Loaded, Out, Screen};
 use crate::theme::Theme;
 use crate::widget::browser::Handled;
 use crate::widget::{put_wrapped, table};
@@ -31,7 +31,7 @@ impl<B: Browse> Screen for B {
     }
 
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        let versions = Some(B::versions(changes));
+        let versions = Some((B::VERSIONS)(changes));
         let has_changed = self.base().seen != versions;
         if self.is_due(has_changed, changes, ctx) && !self.base().pending.is_waiting() {
             self.base_mut().seen = versions;
@@ -57,9 +57,8 @@ impl<B: Browse> Screen for B {
             Action::Refresh => self.reload(ctx, out),
             Action::Export => out.export = Some(self.sheet(ctx)),
             Action::Copy => {
-                if let Some((name, text)) = row.as_ref().map(Self::copied) {
-                    out.copy(name, text);
-                }
+                let (name, text) = B::COPIED;
+                row.as_ref().into_iter().for_each(|row| out.copy(name, text(row)));
             }
             action if self.own_action(action, row.clone(), ctx, out) => {}
             action => {
@@ -113,16 +112,34 @@ impl<B: Browse> Screen for B {
 
     fn answer(&mut self, number: u64, answer: &mut Loaded, ctx: &Ctx, out: &mut Out) {
         let Listing { pending, detail, .. } = self.base_mut();
-        if let Some(answer) = pending.take(number, answer).or_else(|| detail.take(number, answer)) {
-            self.loaded(answer, ctx, out);
+        if let Some(list) = pending.take(number, answer) {
+            self.loaded(list, ctx, out);
+            self.load_detail(ctx, out);
+        } else if let Some(rest) = detail.take(number, answer) {
+            self.detail_loaded(rest, ctx);
         }
         self.settled(number, answer, out);
     }
 
-    fn change_done(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
+    fn change_done(&mut self, change: &Change, result: Changed, ctx: &Ctx, out: &mut Out) {
         let form = &mut self.base_mut().form;
-        form.take_if(|form| form.change_done(act, result));
-        self.changed(act, result, ctx, out);
+        form.take_if(|form| form.change_done(change, result));
+        if change.tab != Some(B::TAB) {
+            return;
+        }
+        if let (Kind::Save | Kind::ShareDraft | Kind::AddSource(_), Ok(Some(id))) = (&change.kind, result) {
+            self.base_mut().to_select = Some(id.to_owned());
+        }
+        self.changed(change, result, ctx, out);
+        self.reload(ctx, out);
+    }
+
+    fn go(&mut self, to: Destination, ctx: &Ctx, out: &mut Out) {
+        self.opened(to, ctx, out);
+    }
+
+    fn open_items(&self) -> usize {
+        self.waiting_items()
     }
 
     fn is_slow(&self, now: Timestamp) -> bool {
@@ -130,19 +147,19 @@ impl<B: Browse> Screen for B {
         pending.is_slow(now) || detail.is_slow(now) || form.as_ref().is_some_and(|form| form.is_slow(now))
     }
 
-    fn cancel(&mut self) -> bool {
+    fn cancel(&mut self) {
         self.cancelled();
         let base = self.base_mut();
         base.to_select = None;
-        // Both are cancelled.
-        base.pending.cancel() | base.detail.cancel()
+        base.pending.cancel();
+        base.detail.cancel();
     }
 
     fn unsaved(&self) -> bool {
         self.base().form.as_ref().is_some_and(Page::is_changed)
     }
 
-    fn draft(&mut self, ctx: &Ctx) -> Option<Box<NoticeEdit>> {
+    fn draft(&mut self, ctx: &Ctx) -> Option<Act> {
         self.base_mut().form.as_mut()?.draft(ctx)
     }
 
@@ -161,23 +178,25 @@ impl<B: Browse> Screen for B {
                 // Rows that could not be loaded may exist.
                 _ if !is_loaded || problem.is_some() => return,
                 (true, true) => return,
-                (true, false) => "Loading …".into(),
-                _ if B::FILTERS && !list.filter.is_empty() => NO_MATCH.into(),
+                (true, false) => "Loading …",
+                _ if B::FILTERS && !list.filter.is_empty() => NO_MATCH,
                 _ => self.empty(),
             };
             let height = area.height.saturating_sub(2);
             return put_wrapped(
                 Rect { y: areas.head.bottom() + 1, height, ..area },
                 buf,
-                &empty,
+                empty,
                 Theme::faint(),
             );
         }
         if areas.list.width > 0 {
             let listed = |place: usize| &rows[list.listed[place]];
-            let cells =
-                |place: usize, above: Option<usize>| self.cells(listed(place), above.map(listed), ctx);
-            table::draw(areas.list, buf, self.columns(ctx), list.listed.len(), &list.cursor, cells);
+            let (columns, cells): (Vec<_>, Vec<_>) = self.columns(ctx).iter().copied().unzip();
+            let row = |place: usize, above: Option<usize>| {
+                cells.iter().map(|cell| cell(self, listed(place), above.map(listed), ctx)).collect()
+            };
+            table::draw(areas.list, buf, &columns, list.listed.len(), &list.cursor, row);
             for y in areas.text.y..areas.text.bottom() {
                 let symbol = if list.reading { "┃" } else { "│" };
                 buf.set_string(areas.text.x - 2, y, symbol, Theme::faint());

@@ -13,10 +13,6 @@ pub(super) const HINT: &str = "ann  /path  2h  7d  2026-11-20  14:30  14:00-15:3
 const TWICE: &str = "One member, one path, one result and one time, separated by spaces.";
 const NO_TIME: &str = "A time looks like 30m, 2h, 7d, 2026-11-20, 14:30 or 14:00-15:30.";
 
-/// Parses a typed filter.
-///
-/// # Errors
-/// A message for people that says what is wrong.
 pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<GetLog, &'static str> {
     let mut filter = GetLog::default();
     for word in text.split_whitespace() {
@@ -42,10 +38,7 @@ pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<GetLog, &'static str> {
 pub(super) fn with_next_result(text: &str, results: &BTreeSet<String>) -> String {
     let words = text.split_whitespace().filter(|word| !word.starts_with('='));
     let now = text.split_whitespace().find_map(|word| word.strip_prefix('='));
-    let next = match now {
-        None => results.first(),
-        Some(now) => results.iter().find(|result| result.as_str() > now),
-    };
+    let next = results.iter().find(|result| now.is_none_or(|now| result.as_str() > now));
     words.map(str::to_owned).chain(next.map(|next| format!("={next}"))).collect::<Vec<_>>().join(" ")
 }
 
@@ -92,7 +85,6 @@ fn timestamp(at: &Zoned) -> Timestamp {
     Timestamp::from_millis(at.timestamp().as_millisecond())
 }
 
-/// `30m`, `2h` or `7d`.
 fn ago(word: &str) -> Option<Span> {
     let (digits, unit) = word.split_at_checked(word.len().checked_sub(1)?)?;
     let n: i64 = digits.parse().ok().filter(|n| (1..=100_000).contains(n))?;
@@ -106,29 +98,16 @@ fn ago(word: &str) -> Option<Span> {
 
 #[cfg(test)]
 mod tests {
-    use jiff::tz::TimeZone;
     use tidings_core::clock::Timestamp;
 
     use super::*;
-    use crate::theme::Theme;
 
     /// 2026-11-20T08:36:00Z, which is 17:36 in Seoul.
     const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
     const HOUR_MS: i64 = 3_600_000;
 
     fn wanted(text: &str) -> Result<GetLog, &'static str> {
-        let zone = TimeZone::get("Asia/Seoul").unwrap();
-        parse(
-            text,
-            &Ctx {
-                now: NOW,
-                zone,
-                size: (80, 24),
-                theme: Theme::new(true),
-                is_remote: false,
-                password: None,
-            },
-        )
+        parse(text, &Ctx::of_tests(NOW))
     }
 
     #[test]

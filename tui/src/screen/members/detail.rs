@@ -6,12 +6,12 @@ use tidings_core::analysis::{LogEntry, LogLine};
 use tidings_core::profile::PostRecord;
 
 use super::{names, state};
-use crate::effect::Member;
+use crate::effect::query::Member;
 use crate::problem::Problem;
 use crate::screen::Ctx;
 use crate::text::{self, fit};
 use crate::theme::Theme;
-use crate::widget::cycle::Cycle;
+use crate::widget::Cycle;
 use tidings_client::shown::number::number;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

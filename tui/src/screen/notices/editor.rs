@@ -1,29 +1,32 @@
 //! The form of a notice: its title, when, where and to whom it is visible, and its text.
 
-use tidings_core::notice::{Draft, Visibility};
+use tidings_core::notice::{Draft, Insert, PublishDraft, SaveDraft, Update};
 
-use super::row::Row;
-use crate::effect::{Act, NoticeEdit};
+use super::reach::Reach;
+use super::row::{self, Row};
+use crate::effect::{Act, Kind, Work};
 use crate::keys::Action;
-use crate::placing::{NO_TIME, Placing};
-use crate::reach::Reach;
-use crate::screen::form::{Kind, Page, Request, Typed};
-use crate::screen::{Ctx, Question, leaving};
-use crate::widget::fields::{Field, Fields, YES};
-use crate::widget::input::Input;
+use crate::layout::tab;
+use crate::screen::form::{Form, Holds, Mistake, POST, Page, Spec, Typed, filled, leaving, record};
+use crate::screen::{Ctx, Question};
 
-/// The names of the fields in a response that refuses one.
-const NAMES: [&str; 7] =
-    ["title", "visible_from", "visible_until", "topic", "pinned", "members_only", "activation"];
-/// The index of the text, after the fields.
-const TEXT: usize = NAMES.len();
+const SPECS: [Spec; 8] = [
+    Spec::new("title", "Title", Holds::Text, ""),
+    Spec::new("visible_from", "Visible from", Holds::Time, "at once"),
+    Spec::new("visible_until", "Visible until", Holds::Time, "for ever"),
+    Spec::new("topic", "Topic", Holds::Text, "the general page"),
+    Spec::new("pinned", "Pinned", Holds::Switch, ""),
+    Spec::new("members_only", "Members only", Holds::Switch, ""),
+    Spec::new("activation", "Shown", Holds::Switch, ""),
+    POST,
+];
+/// Sent although they were not changed.
+const ALWAYS: [&str; 3] = ["title", "activation", "post"];
 
 struct NoticeEditor {
-    /// `None` for a new notice.
     notice: Option<String>,
+    /// The draft of all administrators.
     shared: Option<String>,
-    /// When and where the notice is visible before the change.
-    placed: Placing,
 }
 
 pub(super) fn of(row: Option<&Row>, ctx: &Ctx) -> Page {
@@ -33,65 +36,17 @@ pub(super) fn of(row: Option<&Row>, ctx: &Ctx) -> Page {
     let editor = NoticeEditor {
         notice: notice.map(|notice| notice.to_string()),
         shared: draft.map(|draft| draft.id.to_string()),
-        placed: base.map(|notice| Placing::of(&notice.placement, ctx)).unwrap_or_default(),
     };
-    let (shown, placing) = row.map_or((true, Placing::default()), |row| row.placing(ctx));
-    let title = row.and_then(Row::written_title).unwrap_or_default();
-    let text = |label, text: &str, hint| Field::new(label, Input::new(text), hint);
-    let fields = vec![
-        text("Title", title, ""),
-        text("Visible from", &placing.from, "at once"),
-        text("Visible until", &placing.until, "for ever"),
-        text("Topic", &placing.topic, "the general page"),
-        Field::toggle("Pinned", placing.pinned),
-        Field::toggle("Members only", placing.members_only),
-        Field::toggle("Shown", shown),
-    ];
-    let page = Page::new(editor, Fields::new(fields).at_column(15), Some(row.map_or("", Row::post)));
+    let (stored, shown) = (base.map(record).unwrap_or_default(), row.map_or_else(row::new, Row::record));
+    let page = Page::new(editor, SPECS, &stored, &shown, ctx);
     if row.is_some() { page.at_the_end() } else { page }
 }
 
-/// Returns whether the notice is shown once it is saved, and when, where and to whom it is visible.
-fn placing(typed: &Typed<'_>) -> (bool, Placing) {
-    let [_, from, until, topic, pinned, members_only, shown, ..] = &typed.texts[..] else {
-        unreachable!("there are as many fields as names");
-    };
-    let placing = Placing {
-        from: from.clone(),
-        until: until.clone(),
-        topic: topic.clone(),
-        pinned: pinned == YES,
-        members_only: members_only == YES,
-    };
-    (shown == YES, placing)
-}
-
 fn reach(typed: &Typed<'_>, ctx: &Ctx) -> Reach {
-    let (shown, placing) = placing(typed);
-    Reach::of_typed(shown, &placing, ctx)
+    Reach::of(&typed.fields(&SPECS.map(|spec| spec.name), ctx).0, ctx)
 }
 
-impl NoticeEditor {
-    /// If a time cannot be read, also returns the name of its field; the edit then lacks that field and the later ones.
-    fn edit(&self, typed: &Typed<'_>, ctx: &Ctx) -> (Box<NoticeEdit>, Option<&'static str>) {
-        let (shown, placing) = placing(typed);
-        let mut fields = Draft {
-            title: Some(typed.texts[0].clone()),
-            post: Some(typed.texts[TEXT].clone()),
-            activation: Some(Visibility::shown_if(shown).activation()),
-            ..Draft::default()
-        };
-        let wrong = placing.set(&self.placed, &mut fields, ctx).err();
-        let (target, shared) = (self.notice.clone(), self.shared.clone());
-        (Box::new(NoticeEdit { target, shared, fields, reach: reach(typed, ctx) }), wrong)
-    }
-}
-
-impl Kind for NoticeEditor {
-    fn names(&self) -> &'static [&'static str] {
-        &NAMES
-    }
-
+impl Form for NoticeEditor {
     fn enters_text(&self) -> bool {
         true
     }
@@ -115,19 +70,30 @@ impl Kind for NoticeEditor {
         self.notice.is_none() || self.shared.is_some()
     }
 
-    fn request(&self, typed: &Typed<'_>, ctx: &Ctx) -> Result<Request, (usize, &'static str)> {
-        match self.edit(typed, ctx) {
-            (edit, None) => Ok(Request::Act(Act::SaveNotice(edit))),
-            (_, wrong) => {
-                let field = NAMES.iter().position(|name| Some(*name) == wrong);
-                Err((field.unwrap_or_default(), NO_TIME))
-            }
-        }
-    }
-
-    fn is_own(&self, act: &Act) -> bool {
-        matches!(act, Act::SaveNotice(edit) | Act::ShareDraft(edit)
-            if edit.target == self.notice && edit.shared == self.shared)
+    fn request(&self, typed: &Typed<'_>, ctx: &Ctx) -> Result<Act, Mistake> {
+        let (fields, result) = typed.fields(&ALWAYS, ctx);
+        result?;
+        let (title, draft): (_, Draft) = (&typed.texts[0], filled(fields));
+        let done = match self.notice {
+            Some(_) => format!("Saved “{title}”."),
+            None => reach(typed, ctx).published(title),
+        };
+        let (notice, shared) = (self.notice.clone(), self.shared.clone());
+        let work = Work::new(|sources| {
+            let service = &sources.service;
+            Ok(Some(match (shared, notice) {
+                (Some(shared), notice) => {
+                    service.call(SaveDraft { draft: Some(shared.clone()), notice, fields: draft })?;
+                    service.call(PublishDraft { draft_obi: shared })?.id.to_string()
+                }
+                (None, Some(id)) => {
+                    service.call(Update { notice_obi: id.clone(), draft })?;
+                    id
+                }
+                (None, None) => service.call(Insert { draft })?.id.to_string(),
+            }))
+        });
+        Ok(Act::new(tab::NOTICES, Kind::Save, done, work))
     }
 
     fn leaving(&self, typed: &Typed<'_>, ctx: &Ctx) -> Option<Question> {
@@ -142,11 +108,57 @@ impl Kind for NoticeEditor {
         Some(leaving(("notice", &typed.texts[0]), "What you typed is not published.", &choices))
     }
 
-    fn draft(&self, typed: &Typed<'_>, ctx: &Ctx) -> Option<Box<NoticeEdit>> {
-        let (mut edit, _) = self.edit(typed, ctx);
+    fn draft(&self, typed: &Typed<'_>, ctx: &Ctx) -> Option<Act> {
+        let (mut fields, _) = typed.fields(&ALWAYS, ctx);
         // Empty texts are not part of the draft.
-        edit.fields.title = edit.fields.title.filter(|title| !title.is_empty());
-        edit.fields.post = edit.fields.post.filter(|post| !post.is_empty());
-        Some(edit)
+        fields.retain(|name, value| !(matches!(&**name, "title" | "post") && value == ""));
+        let (draft, notice) = (self.shared.clone(), self.notice.clone());
+        let work = Work::call(SaveDraft { draft, notice, fields: filled(fields) });
+        let done = "Saved as a draft of all administrators.".to_owned();
+        Some(Act::new(tab::NOTICES, Kind::ShareDraft, done, work.map(|saved| Some(saved.id.to_string()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidings_core::clock::Timestamp;
+    use tidings_core::notice::{Pin, Placement};
+
+    use super::*;
+    use crate::screen::form::Record;
+
+    #[test]
+    fn only_changed_fields_are_set_and_emptied_ones_are_removed() {
+        let placement = Placement {
+            visible_from: Timestamp::parse("2026-12-01T00:00:00.500Z"),
+            visible_until: Timestamp::parse("2026-12-24T09:00:00Z"),
+            topic: Some("Sea".into()),
+            pinned: Pin::Pinned,
+            ..Placement::default()
+        };
+        let (ctx, stored) = (Ctx::of_tests(Timestamp::MIN), record(&placement));
+        let page = |shown: &Record| {
+            let editor = NoticeEditor { notice: None, shared: None };
+            Page::new(editor, SPECS, &stored, shown, &ctx)
+        };
+        let set = |page: &Page| page.typed().fields(&[], &ctx);
+        let before = page(&stored);
+        assert_eq!(
+            before.typed().texts[1..3],
+            ["2026-12-01T00:00:00.500Z".to_owned(), "2026-12-24 18:00".to_owned()]
+        );
+        assert_eq!(set(&before), (Record::new(), Ok(())));
+        let changed = Draft {
+            visible_until: Some(String::new()),
+            topic: Some(String::new()),
+            members_only: Some(1),
+            ..Draft::default()
+        };
+        let mut shown = stored.clone();
+        shown.extend(record(&changed).into_iter().filter(|(_, value)| !value.is_null()));
+        let (fields, result) = set(&page(&shown));
+        assert_eq!((filled::<Draft>(fields), result), (changed, Ok(())));
+        shown.insert("visible_from".to_owned(), "soon".into());
+        assert_eq!(set(&page(&shown)).1.map_err(|(field, _)| SPECS[field].name), Err("visible_from"));
     }
 }

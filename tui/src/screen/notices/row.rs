@@ -2,14 +2,14 @@
 
 use std::cmp::{Ordering, Reverse};
 
+use serde_json::Value;
 use tidings_core::clock::Timestamp;
-use tidings_core::notice::{Audience, FullNotice, Pin, SavedDraft, State, Visibility};
+use tidings_core::notice::{FullNotice, Pin, SavedDraft, State, Visibility};
 
-use crate::effect::Notices;
-use crate::placing::Placing;
-use crate::reach::Reach;
+use crate::effect::query::Notices;
 use crate::screen::Ctx;
-use crate::widget::cycle::Cycle;
+use crate::screen::form::{Record, record, typed_time};
+use crate::widget::Cycle;
 
 /// A notice, or a draft of all administrators.
 #[derive(Clone, Debug)]
@@ -80,25 +80,35 @@ impl Row {
         }
     }
 
-    /// Returns whether the notice, with the changes of its draft, is shown, and when, where and to whom it is visible.
-    pub(super) fn placing(&self, ctx: &Ctx) -> (bool, Placing) {
-        let base = self.notice.as_ref();
-        let shown = base.is_none_or(|notice| notice.activation == Visibility::Shown);
-        let placing = base.map(|notice| Placing::of(&notice.placement, ctx)).unwrap_or_default();
-        let Some(draft) = &self.draft else { return (shown, placing) };
-        let shown = draft.fields.activation.map_or(shown, |shown| shown == Visibility::Shown.activation());
-        (shown, placing.with(&draft.fields, ctx))
-    }
-
-    pub(super) fn reach(&self, shown: bool, ctx: &Ctx) -> Reach {
-        let placement = self.notice.as_ref().map(|notice| notice.placement.clone()).unwrap_or_default();
-        let times = (placement.visible_from, placement.visible_until);
-        Reach::of(shown, times, placement.members_only == Audience::Members, ctx)
+    /// The fields of the notice with the changes of its draft. A new notice is shown.
+    pub(super) fn record(&self) -> Record {
+        let mut fields = self.notice.as_ref().map_or_else(new, record);
+        let draft = self.draft.as_ref().map(|draft| record(&draft.fields)).unwrap_or_default();
+        fields.extend(draft.into_iter().filter(|(_, value)| !value.is_null()));
+        fields
     }
 
     pub(super) fn is_outdated(&self, now: Timestamp) -> bool {
         self.published().is_some_and(|notice| notice.state(now) != notice.state(self.at))
     }
+}
+
+pub(super) fn new() -> Record {
+    [("activation".to_owned(), 1.into())].into_iter().collect()
+}
+
+/// A few words for when, where and to whom a notice is visible.
+pub(super) fn facts(notice: &Record, ctx: &Ctx) -> Vec<String> {
+    let text = |name| notice.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let is_set = |name| notice.get(name).and_then(Value::as_i64) == Some(1);
+    let facts = [
+        text("visible_from").map(|from| format!("from {}", typed_time(from, ctx))),
+        text("visible_until").map(|until| format!("until {}", typed_time(until, ctx))),
+        text("topic").map(|topic| format!("on the page of {topic}")),
+        is_set("pinned").then(|| "pinned".to_owned()),
+        is_set("members_only").then(|| "for members".to_owned()),
+    ];
+    facts.into_iter().flatten().collect()
 }
 
 /// Drafts come first.

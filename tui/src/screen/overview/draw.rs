@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use tidings_core::analysis::{Live, LogEntry, LogLine, Sums};
 
 use super::{Areas, Overview};
-use crate::effect::{Health, Overview as Data};
+use crate::effect::query::{Health, Searches};
 use crate::screen::Ctx;
 use crate::text::{bytes, fit, width};
 use crate::theme::Theme;
@@ -32,14 +32,13 @@ impl Overview {
         }
         hours(&data.live, areas.hours, buf, ctx);
         month(&data.live, areas.month, buf, ctx);
-        terms(data, areas.terms, buf, ctx);
-        devices(data, areas.devices, buf, ctx);
+        terms(&data.searches, areas.terms, buf, ctx);
+        devices(&data.live, areas.devices, buf, ctx);
         health(&data.health, self.pace(), areas.health, buf, ctx);
         log(&data.log.log, self.scroll, areas.log, buf, ctx);
     }
 }
 
-/// Returns the area below the heading.
 fn heading(text: &str, area: Rect, buf: &mut Buffer) -> Rect {
     if area.height == 0 || area.width == 0 {
         return Rect::default();
@@ -52,7 +51,6 @@ const fn visits(sums: &Sums) -> i64 {
     sums.guest_visit + sums.member_visit
 }
 
-/// With a sign.
 fn change(now: i64, before: i64, ctx: &Ctx) -> (String, Style) {
     match now - before {
         0 => ("=".to_owned(), Theme::faint()),
@@ -176,22 +174,22 @@ fn month(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     }
 }
 
-fn terms(data: &Data, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
-    let is_marked = data.terms.iter().any(|(term, _)| data.bursts.iter().any(|burst| burst.term == *term));
+fn terms(Searches { terms, bursts }: &Searches, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let is_burst = |term: &str| bursts.iter().any(|burst| burst.term == term);
+    let is_marked = terms.iter().any(|(term, _)| is_burst(term));
     let long = "Searched in 24 hours; ▲ more than usual";
     let title = if is_marked && width(long) <= area.width.into() { long } else { "Searched in 24 hours" };
     let area = heading(title, area, buf);
-    if data.terms.is_empty() {
+    if terms.is_empty() {
         put(area, buf, "nothing", Theme::faint());
     }
-    let is_burst = |term: &str| data.bursts.iter().any(|burst| burst.term == term);
     let row =
         |(term, n): &(String, i64)| (if is_burst(term) { format!("▲ {term}") } else { term.clone() }, *n);
-    chart::horizontal(area, buf, &data.terms.iter().map(row).collect::<Vec<_>>(), ctx.theme);
+    chart::horizontal(area, buf, &terms.iter().map(row).collect::<Vec<_>>(), ctx.theme);
 }
 
-fn devices(data: &Data, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
-    let devices = &data.live.devices;
+fn devices(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let devices = &live.devices;
     let area = heading("Devices", area, buf);
     let rows = [("pc", devices.pc), ("tablet", devices.tablet), ("mobile", devices.mobile)];
     chart::horizontal(area, buf, &rows.map(|(name, n)| (name.to_owned(), n)), ctx.theme);
@@ -235,7 +233,6 @@ fn log(lines: &[LogLine], scroll: usize, area: Rect, buf: &mut Buffer, ctx: &Ctx
     }
 }
 
-/// Draws a line of the log: time, member, method, path and status.
 fn draw_line(time: &str, line: &LogLine, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let who = if area.width >= 60 { 14 } else { 8 };
     let LogEntry { user_id, method, path, status, .. } = &line.entry;

@@ -58,10 +58,13 @@ fn no_key_changes_a_notice_until_the_saved_one_is_selected() {
     stage.keys(&["Down", "n", "Lost and found", "Enter", "At the desk."]);
     stage.holds = true;
     stage.keys(&["Ctrl-S"]);
-    let save = stage.waiting.iter().position(|effect| matches!(effect, Effect::Act(Act::SaveNotice { .. })));
-    let Effect::Act(act) = stage.waiting.remove(save.unwrap()) else { panic!("an act") };
-    let result = act.run(&stage.sources);
-    stage.happens(Event::Acted { act, result });
+    let save = stage
+        .waiting
+        .iter()
+        .position(|effect| matches!(effect, Effect::Act(act) if matches!(act.change.kind, Kind::Save)));
+    let Effect::Act(Act { change, work }) = stage.waiting.remove(save.unwrap()) else { panic!("an act") };
+    let result = work.run(&stage.sources);
+    stage.happens(Event::Acted { change, result });
     // The editor is closed, and the list is that of before.
     for key in [" ", "x", "p", "e", "Enter"] {
         stage.waiting.retain(|effect| matches!(effect, Effect::Load { .. }));

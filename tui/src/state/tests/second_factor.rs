@@ -3,7 +3,6 @@
 use tidings_client::{Link, Look};
 
 use super::*;
-use crate::effect::Secret;
 use crate::problem::Problem;
 
 const URI: &str = "otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings";
@@ -17,8 +16,9 @@ fn remote() -> Stage {
     stage
 }
 
-fn begin() -> Act {
-    Act::BeginOtp { pw: Secret::new("pw"), code: Secret::new("") }
+fn acted(kind: Kind, result: Result<Saved, Problem>) -> Event {
+    let Act { change, .. } = Act::new(None, kind, None, Work::new(|_| Ok(None)));
+    Event::Acted { change, result }
 }
 
 #[test]
@@ -28,17 +28,16 @@ fn on_a_server_it_is_enabled_with_a_code_to_scan() {
     stage.sees("Your second factor");
     stage.sees("••");
     let missing = Problem { field: Some("enrolment_code".into()), ..Problem::new("It needs a code.") };
-    stage.happens(Event::Acted { act: begin(), result: Err(missing) });
+    stage.happens(acted(Kind::BeginOtp, Err(missing)));
     stage.sees("✗ It needs a code.");
-    stage.happens(Event::Acted { act: begin(), result: Ok(Some(URI.into())) });
+    stage.happens(acted(Kind::BeginOtp, Ok(Some(URI.into()))));
     stage.sees("Scan the code, or type the secret");
     stage.sees("JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP");
     assert!(stage.seen().contains('▀'), "{}", stage.seen());
     stage.resize(40, 12);
     stage.sees("Type the secret");
     assert!(!stage.seen().contains('▀'), "{}", stage.seen());
-    let act = Act::EnableOtp { otp: Secret::new("287082") };
-    stage.happens(Event::Acted { act, result: Ok(Some("aaaa-bbbb\ncccc-dddd".into())) });
+    stage.happens(acted(Kind::EnableOtp, Ok(Some("aaaa-bbbb\ncccc-dddd".into()))));
     stage.sees("cccc-dddd");
     stage.keys(&["Enter"]);
     stage.sees("Overview");

@@ -1,6 +1,6 @@
 //! Tests of the sources: how they are listed, and what is done with them.
 
-use tidings_core::source::{List, Source, SourceState};
+use tidings_core::source::{List, Source, SourceState, Sources};
 
 use super::*;
 
@@ -61,10 +61,8 @@ fn listed() -> Stage {
     let mut stage = Stage::new();
     stage.holds = true;
     stage.keys(&["9"]);
-    let Some(Effect::Load { number, query: Query::Sources }) = stage.waiting.pop() else {
-        panic!("nothing was asked")
-    };
-    stage.happens(Event::Loaded { number, answer: Ok(Answer::Sources(sources)) });
+    let Some(Effect::Load { number, .. }) = stage.waiting.pop() else { panic!("nothing was asked") };
+    stage.happens(Event::Loaded { number, answer: Ok(Box::new(Sources { sources })) });
     stage
 }
 

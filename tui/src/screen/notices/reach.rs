@@ -1,13 +1,12 @@
 //! The readers of a notice, and the time of its visibility, in words.
 
+use serde_json::Value;
 use tidings_core::clock::Timestamp;
 
-use crate::ctx::Ctx;
-use crate::placing::{Placing, parse};
+use crate::screen::Ctx;
+use crate::screen::form::Record;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// Only administrators see the notice.
+pub(super) enum Reach {
     Hidden,
     /// The notice is over since this time.
     Ended(String),
@@ -17,28 +16,19 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    /// The notice is shown or hidden, visible between two times, and for members only or not.
-    pub(crate) fn of(
-        shown: bool,
-        (from, until): (Option<Timestamp>, Option<Timestamp>),
-        members_only: bool,
-        ctx: &Ctx,
-    ) -> Self {
-        let readers = if members_only { "members" } else { "everybody" };
-        match (from, until) {
-            _ if !shown => Self::Hidden,
+    pub(super) fn of(notice: &Record, ctx: &Ctx) -> Self {
+        let time = |name| notice.get(name).and_then(Value::as_str).and_then(Timestamp::parse);
+        let is_set = |name| notice.get(name).and_then(Value::as_i64) == Some(1);
+        let readers = if is_set("members_only") { "members" } else { "everybody" };
+        match (time("visible_from"), time("visible_until")) {
+            _ if !is_set("activation") => Self::Hidden,
             (_, Some(until)) if until <= ctx.now => Self::Ended(ctx.stamp(until)),
             (Some(from), _) if from > ctx.now => Self::Later(readers, ctx.stamp(from)),
             _ => Self::Now(readers),
         }
     }
 
-    pub(crate) fn of_typed(shown: bool, placing: &Placing, ctx: &Ctx) -> Self {
-        let time = |text: &str| parse(text.trim(), ctx);
-        Self::of(shown, (time(&placing.from), time(&placing.until)), placing.members_only, ctx)
-    }
-
-    pub(crate) fn published(&self, title: &str) -> String {
+    pub(super) fn published(&self, title: &str) -> String {
         match self {
             Self::Hidden => format!("Saved “{title}”, hidden."),
             Self::Ended(until) => format!("Saved “{title}”; it ended at {until}."),
@@ -49,7 +39,7 @@ impl Reach {
         }
     }
 
-    pub(crate) fn toggled(&self, title: &str) -> String {
+    pub(super) fn toggled(&self, title: &str) -> String {
         match self {
             Self::Hidden => format!("“{title}” is hidden."),
             Self::Ended(until) => format!("“{title}” is shown, but it ended at {until}."),
@@ -59,20 +49,18 @@ impl Reach {
     }
 
     /// For a notice that is not shown yet.
-    pub(crate) fn forecast(&self) -> String {
+    pub(super) fn forecast(&self) -> String {
         let people = |readers: &str| if readers == "members" { "Members" } else { "All readers" };
         match self {
             Self::Hidden => String::new(),
-            Self::Ended(until) => {
-                format!("It ended at {until}, so nobody sees it before that is changed.")
-            }
+            Self::Ended(until) => format!("It ended at {until}, so nobody sees it before that is changed."),
             Self::Later(readers, from) => format!("{} will see it from {from} on.", people(readers)),
             Self::Now(readers) => format!("{} will see it at once.", people(readers)),
         }
     }
 
     /// The text in the editor about the notice once it is saved.
-    pub(crate) const fn state(&self) -> &'static str {
+    pub(super) const fn state(&self) -> &'static str {
         match self {
             Self::Hidden => "○ will be hidden",
             Self::Ended(_) => "○ has ended",
@@ -81,7 +69,7 @@ impl Reach {
         }
     }
 
-    pub(crate) const fn save(&self, is_new: bool) -> &'static str {
+    pub(super) const fn save(&self, is_new: bool) -> &'static str {
         match (self, is_new) {
             (Self::Hidden, true) => "save it, hidden",
             (Self::Hidden, false) => "save the changes, hidden",

@@ -1,12 +1,15 @@
-//! Passwords of members.
+//! What a service tells about itself.
 
 use std::io::Read as _;
 
 use serde::Deserialize;
 use serde_json::Value;
+use tidings_core::analysis::{self, Window};
 use tidings_core::api::GetDocument;
+use tidings_core::clock::Timestamp;
 use tidings_core::config::Bounds;
 use tidings_core::error::Problem;
+use tidings_core::status;
 
 use crate::error::Result;
 use crate::http::Server;
@@ -16,6 +19,33 @@ use crate::{Place, Service};
 const DOCUMENT_MAX: u64 = 16 << 20;
 
 impl Service {
+    /// Returns the number of communications of crawlers; `None` if the caller of a server may not see it.
+    pub fn crawled(&self) -> Result<Option<i64>> {
+        self.run(
+            |tidings, _| analysis::crawled(tidings).map(Some),
+            |server| Ok(server.call(&status::Get {}).ok().map(|status| status.crawled)),
+        )
+    }
+
+    /// Returns the name of the time zone in which days are counted; `None` if the caller of a server may not see it.
+    pub fn zone(&self) -> Option<String> {
+        let zone = self
+            .run(|tidings, _| Ok(analysis::zone(tidings)), |server| Ok(server.call(&status::Get {})?.zone));
+        zone.ok()
+    }
+
+    /// Returns the start of a period that ends now.
+    pub fn since(&self, window: Window) -> Result<Timestamp> {
+        self.run(
+            |tidings, _| analysis::since(tidings, window),
+            |server| {
+                let status = server.call(&status::Get {})?;
+                let zone = status.zone.parse().map_err(|_| server.unexpected("an unknown time zone"))?;
+                Ok(window.since(&zone, status.now)?)
+            },
+        )
+    }
+
     /// Returns the rule of passwords in words; `None` if the server does not tell it.
     pub fn password_rule(&self) -> Option<String> {
         let bounds = match &self.0 {
@@ -35,7 +65,7 @@ impl Server {
             min_length: usize,
             max_length: usize,
         }
-        let json = self.as_guest().stream(&self.request_of(&GetDocument {})?.path(), &[])?.take(DOCUMENT_MAX);
+        let json = self.as_guest().stream(&self.request_of(&GetDocument {})?)?.take(DOCUMENT_MAX);
         let mut document: Value = serde_json::from_reader(json).map_err(|error| self.unexpected(error))?;
         let schema = document.pointer_mut("/components/schemas/NewPasswordFields/properties/new_pw");
         let length = Length::deserialize(schema.map_or(Value::Null, Value::take));
