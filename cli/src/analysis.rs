@@ -1,14 +1,8 @@
 //! `tidings analysis`: the figures of the traffic, and the access log.
 
-use std::process::ExitCode;
-
-use clap::Subcommand;
-use tidings_client::shown::number::number;
 use tidings_core::analysis::{self, Day, GetDay, GetDaysAgo, GetDevices, GetSummary, InsertDevice, OneDay};
 
-use crate::failure::Failure;
-use crate::output::{Column, Page, Table};
-use crate::session::Session;
+use crate::prelude::*;
 
 mod days;
 mod follow;
@@ -50,7 +44,7 @@ pub(crate) enum Analysis {
     Log(log::LogArgs),
 }
 
-pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: &Analysis) -> Exit {
     let Session { service, out } = session;
     match command {
         Analysis::Summary => {
@@ -65,13 +59,13 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
         Analysis::Days(days) => days.run(session),
         Analysis::Device { device: Some(device) } => {
             service.as_reader().call(InsertDevice { device: device.clone() })?;
-            out.answer(&(), |page| page.line(format!("Reported one {device}.")))
+            session.done(format!("Reported one {device}."))
         }
         Analysis::Device { device: None } => {
             let devices = service.as_reader().call(GetDevices {})?.fields();
             out.answer(&devices, |page| {
                 let counts = [("pc", devices.pc), ("tablet", devices.tablet), ("mobile", devices.mobile)];
-                bars(page, "Device", "Reported", counts.map(|(name, count)| (name.to_owned(), count)));
+                bars(page, "Device", "Reported", &counts, |(name, count)| ((*name).to_owned(), *count));
             })
         }
         Analysis::Report(args) => report::run(session, args),
@@ -120,19 +114,22 @@ fn of_day(page: &mut Page, day: &Day, zone: Option<&str>) {
         ("Likes", number(day.today_fav)),
     ]);
     page.line("");
-    let hours = day.today_time_visitor.iter();
-    bars(page, "Hour", "Visitors", hours.map(|hour| (format!("{:02}", hour.time), hour.visitor)));
+    bars(page, "Hour", "Visitors", &day.today_time_visitor, |hour| {
+        (format!("{:02}", hour.time), hour.visitor)
+    });
     if !day.today_student_visitor.is_empty() {
         page.line("");
-        let students = day.today_student_visitor.iter();
-        bars(page, "Student number", "Visits", students.map(|s| (s.student_num.clone(), s.count)));
+        bars(page, "Student number", "Visits", &day.today_student_visitor, |students| {
+            (students.student_num.clone(), students.count)
+        });
     }
 }
 
-fn bars(page: &mut Page, name: &str, counted: &str, counts: impl IntoIterator<Item = (String, i64)>) {
-    let mut table = Table::new([Column::text(name), Column::number(counted), Column::bars()]);
-    for (name, count) in counts {
-        table.row([name, number(count), count.to_string()]);
-    }
+/// `of` returns the name of an item, and what was counted of it.
+fn bars<T>(page: &mut Page, name: &str, counted: &str, items: &[T], of: impl Fn(&T) -> (String, i64)) {
+    let table = Table::of(items)
+        .text(name, |item| of(item).0)
+        .number(counted, |item| number(of(item).1))
+        .bars(|item| of(item).1);
     page.table(&table, "");
 }

@@ -1,16 +1,10 @@
 //! `tidings analysis days`: the last days, or the days of a period.
 
-use std::process::ExitCode;
-
-use clap::Args;
 use jiff::ToSpan as _;
 use jiff::civil::Date;
-use tidings_client::shown::number::number;
-use tidings_core::analysis::{DAYS_MAX, GetDaysAgo, GetPeriod, PERIOD_MAX};
+use tidings_core::analysis::{DAYS_MAX, Day, GetDaysAgo, GetPeriod, PERIOD_MAX};
 
-use crate::failure::Failure;
-use crate::output::{Column, Page, Table};
-use crate::session::Session;
+use crate::prelude::*;
 
 /// The default number of days.
 const DAYS: i64 = 7;
@@ -34,7 +28,7 @@ fn date(text: &str) -> Result<Date, String> {
 }
 
 impl Days {
-    pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
+    pub(super) fn run(&self, session: &Session) -> Exit {
         let Session { service, out } = session;
         if self.from.is_none() && self.to.is_none() {
             // Over HTTP, the number is how many days ago the first day is.
@@ -46,14 +40,15 @@ impl Days {
                 )));
             }
             let days = service.call(GetDaysAgo { days: number - 1 })?.fields();
-            let rows = days.analysis.iter();
-            let rows = rows.map(|day| (&*day.date, [day.today_visitor, day.today_view, day.today_fav]));
-            return out.list(&days, &days.analysis, |page| table(page, rows));
+            let figures = |day: &Day| [day.today_visitor, day.today_view, day.today_fav];
+            return out
+                .table(&days, &days.analysis, "", |table| columns(table, |day| (&day.date, figures(day))));
         }
         let [first, last] = self.period(session)?.map(|date| date.to_string());
         let period = service.call(GetPeriod { first, last })?;
-        let rows = period.days.iter().map(|day| (&*day.date, [day.visitor, day.view, day.like]));
-        out.list(&period, &period.days, |page| table(page, rows))
+        out.table(&period, &period.days, "", |table| {
+            columns(table, |day| (&day.date, [day.visitor, day.view, day.like]))
+        })
     }
 
     fn period(&self, session: &Session) -> Result<[Date; 2], Failure> {
@@ -85,18 +80,12 @@ fn today(session: &Session) -> Result<Date, Failure> {
     date.ok_or_else(|| Failure::system("the service does not tell which day it is"))
 }
 
-fn table<'a>(page: &mut Page, days: impl Iterator<Item = (&'a str, [i64; 3])>) {
-    let columns = [
-        Column::whole("Day"),
-        Column::number("Visitors"),
-        Column::number("Views"),
-        Column::number("Likes"),
-        Column::bars(),
-    ];
-    let mut table = Table::new(columns);
-    for (day, figures) in days {
-        let [visitors, views, likes] = figures.map(number);
-        table.row([day.to_owned(), visitors, views, likes, figures[0].to_string()]);
-    }
-    page.table(&table, "");
+/// `of` returns a day with its visitors, views and likes.
+fn columns<T>(table: Table<'_, T>, of: impl Fn(&T) -> (&String, [i64; 3])) -> Table<'_, T> {
+    table
+        .whole("Day", |day| of(day).0.clone())
+        .number("Visitors", |day| number(of(day).1[0]))
+        .number("Views", |day| number(of(day).1[1]))
+        .number("Likes", |day| number(of(day).1[2]))
+        .bars(|day| of(day).1[0])
 }

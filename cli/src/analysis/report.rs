@@ -5,15 +5,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
-use tidings_client::shown::number::number;
 use tidings_core::analysis::{GetReport, PeriodReport};
 use tidings_report::{Place, Table as CsvTable};
 
 use crate::atomic_file::{AtomicFile, Readers, refuse_stdout, unwritable};
-use crate::failure::Failure;
-use crate::output::{self, Column, Page, Table};
-use crate::session::Session;
+use crate::output;
+use crate::prelude::*;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
@@ -31,7 +28,7 @@ pub(crate) struct ReportArgs {
     csv: Option<PathBuf>,
 }
 
-pub(super) fn run(session: &Session, args: &ReportArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(session: &Session, args: &ReportArgs) -> Exit {
     let to_stdout = args.html.as_deref().is_some_and(|file| file.as_os_str() == "-");
     if to_stdout && session.out.is_for_programs() {
         return Err(Failure::usage(
@@ -90,20 +87,13 @@ fn figures(page: &mut Page, report: &PeriodReport) {
         ("Posts", number(report.post_count)),
     ]);
     page.line("");
-    let columns = [
-        Column::whole("Day"),
-        Column::number("Visitors"),
-        Column::number("Visits"),
-        Column::number("Views"),
-        Column::number("Likes"),
-        Column::number("Searches"),
-        Column::bars(),
-    ];
-    let mut table = Table::new(columns);
-    for day in &report.days {
-        let [visitors, visits, views, likes, searches] =
-            [day.visitor, day.visit, day.view, day.like, day.search].map(number);
-        table.row([day.date.clone(), visitors, visits, views, likes, searches, day.visitor.to_string()]);
-    }
+    let table = Table::of(&report.days)
+        .whole("Day", |day| day.date.clone())
+        .number("Visitors", |day| number(day.visitor))
+        .number("Visits", |day| number(day.visit))
+        .number("Views", |day| number(day.view))
+        .number("Likes", |day| number(day.like))
+        .number("Searches", |day| number(day.search))
+        .bars(|day| day.visitor);
     page.table(&table, "");
 }

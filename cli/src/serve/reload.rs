@@ -36,7 +36,7 @@ impl Reload {
                     tracing::warn!("restart the server to change {}", refused.join(", "));
                 }
             }
-            Err(failure) => tracing::error!("nothing is reloaded: {}", failure.message()),
+            Err(failure) => tracing::error!("nothing is reloaded: {}", failure.message),
         }
     }
 

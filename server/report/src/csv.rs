@@ -1,6 +1,7 @@
 //! The tables of a report as CSV.
 
-use tidings_core::analysis::PeriodReport;
+use serde::Serialize;
+use tidings_core::analysis::{Devices, PeriodReport};
 
 /// A table of a report, which is a file of CSV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,73 +46,54 @@ impl Table {
     ///
     /// A text that a spreadsheet would take for a formula has an apostrophe before it.
     pub fn csv(self, report: &PeriodReport) -> String {
-        let mut lines =
-            Lines(csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new()));
         match self {
             Self::Days => {
-                lines.add(["date", "visitors", "visits", "views", "likes", "searches", "communications"]);
-                for day in &report.days {
-                    let counts = [day.visitor, day.visit, day.view, day.like, day.search, day.communication];
-                    lines.add([day.date.clone()].into_iter().chain(counts.map(|n| n.to_string())));
-                }
+                let header = ["date", "visitors", "visits", "views", "likes", "searches", "communications"];
+                let days = report.days.iter().map(|of| {
+                    (&of.date, of.visitor, of.visit, of.view, of.like, of.search, of.communication)
+                });
+                lines(&header, days)
             }
             Self::Hours => {
-                lines.add(["weekday", "hour", "days", "visitors"]);
-                for of in &report.weekdays {
-                    for (hour, visitors) in of.hours.iter().enumerate() {
-                        lines.add([
-                            of.weekday.clone(),
-                            hour.to_string(),
-                            of.days.to_string(),
-                            visitors.to_string(),
-                        ]);
-                    }
-                }
+                let hours = report.weekdays.iter().flat_map(|of| {
+                    let row = move |(hour, visitors)| (&of.weekday, hour, of.days, visitors);
+                    of.hours.iter().enumerate().map(row)
+                });
+                lines(&["weekday", "hour", "days", "visitors"], hours)
             }
             Self::Terms => {
-                lines.add(["term", "searches"]);
-                for of in report.terms.iter().flatten() {
-                    lines.add([inert(&of.term), of.count.to_string()]);
-                }
+                let terms = report.terms.iter().flatten();
+                lines(&["term", "searches"], terms.map(|of| (inert(&of.term), of.count)))
             }
             Self::Devices => {
-                lines.add(["device", "reports"]);
-                let devices = &report.devices;
-                for (name, n) in [("pc", devices.pc), ("tablet", devices.tablet), ("mobile", devices.mobile)]
-                {
-                    lines.add([name.to_owned(), n.to_string()]);
-                }
+                let Devices { pc, tablet, mobile } = report.devices;
+                let devices = [("pc", pc), ("tablet", tablet), ("mobile", mobile)];
+                lines(&["device", "reports"], devices.into_iter())
             }
             Self::Topics => {
-                lines.add(["topic", "posts", "views", "likes"]);
-                for of in &report.topics {
-                    let counts = [of.post, of.view, of.like].map(|n| n.to_string());
-                    lines.add([inert(&of.topic)].into_iter().chain(counts));
-                }
+                let topics = report.topics.iter();
+                let topics = topics.map(|of| (inert(&of.topic), of.post, of.view, of.like));
+                lines(&["topic", "posts", "views", "likes"], topics)
             }
             Self::Posts => {
-                lines.add(["id", "date", "title", "url", "views", "likes"]);
-                for of in &report.posts {
-                    let texts = [of.id.clone(), of.date.clone(), inert(&of.title), inert(&of.url)];
-                    lines.add(texts.into_iter().chain([of.view, of.like].map(|n| n.to_string())));
-                }
+                let posts = report
+                    .posts
+                    .iter()
+                    .map(|of| (&of.id, &of.date, inert(&of.title), inert(&of.url), of.view, of.like));
+                lines(&["id", "date", "title", "url", "views", "likes"], posts)
             }
         }
-        lines.text()
     }
 }
 
-struct Lines(csv::Writer<Vec<u8>>);
-
-impl Lines {
-    fn add<T: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = T>) {
-        self.0.write_record(fields).expect("memory takes every line, and all lines have the same length");
+fn lines(header: &[&str], rows: impl Iterator<Item = impl Serialize>) -> String {
+    let mut lines = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    lines.write_record(header).expect("memory takes every line");
+    for row in rows {
+        lines.serialize(row).expect("memory takes every line, and all lines have the same length");
     }
-
-    fn text(self) -> String {
-        let bytes = self.0.into_inner().expect("memory takes every line");
-        String::from_utf8(bytes).expect("all fields are UTF-8")
-    }
+    let bytes = lines.into_inner().expect("memory takes every line");
+    String::from_utf8(bytes).expect("all fields are UTF-8")
 }
 
 /// No spreadsheet takes the result for a formula. Source: OWASP, *CSV Injection*, which also names the full-width forms.

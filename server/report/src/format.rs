@@ -1,19 +1,6 @@
 //! Numbers, dates and axes, as the page writes them.
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
+use jiff::civil::Date;
 
 /// With a comma between thousands.
 pub(crate) fn number(n: i64) -> String {
@@ -53,22 +40,19 @@ pub(crate) fn percent(n: i64, sum: i64) -> String {
     format!("{whole}%")
 }
 
-/// The day, the name of the month and the year of a date `YYYY-MM-DD`.
-fn parts(date: &str) -> Option<(&str, &'static str, &str)> {
-    let (year, rest) = date.split_once('-')?;
-    let (month, day) = rest.split_once('-')?;
-    let month = MONTHS.get(month.parse::<usize>().ok()?.checked_sub(1)?)?;
-    Some((day.trim_start_matches('0'), month, year))
+/// Formats a date `YYYY-MM-DD`; any other text stays as it is.
+fn date(date: &str, format: &str) -> String {
+    date.parse::<Date>().map_or_else(|_| date.to_owned(), |date| date.strftime(format).to_string())
 }
 
 /// `20 Nov`.
-pub(crate) fn short_date(date: &str) -> String {
-    parts(date).map_or_else(|| date.to_owned(), |(day, month, _)| format!("{day} {}", &month[..3]))
+pub(crate) fn short_date(text: &str) -> String {
+    date(text, "%-d %b")
 }
 
 /// `20 November 2026`.
-pub(crate) fn long_date(date: &str) -> String {
-    parts(date).map_or_else(|| date.to_owned(), |(day, month, year)| format!("{day} {month} {year}"))
+pub(crate) fn long_date(text: &str) -> String {
+    date(text, "%-d %B %Y")
 }
 
 /// The values at which an axis up to `max` has lines: from three to six, all multiples of the second, which is 1, 2 or 5 times a

@@ -26,7 +26,6 @@
 mod chart;
 mod csv;
 mod format;
-mod notes;
 mod page;
 #[cfg(test)]
 mod tests;

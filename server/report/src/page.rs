@@ -1,12 +1,11 @@
 //! The page.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use tidings_core::analysis::{DayFigures, PeriodReport};
+use tidings_core::analysis::{DayFigures, POSTS_READ, PeriodReport};
 
 use crate::chart::{self, bar};
 use crate::csv::Table;
 use crate::format::{average, long_date, number, percent, short_date};
-use crate::notes;
 
 /// The style of the page, which is in its only `<style>`: a policy can name its hash.
 pub const STYLE: &str = include_str!("style.css");
@@ -131,71 +130,60 @@ fn section(id: &str, heading: &str, note: &str, content: &Markup) -> Markup {
     }
 }
 
-fn days(report: &PeriodReport) -> Markup {
-    let content = html! {
-        figure { (chart::days(&report.days, report.is_final)) }
+/// A chart with its figures, the names of whose columns are `head`.
+fn chart_with_figures(chart: &Markup, figures: &str, head: &Markup, rows: &Markup) -> Markup {
+    html! {
+        figure { (chart) }
         details {
-            summary { "Figures of each day" }
-            div .scroll tabindex="0" role="group" aria-label="Figures of each day" {
-                table {
-                    thead {
-                        tr {
-                            th scope="col" { "Day" }
-                            @for (name, _) in FIGURES {
-                                th .number scope="col" { (name) }
-                            }
-                        }
-                    }
-                    tbody {
-                        @for day in &report.days {
-                            tr {
-                                th .date scope="row" { (day.date) }
-                                @for (_, of) in FIGURES {
-                                    td .number { (number(of(day))) }
-                                }
-                            }
-                        }
-                    }
-                }
+            summary { (figures) }
+            div .scroll tabindex="0" role="group" aria-label=(figures) {
+                table { thead { tr { (head) } } tbody { (rows) } }
+            }
+        }
+    }
+}
+
+fn days(report: &PeriodReport) -> Markup {
+    let head = html! {
+        th scope="col" { "Day" }
+        @for (name, _) in FIGURES { th .number scope="col" { (name) } }
+    };
+    let rows = html! {
+        @for day in &report.days {
+            tr {
+                th .date scope="row" { (day.date) }
+                @for (_, of) in FIGURES { td .number { (number(of(day))) } }
             }
         }
     };
-    section("days", "Visitors and visits", notes::DAYS, &content)
+    let chart = chart::days(&report.days, report.is_final);
+    let content = chart_with_figures(&chart, "Figures of each day", &head, &rows);
+    section("days", "Visitors and visits", DAYS_NOTE, &content)
 }
 
 fn hours(report: &PeriodReport) -> Markup {
-    let content = html! {
-        figure { (chart::hours(&report.weekdays)) }
-        details {
-            summary { "Average of each hour" }
-            div .scroll tabindex="0" role="group" aria-label="Average of each hour" {
-                table {
-                    thead {
-                        tr {
-                            th scope="col" { "Hour" }
-                            @for of in &report.weekdays { th .number scope="col" { (of.weekday[..3]) } }
-                        }
-                    }
-                    tbody {
-                        @for hour in 0..24 {
-                            tr {
-                                th scope="row" { (format!("{hour:02}:00")) }
-                                @for of in &report.weekdays { td .number { (average(of.hours[hour], of.days)) } }
-                            }
-                        }
-                    }
-                }
+    let head = html! {
+        th scope="col" { "Hour" }
+        @for of in &report.weekdays { th .number scope="col" { (of.weekday[..3]) } }
+    };
+    let rows = html! {
+        @for hour in 0..24 {
+            tr {
+                th scope="row" { (format!("{hour:02}:00")) }
+                @for of in &report.weekdays { td .number { (average(of.hours[hour], of.days)) } }
             }
         }
     };
-    section("hours", "Hours of the week", notes::HOURS, &content)
+    let chart = chart::hours(&report.weekdays);
+    let content = chart_with_figures(&chart, "Average of each hour", &head, &rows);
+    section("hours", "Hours of the week", HOURS_NOTE, &content)
 }
 
 fn terms(report: &PeriodReport) -> Markup {
     let terms = report.terms.as_deref().unwrap_or_default();
     let most = terms.iter().map(|of| of.count).max().unwrap_or_default();
     let content = match report.terms {
-        None => none(notes::NO_TERMS),
+        None => none(NO_TERMS),
         Some(_) if terms.is_empty() => none("No terms in the last 24 hours."),
         Some(_) => {
             let rows = terms.iter().map(|of| {
@@ -204,7 +192,7 @@ fn terms(report: &PeriodReport) -> Markup {
             table(&[("Term", ""), ("", "graph"), ("Searches", "number")], rows)
         }
     };
-    section("terms", "Search terms", notes::TERMS, &content)
+    section("terms", "Search terms", TERMS_NOTE, &content)
 }
 
 fn devices(report: &PeriodReport) -> Markup {
@@ -226,7 +214,7 @@ fn devices(report: &PeriodReport) -> Markup {
         });
         table(&[("Device", ""), ("", "graph"), ("Share", "number"), ("Reports", "number")], rows)
     };
-    section("devices", "Devices", notes::DEVICES, &content)
+    section("devices", "Devices", DEVICES_NOTE, &content)
 }
 
 fn topics(report: &PeriodReport) -> Markup {
@@ -247,7 +235,7 @@ fn topics(report: &PeriodReport) -> Markup {
             [("Topic", ""), ("", "graph"), ("Posts", "number"), ("Views", "number"), ("Likes", "number")];
         table(&columns, rows)
     };
-    section("topics", "Topics", &notes::topics(report.post_count), &content)
+    section("topics", "Topics", &topics_note(report.post_count), &content)
 }
 
 fn posts(report: &PeriodReport) -> Markup {
@@ -276,7 +264,7 @@ fn posts(report: &PeriodReport) -> Markup {
         });
         table(&[("Post", ""), ("", "graph"), ("Views", "number"), ("Likes", "number")], rows)
     };
-    section("posts", "Posts", notes::POSTS, &content)
+    section("posts", "Posts", POSTS_NOTE, &content)
 }
 
 /// Columns have names and classes. The column of bars has no name: the numbers beside it say the same.
@@ -297,4 +285,47 @@ fn table(columns: &[(&str, &str)], rows: impl Iterator<Item = Markup>) -> Markup
 
 fn none(text: &str) -> Markup {
     html! { p .none-yet { (text) } }
+}
+
+// The notes say which requests a figure counts and which it leaves out.
+
+const DAYS_NOTE: &str = "A visitor is a member or a guest, counted once a day. A guest is recognised for one day \
+    only, so a guest who returns the next day, or who stays past midnight, counts on both days; the sum of the days \
+    counts a person once for each day. A visit ends after 30 minutes without a request, and at midnight. Declared \
+    crawlers are neither visitors nor visits. Views and searches count every act, also those of crawlers; a like that is \
+    taken back still counts.";
+
+const HOURS_NOTE: &str = "The average number of visitors in an hour of a weekday. A visitor counts in every hour \
+    with a request. Declared crawlers are left out. When clocks change, an hour that occurs twice counts as one, and an \
+    hour that is skipped has no visitors.";
+
+const TERMS_NOTE: &str = "Searches that apps reported in the last 24 hours, at most ten terms: earlier terms are \
+    not kept. For each term, a visitor counts once an hour and five times at most, and the guests of one network count \
+    100 times at most. Left out are the searches of declared crawlers, blocked terms, and terms of too few visitors for \
+    the settings of this service.";
+
+/// Shown instead of terms if the period ends before today.
+const NO_TERMS: &str =
+    "Terms are kept for 24 hours only, so a report has them only if its last day is today.";
+
+const DEVICES_NOTE: &str = "What apps reported on these days. An app may report a device more than once, and not \
+    every app reports, so these are not numbers of visitors.";
+
+const POSTS_NOTE: &str = "The posts with a date in the period that have the most views, at most ten. Views and \
+    likes are those until now, not only those of the period, because they are kept for each post and not for each day. \
+    Views count every act, also those of crawlers; likes that were taken back, and removed posts, are left out.";
+
+fn topics_note(posts: i64) -> String {
+    let read = if posts >= POSTS_READ {
+        format!("the newest {} posts", number(POSTS_READ))
+    } else {
+        match posts {
+            1 => "1 post".to_owned(),
+            n => format!("{} posts", number(n)),
+        }
+    };
+    format!(
+        "The topics of {read} with a date in the period: the ten with the most posts. A post with several topics counts \
+         in each of them. Views and likes are those until now, also after the period. Removed posts are left out."
+    )
 }
