@@ -3,7 +3,7 @@
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::global::{Color, Global, color};
+use crate::global::{Color, color};
 use crate::prelude::*;
 use crate::profile::login;
 use crate::{

@@ -3,7 +3,6 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
-use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 use tidings_client::Service;

@@ -1,13 +1,10 @@
 //! `tidings audit`: what administrators, operators and API keys have done.
 
-use std::path::PathBuf;
-
 use tidings_core::answer::SUCCESS;
 use tidings_core::audit::{self, AuditRecord, Head};
 
 use crate::atomic_file::Readers;
 use crate::export;
-use crate::output::stream_pages;
 use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 
 use indicatif::HumanBytes;
 use tidings_core::backup::{self, BackupError, By, Report, RevokedAgain};
@@ -11,9 +10,7 @@ use tidings_core::{Location, StoreError, Surface};
 
 use crate::atomic_file;
 use crate::database;
-use crate::global::Global;
 use crate::input;
-use crate::output::Output;
 use crate::prelude::*;
 use crate::progress::{self, StepBar};
 use crate::session::{confirm, operator};

@@ -13,7 +13,6 @@ use tidings_core::{mail, member, notice, post, source, webhook};
 
 use crate::complete::MOST;
 use crate::feedback;
-use crate::global::Global;
 use crate::key::scope_names;
 use crate::prelude::*;
 use crate::profile::Store;

@@ -1,13 +1,9 @@
 //! `tidings check`: checks the integrity of the database.
 
-use std::process::ExitCode;
-
 use tidings_core::check::{self, CancelFlag, Checks, Context, Remedy};
 use tidings_core::{Error, Location, StoreError};
 
 use crate::failure::{self, cannot_open};
-use crate::global::Global;
-use crate::output::Output;
 use crate::prelude::*;
 use crate::progress;
 use crate::session::{confirm, operator};

@@ -11,8 +11,7 @@ use tidings_core::location::MASK;
 use url::Url;
 
 use crate::args::Cli;
-use crate::global::Global;
-use crate::output::{self, Output};
+use crate::output;
 use crate::prelude::*;
 use crate::session::operator;
 use crate::settings::{self, DB, Given, SECRETS, Settings, Source, arguments, name};

@@ -2,8 +2,6 @@
 
 use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Command;
 use clap_complete::Shell;
@@ -11,8 +9,7 @@ use clap_complete::env::Shells;
 
 use crate::atomic_file::refuse_stdout;
 use crate::complete::VARIABLE;
-use crate::global::Global;
-use crate::output::{self, Output};
+use crate::output;
 use crate::prelude::*;
 
 #[derive(Debug, Args)]

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::process::ExitCode;
 
 use tidings_client::Result as AccessResult;
 use tidings_client::shown::escape;

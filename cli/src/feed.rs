@@ -6,7 +6,6 @@ use tidings_core::newsfeed::{
     ListRecommended, ListSource, ListTopic, Newsfeed, PopularityInUse, SimilarPost, Weights, Why,
 };
 
-use crate::output::stream_pages;
 use crate::post;
 use crate::prelude::*;
 use crate::source::Named;

@@ -5,7 +5,6 @@ use tidings_core::feedback::{
     self, FeedbackList, FeedbackPage, FeedbackState, LIST_MAX, Mark, Message, SendGeneral, SendOnNotice,
 };
 
-use crate::output::stream_pages;
 use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]

@@ -116,7 +116,6 @@ pub(crate) fn color() -> Color {
     value.and_then(|value| Color::from_str(&value, false).ok()).unwrap_or(Color::Auto)
 }
 
-/// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     Auto,

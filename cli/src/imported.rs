@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use tidings_client::Error;
 use tidings_core::account::RosterPage;
@@ -15,11 +13,9 @@ use tidings_core::member::ListRoster;
 use tidings_core::roster_import::ImportRoster;
 
 use crate::failure::REFUSED;
-use crate::output::stream_pages;
 use crate::prelude::*;
 use crate::progress::Watch;
 
-/// When an import with bad lines fails.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Strictness {
     /// End with exit status 1 if any line is left out, not only if all are
@@ -142,7 +138,6 @@ pub(crate) enum Roster {
     List,
 }
 
-/// The number of entries read at a time.
 const PAGE: i64 = 1_000;
 
 pub(crate) fn roster(session: &Session, command: &Roster) -> Exit {

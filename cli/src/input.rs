@@ -48,7 +48,6 @@ pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Failure {
 /// The maximum number of bytes read of a text: more than any valid text has.
 const TEXT_MAX: u64 = 4 << 20;
 
-/// A text, given as an argument or in a file.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub(crate) struct Text {

@@ -1,7 +1,5 @@
 //! `tidings member`: the accounts of members, for members themselves and for the operator.
 
-use std::path::PathBuf;
-
 use tidings_core::account::key::Scope;
 use tidings_core::account::{SignIn, SignInUp};
 use tidings_core::member;
@@ -9,7 +7,6 @@ use tidings_core::member_import::ImportMembers;
 
 use crate::atomic_file::Readers;
 use crate::export;
-use crate::global::Global;
 use crate::imported::{self, Strictness};
 use crate::key;
 use crate::password::{self, Password};
@@ -191,7 +188,6 @@ pub(crate) enum Member {
     },
 }
 
-/// A member, the source of the password, and a code.
 #[derive(Debug, Args)]
 pub(crate) struct SignInArgs {
     #[command(flatten)]
@@ -208,7 +204,6 @@ impl SignInArgs {
     }
 }
 
-/// A member, and the source of the password.
 #[derive(Debug, Args)]
 pub(crate) struct Credentials {
     #[command(flatten)]

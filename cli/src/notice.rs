@@ -98,7 +98,6 @@ impl Fields {
     }
 }
 
-/// When, where and to whom a notice is visible.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Placing {

@@ -6,7 +6,7 @@ use tidings_core::account::{
 };
 use tidings_core::error::Code;
 
-use crate::output::{self, Output};
+use crate::output;
 use crate::password::{self, Password, ask_if_possible};
 use crate::prelude::*;
 
@@ -40,7 +40,6 @@ pub(crate) enum Otp {
     Renew(Confirmation),
 }
 
-/// The password and a code.
 #[derive(Debug, Args)]
 pub(crate) struct Confirmation {
     #[command(flatten)]

@@ -1,7 +1,6 @@
 //! `tidings post`: posts.
 
 use std::io::BufRead as _;
-use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use tidings_core::account::key::Scope;
@@ -14,7 +13,7 @@ use crate::atomic_file::Readers;
 use crate::export;
 use crate::imported::{self, Strictness};
 use crate::input::{self, Text};
-use crate::output::{stream_pages, typed_time};
+use crate::output::typed_time;
 use crate::prelude::*;
 use crate::progress::Watch;
 
@@ -93,7 +92,6 @@ pub(crate) enum Post {
     },
 }
 
-/// A post.
 #[derive(Debug, Args)]
 pub(crate) struct PostId {
     /// The post
@@ -114,7 +112,6 @@ pub(crate) struct Filter {
     next: Option<String>,
 }
 
-/// The given fields of a post.
 #[derive(Debug, Args)]
 pub(crate) struct Fields {
     /// The title, one line of up to 300 characters
@@ -172,7 +169,6 @@ impl Fields {
     }
 }
 
-/// The format of a file of posts.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Format {
     /// One JSON object per line, or one JSON array

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tidings_core::clock::{Clock, Timestamp};
 
-use crate::global::Global;
-use crate::output::Output;
 use crate::prelude::*;
 
 pub(crate) mod credentials;

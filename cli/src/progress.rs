@@ -4,8 +4,6 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::BufRead;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,7 +15,7 @@ use tidings_core::copy::Step;
 
 use crate::failure::INTERRUPTED;
 use crate::input;
-use crate::output::{Output, note};
+use crate::output::note;
 use crate::prelude::*;
 
 /// The time after which the user learns why the process has not ended …

@@ -5,8 +5,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use serde::Serialize;
 use tidings_client::Server;
 
-use crate::global::Global;
-use crate::output::Output;
 use crate::prelude::*;
 use crate::profile::credentials;
 use crate::settings::Settings;

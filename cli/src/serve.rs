@@ -2,7 +2,6 @@
 
 use std::io::IsTerminal as _;
 use std::net::TcpListener;
-use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 use tidings_core::account::Caller;
@@ -13,7 +12,7 @@ use tidings_server::Server;
 use crate::args::Cli;
 use crate::database;
 use crate::failure::cannot_open;
-use crate::global::{self, Global};
+use crate::global;
 use crate::output::{colours, note, print, use_json_log};
 use crate::prelude::*;
 use crate::ready;

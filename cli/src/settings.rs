@@ -39,7 +39,6 @@ pub(crate) const SECRETS: [(&str, &str); 3] = [
     ("oidc-client-secret", "The secret of this service at the issuer, instead of oidc-client-secret-file"),
 ];
 
-/// The settings of the command line.
 #[derive(Args)]
 #[group(skip)]
 pub(crate) struct Own {
@@ -82,7 +81,6 @@ impl LogLevel {
     }
 }
 
-/// The format of the log.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum LogFormat {
     Text,

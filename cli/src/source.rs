@@ -1,8 +1,6 @@
 //! `tidings source`: feeds of other sites that the service reads by itself.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use tidings_client::shown::source::{brought, facts, state};
 use tidings_core::source::{

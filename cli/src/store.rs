@@ -12,8 +12,6 @@ use tidings_core::{Location, StoreError};
 
 use crate::atomic_file;
 use crate::database;
-use crate::global::Global;
-use crate::output::Output;
 use crate::prelude::*;
 use crate::progress::{self, StepBar};
 use crate::session::operator;

@@ -1,18 +1,16 @@
 //! `tidings tui`: the administrators' terminal UI.
 
 use std::io::IsTerminal as _;
-use std::process::ExitCode;
 
 use tidings_client::Service;
 use tidings_core::account::Caller;
 use tidings_core::{Location, Surface};
 use tidings_tui::Options;
 
-use crate::global::{Color, Global};
+use crate::global::Color;
 use crate::output;
 use crate::prelude::*;
 
-/// The options of the terminal UI.
 #[derive(Debug, Args)]
 pub(crate) struct Screens {
     /// Leave the mouse to the terminal, for selecting text

@@ -1,7 +1,5 @@
 //! `tidings words`: the word model.
 
-use std::path::{Path, PathBuf};
-
 use tidings_core::Error;
 use tidings_core::newsfeed;
 use tidings_core::words::{self, WordsReport};

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Write as _};
-use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -75,7 +74,6 @@ pub(super) fn run(session: &Session, filter: GetLog, older: &[LogLine], skips_ol
     }
 }
 
-/// Returns whether another attempt may succeed.
 fn is_passing(error: &Error) -> bool {
     matches!(error, Error::Unreachable { .. })
         || matches!(error.code(), Some(Code::Overloaded | Code::TooManyRequests))

@@ -6,7 +6,6 @@ use clap::builder::NonEmptyStringValueParser;
 use tidings_core::analysis::{self, GetLog, LogLine, LogPlace, StatusFilter, Window};
 
 use super::follow;
-use crate::output::stream_pages;
 use crate::prelude::*;
 
 #[derive(Debug, Args)]

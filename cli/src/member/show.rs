@@ -7,7 +7,6 @@ use tidings_core::member::{self, GetRole, SetRole};
 use tidings_core::profile::PostRecord;
 
 use crate::key;
-use crate::output::stream_pages;
 use crate::prelude::*;
 use crate::session::of_member;
 

@@ -9,13 +9,11 @@ use tidings_core::error::Code;
 use tidings_core::member;
 use tidings_core::operation::Operation;
 
-use crate::global::Global;
 use crate::password::{self, Password};
 use crate::prelude::*;
 use crate::profile::credentials;
 use crate::session::partial_id;
 
-/// A new member.
 #[derive(Debug, Args)]
 pub(crate) struct NewMember {
     /// The id: letters, digits, _ - and ., a letter or digit first
@@ -95,7 +93,6 @@ pub(super) fn new_password(session: &Session, source: &Password) -> Exit {
     session.done("You have a new password, and are signed out everywhere.")
 }
 
-/// Another address of the member who is acting.
 #[derive(Debug, Args)]
 pub(crate) struct NewEmail {
     /// The address; "" removes the one that the member has
@@ -145,7 +142,6 @@ pub(super) fn forgotten(Session { service, out }: &Session, id: &str) -> Exit {
     })
 }
 
-/// The source of the code, and a code of the second factor.
 #[derive(Debug, Args)]
 pub(crate) struct OidcCode {
     #[command(flatten)]

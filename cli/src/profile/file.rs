@@ -42,12 +42,10 @@ pub(crate) fn trusting(server: Server, file: Option<&Path>) -> Result<Server, Fa
 }
 
 impl Profile {
-    /// `acting` is the id of the member if operations are called as that member.
     pub(crate) fn connect(&self, secret: Zeroizing<String>, acting: Option<&str>) -> Result<Server, Failure> {
         trusting(Server::new(self.server.clone(), Some(secret), acting), self.tls_ca.as_deref())
     }
 
-    /// `name` is the name of the profile.
     pub(crate) fn token(&self, name: &str) -> Result<Zeroizing<String>, Failure> {
         self.token.clone().ok_or_else(|| {
             let server = &self.server;

@@ -1,7 +1,6 @@
 //! `tidings login` and `logout`: sign-ins on servers.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
 
 use serde::Serialize;
 use tidings_client::{Address, Error, Server, Service, SignedIn, expiry};
@@ -12,10 +11,8 @@ use tidings_core::error::Code;
 use tidings_core::location::masked;
 use zeroize::Zeroizing;
 
-use crate::global::Global;
 use crate::input;
 use crate::key;
-use crate::output::Output;
 use crate::password::{self, Password};
 use crate::prelude::*;
 use crate::profile::credentials::NO_KEY;
@@ -53,7 +50,6 @@ pub(crate) struct Logout {
     everywhere: bool,
 }
 
-/// The answer of `tidings login`.
 #[derive(Serialize)]
 struct Answer {
     profile: String,

@@ -23,7 +23,6 @@ pub(super) struct Reload {
 }
 
 impl Reload {
-    /// If a setting is invalid, nothing changes, and the error is logged.
     pub(super) fn run(&mut self) {
         match self.apply() {
             Ok(Changes { applied, refused }) => {
