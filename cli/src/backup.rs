@@ -12,7 +12,7 @@ use crate::atomic_file;
 use crate::database;
 use crate::input;
 use crate::prelude::*;
-use crate::progress::{self, StepBar};
+use crate::progress;
 use crate::session::{confirm, operator};
 use crate::store;
 
@@ -37,14 +37,13 @@ pub(crate) struct Restore {
 pub(crate) fn run(global: &Global, Backup { file, compact }: &Backup) -> Exit {
     let operator = operator(global)?;
     let database = global.location(&global.settings()?);
-    let (out, bar) = (Output::new(global), StepBar::new());
-    let stop = progress::stop()?;
     atomic_file::refuse_stdout(file)?;
     let backup = if *compact { backup::backup_compact } else { backup::backup };
-    let done = backup(operator, &database, file, &mut |step| bar.show(step), &stop);
-    bar.clear();
+    let done = progress::of_steps(|show, stop| backup(operator, &database, file, show, stop))?;
     let report = done.map_err(|error| explained(&error, Work::Backup))?;
-    out.answer(&report, |page| page.line(format!("{} is a backup: {}.", file.display(), figures(&report))))
+    Output::new(global).answer(&report, |page| {
+        page.line(format!("{} is a backup: {}.", file.display(), figures(&report)));
+    })
 }
 
 pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Exit {
@@ -56,16 +55,9 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Exit 
     }
     let replace = question(&database, file);
     confirm(&out, *yes, &replace)?;
-    let (stop, bar) = (progress::stop()?, StepBar::new());
-    let done = backup::restore(
-        operator,
-        &database,
-        file,
-        By { clock: &Clock::system(), surface: Surface::Cli, account: database::account_name().as_deref() },
-        &mut |step| bar.show(step),
-        &stop,
-    );
-    bar.clear();
+    let account = database::account_name();
+    let by = By { clock: &Clock::system(), surface: Surface::Cli, account: account.as_deref() };
+    let done = progress::of_steps(|show, stop| backup::restore(operator, &database, file, by, show, stop))?;
     let restored = done.map_err(|error| explained(&error, Work::Restore))?;
     out.answer(&restored, |page| {
         let file = file.display();

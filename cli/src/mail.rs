@@ -48,9 +48,9 @@ pub(crate) fn run(session: &Session, command: &Mail) -> Exit {
 
 fn list(Session { service, out }: &Session) -> Exit {
     let waiting = service.call(List {})?;
-    // The name of the zone is on this date, which is never left out.
-    let next = dated("Next");
     out.table(&waiting, &waiting.mails, "No mail waits, and none was given up.", |table| {
+        // The name of the zone is on this date, which is never left out.
+        let next = dated("Next");
         table
             .whole("Id", |mail| mail.id.clone())
             .whole("Kind", |mail| mail.kind.to_string())

@@ -1,6 +1,5 @@
 //! Progress of long work, and Ctrl-C, which stops the work after the current batch. Only a terminal shows the progress.
 
-use std::cell::Cell;
 use std::fmt;
 use std::io::BufRead;
 use std::ops::ControlFlow;
@@ -148,45 +147,36 @@ impl Percent {
     }
 }
 
-/// The progress of copying a database.
-pub(crate) struct StepBar {
-    bar: ProgressBar,
-    shown: Cell<&'static str>,
+/// Shows the steps of copying a database, which Ctrl-C and SIGTERM ask to stop.
+pub(crate) fn of_steps<T>(work: impl FnOnce(&mut dyn FnMut(Step), &CancelFlag) -> T) -> Result<T, Failure> {
+    let (stop, bar, mut shown) = (stop()?, ProgressBar::new(0), "");
+    let done = work(&mut |step| show_step(&bar, &mut shown, step), &stop);
+    bar.finish_and_clear();
+    Ok(done)
 }
 
-impl StepBar {
-    pub(crate) fn new() -> Self {
-        Self { bar: ProgressBar::new(0), shown: Cell::new("") }
-    }
-
-    pub(crate) fn show(&self, step: Step) {
-        const BYTES: &str = "{msg} {wide_bar} {bytes} of {total_bytes}, {elapsed}";
-        const ROWS: &str = "{msg} {wide_bar} {human_pos} of {human_len} rows, {elapsed}";
-        const POSTS: &str = "{msg} {wide_bar} {human_pos} of {human_len} posts, {elapsed}";
-        let (what, template, done, of) = match step {
-            Step::Copying { done, of } => ("copying", BYTES, done, of),
-            Step::Rows { done, of } => ("copying", ROWS, done, of),
-            Step::Indexing { done, of } => ("indexing", POSTS, done, of),
-            Step::Verifying { done, of } => ("verifying", ROWS, done, of),
-            Step::Compacting => return self.show_message("compacting"),
-            Step::Checking => return self.show_message("checking"),
-        };
-        if self.shown.replace(what) != what {
-            self.bar.set_style(style(template));
-            self.bar.set_message(what);
+/// `shown` is what the bar shows so far.
+fn show_step(bar: &ProgressBar, shown: &mut &'static str, step: Step) {
+    const BYTES: &str = "{msg} {wide_bar} {bytes} of {total_bytes}, {elapsed}";
+    const ROWS: &str = "{msg} {wide_bar} {human_pos} of {human_len} rows, {elapsed}";
+    const POSTS: &str = "{msg} {wide_bar} {human_pos} of {human_len} posts, {elapsed}";
+    let (what, template, done, of) = match step {
+        Step::Copying { done, of } => ("copying", BYTES, done, of),
+        Step::Rows { done, of } => ("copying", ROWS, done, of),
+        Step::Indexing { done, of } => ("indexing", POSTS, done, of),
+        Step::Verifying { done, of } => ("verifying", ROWS, done, of),
+        Step::Compacting | Step::Checking => {
+            bar.set_message(if matches!(step, Step::Checking) { "checking" } else { "compacting" });
+            return bar.tick();
         }
-        self.bar.set_length(of);
-        self.bar.set_position(done);
+    };
+    if *shown != what {
+        *shown = what;
+        bar.set_style(style(template));
+        bar.set_message(what);
     }
-
-    fn show_message(&self, what: &'static str) {
-        self.bar.set_message(what);
-        self.bar.tick();
-    }
-
-    pub(crate) fn clear(self) {
-        self.bar.finish_and_clear();
-    }
+    bar.set_length(of);
+    bar.set_position(done);
 }
 
 /// Shows the part that the work is at. The work names its parts.

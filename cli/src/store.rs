@@ -13,7 +13,7 @@ use tidings_core::{Location, StoreError};
 use crate::atomic_file;
 use crate::database;
 use crate::prelude::*;
-use crate::progress::{self, StepBar};
+use crate::progress;
 use crate::session::operator;
 
 #[derive(Debug, Subcommand)]
@@ -70,9 +70,7 @@ fn copy(global: &Global, from: &Location, to: &Location) -> Exit {
         atomic_file::refuse_stdout(database)?;
     }
     let out = Output::new(global);
-    let (stop, bar) = (progress::stop()?, StepBar::new());
-    let done = copy::copy(operator, from, to, &mut |step| bar.show(step), &stop);
-    bar.clear();
+    let done = progress::of_steps(|show, stop| copy::copy(operator, from, to, show, stop))?;
     let report = done.map_err(|error| explained(&error))?;
     out.answer(&report, |page| show(page, from, to, &report))
 }

@@ -104,9 +104,9 @@ pub(crate) fn run(session: &Session, command: &Webhook) -> Exit {
 
 fn deliveries(Session { service, out }: &Session) -> Exit {
     let waiting = service.call(ListDeliveries {})?;
-    // The name of the zone is on this date, which is never left out.
-    let next = dated("Next");
     out.table(&waiting, &waiting.deliveries, "No delivery waits, and none was given up.", |table| {
+        // The name of the zone is on this date, which is never left out.
+        let next = dated("Next");
         table
             .whole("Id", |delivery| delivery.id.clone())
             .text("Webhook", |delivery| delivery.webhook.clone())
