@@ -1,16 +1,10 @@
-//! `tidings admin`: administrators.
+//! `tidings admin` and `tidings blacklist`: administrators, and members who may not sign in.
 
-use std::process::ExitCode;
-
-use clap::Subcommand;
 use tidings_client::Error;
 use tidings_core::admin;
 use tidings_core::operation::Operation;
 
-use crate::complete::MemberId;
-use crate::failure::Failure;
-use crate::output::{Column, Style, Table, dated, local};
-use crate::session::Session;
+use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Admin {
@@ -28,7 +22,7 @@ pub(crate) enum Admin {
     List,
 }
 
-pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: &Admin) -> Exit {
     match command {
         Admin::Grant(MemberId { id }) => {
             let grant = admin::Grant { user_id: id.clone() };
@@ -48,7 +42,7 @@ pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failur
                     error.into()
                 }
             })?;
-            session.out.answer(&(), |page| page.line(format!("{id} is an administrator.")))
+            session.done(format!("{id} is an administrator."))
         }
         Admin::List => list(session),
     }
@@ -61,8 +55,7 @@ fn change(
     operation: impl Operation<Answer = ()>,
     done: &str,
     advice: &str,
-) -> Result<ExitCode, Failure> {
-    let Session { service, out } = session;
+) -> Exit {
     let explained = |error: Error| {
         if error.is_not_found() {
             Failure::refused(&error, format!("there is no member {id:?}: {advice}"))
@@ -70,28 +63,55 @@ fn change(
             error.into()
         }
     };
-    service.call(operation).map_err(explained)?;
-    let id = service.registered(id).map_err(explained)?;
-    out.answer(&(), |page| page.line(format!("{id} {done}")))
+    session.service.call(operation).map_err(explained)?;
+    let id = session.service.registered(id).map_err(explained)?;
+    session.done(format!("{id} {done}"))
 }
 
-fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let admins = session.service.call(admin::List {})?;
-    let kept_out = session.service.call(admin::GetBlacklist {})?.blacklist;
-    session.out.list(&admins, &admins.admins, |page| {
-        let columns = [
-            Column::whole("ID"),
-            Column::text("Nickname"),
-            Column::whole("Is"),
-            Column::whole(dated("Since")).optional(),
-        ];
-        let mut table = Table::new(columns);
-        for admin in &admins.admins {
-            let blacklisted = kept_out.iter().any(|member| member.user_id == admin.user_id);
-            let (is, style) = if blacklisted { ("blacklisted", Style::Faint) } else { ("", Style::Plain) };
-            let cells = [admin.user_id.clone(), admin.nickname.clone(), is.to_owned(), local(admin.date)];
-            table.styled_row(style, cells);
-        }
-        page.table(&table, "There is no administrator yet: tidings admin grant ID");
+fn list(Session { service, out }: &Session) -> Exit {
+    let found = service.call(admin::List {})?;
+    let kept_out = service.call(admin::GetBlacklist {})?.blacklist;
+    let is_kept_out = |id: &str| kept_out.iter().any(|member| member.user_id == *id);
+    out.table(&found, &found.admins, "There is no administrator yet: tidings admin grant ID", |table| {
+        table
+            .whole("ID", |admin| admin.user_id.clone())
+            .text("Nickname", |admin| admin.nickname.clone())
+            .whole("Is", |admin| if is_kept_out(&admin.user_id) { "blacklisted" } else { "" }.to_owned())
+            .optional_whole(dated("Since"), |admin| local(admin.date))
+            .styled(|admin| if is_kept_out(&admin.user_id) { Style::Faint } else { Style::Plain })
     })
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Blacklist {
+    /// List the members who may not sign in, newest first
+    #[command(after_help = "Example: tidings blacklist list")]
+    List,
+    /// Blacklist a member: the member is signed out everywhere and cannot sign in
+    #[command(after_help = "Example: tidings blacklist add mallory")]
+    Add(MemberId),
+    /// Remove a member from the blacklist; the member has to sign in again
+    #[command(after_help = "Example: tidings blacklist remove mallory")]
+    Remove(MemberId),
+}
+
+pub(crate) fn blacklist(session: &Session, command: &Blacklist) -> Exit {
+    match command {
+        Blacklist::List => {
+            let found = session.service.call(admin::GetBlacklist {})?;
+            session.out.table(&found, &found.blacklist, "No member is blacklisted.", |table| {
+                table
+                    .whole("ID", |member| member.user_id.clone())
+                    .whole(dated("Since"), |member| local(member.date))
+            })
+        }
+        Blacklist::Add(MemberId { id }) => {
+            let push = admin::PushBlacklist { user_id: id.clone() };
+            session.change("member", id, push, format!("{id} is blacklisted."))
+        }
+        Blacklist::Remove(MemberId { id }) => {
+            let pop = admin::PopBlacklist { user_id: id.clone() };
+            session.change("member", id, pop, format!("{id} may sign in again."))
+        }
+    }
 }

@@ -1,14 +1,15 @@
 //! The command line as clap parses it; each command group is in its own file.
 
 use clap::error::ErrorKind;
-use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::global::{Color, Global, color};
+use crate::global::{Color, color};
+use crate::prelude::*;
 use crate::profile::login;
 use crate::{
-    act, admin, analysis, audit, backup, bench, blacklist, check, demo, describe, feed, feedback, front,
-    help, init, invitation, key, mail, member, notice, otp, post, profile, roster, search, settings, source,
-    store, tui, webhook, words,
+    admin, analysis, audit, backup, bench, check, demo, describe, feed, feedback, front, help, imported,
+    init, invitation, key, mail, member, notice, otp, post, profile, search, settings, source, store, tui,
+    webhook, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, on SQLite or PostgreSQL.
@@ -82,7 +83,7 @@ pub(crate) enum Command {
     Admin(admin::Admin),
     /// Manage members who may not sign in
     #[command(subcommand)]
-    Blacklist(blacklist::Blacklist),
+    Blacklist(admin::Blacklist),
     /// Manage API keys, with which programs administer
     #[command(subcommand)]
     Key(key::Key),
@@ -112,7 +113,7 @@ pub(crate) enum Command {
     Source(source::Command),
     /// Import what members did in another system
     #[command(subcommand)]
-    Act(act::Act),
+    Act(imported::Act),
     /// Read newsfeeds
     #[command(subcommand)]
     Feed(feed::Feed),
@@ -124,7 +125,7 @@ pub(crate) enum Command {
     Analysis(analysis::Analysis),
     /// Manage the roster of the university, which verifies the sign-ins of its members
     #[command(subcommand)]
-    Roster(roster::Roster),
+    Roster(imported::Roster),
     /// Manage the word model, which finds similar words
     #[command(subcommand)]
     Words(words::Words),

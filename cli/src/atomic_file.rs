@@ -3,18 +3,19 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
-use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 use tidings_client::Service;
 use tidings_core::atomic_file;
 
-use crate::failure::Failure;
-use crate::interrupt;
+use crate::prelude::*;
+use crate::progress;
 
 pub(crate) struct AtomicFile {
     path: PathBuf,
-    out: Out,
+    pub(crate) out: BufWriter<File>,
+    /// The file and the path that it gets; `None` for a pipe or a device, which cannot be replaced.
+    temporary: Option<(TempPath, PathBuf)>,
 }
 
 /// Refuses `-`, which other commands take for standard output.
@@ -33,13 +34,6 @@ pub(crate) enum Readers {
     Umask,
 }
 
-enum Out {
-    /// A temporary file in the same directory, and the path of the file that it becomes.
-    Beside(BufWriter<NamedTempFile>, PathBuf),
-    /// The file itself, because a pipe or a device cannot be replaced.
-    There(BufWriter<File>),
-}
-
 impl AtomicFile {
     /// An existing file at `path` stays until [`AtomicFile::keep`].
     pub(crate) fn beside(service: &Service, path: &Path, readers: Readers) -> Result<Self, Failure> {
@@ -49,54 +43,37 @@ impl AtomicFile {
             let what = "is the database itself, or one of its files";
             return Err(Failure::usage(format!("{path} {what}: name another file")));
         }
-        let out = match fs::metadata(path) {
+        let opened = match fs::metadata(path) {
             Ok(there) if !there.is_file() => {
-                interrupt::end_at_once();
-                File::options().write(true).open(path).map(|file| Out::There(BufWriter::new(file)))
+                progress::end_at_once();
+                File::options().write(true).open(path).map(|file| (file, None))
             }
             // A link is followed: its target is replaced, or written if it does not exist.
             _ => atomic_file::place(path).and_then(|place| {
-                let file = atomic_file::beside(&place, readers == Readers::Owner)?;
-                Ok(Out::Beside(BufWriter::with_capacity(1 << 16, file), place))
+                let (file, temporary) = atomic_file::beside(&place, readers == Readers::Owner)?.into_parts();
+                Ok((file, Some((temporary, place))))
             }),
         };
-        Ok(Self { out: out.map_err(|e| unwritable(path, &e))?, path: path.to_owned() })
+        let (file, temporary) = opened.map_err(|e| unwritable(path, &e))?;
+        Ok(Self { path: path.to_owned(), out: BufWriter::with_capacity(1 << 16, file), temporary })
     }
 
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.write_all(bytes).map_err(|e| unwritable(&self.path, &e))
+        self.out.write_all(bytes).map_err(|e| unwritable(&self.path, &e))
     }
 
     /// Flushes the file to disk and moves it to its path.
     pub(crate) fn keep(self) -> Result<(), Failure> {
-        let Self { path, out } = self;
-        let kept = match out {
-            Out::There(mut out) => out.flush(),
-            Out::Beside(out, place) => {
-                out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| {
-                    file.as_file().sync_all()?;
-                    file.persist(place).map_err(|error| error.error)?;
-                    Ok(())
-                })
+        let Self { path, mut out, temporary } = self;
+        let keep = || -> io::Result<()> {
+            out.flush()?;
+            if let Some((temporary, place)) = temporary {
+                out.get_ref().sync_all()?;
+                temporary.persist(place).map_err(|error| error.error)?;
             }
+            Ok(())
         };
-        kept.map_err(|e| unwritable(&path, &e))
-    }
-}
-
-impl io::Write for AtomicFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.out {
-            Out::Beside(out, _) => out.write(bytes),
-            Out::There(out) => out.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match &mut self.out {
-            Out::Beside(out, _) => out.flush(),
-            Out::There(out) => out.flush(),
-        }
+        keep().map_err(|e| unwritable(&path, &e))
     }
 }
 

@@ -1,19 +1,11 @@
 //! `tidings audit`: what administrators, operators and API keys have done.
 
-use std::path::PathBuf;
-use std::process::ExitCode;
-
-use clap::{Args, Subcommand};
-use tidings_client::shown::number::number;
 use tidings_core::answer::SUCCESS;
 use tidings_core::audit::{self, AuditRecord, Head};
 
 use crate::atomic_file::Readers;
-use crate::complete::{Kind, ids};
 use crate::export;
-use crate::failure::Failure;
-use crate::output::{Column, Style, Table, dated, local, stream_pages};
-use crate::session::Session;
+use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Audit {
@@ -67,7 +59,7 @@ impl Filter {
     }
 }
 
-pub(crate) fn run(session: &Session, command: &Audit) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: &Audit) -> Exit {
     let Session { service, out } = session;
     match command {
         Audit::List(filter) => list(session, filter),
@@ -96,7 +88,7 @@ pub(crate) fn run(session: &Session, command: &Audit) -> Result<ExitCode, Failur
     }
 }
 
-fn list(session: &Session, filter: &Filter) -> Result<ExitCode, Failure> {
+fn list(session: &Session, filter: &Filter) -> Exit {
     let Session { service, out } = session;
     let query = filter.query();
     if out.streams() {
@@ -108,19 +100,21 @@ fn list(session: &Session, filter: &Filter) -> Result<ExitCode, Failure> {
     }
     let found = service.call(query.clone())?;
     out.answer(&found, |page| {
-        let columns = [
-            Column::number("No."),
-            Column::whole(dated("Date")),
-            Column::whole("Who"),
-            Column::whole("How").optional(),
-            Column::whole("Action"),
-            Column::whole("On"),
-            Column::text("Before and after").optional(),
-        ];
-        let mut table = Table::new(columns);
-        for record in &found.audit {
-            table.row(row(record));
-        }
+        let table = Table::of(&found.audit)
+            .number("No.", |record| record.seq.to_string())
+            .whole(dated("Date"), |record| local(record.date))
+            .whole("Who", |AuditRecord { actor_kind, actor, .. }| match actor_kind.as_str() {
+                "member" => actor.clone(),
+                kind if actor.is_empty() => kind.to_owned(),
+                kind => format!("{kind} {actor}"),
+            })
+            .optional_whole("How", |record| record.surface.clone())
+            .whole("Action", |record| record.action.clone())
+            .whole("On", |record| record.subject.clone())
+            .optional_text("Before and after", |record| match (&*record.before, &*record.after) {
+                ("", change) | (change, "") => change.to_owned(),
+                (before, after) => format!("{before} → {after}"),
+            });
         let is_filtered = [&query.action, &query.actor, &query.subject].iter().any(|part| part.is_some());
         let is_whole = !is_filtered && query.before.is_none();
         page.table(&table, if is_whole { "Nothing was done yet." } else { "No record matches." });
@@ -128,25 +122,4 @@ fn list(session: &Session, filter: &Filter) -> Result<ExitCode, Failure> {
             page.note(&format!("There are more: --before {next}, or --ndjson prints them all"));
         }
     })
-}
-
-fn row(record: &AuditRecord) -> [String; 7] {
-    let who = match record.actor_kind.as_str() {
-        "member" => record.actor.clone(),
-        kind if record.actor.is_empty() => kind.to_owned(),
-        kind => format!("{kind} {}", record.actor),
-    };
-    let change = match (record.before.as_str(), record.after.as_str()) {
-        ("", change) | (change, "") => change.to_owned(),
-        (before, after) => format!("{before} → {after}"),
-    };
-    [
-        record.seq.to_string(),
-        local(record.date),
-        who,
-        record.surface.clone(),
-        record.action.clone(),
-        record.subject.clone(),
-        change,
-    ]
 }

@@ -2,25 +2,18 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use clap::Args;
 use indicatif::HumanBytes;
-use tidings_client::shown::number::number;
 use tidings_core::backup::{self, BackupError, By, Report, RevokedAgain};
 use tidings_core::clock::Clock;
 use tidings_core::{Location, StoreError, Surface};
 
 use crate::atomic_file;
 use crate::database;
-use crate::failure::Failure;
-use crate::global::Global;
 use crate::input;
-use crate::interrupt;
-use crate::output::{Output, Page};
+use crate::prelude::*;
+use crate::progress;
 use crate::session::{confirm, operator};
-use crate::steps::StepBar;
 use crate::store;
 
 #[derive(Debug, Args)]
@@ -41,38 +34,30 @@ pub(crate) struct Restore {
     yes: bool,
 }
 
-pub(crate) fn run(global: &Global, Backup { file, compact }: &Backup) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, Backup { file, compact }: &Backup) -> Exit {
     let operator = operator(global)?;
-    let database = database::named(global)?;
-    let (out, bar) = (Output::new(global), StepBar::new());
-    let stop = interrupt::stop()?;
+    let database = global.location(&global.settings()?);
     atomic_file::refuse_stdout(file)?;
     let backup = if *compact { backup::backup_compact } else { backup::backup };
-    let done = backup(operator, &database, file, &mut |step| bar.show(step), &stop);
-    bar.clear();
+    let done = progress::of_steps(|show, stop| backup(operator, &database, file, show, stop))?;
     let report = done.map_err(|error| explained(&error, Work::Backup))?;
-    out.answer(&report, |page| page.line(format!("{} is a backup: {}.", file.display(), figures(&report))))
+    Output::new(global).answer(&report, |page| {
+        page.line(format!("{} is a backup: {}.", file.display(), figures(&report)));
+    })
 }
 
-pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Result<ExitCode, Failure> {
+pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Exit {
     let operator = operator(global)?;
-    let database = database::named(global)?;
+    let database = global.location(&global.settings()?);
     let out = Output::new(global);
     if file.is_file() {
         input::check(file)?;
     }
     let replace = question(&database, file);
     confirm(&out, *yes, &replace)?;
-    let (stop, bar) = (interrupt::stop()?, StepBar::new());
-    let done = backup::restore(
-        operator,
-        &database,
-        file,
-        By { clock: &Clock::system(), surface: Surface::Cli, account: database::account_name().as_deref() },
-        &mut |step| bar.show(step),
-        &stop,
-    );
-    bar.clear();
+    let account = database::account_name();
+    let by = By { clock: &Clock::system(), surface: Surface::Cli, account: account.as_deref() };
+    let done = progress::of_steps(|show, stop| backup::restore(operator, &database, file, by, show, stop))?;
     let restored = done.map_err(|error| explained(&error, Work::Restore))?;
     out.answer(&restored, |page| {
         let file = file.display();

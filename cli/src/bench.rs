@@ -1,16 +1,12 @@
 //! `tidings bench`: measures the quality of the service on its own data.
 
-use std::process::ExitCode;
-
-use clap::Subcommand;
-use tidings_client::shown::number::number;
 use tidings_core::Error;
 use tidings_core::newsfeed::evaluation::{self, Evaluation};
 
-use crate::failure::Failure;
-use crate::output::{Column, Page, Table, local, typed_time};
+use crate::output::typed_time;
+use crate::prelude::*;
 use crate::progress::Percent;
-use crate::session::{Session, refused_to_members};
+use crate::session::refused_to_members;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
@@ -23,7 +19,7 @@ pub(crate) enum Bench {
     },
 }
 
-pub(crate) fn run(session: &Session, Bench::Feed { at }: &Bench) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, Bench::Feed { at }: &Bench) -> Exit {
     let ((tidings, caller), out) = (session.database()?, &session.out);
     let at = at.as_deref().map(|at| evaluation::split_time(&typed_time(at))).transpose().map_err(refused)?;
     let progress = Percent::start();
@@ -41,14 +37,14 @@ fn refused(error: Error) -> Failure {
 }
 
 fn describe(page: &mut Page, evaluation: &Evaluation) {
-    let figures = ["ndcg@10", "+/-", "lead", "+/-", "recall@30", "cover"].map(Column::number);
-    let mut table = Table::new([Column::whole("ranking")].into_iter().chain(figures));
-    for row in &evaluation.rows {
-        let gains = [row.ndcg10, row.ndcg10_error, row.lead, row.lead_error, row.recall30];
-        let [ndcg, error, lead, of_lead, recall] = gains.map(|figure| format!("{figure:.4}"));
-        let cover = format!("{:.2}", row.coverage);
-        table.row([row.ranking.to_owned(), ndcg, error, lead, of_lead, recall, cover]);
-    }
+    let table = Table::of(&evaluation.rows)
+        .whole("ranking", |row| row.ranking.to_owned())
+        .number("ndcg@10", |row| format!("{:.4}", row.ndcg10))
+        .number("+/-", |row| format!("{:.4}", row.ndcg10_error))
+        .number("lead", |row| format!("{:.4}", row.lead))
+        .number("+/-", |row| format!("{:.4}", row.lead_error))
+        .number("recall@30", |row| format!("{:.4}", row.recall30))
+        .number("cover", |row| format!("{:.2}", row.coverage));
     page.table(&table, "");
     page.line("");
     page.line(&match &evaluation.better_weight {
@@ -63,8 +59,7 @@ fn describe(page: &mut Page, evaluation: &Evaluation) {
             "Keep the weights: none of them, halved or doubled, makes the feed measurably better.".to_owned()
         }
     });
-    let [members, posts] =
-        [evaluation.members, evaluation.posts].map(|count| number(i64::try_from(count).unwrap_or(i64::MAX)));
+    let [members, posts] = [evaluation.members, evaluation.posts].map(number);
     page.note(&format!("{members} members who chose posts after {}, {posts} posts", local(evaluation.at)));
     page.note(
         "lead: how much greater the ndcg@10 of the recommended feed is, and the error of this difference",

@@ -11,14 +11,11 @@ use tidings_core::account::key::{self, Scope};
 use tidings_core::account::{GetPasskeys, invitation};
 use tidings_core::{mail, member, notice, post, source, webhook};
 
-use crate::complete::{Kind, MOST};
-use crate::database;
+use crate::complete::MOST;
 use crate::feedback;
-use crate::global::Global;
 use crate::key::scope_names;
+use crate::prelude::*;
 use crate::profile::Store;
-use crate::session::Session;
-use crate::settings::Settings;
 
 /// The options that say where a command works, and as whom.
 const PLACES: [&str; 5] = ["--db", "--server", "--profile", "--config", "--as"];
@@ -55,8 +52,8 @@ fn service(current: &str) -> Option<Service> {
     // The id that is being typed is not yet that of the acting member.
     global.acting = global.acting.filter(|id| id.to_lowercase() != current);
     if !global.names_server() {
-        let settings = Settings::default().complete(global.config.as_deref()).ok()?;
-        Tidings::is_up_to_date(&database::location(&global, &settings)).then_some(())?;
+        let settings = global.settings().ok()?;
+        Tidings::is_up_to_date(&global.location(&settings)).then_some(())?;
     }
     Some(Session::open(&global).ok()?.service)
 }
@@ -65,68 +62,44 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
     Ok(match kind {
         Kind::Member => {
             let search = Some(current.to_owned()).filter(|current| !current.is_empty());
-            let page = service.call(member::List {
-                search,
-                limit: i64::try_from(MOST).ok(),
-                ..Default::default()
-            })?;
-            page.members.into_iter().map(|member| (member.user_id, member.nickname)).collect()
+            let limit = i64::try_from(MOST).ok();
+            let page = service.call(member::List { search, limit, ..Default::default() })?;
+            each(page.members, |member| (member.user_id, member.nickname))
         }
-        Kind::Topic => {
-            let found = service.as_reader().call(post::ListCategories {})?.categories;
-            found.into_iter().map(|found| (found.category_name, String::new())).collect()
-        }
-        Kind::Key => {
-            let keys = service.call(key::List {})?.keys;
-            keys.into_iter().map(|key| (key.name, scope_names(&key.scopes))).collect()
-        }
-        Kind::Invitation => {
-            let found = service.call(invitation::List {})?.invitations.into_iter();
-            found.map(|found| (found.id, found.note.unwrap_or_default())).collect()
-        }
-        Kind::Passkey => {
-            let passkeys = service.call(GetPasskeys {})?.passkeys;
-            passkeys.into_iter().map(|passkey| (passkey.id, passkey.name)).collect()
-        }
-        Kind::Source => {
-            let sources = service.call(source::List {})?.sources;
-            sources.into_iter().map(|source| (source.url, source.name)).collect()
-        }
-        Kind::Webhook => {
-            let hooks = service.call(webhook::List {})?.webhooks;
-            hooks.into_iter().map(|hook| (hook.name, hook.url)).collect()
-        }
-        Kind::Delivery => {
-            let waiting = service.call(webhook::ListDeliveries {})?.deliveries;
-            waiting.into_iter().map(|waiting| (waiting.id, waiting.webhook)).collect()
-        }
-        Kind::Mail => {
-            let waiting = service.call(mail::List {})?.mails;
-            waiting.into_iter().map(|mail| (mail.id, mail.kind.to_string())).collect()
-        }
-        Kind::Draft => {
-            let title = |title: Option<String>| title.unwrap_or_default();
-            service
-                .call(notice::ListDrafts {})?
-                .drafts
-                .into_iter()
-                .map(|d| (d.id.to_string(), title(d.fields.title)))
-                .collect()
-        }
+        Kind::Topic => each(service.as_reader().call(post::ListCategories {})?.categories, |found| {
+            (found.category_name, String::new())
+        }),
+        Kind::Key => each(service.call(key::List {})?.keys, |key| (key.name, scope_names(&key.scopes))),
+        Kind::Invitation => each(service.call(invitation::List {})?.invitations, |found| {
+            (found.id, found.note.unwrap_or_default())
+        }),
+        Kind::Passkey => each(service.call(GetPasskeys {})?.passkeys, |passkey| (passkey.id, passkey.name)),
+        Kind::Source => each(service.call(source::List {})?.sources, |source| (source.url, source.name)),
+        Kind::Webhook => each(service.call(webhook::List {})?.webhooks, |hook| (hook.name, hook.url)),
+        Kind::Delivery => each(service.call(webhook::ListDeliveries {})?.deliveries, |waiting| {
+            (waiting.id, waiting.webhook)
+        }),
+        Kind::Mail => each(service.call(mail::List {})?.mails, |mail| (mail.id, mail.kind.to_string())),
+        Kind::Draft => each(service.call(notice::ListDrafts {})?.drafts, |draft| {
+            (draft.id.to_string(), draft.fields.title.unwrap_or_default())
+        }),
         Kind::Profile | Kind::Scope => Vec::new(),
         Kind::Post => {
             let list = post::List { limit: Some(post::LIST_MAX), ..Default::default() };
-            let page = service.as_reader().call(list)?;
-            page.posts.into_iter().map(|post| (post.id, post.title)).collect()
+            each(service.as_reader().call(list)?.posts, |post| (post.id, post.title))
         }
-        Kind::Notice => {
-            let list = service.call(notice::List::default())?;
-            list.notices().iter().map(|notice| (notice.id.to_string(), notice.title.to_string())).collect()
-        }
-        Kind::Feedback => {
-            let page = feedback::page_of(service, false, None)?;
-            let line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
-            page.feedback.into_iter().map(|feedback| (feedback.id, line(&feedback.post))).collect()
-        }
+        Kind::Notice => each(service.call(notice::List::default())?.notices(), |notice| {
+            (notice.id.to_string(), notice.title.to_string())
+        }),
+        Kind::Feedback => each(feedback::page_of(service, false, None)?.feedback, |feedback| {
+            (feedback.id, feedback.post.lines().next().unwrap_or_default().to_owned())
+        }),
     })
+}
+
+fn each<T>(
+    records: impl IntoIterator<Item = T>,
+    described: impl Fn(T) -> (String, String),
+) -> Vec<(String, String)> {
+    records.into_iter().map(described).collect()
 }

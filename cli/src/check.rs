@@ -1,21 +1,12 @@
 //! `tidings check`: checks the integrity of the database.
 
-use std::io::IsTerminal as _;
-use std::process::ExitCode;
-
-use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
-use tidings_core::account::Operator;
 use tidings_core::check::{self, CancelFlag, Checks, Context, Remedy};
 use tidings_core::{Error, Location, StoreError};
 
-use crate::database;
-use crate::failure::{self, Failure, cannot_open};
-use crate::global::Global;
-use crate::interrupt;
-use crate::output::{Output, Page, Style};
+use crate::failure::{self, cannot_open};
+use crate::prelude::*;
+use crate::progress;
 use crate::session::{confirm, operator};
-use crate::settings::Settings;
 
 /// The settings that the checks use. A fault in a different setting does not prevent the checks.
 const USED: [&str; 10] = [
@@ -41,15 +32,20 @@ pub(crate) struct Check {
     yes: bool,
 }
 
-pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Exit {
     let operator = operator(global)?;
-    let settings = Settings::default().complete(global.config.as_deref())?;
-    let database = database::location(global, &settings);
+    let settings = global.settings()?;
+    let database = global.location(&settings);
     let out = Output::new(global);
     let config = settings.core_with(|name| USED.contains(&name))?;
     let context =
         Context { key: config.token_key_file.as_deref(), others: Some(&config), ..Context::default() };
-    let check = |stop: &CancelFlag| run_checks(operator, &database, &context, stop);
+    let failed = |error| failed(&database, error);
+    let check = |stop: &CancelFlag| {
+        let checks =
+            progress::of_parts("checking", |show| check::check(operator, &database, &context, show, stop));
+        checks.map_err(failed)
+    };
     // A check that changes nothing needs no handler for Ctrl-C.
     let mut checks = check(&CancelFlag::default())?;
     if *repair {
@@ -59,8 +55,9 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
             confirm(&out, *yes, &format!("repair {database}{what}"))?;
         }
         if checks.repairable() {
-            let stop = interrupt::stop()?;
-            run_repair(operator, &database, &stop)?;
+            let stop = progress::stop()?;
+            progress::of_parts("repairing", |show| check::repair(operator, &database, show, &stop))
+                .map_err(failed)?;
             checks = check(&stop)?;
         }
     }
@@ -78,25 +75,6 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
 fn wrong(checks: &Checks) -> String {
     let wrong = checks.checks.iter().filter(|check| !check.ok).map(|check| readable(check.name));
     wrong.collect::<Vec<_>>().join(", ")
-}
-
-fn run_checks(
-    operator: Operator,
-    database: &Location,
-    context: &Context<'_>,
-    stop: &CancelFlag,
-) -> Result<Checks, Failure> {
-    let spinner = Spinner::new();
-    let checks = check::check(operator, database, context, &mut |name| spinner.show("checking", name), stop);
-    spinner.0.finish_and_clear();
-    checks.map_err(|error| failed(database, error))
-}
-
-fn run_repair(operator: Operator, database: &Location, stop: &CancelFlag) -> Result<(), Failure> {
-    let spinner = Spinner::new();
-    let repaired = check::repair(operator, database, &mut |name| spinner.show("repairing", name), stop);
-    spinner.0.finish_and_clear();
-    repaired.map_err(|error| failed(database, error))
 }
 
 fn failed(database: &Location, error: Error) -> Failure {
@@ -123,22 +101,4 @@ fn show(page: &mut Page, checks: &Checks) {
 
 fn readable(name: &str) -> String {
     name.replace('_', " ")
-}
-
-struct Spinner(ProgressBar);
-
-impl Spinner {
-    fn new() -> Self {
-        if !std::io::stderr().is_terminal() {
-            return Self(ProgressBar::hidden());
-        }
-        let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
-        let spinner = ProgressBar::new_spinner().with_style(style.expect("the template is well-formed"));
-        spinner.enable_steady_tick(std::time::Duration::from_millis(100));
-        Self(spinner)
-    }
-
-    fn show(&self, what: &str, name: &str) {
-        self.0.set_message(format!("{what} {}", readable(name)));
-    }
 }

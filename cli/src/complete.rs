@@ -14,7 +14,6 @@ use tidings_client::shown::escape;
 pub(crate) const VARIABLE: &str = "TIDINGS_COMPLETE";
 /// How long completion waits for a database or a server; the user waits meanwhile.
 const WAIT_MAX: Duration = Duration::from_millis(800);
-/// The maximum number of candidates.
 pub(crate) const MOST: usize = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +41,6 @@ pub(crate) type Find = fn(Kind, &str) -> Option<Vec<(String, String)>>;
 /// Set by `main`: the function uses most of the program, whose arguments are declared with [`ids`].
 static FIND: OnceLock<Find> = OnceLock::new();
 
-/// A member, as the only argument of a command.
 #[derive(Debug, Args)]
 pub(crate) struct MemberId {
     /// The member

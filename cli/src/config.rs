@@ -1,6 +1,6 @@
 //! `tidings config`: shows the settings in force and the source of each.
 
-use std::process::ExitCode;
+use std::collections::BTreeMap;
 
 use clap::{Arg, CommandFactory as _};
 use serde::Serialize;
@@ -11,55 +11,29 @@ use tidings_core::location::MASK;
 use url::Url;
 
 use crate::args::Cli;
-use crate::failure::Failure;
-use crate::global::Global;
-use crate::output::{self, Column, Output, Style, Table};
+use crate::output;
+use crate::prelude::*;
 use crate::session::operator;
-use crate::settings::{self, Given, SECRETS, Settings, arguments, name};
-
-#[derive(Serialize)]
-struct Answer {
-    settings: Vec<Setting>,
-}
+use crate::settings::{self, DB, Given, SECRETS, Settings, Source, arguments, name};
 
 #[derive(Serialize)]
 struct Setting {
     name: &'static str,
     /// `null` if the setting has no value.
     value: Json,
-    source: Source,
+    source: &'static str,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Source {
-    Flag,
-    Environment,
-    File,
-    Default,
-}
-
-impl Source {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Flag => "flag",
-            Self::Environment => "environment",
-            Self::File => "file",
-            Self::Default => "default",
-        }
-    }
-
-    const fn of(source: Option<settings::Source>) -> Self {
-        match source {
-            Some(settings::Source::Flag) => Self::Flag,
-            Some(settings::Source::Environment) => Self::Environment,
-            Some(settings::Source::File(_)) => Self::File,
-            None => Self::Default,
-        }
+const fn name_of(source: Option<Source>) -> &'static str {
+    match source {
+        Some(Source::Flag) => "flag",
+        Some(Source::Environment) => "environment",
+        Some(Source::File(_)) => "file",
+        None => "default",
     }
 }
 
-pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, given: Settings) -> Exit {
     operator(global)?;
     let settings = given.complete(global.config.as_deref())?;
     // Refuses settings that break a rule, like `serve`.
@@ -69,44 +43,40 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
     for warning in settings.warnings(&Cli::command()) {
         output::note(&escape::block(&warning));
     }
-    let answer = Answer { settings: all(global, &settings) };
-    Output::new(global).list(&answer, &answer.settings, |page| {
-        let columns = [Column::whole("Setting"), Column::text("Value"), Column::whole("From").optional()];
-        let mut table = Table::new(columns);
-        for Setting { name, value, source } in &answer.settings {
-            let style = if *source == Source::Default { Style::Faint } else { Style::Plain };
-            let value = if value.is_null() { "none".to_owned() } else { shown(value) };
-            table.styled_row(style, [(*name).to_owned(), value, source.name().to_owned()]);
-        }
-        page.table(&table, "There are no settings.");
-    })
+    let all = all(global, &settings);
+    Output::new(global).table(
+        &BTreeMap::from([("settings", &all)]),
+        &all,
+        "There are no settings.",
+        |table| {
+            table
+                .whole("Setting", |setting| setting.name.to_owned())
+                .text("Value", |setting| shown(&setting.value))
+                .optional_whole("From", |setting| setting.source.to_owned())
+                .styled(|setting| if setting.source == "default" { Style::Faint } else { Style::Plain })
+        },
+    )
 }
 
 fn all(global: &Global, settings: &Settings) -> Vec<Setting> {
+    let setting = |name, value, source| Setting { name, value, source: name_of(source) };
+    let source = |name| settings.given(name).map(|given| given.source);
     let file = settings::found(global.config.as_deref());
-    let config = Setting {
-        name: "config",
-        value: file.map_or(Json::Null, |path| path.display().to_string().into()),
-        source: Source::of(settings.source_of_config()),
-    };
-    let given = |name| settings.given(name);
-    let database = Setting {
-        name: settings::DB,
-        value: mask_password(settings.database().to_string()).into(),
-        source: Source::of(given(settings::DB).map(|given| given.source)),
-    };
-    let secrets = SECRETS.map(|(name, _)| {
-        let is_set = settings::of_environment(name).is_some();
-        let source = is_set.then_some(settings::Source::Environment);
-        let value = if is_set { MASK.into() } else { Json::Null };
-        Setting { name, value, source: Source::of(source) }
+    let file = file.map_or(Json::Null, |path| path.display().to_string().into());
+    let database = mask_password(settings.database().to_string()).into();
+    let secrets = SECRETS.map(|(name, _)| match settings::of_environment(name) {
+        Some(_) => setting(name, MASK.into(), Some(Source::Environment)),
+        None => setting(name, Json::Null, None),
     });
-    let others = arguments().iter().map(|argument| Setting {
-        name: name(argument),
-        value: json(argument, given(name(argument))),
-        source: Source::of(given(name(argument)).map(|given| given.source)),
+    let others = arguments().iter().map(|argument| {
+        let name = name(argument);
+        setting(name, json(argument, settings.given(name)), source(name))
     });
-    [config, database].into_iter().chain(secrets).chain(others).collect()
+    [setting("config", file, settings.source_of_config()), setting(DB, database, source(DB))]
+        .into_iter()
+        .chain(secrets)
+        .chain(others)
+        .collect()
 }
 
 fn json(argument: &Arg, given: Option<&Given>) -> Json {
@@ -138,7 +108,7 @@ fn mask_password(text: String) -> String {
 
 fn shown(value: &Json) -> String {
     match value {
-        Json::Null => String::new(),
+        Json::Null => "none".to_owned(),
         Json::String(text) => text.clone(),
         Json::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
         other => other.to_string(),

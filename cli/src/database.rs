@@ -1,19 +1,28 @@
 //! The database: finding it and opening it.
 
+use tidings_client::shown::escape;
 use tidings_core::{Builder, Location, Surface, Tidings};
 
-use crate::failure::{Failure, cannot_open, no_database};
-use crate::global::Global;
+use crate::failure::{Failure, cannot_open};
 use crate::output;
 use crate::settings::Settings;
 
 /// A mistyped path must not create a new database.
-pub(crate) fn open(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
+fn check_exists(location: &Location) -> Result<(), Failure> {
     // Any error other than a missing file is reported when the database is opened.
-    match location.file() {
-        Some(path) if matches!(path.try_exists(), Ok(false)) => Err(no_database(path)),
-        _ => create(location, settings),
-    }
+    let Some(path) = location.file().filter(|path| matches!(path.try_exists(), Ok(false))) else {
+        return Ok(());
+    };
+    let path = path.display().to_string();
+    let path = escape::line(&path);
+    Err(Failure::system(format!(
+        "there is no database {path}: name it with --db, or create it with tidings init"
+    )))
+}
+
+pub(crate) fn open(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
+    check_exists(location)?;
+    create(location, settings)
 }
 
 /// Like [`open`], but creates the file if it does not exist.
@@ -24,11 +33,7 @@ pub(crate) fn create(location: &Location, settings: &Settings) -> Result<Tidings
 
 /// Ignores the time zone of the settings: the database keeps its own.
 pub(crate) fn open_in_own_zone(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
-    if let Some(path) = location.file()
-        && matches!(path.try_exists(), Ok(false))
-    {
-        return Err(no_database(path));
-    }
+    check_exists(location)?;
     let mut config = settings.core()?;
     config.analysis.timezone = None;
     let opened = operated(Tidings::builder(location).config(config)).open();
@@ -65,13 +70,35 @@ fn operated(builder: Builder) -> Builder {
     }
 }
 
-/// For a command that needs no other setting.
-pub(crate) fn named(global: &Global) -> Result<Location, Failure> {
-    let settings = Settings::default().complete(global.config.as_deref())?;
-    Ok(location(global, &settings))
+/// Returns the beginning of a command that a user may run next on the database. The URL of a PostgreSQL server may have a
+/// password, so it is not repeated.
+pub(crate) fn next_command(database: &Location) -> String {
+    match database.file() {
+        None => String::from("tidings --db \"$TIDINGS_DB\""),
+        Some(path) if path.as_os_str() == "tidings.db" => String::from("tidings"),
+        Some(path) => format!("tidings --db {}", quoted(&path.to_string_lossy())),
+    }
 }
 
-/// The flag or the variable takes precedence over the TOML file, and that over the default.
-pub(crate) fn location(global: &Global, settings: &Settings) -> Location {
-    global.db.clone().unwrap_or_else(|| settings.database())
+/// Quotes a word for a POSIX shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,@%:".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_names_its_database_as_a_shell_reads_it_and_no_password() {
+        let of = |location: &str| next_command(&Location::from(location));
+        assert_eq!(of("tidings.db"), "tidings");
+        assert_eq!(of("demo.db"), "tidings --db demo.db");
+        assert_eq!(of("a b/it's.db"), r"tidings --db 'a b/it'\''s.db'");
+        assert_eq!(of("postgres://ann:secret@db/tidings"), r#"tidings --db "$TIDINGS_DB""#);
+    }
 }

@@ -1,17 +1,12 @@
 //! `tidings demo`: generates data to try tidings out.
 
-use std::process::ExitCode;
-
-use clap::{Args, value_parser};
-use tidings_client::shown::number::number;
+use clap::value_parser;
 use tidings_core::Error;
 use tidings_core::demo::{self, DAYS_MAX, MEMBERS_MAX, PASSWORD, POSTS_MAX, Size};
 
-use crate::failure::Failure;
-use crate::next_steps;
-use crate::output::Page;
+use crate::database;
+use crate::prelude::*;
 use crate::progress::Watch;
-use crate::session::Session;
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
@@ -32,7 +27,7 @@ pub(crate) struct Demo {
     days: u32,
 }
 
-pub(crate) fn run(session: &Session, args: &Demo) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, args: &Demo) -> Exit {
     let &Demo { seed, members, posts, days } = args;
     let then = "the data is incomplete; remove the database and start again";
     let (tidings, caller) = session.database()?;
@@ -45,7 +40,7 @@ pub(crate) fn run(session: &Session, args: &Demo) -> Result<ExitCode, Failure> {
         }
         error => error.into(),
     })?;
-    let tidings = next_steps::tidings(tidings.location());
+    let tidings = database::next_command(tidings.location());
     watch.answer(&session.out, &made, |page| describe(page, &made, days, &tidings))
 }
 

@@ -2,19 +2,15 @@
 
 use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use clap::{Args, Command};
+use clap::Command;
 use clap_complete::Shell;
 use clap_complete::env::Shells;
 
 use crate::atomic_file::refuse_stdout;
 use crate::complete::VARIABLE;
-use crate::failure::Failure;
-use crate::global::Global;
-use crate::output::{self, Output};
-use crate::settings::Settings;
+use crate::output;
+use crate::prelude::*;
 
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
@@ -29,7 +25,7 @@ pub(crate) struct Man {
     dir: PathBuf,
 }
 
-pub(crate) fn completions(Completions { shell }: &Completions) -> Result<ExitCode, Failure> {
+pub(crate) fn completions(Completions { shell }: &Completions) -> Exit {
     let mut script = Vec::new();
     let shells = Shells::builtins();
     let shell = shells.completer(&shell.to_string()).expect("clap_complete knows its own shells");
@@ -39,7 +35,7 @@ pub(crate) fn completions(Completions { shell }: &Completions) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) fn man(global: &Global, Man { dir }: &Man, command: Command) -> Result<ExitCode, Failure> {
+pub(crate) fn man(global: &Global, Man { dir }: &Man, command: Command) -> Exit {
     refuse_stdout(dir)?;
     let written = fs::create_dir_all(dir).and_then(|()| {
         let mut command = command.disable_help_subcommand(true);
@@ -70,8 +66,8 @@ fn shown(dir: &Path) -> String {
     }
 }
 
-pub(crate) fn openapi(global: &Global) -> Result<ExitCode, Failure> {
-    let settings = Settings::default().complete(global.config.as_deref())?;
+pub(crate) fn openapi(global: &Global) -> Exit {
+    let settings = global.settings()?;
     let mut document = tidings_server::openapi(&settings.core()?, &settings.server()?);
     let mut out = std::io::stdout().lock();
     // A line break is added on a terminal only: files and pipes get exactly the bytes that the server sends.

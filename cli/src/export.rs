@@ -3,18 +3,15 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::process::ExitCode;
 
 use tidings_client::Result as AccessResult;
 use tidings_client::shown::escape;
 use tidings_core::export::Take;
 
 use crate::atomic_file::{AtomicFile, Readers};
-use crate::failure::Failure;
 use crate::output;
+use crate::prelude::*;
 use crate::progress::Watch;
-use crate::session::Session;
 
 /// Writes to standard output if `file` is `-`. `what` names the records, and `people` returns the answer for people.
 pub(crate) fn run(
@@ -23,7 +20,7 @@ pub(crate) fn run(
     (what, readers): (&'static str, Readers),
     export: impl FnOnce(Take<'_>) -> AccessResult<u64>,
     people: impl FnOnce(u64) -> String,
-) -> Result<ExitCode, Failure> {
+) -> Exit {
     if file.as_os_str() == "-" {
         return to_stdout(session, what, export);
     }
@@ -41,11 +38,7 @@ pub(crate) fn run(
     })
 }
 
-fn to_stdout(
-    session: &Session,
-    what: &str,
-    export: impl FnOnce(Take<'_>) -> AccessResult<u64>,
-) -> Result<ExitCode, Failure> {
+fn to_stdout(session: &Session, what: &str, export: impl FnOnce(Take<'_>) -> AccessResult<u64>) -> Exit {
     if session.out.is_json() {
         return Err(Failure::usage(format!(
             "the {what} and the answer would be mixed: name a file, or leave --json out"

@@ -1,7 +1,7 @@
 //! The failure of a command: its message and its exit status.
 
 use std::fmt;
-use std::path::Path;
+use std::process::ExitCode;
 
 use tidings_client::Error as AccessError;
 use tidings_client::shown::advice::{advice, of_core};
@@ -9,17 +9,21 @@ use tidings_client::shown::escape;
 use tidings_core::error::{Code, Explained};
 use tidings_core::{Error, Location, StoreError, answer};
 
-use crate::given;
+/// The result of a command.
+pub(crate) type Exit = Result<ExitCode, Failure>;
 
 #[derive(Debug)]
 pub(crate) struct Failure {
-    message: String,
-    status: u8,
+    pub(crate) message: String,
+    pub(crate) status: u8,
     /// The object that `--json` prints.
-    json: Vec<u8>,
+    pub(crate) json: Vec<u8>,
     /// The condition of a refused operation, if it is known.
-    code: Option<Code>,
+    pub(crate) code: Option<Code>,
 }
+
+/// The maximum length of a value in a message, in characters.
+const VALUE_MAX: usize = 60;
 
 pub(crate) const REFUSED: u8 = 1;
 /// The command line or a setting is invalid.
@@ -31,11 +35,11 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 impl Failure {
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::plain(USAGE, misused, message.into())
+        Self::plain(USAGE, misused, message)
     }
 
     pub(crate) fn system(message: impl Into<String>) -> Self {
-        Self::plain(SYSTEM, failed, message.into())
+        Self::plain(SYSTEM, failed, message)
     }
 
     /// `message` says what to do about it.
@@ -46,30 +50,17 @@ impl Failure {
 
     /// `place` names the argument, the variable or the line of a file that the value comes from.
     pub(crate) fn invalid(value: &str, place: impl fmt::Display, rule: impl fmt::Display) -> Self {
-        Self::usage(format!("invalid value {} for {place}: {rule}", given::shown(value)))
+        Self::usage(format!("invalid value {} for {place}: {rule}", shown(value)))
     }
 
     /// `message` says what has been done so far.
     pub(crate) fn interrupted(message: impl Into<String>) -> Self {
-        let interrupted = |message: &str| answer::refusal("interrupted", "interrupted", message);
-        Self::plain(INTERRUPTED, interrupted, message.into())
+        Self::plain(INTERRUPTED, |message| answer::refusal("interrupted", "interrupted", message), message)
     }
 
     pub(crate) fn in_use(message: impl Into<String>) -> Self {
-        let in_use = |message: &str| answer::refusal("overloaded", Code::Overloaded.as_str(), message);
-        Self::plain(SYSTEM, in_use, message.into())
-    }
-
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
-    pub(crate) fn json(&self) -> &[u8] {
-        &self.json
-    }
-
-    pub(crate) const fn code(&self) -> Option<Code> {
-        self.code
+        let code = Code::Overloaded.as_str();
+        Self::plain(SYSTEM, |message| answer::refusal("overloaded", code, message), message)
     }
 
     /// Replaces the advice after the `result` text.
@@ -78,16 +69,13 @@ impl Failure {
         Self { message: format!("{result}: {advice}"), ..self }
     }
 
-    pub(crate) const fn status(&self) -> u8 {
-        self.status
-    }
-
     pub(crate) fn declined(message: impl Into<String>) -> Self {
-        let declined = |message: &str| answer::refusal("bad request", Code::NotPossible.as_str(), message);
-        Self::plain(REFUSED, declined, message.into())
+        let code = Code::NotPossible.as_str();
+        Self::plain(REFUSED, |message| answer::refusal("bad request", code, message), message)
     }
 
-    fn plain(status: u8, json: impl FnOnce(&str) -> Vec<u8>, message: String) -> Self {
+    fn plain(status: u8, json: impl FnOnce(&str) -> Vec<u8>, message: impl Into<String>) -> Self {
+        let message = message.into();
         Self { json: json(&message), message, status, code: None }
     }
 }
@@ -109,6 +97,16 @@ impl From<AccessError> for Failure {
         };
         Self { message, status: status(&error), json: json(&error), code: error.code() }
     }
+}
+
+/// Returns a value as messages quote it.
+fn shown(value: &str) -> String {
+    let line = escape::line(value);
+    if line.chars().count() <= VALUE_MAX {
+        return format!("'{line}'");
+    }
+    let start: String = line.chars().take(VALUE_MAX).collect();
+    format!("'{start}…'")
 }
 
 /// Returns the object that `--json` prints for an invalid command line or setting.
@@ -162,12 +160,6 @@ const fn exit_status(error: &Error) -> u8 {
         | Error::Unfinished { .. }
         | Error::Internal(_) => SYSTEM,
     }
-}
-
-pub(crate) fn no_database(path: &Path) -> Failure {
-    let path = path.display().to_string();
-    let path = escape::line(&path);
-    Failure::system(format!("there is no database {path}: name it with --db, or create it with tidings init"))
 }
 
 pub(crate) fn cannot_open(location: &Location, error: &Error) -> Failure {

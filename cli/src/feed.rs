@@ -1,22 +1,13 @@
 //! `tidings feed`: newsfeeds, as a member or a guest sees them.
 
-mod weights;
-
-use std::process::ExitCode;
-
-use clap::{Args, Subcommand};
 use tidings_client::Service;
-use tidings_client::shown::number::{count, number};
 use tidings_core::newsfeed::{
-    self, FeedPost, FeedPosts, LIMIT_MAX, ListPopular, ListRecommended, ListSource, ListTopic, Newsfeed,
-    SimilarPost, Why,
+    self, FeedPost, FeedPosts, FeedWeights, GetWeights, LIMIT_MAX, LearnWeights, Learned, ListPopular,
+    ListRecommended, ListSource, ListTopic, Newsfeed, PopularityInUse, SimilarPost, Weights, Why,
 };
 
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
-use crate::output::{Page, Style, local, stream_pages};
 use crate::post;
-use crate::session::Session;
+use crate::prelude::*;
 use crate::source::Named;
 
 #[derive(Debug, Subcommand)]
@@ -46,7 +37,11 @@ pub(crate) enum Feed {
     },
     /// Show and learn the weights of the signals that the recommended feed is made of
     #[command(after_help = "Example: tidings feed weights --learn")]
-    Weights(weights::Weights),
+    Weights {
+        /// Learn the weights from the acts of the members now
+        #[arg(long)]
+        learn: bool,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -65,7 +60,7 @@ pub(crate) struct Paging {
     similar: bool,
 }
 
-pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: &Feed) -> Exit {
     match command {
         Feed::Recommended(paging) => {
             answer(session, paging, |service, page| service.call(ListRecommended { page }))
@@ -82,7 +77,11 @@ pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure
                 service.call(ListSource { source_obi: source_obi.clone(), page })
             })
         }
-        Feed::Weights(command) => weights::run(session, command),
+        Feed::Weights { learn } => {
+            let Session { service, out } = session;
+            let weights = if *learn { service.call(LearnWeights {}) } else { service.call(GetWeights {}) }?;
+            out.answer(&weights, |page| describe(page, &weights))
+        }
     }
 }
 
@@ -90,7 +89,7 @@ fn answer(
     session: &Session,
     paging: &Paging,
     list: impl Fn(&Service, newsfeed::Paging) -> tidings_client::Result<Newsfeed>,
-) -> Result<ExitCode, Failure> {
+) -> Exit {
     let (service, out) = (session.service.as_reader(), &session.out);
     let page = newsfeed::Paging {
         limit: paging.limit,
@@ -115,13 +114,7 @@ fn answer(
         if paging.why || paging.similar {
             detailed(screen, &newsfeed);
         } else {
-            let mut table = post::table();
-            for FeedPost { post, .. } in &newsfeed {
-                let (views, likes) = (number(post.view), number(post.fav_cnt));
-                let (id, title, url) = (post.id.clone(), post.title.clone(), post.url.clone());
-                table.row([id, title, views, likes, local(post.date), url]);
-            }
-            screen.table(&table, "There are no posts.");
+            screen.table(&post::table(&newsfeed, |item| &item.post), "There are no posts.");
         }
         if let Some(next) = &next {
             screen.note(&format!("There are more: --next {next}"));
@@ -148,5 +141,73 @@ fn detailed(screen: &mut Page, posts: &[FeedPost]) {
             let from = source.as_ref().map(|source| format!(" ({})", source.name)).unwrap_or_default();
             screen.indented(&format!("similar: {id}  {title}{from}  {url}"));
         }
+    }
+}
+
+fn describe(page: &mut Page, found: &FeedWeights) {
+    let FeedWeights { in_use, weights, settings, learned, popularity } = found;
+    let shown = |weights: &Weights, name: &str| {
+        let weight = weights.iter().find(|(signal, _)| *signal == name);
+        weight.map_or_else(String::new, |(_, weight)| format!("{weight:.3}"))
+    };
+    let signals: Vec<_> = settings.iter().collect();
+    let table = Table::of(&signals)
+        .whole("signal", |(name, _)| (*name).to_owned())
+        .number("settings", |(name, _)| shown(settings, name))
+        .number("learned", |(name, _)| {
+            learned.as_ref().map_or_else(String::new, |learned| shown(&learned.weights, name))
+        })
+        .number("in use", |(name, _)| shown(weights, name));
+    page.table(&table, "");
+    match learned {
+        Some(learned) => describe_learned(page, in_use, learned),
+        None => {
+            page.note("nothing is learned yet: members with a feed of their own have made too few visits");
+        }
+    }
+    describe_popularity(page, popularity);
+}
+
+fn describe_learned(page: &mut Page, in_use: &str, learned: &Learned) {
+    let Learned { at, visits, members, ndcg10_before, ndcg10, ndcg10_error, is_better, .. } = learned;
+    let [visits, members] = [*visits, *members].map(number);
+    let is_chance = ndcg10 - ndcg10_before <= 2.0 * ndcg10_error;
+    let verdict = match (in_use, is_better) {
+        ("learned", _) if is_chance => "that may be chance, so those learned before stay in use",
+        ("learned", _) => "they are in use",
+        (_, true) => "others are in use",
+        (_, false) => "that may be chance, so they are not used",
+    };
+    page.note(&format!("learned at {} from {visits} visits of {members} members", local(*at)));
+    page.note(&format!(
+        "ndcg@10 in the cross-validation: {ndcg10:.4} instead of {ndcg10_before:.4}, difference \
+         +/- {ndcg10_error:.4}: {verdict}"
+    ));
+}
+
+fn describe_popularity(page: &mut Page, popularity: &PopularityInUse) {
+    let PopularityInUse { half_life_days, learned } = popularity;
+    page.note(&format!("popularity: half-life {}", half_life(*half_life_days)));
+    let Some(learned) = learned else {
+        return page.note("members have acted on too few posts to learn how popularity predicts best");
+    };
+    let [acts, members] = [learned.acts, learned.members].map(number);
+    let table = Table::of(&learned.half_lives)
+        .whole("popularity", |tried| format!("half-life {}", half_life(tried.half_life_days)))
+        .number("gain", |tried| format!("{:.4}", tried.gain))
+        .number("+/-", |tried| format!("{:.4}", tried.error));
+    page.table(&table, "");
+    page.note(&format!(
+        "learned at {} from {acts} acts of {members} members: half-life {}",
+        local(learned.at),
+        half_life(learned.half_life_days)
+    ));
+}
+
+fn half_life(days: Option<f64>) -> String {
+    match days {
+        None => "none".into(),
+        Some(days) if days < 1.0 => format!("{} hours", (days * 24.0 * 100.0).round() / 100.0),
+        Some(days) => format!("{days} days"),
     }
 }

@@ -1,17 +1,11 @@
 //! `tidings feedback`: messages from members to the administrators.
 
-use std::process::ExitCode;
-
-use clap::Subcommand;
 use tidings_client::{Error, Service};
 use tidings_core::feedback::{
     self, FeedbackList, FeedbackPage, FeedbackState, LIST_MAX, Mark, Message, SendGeneral, SendOnNotice,
 };
 
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
-use crate::output::{Page, Style, local, stream_pages};
-use crate::session::{Session, unknown};
+use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Feedback {
@@ -46,31 +40,28 @@ pub(crate) enum Feedback {
     },
 }
 
-pub(crate) fn run(session: &Session, command: &Feedback) -> Result<ExitCode, Failure> {
-    let Session { service, out } = session;
+pub(crate) fn run(session: &Session, command: &Feedback) -> Exit {
     match command {
         Feedback::Send { kind, notice, text } => {
             let message = Message { kind: kind.clone(), post: Some(text.clone()), feedback: None };
-            let service = session.acting_member()?;
+            let service = &session.acting_member()?.service;
             match notice {
                 Some(notice) => service.call(SendOnNotice { notice_obi: notice.clone(), message })?,
                 None => service.call(SendGeneral { message })?,
             }
-            out.answer(&(), |page| page.line("The feedback is sent."))
+            session.done("The feedback is sent.")
         }
         Feedback::List { all } => list(session, *all),
         Feedback::Done { id, undo } => {
-            let state = if *undo { FeedbackState::Open } else { FeedbackState::Done };
-            let set = service.call(Mark { feedback_obi: id.clone(), activation: state.activation() });
-            set.map_err(|error| unknown(error, "feedback", id))?;
-            let state = if *undo { "open again" } else { "done" };
-            out.answer(&(), |page| page.line(format!("The feedback is {state}.")))
+            let (state, done) =
+                if *undo { (FeedbackState::Open, "open again") } else { (FeedbackState::Done, "done") };
+            let mark = Mark { feedback_obi: id.clone(), activation: state.activation() };
+            session.change("feedback", id, mark, format!("The feedback is {done}."))
         }
     }
 }
 
-fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
-    let Session { service, out } = session;
+fn list(Session { service, out }: &Session, all: bool) -> Exit {
     if out.streams() {
         return stream_pages(None, None, |after, _| {
             let page = page_of(service, all, after)?;
@@ -100,14 +91,12 @@ pub(crate) fn page_of(service: &Service, all: bool, after: Option<String>) -> Re
 }
 
 fn entry(page: &mut Page, feedback: &feedback::Feedback) {
-    let (state, style) = if feedback.activation == FeedbackState::Open {
-        ("open", Style::Strong)
-    } else {
-        ("done", Style::Faint)
+    let (state, style) = match feedback.activation {
+        FeedbackState::Open => ("open", Style::Strong),
+        FeedbackState::Done => ("done", Style::Faint),
     };
     page.styled(style, format!("{}  {state}", feedback.id));
-    let (kind, author) = (&feedback.kind, &feedback.author);
-    page.line(format!("{kind}, by {author}"));
+    page.line(format!("{}, by {}", feedback.kind, feedback.author));
     page.line(local(feedback.date));
     if !feedback.notice.is_empty() {
         page.line(format!("on notice {}", feedback.notice));

@@ -1,12 +1,8 @@
 //! `tidings front`: the two lines of the front page.
 
-use std::process::ExitCode;
-
-use clap::Subcommand;
 use tidings_core::main_info::{Draft, Get, Update};
 
-use crate::failure::Failure;
-use crate::session::Session;
+use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Front {
@@ -28,7 +24,7 @@ pub(crate) enum Front {
     },
 }
 
-pub(crate) fn run(session: &Session, command: &Front) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: &Front) -> Exit {
     let Session { service, out } = session;
     match command {
         Front::Show => {
@@ -48,7 +44,7 @@ pub(crate) fn run(session: &Session, command: &Front) -> Result<ExitCode, Failur
         Front::Set { first, second } => {
             let draft = Draft { new_info_1: first.clone(), new_info_2: second.clone() };
             service.call(Update { draft })?;
-            out.answer(&(), |page| page.line("The front page is changed."))
+            session.done("The front page is changed.")
         }
     }
 }

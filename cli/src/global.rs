@@ -1,5 +1,6 @@
 //! The options of every command.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
@@ -8,7 +9,8 @@ use tidings_client::Address;
 use tidings_core::Location;
 
 use crate::complete::{Kind, ids};
-use crate::{raw_args, settings};
+use crate::failure::Failure;
+use crate::settings::{self, Settings};
 
 /// The options of every command, before or after its name.
 #[derive(Debug, Args)]
@@ -62,6 +64,16 @@ impl Global {
         self.server.is_some() || self.profile.is_some()
     }
 
+    /// Returns the settings of a command that takes none as arguments.
+    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
+        Settings::default().complete(self.config.as_deref())
+    }
+
+    /// The flag or the variable takes precedence over the TOML file, and that over the default.
+    pub(crate) fn location(&self, settings: &Settings) -> Location {
+        self.db.clone().unwrap_or_else(|| settings.database())
+    }
+
     /// An option takes precedence over the variables of the others, so that a script that names its database does not change a
     /// server. The error is two options that contradict each other.
     pub(crate) fn settle(&mut self, matches: &ArgMatches) -> Result<(), [&'static str; 2]> {
@@ -80,13 +92,30 @@ impl Global {
     }
 }
 
-/// Works even if clap cannot parse the command line.
+/// Returns the options as they were typed, even if clap cannot parse them.
+pub(crate) fn typed_options() -> impl Iterator<Item = OsString> {
+    std::env::args_os().skip(1).take_while(|argument| argument != "--")
+}
+
+/// The value of an option as it was typed.
+pub(crate) fn typed_value(flag: &str) -> Option<String> {
+    let mut arguments = typed_options();
+    while let Some(argument) = arguments.next() {
+        match argument.to_str().and_then(|argument| argument.strip_prefix(flag)) {
+            Some("") => return arguments.next()?.into_string().ok(),
+            Some(rest) if rest.starts_with('=') => return Some(rest[1..].to_owned()),
+            // Another option, or an argument.
+            Some(_) | None => {}
+        }
+    }
+    None
+}
+
 pub(crate) fn color() -> Color {
-    let value = raw_args::value("--color");
+    let value = typed_value("--color");
     value.and_then(|value| Color::from_str(&value, false).ok()).unwrap_or(Color::Auto)
 }
 
-/// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     Auto,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Command;
 
-use crate::raw_args;
+use crate::global;
 
 /// In the order of the help. Each command is in exactly one group.
 const GROUPS: [(&str, &[&str]); 8] = [
@@ -25,7 +25,7 @@ const NARROW: u16 = 60;
 pub(crate) fn with_groups(command: Command) -> Command {
     let is_narrow = terminal_size::terminal_size().is_some_and(|(width, _)| width.0 < NARROW);
     let command = command.next_line_help(is_narrow);
-    if raw_args::options().any(|argument| argument == "--help" || argument == "help") {
+    if global::typed_options().any(|argument| argument == "--help" || argument == "help") {
         return command;
     }
     let template = short(&command);

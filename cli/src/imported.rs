@@ -1,22 +1,21 @@
-//! The outcome of an import: what is printed, and the exit status.
+//! Imports: what is printed, and the exit status. `tidings act` and `tidings roster` import members' acts and the members of
+//! the university.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
-use std::path::Path;
-use std::process::ExitCode;
 
-use clap::Args;
 use tidings_client::Error;
-use tidings_client::shown::number::number;
+use tidings_core::account::RosterPage;
+use tidings_core::act::ImportActs;
 use tidings_core::answer::LineError;
 use tidings_core::import::{Import, Report};
+use tidings_core::member::ListRoster;
+use tidings_core::roster_import::ImportRoster;
 
-use crate::failure::{Failure, REFUSED};
-use crate::output::Page;
+use crate::failure::REFUSED;
+use crate::prelude::*;
 use crate::progress::Watch;
-use crate::session::Session;
 
-/// When an import with bad lines fails.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Strictness {
     /// End with exit status 1 if any line is left out, not only if all are
@@ -29,7 +28,7 @@ pub(crate) fn run(
     (things, file): (&str, &Path),
     strictness: Strictness,
     operation: impl Import,
-) -> Result<ExitCode, Failure> {
+) -> Exit {
     let watch = Watch::start(things);
     let input = watch.open(file)?;
     read(session, &watch, input, strictness, operation)
@@ -42,7 +41,7 @@ pub(crate) fn read<I: Import>(
     input: impl BufRead,
     Strictness { strict }: Strictness,
     operation: I,
-) -> Result<ExitCode, Failure> {
+) -> Exit {
     let report = match service.import(operation, input, &mut |done| watch.told(done)) {
         // Ctrl-C came before the first input.
         Err(Error::Core(tidings_core::Error::Input(_))) if watch.is_interrupted() => Report::empty::<I>(),
@@ -100,4 +99,73 @@ fn few_of_a_kind(page: &mut Page, notes: impl Iterator<Item = String>) {
     for (all, last) in kinds.values().filter(|(all, _)| *all > FEW) {
         page.note(&format!("… and {} more of this kind; the last one is {last}", number(all - FEW)));
     }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Act {
+    /// Import views, likes, searches and opened newsfeeds from another system; each counts on the day of its date
+    #[command(
+        after_help = "Lines:\n  {\"id\": \"ann\", \"type\": \"view\", \"url\": \"https://…\", \"date\": \"2024-03-01T09:00:00Z\"}\n  \
+                      {\"id\": \"ann\", \"type\": \"search\", \"search\": \"…\", \"date\": \"…\"}\n\
+                      The types: view and like with url, search with search, newsfeed with newsfeed_name\n\
+                      Example: tidings act import acts.jsonl"
+    )]
+    Import {
+        /// The file with one JSON object per line or one JSON array, or - for standard input
+        file: PathBuf,
+        #[command(flatten)]
+        strictness: Strictness,
+    },
+}
+
+pub(crate) fn acts(session: &Session, command: &Act) -> Exit {
+    let Act::Import { file, strictness } = command;
+    run(session, ("acts", file), *strictness, ImportActs {})
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Roster {
+    /// Import the roster: CSV with the header id,name,major,password
+    #[command(after_help = "Example: tidings roster import members.csv")]
+    Import {
+        /// The file, or - for standard input
+        file: PathBuf,
+        #[command(flatten)]
+        strictness: Strictness,
+    },
+    /// List the members on the roster by id
+    #[command(after_help = "Example: tidings roster list --ndjson")]
+    List,
+}
+
+const PAGE: i64 = 1_000;
+
+pub(crate) fn roster(session: &Session, command: &Roster) -> Exit {
+    match command {
+        Roster::Import { file, strictness } => run(session, ("members", file), *strictness, ImportRoster {}),
+        Roster::List => list_roster(session),
+    }
+}
+
+fn list_roster(session: &Session) -> Exit {
+    let page = |after: Option<String>| {
+        let RosterPage { roster, next } = session.service.call(ListRoster { limit: Some(PAGE), after })?;
+        Ok::<_, Failure>((roster, next))
+    };
+    if session.out.streams() {
+        return stream_pages(None, None, |after, _| page(after));
+    }
+    let (mut roster, mut next) = page(None)?;
+    while next.is_some() {
+        let (members, after) = page(next)?;
+        roster.extend(members);
+        next = after;
+    }
+    session.out.answer(&BTreeMap::from([("roster", &roster)]), |page| {
+        let table = Table::of(&roster)
+            .whole("ID", |member| member.id.clone())
+            .text("Name", |member| member.name.clone())
+            .optional_text("Major", |member| member.major.clone());
+        page.table(&table, "The roster is empty: tidings roster import FILE.csv");
+    })
 }

@@ -1,18 +1,14 @@
 //! `tidings init`: the database and its first administrator.
 
-use std::process::ExitCode;
+use std::collections::BTreeMap;
 
-use clap::Args;
-use serde::Serialize;
 use tidings_core::account::SignUp;
 use tidings_core::{Error, admin, analysis};
 
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
-use crate::next_steps;
-use crate::output::is_interactive;
+use crate::database;
 use crate::password::{self, Password};
-use crate::session::{Session, refused_to_members};
+use crate::prelude::*;
+use crate::session::refused_to_members;
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
@@ -23,48 +19,32 @@ pub(crate) struct Init {
     pub(crate) password: Password,
 }
 
-#[derive(Serialize)]
-struct Answer {
-    /// `""` if the command made no administrator.
-    admin: String,
-}
-
-pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, args: &Init) -> Exit {
+    let Session { service, out } = session;
     // This fails before the command asks for an id or a password.
     let (tidings, caller) = session.database()?;
     caller.operator().map_err(refused_to_members)?;
+    let question = "Id of the first administrator (empty for none yet): ";
     let asked = match &args.admin {
-        None if is_interactive() && !session.out.is_for_programs() => {
-            password::ask("Id of the first administrator (empty for none yet): ")?
-        }
+        None => password::ask_if_possible(out, question)?,
         given => given.clone(),
     };
-    let zone = analysis::timezone(tidings)?.zone;
-    let zone = format!("Its time zone is {zone}.");
+    let zone = format!("Its time zone is {}.", analysis::timezone(tidings)?.zone);
     let Some(id) = asked else {
-        let tidings = next_steps::tidings(tidings.location());
+        let tidings = database::next_command(tidings.location());
         let text =
             format!("The database is ready. {zone} Make an administrator with: {tidings} init --admin ID");
-        return session.out.answer(&Answer { admin: String::new() }, |page| page.line(text));
+        return out.answer(&BTreeMap::from([("admin", "")]), |page| page.line(text));
     };
     match tidings.call(caller, admin::Grant { user_id: id.clone() }) {
-        Err(Error::NotFound) => sign_up(session, &id, args)?,
+        Err(Error::NotFound) => {
+            let pw = password::new(&args.password, service)?.to_string();
+            let form = SignUp { id: id.clone(), pw_check: pw.clone(), pw, nickname: id.clone(), email: None };
+            admin::sign_up(tidings, caller, &form)?;
+        }
         granted => granted?,
     }
     let id = session.member(&id)?;
     let text = format!("The database is ready, and {id} is an administrator. {zone}");
-    session.out.answer(&Answer { admin: id }, |page| page.line(text))
-}
-
-fn sign_up(session: &Session, id: &str, args: &Init) -> Result<(), Failure> {
-    let pw = password::new(&args.password, || session.service.password_rule())?;
-    let form = SignUp {
-        id: id.to_owned(),
-        pw: pw.to_string(),
-        pw_check: pw.to_string(),
-        nickname: id.to_owned(),
-        email: None,
-    };
-    let (tidings, caller) = session.database()?;
-    Ok(admin::sign_up(tidings, caller, &form)?)
+    out.answer(&BTreeMap::from([("admin", &id)]), |page| page.line(text))
 }

@@ -1,23 +1,23 @@
 //! The input of commands: files and standard input.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 use tidings_core::text_file;
 
 use crate::failure::Failure;
 
-mod interruptible;
-
-use interruptible::Interruptible;
-
 /// `-` is standard input. Skips a byte order mark.
 pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
-    let input = BufReader::with_capacity(1 << 18, unbuffered(file)?);
+    let input = opened(file).map_err(|e| unreadable(file, &e))?;
+    let input = BufReader::with_capacity(1 << 18, input);
     Ok(Box::new(text_file::skip_mark(input).map_err(|e| unreadable(file, &e))?))
 }
 
@@ -27,8 +27,7 @@ pub(crate) fn open_until(file: &Path, stop: &Arc<AtomicBool>) -> Result<Box<dyn 
         return open(file);
     }
     check(file)?;
-    let file = file.to_owned();
-    Ok(Box::new(Interruptible::for_input(move || opened(&file), Arc::clone(stop))))
+    Ok(Box::new(BufReader::with_capacity(1 << 16, Interruptible::open(file.to_owned(), stop))))
 }
 
 /// Checks that a file can be opened, without waiting for the other end of a pipe.
@@ -36,10 +35,6 @@ pub(crate) fn check(file: &Path) -> Result<(), Failure> {
     let is_stdin = file.as_os_str() == "-";
     let checked = if file.is_file() { File::open(file).map(drop) } else { file.metadata().map(drop) };
     if is_stdin { Ok(()) } else { checked.map_err(|e| unreadable(file, &e)) }
-}
-
-fn unbuffered(file: &Path) -> Result<Box<dyn Read + Send>, Failure> {
-    opened(file).map_err(|e| unreadable(file, &e))
 }
 
 fn opened(file: &Path) -> io::Result<Box<dyn Read + Send>> {
@@ -53,7 +48,6 @@ pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Failure {
 /// The maximum number of bytes read of a text: more than any valid text has.
 const TEXT_MAX: u64 = 4 << 20;
 
-/// A text, given as an argument or in a file.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub(crate) struct Text {
@@ -75,5 +69,61 @@ impl Text {
         let end = text.strip_suffix('\n').map(|text| text.strip_suffix('\r').unwrap_or(text).len());
         text.truncate(end.unwrap_or(text.len()));
         Ok(Some(text))
+    }
+}
+
+/// An input that may block, but stops when asked to.
+struct Interruptible {
+    chunks: Receiver<io::Result<Vec<u8>>>,
+    chunk: Cursor<Vec<u8>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Interruptible {
+    /// Once `stop` is set, reading fails, so that half a line is never taken for a whole line.
+    fn open(file: PathBuf, stop: &Arc<AtomicBool>) -> Self {
+        let (chunk_read, chunks) = sync_channel(2);
+        // Opening a pipe may block, too. The thread ends with the input or with the program.
+        thread::spawn(move || {
+            let mut input = match opened(&file) {
+                Ok(input) => BufReader::with_capacity(1 << 16, input),
+                // Sending fails only if the receiver is gone.
+                Err(error) => return drop(chunk_read.send(Err(error))),
+            };
+            loop {
+                let read = match input.fill_buf() {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                    Ok([]) => return,
+                    read => read.map(<[u8]>::to_vec),
+                };
+                let length = read.as_ref().map_or(0, Vec::len);
+                input.consume(length);
+                if chunk_read.send(read).is_err() || length == 0 {
+                    return;
+                }
+            }
+        });
+        Self { chunks, chunk: Cursor::default(), stop: Arc::clone(stop) }
+    }
+}
+
+impl Read for Interruptible {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        /// The maximum delay before a request to stop is noticed.
+        const POLL_INTERVAL: Duration = Duration::from_millis(50);
+        loop {
+            let read = self.chunk.read(to)?;
+            if read > 0 || to.is_empty() {
+                return Ok(read);
+            }
+            match self.chunks.recv_timeout(POLL_INTERVAL) {
+                Ok(chunk) => self.chunk = Cursor::new(chunk?),
+                Err(RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
+                    return Err(io::Error::other("reading was cancelled"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+            }
+        }
     }
 }

@@ -1,17 +1,10 @@
 //! `tidings invitation`: codes with which people sign up where others may not.
 
-use std::process::ExitCode;
-
-use clap::Subcommand;
-use tidings_client::shown::number::count;
 use tidings_core::account::invitation::{self, Add, Remove};
 use tidings_core::account::key::Scope;
 
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
 use crate::key::{self, scope_names};
-use crate::output::{Column, Table, dated, local};
-use crate::session::{Session, unknown};
+use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Invitation {
@@ -51,7 +44,7 @@ pub(crate) enum Invitation {
     },
 }
 
-pub(crate) fn run(session: &Session, command: &Invitation) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: &Invitation) -> Exit {
     let Session { service, out } = session;
     match command {
         Invitation::Add { uses, days, role, note, email } => {
@@ -77,36 +70,26 @@ pub(crate) fn run(session: &Session, command: &Invitation) -> Result<ExitCode, F
         }
         Invitation::List => list(session),
         Invitation::Remove { id } => {
-            let removed = service.call(Remove { invitation_obi: id.clone() });
-            removed.map_err(|error| unknown(error, "invitation", id))?;
-            out.answer(&(), |page| page.line(format!("The invitation {id} is removed.")))
+            let remove = Remove { invitation_obi: id.clone() };
+            session.change("invitation", id, remove, format!("The invitation {id} is removed."))
         }
     }
 }
 
-fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let found = session.service.call(invitation::List {})?;
-    session.out.list(&found, &found.invitations, |page| {
-        let columns = [
-            Column::whole("Id"),
-            Column::text("Note"),
-            Column::number("Uses left"),
-            Column::text("Role").optional(),
-            Column::whole(dated("Expires")),
-            Column::text("Made by").optional(),
-        ];
-        let mut table = Table::new(columns);
-        for invitation in &found.invitations {
-            let expires = if invitation.open == 1 { local(invitation.expires) } else { "ended".to_owned() };
-            table.row([
-                invitation.id.clone(),
-                invitation.note.clone().unwrap_or_default(),
-                invitation.uses.to_string(),
-                scope_names(&invitation.scopes),
-                expires,
-                invitation.made_by.clone().unwrap_or_else(|| "the operator".to_owned()),
-            ]);
-        }
-        page.table(&table, "There is no invitation: tidings invitation add");
+fn list(Session { service, out }: &Session) -> Exit {
+    let found = service.call(invitation::List {})?;
+    out.table(&found, &found.invitations, "There is no invitation: tidings invitation add", |table| {
+        table
+            .whole("Id", |invitation| invitation.id.clone())
+            .text("Note", |invitation| invitation.note.clone().unwrap_or_default())
+            .number("Uses left", |invitation| invitation.uses.to_string())
+            .optional_text("Role", |invitation| scope_names(&invitation.scopes))
+            .whole(dated("Expires"), |invitation| match invitation.open {
+                1 => local(invitation.expires),
+                _ => "ended".to_owned(),
+            })
+            .optional_text("Made by", |invitation| {
+                invitation.made_by.clone().unwrap_or_else(|| "the operator".to_owned())
+            })
     })
 }

@@ -1,17 +1,12 @@
 //! `tidings key`: API keys, with which programs administer.
 
-use std::process::ExitCode;
-
-use clap::Subcommand;
 use jiff::tz::TimeZone;
 use tidings_client::shown::time;
 use tidings_core::account::key::{self, Add, Revoke, Scope};
 use tidings_core::clock::DAY_MS;
 
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
-use crate::output::{Column, Table, dated, local, typed_time};
-use crate::session::{Session, unknown};
+use crate::output::typed_time;
+use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Key {
@@ -66,7 +61,7 @@ fn expiry(text: &str) -> Result<String, String> {
     if is_valid { Ok(text.to_owned()) } else { Err(rule.to_owned()) }
 }
 
-pub(crate) fn run(session: &Session, command: &Key) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: &Key) -> Exit {
     let Session { service, out } = session;
     match command {
         Key::Add { name, scope, expires } => {
@@ -84,33 +79,23 @@ pub(crate) fn run(session: &Session, command: &Key) -> Result<ExitCode, Failure>
         }
         Key::List => list(session),
         Key::Revoke { key } => {
-            let revoked = service.call(Revoke { key_obi: key.clone() });
-            revoked.map_err(|error| unknown(error, "key", key))?;
-            out.answer(&(), |page| page.line(format!("The key {key} is revoked.")))
+            let revoke = Revoke { key_obi: key.clone() };
+            session.change("key", key, revoke, format!("The key {key} is revoked."))
         }
     }
 }
 
-fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let keys = session.service.call(key::List {})?;
-    let now = session.service.now();
-    session.out.list(&keys, &keys.keys, |page| {
-        let columns = [
-            Column::text("Name"),
-            Column::text("Scopes"),
-            Column::whole(dated("Last used")),
-            Column::whole(dated("Expires")).optional(),
-            Column::whole(dated("Made")).optional(),
-        ];
-        let mut table = Table::new(columns);
-        for key in &keys.keys {
-            let expires = key
-                .expires
-                .map_or_else(String::new, |end| if end <= now { "expired".to_owned() } else { local(end) });
-            let last_used = key.last_used.map_or_else(|| "never".to_owned(), local);
-            table.row([key.name.clone(), scope_names(&key.scopes), last_used, expires, local(key.date)]);
-        }
-        page.table(&table, "There is no API key: tidings key add NAME --scope SCOPE");
+fn list(Session { service, out }: &Session) -> Exit {
+    let keys = service.call(key::List {})?;
+    let now = service.now();
+    let expires = |end| if end <= now { "expired".to_owned() } else { local(end) };
+    out.table(&keys, &keys.keys, "There is no API key: tidings key add NAME --scope SCOPE", |table| {
+        table
+            .text("Name", |key| key.name.clone())
+            .text("Scopes", |key| scope_names(&key.scopes))
+            .whole(dated("Last used"), |key| key.last_used.map_or_else(|| "never".to_owned(), local))
+            .optional_whole(dated("Expires"), |key| key.expires.map(expires).unwrap_or_default())
+            .optional_whole(dated("Made"), |key| local(key.date))
     })
 }
 

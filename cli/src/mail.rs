@@ -1,14 +1,8 @@
 //! `tidings mail`: the mail that the service sends to members.
 
-use std::process::ExitCode;
-
-use clap::Subcommand;
 use tidings_core::mail::{List, Retry, Test};
 
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
-use crate::output::{Column, Table, dated, local};
-use crate::session::{Session, unknown};
+use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mail {
@@ -30,14 +24,13 @@ pub(crate) enum Mail {
     },
 }
 
-pub(crate) fn run(session: &Session, command: &Mail) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: &Mail) -> Exit {
     let Session { service, out } = session;
     match command {
         Mail::List => list(session),
         Mail::Retry { mail } => {
-            let retried = service.call(Retry { mail_obi: mail.clone() });
-            retried.map_err(|error| unknown(error, "mail", mail))?;
-            out.answer(&(), |page| page.line(format!("The mail {mail} is sent again.")))
+            let retry = Retry { mail_obi: mail.clone() };
+            session.change("mail", mail, retry, format!("The mail {mail} is sent again."))
         }
         Mail::Test { address } => {
             let result = service.call(Test { email: address.clone() })?;
@@ -53,30 +46,18 @@ pub(crate) fn run(session: &Session, command: &Mail) -> Result<ExitCode, Failure
     }
 }
 
-fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let waiting = session.service.call(List {})?;
-    session.out.list(&waiting, &waiting.mails, |page| {
-        let columns = [
-            Column::whole("Id"),
-            Column::whole("Kind"),
-            Column::text("Member"),
-            Column::whole("Date").optional(),
-            Column::number("Attempts"),
-            Column::whole(dated("Next")),
-            Column::text("Error"),
-        ];
-        let mut table = Table::new(columns);
-        for mail in &waiting.mails {
-            table.row([
-                mail.id.clone(),
-                mail.kind.to_string(),
-                mail.user_id.clone().unwrap_or_default(),
-                local(mail.date),
-                mail.attempts.to_string(),
-                mail.next_attempt.map_or_else(|| "given up".to_owned(), local),
-                mail.error.clone().unwrap_or_default(),
-            ]);
-        }
-        page.table(&table, "No mail waits, and none was given up.");
+fn list(Session { service, out }: &Session) -> Exit {
+    let waiting = service.call(List {})?;
+    out.table(&waiting, &waiting.mails, "No mail waits, and none was given up.", |table| {
+        // The name of the zone is on this date, which is never left out.
+        let next = dated("Next");
+        table
+            .whole("Id", |mail| mail.id.clone())
+            .whole("Kind", |mail| mail.kind.to_string())
+            .text("Member", |mail| mail.user_id.clone().unwrap_or_default())
+            .optional_whole("Date", |mail| local(mail.date))
+            .number("Attempts", |mail| mail.attempts.to_string())
+            .whole(next, |mail| mail.next_attempt.map_or_else(|| "given up".to_owned(), local))
+            .text("Error", |mail| mail.error.clone().unwrap_or_default())
     })
 }

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 
-mod act;
 mod admin;
 #[cfg(feature = "count-allocations")]
 mod allocations;
@@ -14,7 +13,6 @@ mod atomic_file;
 mod audit;
 mod backup;
 mod bench;
-mod blacklist;
 mod candidates;
 mod check;
 mod complete;
@@ -27,49 +25,43 @@ mod failure;
 mod feed;
 mod feedback;
 mod front;
-mod given;
 mod global;
 mod help;
 mod imported;
 mod init;
 mod input;
-mod interrupt;
 mod invitation;
 mod key;
 mod mail;
 mod member;
 mod misuse;
-mod next_steps;
 mod notice;
 mod otp;
 mod output;
 mod password;
 mod post;
+mod prelude;
 mod profile;
 mod progress;
-mod raw_args;
 mod ready;
-mod roster;
 mod search;
 mod serve;
 mod session;
 mod settings;
 mod source;
-mod steps;
 mod store;
 mod tui;
 mod webhook;
 mod words;
 
-use act::Act;
 use args::{Cli, Command};
-use failure::Failure;
+use failure::Exit;
 use global::Global;
+use imported::{Act, Roster};
 use member::Member;
 use output::Output;
 use post::Post;
 use profile::{credentials, login};
-use roster::Roster;
 use session::Session;
 use source::Command as Source;
 
@@ -96,17 +88,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
-    let input = match &command {
-        Command::Init(args) => args.password.password_file.clone(),
+fn run(global: &Global, command: Command) -> Exit {
+    // Whether the command creates a database that does not exist, and the file that it reads.
+    let (creates, input) = match &command {
+        Command::Init(args) => (true, args.password.password_file.clone()),
         Command::Member(Member::Import { file, .. })
         | Command::Post(Post::Import { file, .. })
         | Command::Act(Act::Import { file, .. })
         | Command::Source(Source::Import { file })
-        | Command::Roster(Roster::Import { file, .. }) => Some(file.clone()),
-        _ => None,
+        | Command::Roster(Roster::Import { file, .. }) => (true, Some(file.clone())),
+        Command::Demo(_) | Command::Source(Source::Add { .. }) => (true, None),
+        _ => (false, None),
     };
-    let create = || Session::create(global, input.as_deref());
+    let open = || if creates { Session::create(global, input.as_deref()) } else { Session::open(global) };
     match command {
         Command::Serve(_)
         | Command::Backup(_)
@@ -119,35 +113,29 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         }
         Command::Serve(settings) => serve::run(global, *settings),
         Command::Tui(screens) => tui::run(global, &screens),
-        Command::Init(args) => init::run(&create()?, &args),
-        Command::Demo(args) => demo::run(&create()?, &args),
-        Command::Member(command @ Member::Import { .. }) => member::run(&create()?, global, &command),
-        Command::Member(command) => member::run(&Session::open(global)?, global, &command),
-        Command::Invitation(command) => invitation::run(&Session::open(global)?, &command),
-        Command::Otp(command) => otp::run(&Session::open(global)?, &command),
-        Command::Admin(command) => admin::run(&Session::open(global)?, &command),
-        Command::Blacklist(command) => blacklist::run(&Session::open(global)?, &command),
-        Command::Key(command) => key::run(&Session::open(global)?, &command),
-        Command::Mail(command) => mail::run(&Session::open(global)?, &command),
-        Command::Webhook(command) => webhook::run(&Session::open(global)?, &command),
-        Command::Audit(command) => audit::run(&Session::open(global)?, &command),
-        Command::Notice(command) => notice::run(&Session::open(global)?, &command),
-        Command::Feedback(command) => feedback::run(&Session::open(global)?, &command),
-        Command::Post(command @ Post::Import { .. }) => post::run(&create()?, &command),
-        Command::Post(command) => post::run(&Session::open(global)?, &command),
-        Command::Act(command) => act::run(&create()?, &command),
-        Command::Front(command) => front::run(&Session::open(global)?, &command),
-        Command::Source(command @ (Source::Add { .. } | Source::Import { .. })) => {
-            source::run(&create()?, command)
-        }
-        Command::Source(command) => source::run(&Session::open(global)?, command),
-        Command::Feed(command) => feed::run(&Session::open(global)?, &command),
-        Command::Search(command) => search::run(&Session::open(global)?, &command),
-        Command::Analysis(command) => analysis::run(&Session::open(global)?, &command),
-        Command::Roster(command @ Roster::Import { .. }) => roster::run(&create()?, &command),
-        Command::Roster(command) => roster::run(&Session::open(global)?, &command),
-        Command::Words(command) => words::run(&Session::open(global)?, &command),
-        Command::Bench(command) => bench::run(&Session::open(global)?, &command),
+        Command::Init(args) => init::run(&open()?, &args),
+        Command::Demo(args) => demo::run(&open()?, &args),
+        Command::Member(command) => member::run(&open()?, global, &command),
+        Command::Invitation(command) => invitation::run(&open()?, &command),
+        Command::Otp(command) => otp::run(&open()?, &command),
+        Command::Admin(command) => admin::run(&open()?, &command),
+        Command::Blacklist(command) => admin::blacklist(&open()?, &command),
+        Command::Key(command) => key::run(&open()?, &command),
+        Command::Mail(command) => mail::run(&open()?, &command),
+        Command::Webhook(command) => webhook::run(&open()?, &command),
+        Command::Audit(command) => audit::run(&open()?, &command),
+        Command::Notice(command) => notice::run(&open()?, &command),
+        Command::Feedback(command) => feedback::run(&open()?, &command),
+        Command::Post(command) => post::run(&open()?, &command),
+        Command::Act(command) => imported::acts(&open()?, &command),
+        Command::Front(command) => front::run(&open()?, &command),
+        Command::Source(command) => source::run(&open()?, command),
+        Command::Feed(command) => feed::run(&open()?, &command),
+        Command::Search(command) => search::run(&open()?, &command),
+        Command::Analysis(command) => analysis::run(&open()?, &command),
+        Command::Roster(command) => imported::roster(&open()?, &command),
+        Command::Words(command) => words::run(&open()?, &command),
+        Command::Bench(command) => bench::run(&open()?, &command),
         Command::Backup(args) => backup::run(global, &args),
         Command::Restore(args) => backup::restore(global, &args),
         Command::Store(command) => store::run(global, &command),

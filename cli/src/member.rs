@@ -1,35 +1,19 @@
 //! `tidings member`: the accounts of members, for members themselves and for the operator.
 
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-
-use clap::{Args, Subcommand};
-use tidings_client::shown::number::number;
 use tidings_core::account::key::Scope;
-use tidings_core::account::{ResetPassword, SignIn, SignInUp};
+use tidings_core::account::{SignIn, SignInUp};
 use tidings_core::member;
 use tidings_core::member_import::ImportMembers;
 
 use crate::atomic_file::Readers;
-use crate::complete::{Kind, MemberId, ids};
 use crate::export;
-use crate::failure::Failure;
-use crate::global::Global;
 use crate::imported::{self, Strictness};
 use crate::key;
-use crate::output::local;
 use crate::password::{self, Password};
-use crate::session::{Session, unknown};
+use crate::prelude::*;
 
-mod change_password;
-mod email;
-mod list;
-mod oidc;
-mod passkeys;
-mod role;
-mod sessions;
 mod show;
-mod sign_up;
+mod sign_in;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Member {
@@ -39,7 +23,7 @@ pub(crate) enum Member {
                       first line, and the password is the second.\n\n\
                       Examples:\n  tidings member sign-up ann --nickname Ann\n  tidings member sign-up ann --nickname Ann --code --server https://tidings.example.org\n  token=$(tidings member sign-up ann --nickname Ann --password-file pw.txt --token)"
     )]
-    SignUp(sign_up::Options),
+    SignUp(sign_in::NewMember),
     /// Sign a member in and print an access token
     #[command(after_help = "Example: tidings member sign-in ann --password-file pw.txt")]
     SignIn(SignInArgs),
@@ -50,7 +34,7 @@ pub(crate) enum Member {
     #[command(
         after_help = "Examples:\n  tidings member list --search kim\n  tidings member list --only roles\n  tidings member list --ndjson | wc -l"
     )]
-    List(list::Options),
+    List(show::Filter),
     /// Show a member
     #[command(after_help = "Example: tidings member show ann")]
     Show(MemberId),
@@ -60,9 +44,8 @@ pub(crate) enum Member {
     /// Show the lists of a member: likes, views, searches and opened newsfeeds
     #[command(after_help = "Example: tidings member lists ann --type 3")]
     Lists {
-        /// The member
-        #[arg(add = ids(Kind::Member))]
-        id: String,
+        #[command(flatten)]
+        member: MemberId,
         /// 0 all, 1 likes, 2 views, 3 searches, 4 newsfeeds
         #[arg(long = "type", value_name = "0-4", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=4))]
         kind: u8,
@@ -70,18 +53,16 @@ pub(crate) enum Member {
     /// Change a member's nickname
     #[command(after_help = "Example: tidings member nickname ann \"Ann of the library\"")]
     Nickname {
-        /// The member
-        #[arg(add = ids(Kind::Member))]
-        id: String,
+        #[command(flatten)]
+        member: MemberId,
         /// The nickname
         nickname: String,
     },
     /// Set whether apps sign the member in automatically
     #[command(after_help = "Example: tidings member auto-login ann 1")]
     AutoLogin {
-        /// The member
-        #[arg(add = ids(Kind::Member))]
-        id: String,
+        #[command(flatten)]
+        member: MemberId,
         /// 0 no, 1 yes
         #[arg(value_parser = clap::value_parser!(i64).range(0..=1))]
         auto_login: i64,
@@ -117,7 +98,7 @@ pub(crate) enum Member {
     Email,
     /// Give the member who is acting another e-mail address, which a mail with a code confirms
     #[command(after_help = "Example: tidings --as ann member set-email ann@example.org")]
-    SetEmail(email::NewEmail),
+    SetEmail(sign_in::NewEmail),
     /// Confirm the e-mail address with the code of the mail
     #[command(after_help = "With --password-stdin or --password-file the code is read from there.\n\n\
                       Example: tidings --as ann member confirm-email")]
@@ -125,7 +106,7 @@ pub(crate) enum Member {
     /// Print an access token for the code that the page of an app got after a single sign-on
     #[command(after_help = "With --password-stdin or --password-file the code is read from there.\n\n\
                       Example: tidings member sign-in-oidc --server https://tidings.example.org")]
-    SignInOidc(oidc::Options),
+    SignInOidc(sign_in::OidcCode),
     /// Link the account of the member who is acting to the person of a single sign-on, with such a code
     #[command(
         after_help = "With --password-stdin or --password-file the code is the first line, and the password is the second.\n\n\
@@ -151,9 +132,8 @@ pub(crate) enum Member {
     /// Sign a member out everywhere, or out of one session
     #[command(after_help = "Example: tidings member sign-out ann --session 6560c1a2ffeeddccbbaa0001")]
     SignOut {
-        /// The member
-        #[arg(add = ids(Kind::Member))]
-        id: String,
+        #[command(flatten)]
+        member: MemberId,
         /// Only this session: see tidings member sessions
         #[arg(long, value_name = "ID")]
         session: Option<String>,
@@ -173,24 +153,22 @@ pub(crate) enum Member {
             "Examples:\n  tidings member role ann notices\n  tidings member role ann --none"
         )
     )]
-    Role(role::Options),
+    Role(show::Role),
     /// Write everything that is stored about a member to a file, as one JSON object
     #[command(
         after_help = "Examples:\n  tidings member export ann ann.json\n  tidings --as ann member export ann -"
     )]
     Export {
-        /// The member
-        #[arg(add = ids(Kind::Member))]
-        id: String,
+        #[command(flatten)]
+        member: MemberId,
         /// The file, or - for standard output
         file: PathBuf,
     },
     /// Remove a member with all lists and the measured interest
     #[command(after_help = "Example: tidings member remove ann --yes")]
     Remove {
-        /// The member
-        #[arg(add = ids(Kind::Member))]
-        id: String,
+        #[command(flatten)]
+        member: MemberId,
         /// Do not ask
         #[arg(long)]
         yes: bool,
@@ -210,7 +188,6 @@ pub(crate) enum Member {
     },
 }
 
-/// A member, the source of the password, and a code.
 #[derive(Debug, Args)]
 pub(crate) struct SignInArgs {
     #[command(flatten)]
@@ -222,56 +199,49 @@ pub(crate) struct SignInArgs {
 
 impl SignInArgs {
     fn form(&self) -> Result<SignIn, Failure> {
-        let Credentials { id, password } = &self.credentials;
+        let Credentials { member: MemberId { id }, password } = &self.credentials;
         Ok(SignIn { id: id.clone(), pw: password::present(password)?.to_string(), otp: self.otp.clone() })
     }
 }
 
-/// A member, and the source of the password.
 #[derive(Debug, Args)]
 pub(crate) struct Credentials {
-    /// The member
-    #[arg(add = ids(Kind::Member))]
-    id: String,
+    #[command(flatten)]
+    member: MemberId,
     #[command(flatten)]
     password: Password,
 }
 
-pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Exit {
     let Session { service, out } = session;
     match command {
-        Member::SignUp(options) => sign_up::run(session, options),
-        Member::SignIn(args) => {
-            let token = service.as_guest().call(args.form()?)?;
-            out.answer(&token, |page| page.line(&token.access_token))
-        }
-        Member::SignInUp(args) => {
-            let token = service.as_guest().call(SignInUp { form: args.form()? })?;
-            out.answer(&token, |page| page.line(&token.access_token))
-        }
-        Member::List(options) => list::run(session, options),
+        Member::SignUp(new) => sign_in::sign_up(session, new),
+        Member::SignIn(args) => sign_in::token(session, args.form()?),
+        Member::SignInUp(args) => sign_in::token(session, SignInUp { form: args.form()? }),
+        Member::List(filter) => show::list(session, filter),
         Member::Show(MemberId { id }) => show::info(session, id),
-        Member::Lists { id, kind } => show::lists(session, id, *kind),
+        Member::Lists { member: MemberId { id }, kind } => show::lists(session, id, *kind),
         Member::Reset(MemberId { id }) => {
             let id = session.member(id)?;
             service.reset_measurement(&id)?;
-            out.answer(&(), |page| page.line(format!("The measured interest of {id} is reset.")))
+            session.done(format!("The measured interest of {id} is reset."))
         }
-        Member::Nickname { id, nickname } => {
+        Member::Nickname { member: MemberId { id }, nickname } => {
             let id = session.member(id)?;
             service.change_nickname(&id, nickname)?;
-            out.answer(&(), |page| page.line(format!("The nickname of {id} is {nickname}.")))
+            session.done(format!("The nickname of {id} is {nickname}."))
         }
-        Member::AutoLogin { id, auto_login } => {
+        Member::AutoLogin { member: MemberId { id }, auto_login } => {
             let id = session.member(id)?;
             service.update_auto_login(&id, *auto_login)?;
             let state = ["off", "on"][usize::from(*auto_login == 1)];
-            out.answer(&(), |page| page.line(format!("The auto-login of {id} is {state}.")))
+            session.done(format!("The auto-login of {id} is {state}."))
         }
-        Member::Password(Credentials { id, password }) => change_password::run(session, global, id, password),
+        Member::Password(Credentials { member: MemberId { id }, password }) => {
+            sign_in::password(session, global, id, password)
+        }
         Member::ResetPassword(MemberId { id }) => {
-            let issue = member::IssueReset { user_id: id.clone() };
-            let issued = service.call(issue).map_err(|error| unknown(error, "member", id))?;
+            let issued = session.call_on("member", id, member::IssueReset { user_id: id.clone() })?;
             out.answer(&issued, |page| {
                 page.line(&issued.code);
                 page.note(&format!(
@@ -281,36 +251,30 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
                 ));
             })
         }
-        Member::NewPassword(password) => {
-            let [code, new_pw] = password::change("Code", password, || service.password_rule())?
-                .map(|text| text.as_str().to_owned());
-            service.as_guest().call(ResetPassword { code, new_pw_check: new_pw.clone(), new_pw })?;
-            out.answer(&(), |page| page.line("You have a new password, and are signed out everywhere."))
+        Member::NewPassword(password) => sign_in::new_password(session, password),
+        Member::Forgotten { id } => sign_in::forgotten(session, id),
+        Member::Email => sign_in::email(session),
+        Member::SetEmail(new) => sign_in::set_email(session, new),
+        Member::ConfirmEmail(code) => sign_in::confirm_email(session, code),
+        Member::SignInOidc(code) => sign_in::sign_in_oidc(session, code),
+        Member::LinkOidc(source) => sign_in::link_oidc(session, source),
+        Member::UnlinkOidc(password) => sign_in::unlink_oidc(session, password),
+        Member::Passkeys => sign_in::passkeys(session),
+        Member::RemovePasskey { id } => sign_in::remove_passkey(session, id),
+        Member::Sessions(MemberId { id }) => sign_in::sessions(session, id),
+        Member::SignOut { member: MemberId { id }, session: of } => {
+            sign_in::sign_out(session, id, of.as_deref())
         }
-        Member::Forgotten { id } => email::forgotten(session, id),
-        Member::Email => email::show(session),
-        Member::SetEmail(options) => email::set(session, options),
-        Member::ConfirmEmail(code) => email::confirm(session, code),
-        Member::SignInOidc(options) => oidc::sign_in(session, options),
-        Member::LinkOidc(source) => oidc::link(session, source),
-        Member::UnlinkOidc(password) => oidc::unlink(session, password),
-        Member::Passkeys => passkeys::list(session),
-        Member::RemovePasskey { id } => passkeys::remove(session, id),
-        Member::Sessions(MemberId { id }) => sessions::list(session, id),
-        Member::SignOut { id, session: of } => sessions::sign_out(session, id, of.as_deref()),
         Member::ResetOtp(MemberId { id }) => {
-            let reset = member::ResetOtp { user_id: id.clone() };
-            service.call(reset).map_err(|error| unknown(error, "member", id))?;
-            out.answer(&(), |page| page.line(format!("{id} signs in with the password alone.")))
+            let done = format!("{id} signs in with the password alone.");
+            session.change("member", id, member::ResetOtp { user_id: id.clone() }, done)
         }
         Member::ResetSignIns(MemberId { id }) => {
-            let reset = member::ResetSignIns { user_id: id.clone() };
-            service.call(reset).map_err(|error| unknown(error, "member", id))?;
-            out.answer(&(), |page| page.line(format!("{id} has no passkey and no single sign-on any more.")))
+            let done = format!("{id} has no passkey and no single sign-on any more.");
+            session.change("member", id, member::ResetSignIns { user_id: id.clone() }, done)
         }
         Member::Otp(MemberId { id }) => {
-            let issue = member::IssueOtp { user_id: id.clone() };
-            let issued = service.call(issue).map_err(|error| unknown(error, "member", id))?;
+            let issued = session.call_on("member", id, member::IssueOtp { user_id: id.clone() })?;
             out.answer(&issued, |page| {
                 page.qr(&issued.enrolment_code);
                 page.line(&issued.enrolment_code);
@@ -321,9 +285,18 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
                 ));
             })
         }
-        Member::Role(options) => role::run(session, options),
-        Member::Export { id, file } => export_data(session, id, file),
-        Member::Remove { id, yes } => remove(session, id, *yes),
+        Member::Role(role) => show::role(session, role),
+        Member::Export { member: MemberId { id }, file } => {
+            let id = session.member(id)?;
+            export::run(
+                session,
+                file,
+                ("entries", Readers::Owner),
+                |take| service.export_data(&id, take),
+                |entries| format!("The data of {id} is exported: {} entries", number(entries)),
+            )
+        }
+        Member::Remove { member: MemberId { id }, yes } => remove(session, id, *yes),
         Member::Import { file, strictness } => {
             let is_csv = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
             imported::run(session, ("members", file), *strictness, ImportMembers { is_csv })
@@ -331,19 +304,8 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
     }
 }
 
-fn export_data(session: &Session, id: &str, file: &Path) -> Result<ExitCode, Failure> {
-    let id = session.member(id)?;
-    export::run(
-        session,
-        file,
-        ("entries", Readers::Owner),
-        |take| session.service.export_data(&id, take),
-        |entries| format!("The data of {id} is exported: {} entries", number(entries)),
-    )
-}
-
-fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
-    let Session { service, out } = session;
+fn remove(session: &Session, id: &str, yes: bool) -> Exit {
+    let service = &session.service;
     // Members may remove themselves; administrators and members with the scope may remove any member. The command asks only
     // if the caller has this right.
     let found = service.user_info(id);
@@ -355,5 +317,5 @@ fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
     let id = info.user_id;
     session.confirm(yes, &format!("remove the member {id} ({}), with all lists", info.nickname))?;
     service.remove_member(&id).map_err(|error| unknown(error, "member", &id))?;
-    out.answer(&(), |page| page.line(format!("{id} is removed.")))
+    session.done(format!("{id} is removed."))
 }

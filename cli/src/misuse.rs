@@ -9,11 +9,11 @@ use tidings_core::location::masked;
 use crate::failure::{USAGE, misused};
 use crate::global;
 use crate::output;
-use crate::raw_args;
 
 pub(crate) fn report(refused: &clap::Error) -> ExitCode {
     let status = u8::try_from(refused.exit_code()).unwrap_or(USAGE);
-    let is_for_programs = raw_args::options().any(|argument| argument == "--json" || argument == "--ndjson");
+    let is_for_programs =
+        global::typed_options().any(|argument| argument == "--json" || argument == "--ndjson");
     let lacks_command = refused.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if status == 0 || (lacks_command && !is_for_programs) {
         // A reader that has closed the pipe is not a failure.

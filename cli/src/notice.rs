@@ -1,25 +1,19 @@
 //! `tidings notice`: the administrators' announcements.
 
-use std::process::ExitCode;
+use std::io::IsTerminal as _;
 
-use clap::{Args, Subcommand};
+use tempfile::NamedTempFile;
 use tidings_core::Error;
 use tidings_core::account::key::Scope;
 use tidings_core::id::ObjectId;
-use tidings_core::notice::{self, State, Visibility};
+use tidings_core::notice::{self, Audience, Pin, State, Visibility};
 
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
 use crate::input::Text;
-use crate::output::{Page, local};
-use crate::session::{Session, unknown};
+use crate::output::{is_interactive, note, typed_time};
+use crate::prelude::*;
 
 mod draft;
-mod editor;
-mod fields;
 mod list;
-
-use fields::Placing;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Notice {
@@ -82,6 +76,13 @@ pub(crate) struct Edit {
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     title: Option<String>,
     #[command(flatten)]
+    fields: Fields,
+}
+
+/// The fields of a notice or a draft beside its title.
+#[derive(Debug, Args)]
+pub(crate) struct Fields {
+    #[command(flatten)]
     post: Text,
     /// 1 to show it to all readers, 0 to hide it
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1))]
@@ -90,8 +91,55 @@ pub(crate) struct Edit {
     placing: Placing,
 }
 
-pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failure> {
-    let Session { service, out } = session;
+impl Fields {
+    fn draft(&self, title: Option<&String>) -> Result<notice::Draft, Failure> {
+        let (title, post) = (title.cloned(), self.post.read()?);
+        Ok(notice::Draft { title, post, activation: self.activation, ..self.placing.draft() })
+    }
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct Placing {
+    /// The time from which it is visible, such as "2026-12-05 09:00" or 2026-12-05, in the zone of the database; empty for no limit
+    #[arg(long, value_name = "D")]
+    from: Option<String>,
+    /// The time from which it is no longer visible; empty for no limit
+    #[arg(long, value_name = "D")]
+    until: Option<String>,
+    /// List it before the others
+    #[arg(long, conflicts_with = "unpinned")]
+    pinned: bool,
+    /// List it in the order of dates
+    #[arg(long)]
+    unpinned: bool,
+    /// Show it to members only
+    #[arg(long, conflicts_with = "for_everyone")]
+    members_only: bool,
+    /// Show it to guests too
+    #[arg(long)]
+    for_everyone: bool,
+    /// The topic on whose page it is; empty for the general page
+    #[arg(long, value_name = "T", allow_hyphen_values = true, add = ids(Kind::Topic))]
+    topic: Option<String>,
+}
+
+impl Placing {
+    fn draft(&self) -> notice::Draft {
+        let pinned = self.pinned.then_some(Pin::Pinned.activation());
+        let members = self.members_only.then_some(Audience::Members.activation());
+        notice::Draft {
+            visible_from: self.from.as_deref().map(typed_time),
+            visible_until: self.until.as_deref().map(typed_time),
+            pinned: pinned.or(self.unpinned.then_some(Pin::Unpinned.activation())),
+            topic: self.topic.clone(),
+            members_only: members.or(self.for_everyone.then_some(Audience::Everyone.activation())),
+            ..notice::Draft::default()
+        }
+    }
+}
+
+pub(crate) fn run(session: &Session, command: &Notice) -> Exit {
     match command {
         Notice::Add(add) => add.run(session),
         Notice::List(list) => list.run(session),
@@ -102,16 +150,13 @@ pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failu
         Notice::Remove { id, yes } => {
             let notice = find(session, id)?;
             session.confirm(*yes, &format!("remove the notice \"{}\"", notice.title))?;
-            service
-                .call(notice::Remove { notice_obi: id.clone() })
-                .map_err(|error| unknown(error, "notice", id))?;
-            out.answer(&(), |page| page.line("The notice is removed."))
+            session.change("notice", id, notice::Remove { notice_obi: id.clone() }, "The notice is removed.")
         }
     }
 }
 
 impl Add {
-    fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
+    fn run(&self, session: &Session) -> Exit {
         let Session { service, out } = session;
         let draft = notice::Draft {
             title: self.title.clone(),
@@ -119,10 +164,10 @@ impl Add {
             activation: self.hidden.then_some(Visibility::Hidden.activation()),
             ..self.placing.draft()
         };
-        if draft.post.is_none() && editor::is_possible(session) {
+        if draft.post.is_none() && has_editor(session) {
             // A command that would be refused must not open the editor.
             service.check_right(Scope::Notices)?;
-            return editor::write(session, draft);
+            return write_in_editor(session, draft);
         }
         if draft.title.is_none() {
             return Err(Failure::usage("--title is missing: a notice needs a title"));
@@ -136,19 +181,14 @@ impl Add {
 }
 
 impl Edit {
-    fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
-        let Session { service, out } = session;
-        let Self { title, activation, placing, .. } = self;
-        let id = &self.id;
-        let (title, post) = (title.clone(), self.post.read()?);
-        let draft = notice::Draft { title, post, activation: *activation, ..placing.draft() };
+    fn run(&self, session: &Session) -> Exit {
+        let Self { id, title, fields } = self;
+        let draft = fields.draft(title.as_ref())?;
         if draft != notice::Draft::default() {
-            let update = notice::Update { notice_obi: id.clone(), draft };
-            service.call(update).map_err(|error| unknown(error, "notice", id))?;
-            return out.answer(&(), |page| changed(page, session, id));
+            session.call_on("notice", id, notice::Update { notice_obi: id.clone(), draft })?;
+            return session.out.answer(&(), |page| changed(page, session, id));
         }
-        // A command that would be refused must not open the editor.
-        editor::edit(session, &find(session, id)?)
+        edit_in_editor(session, &find(session, id)?)
     }
 }
 
@@ -175,9 +215,63 @@ fn name_ended(page: &mut Page, session: &Session, id: &str) {
 
 /// Does not count a view.
 fn find(session: &Session, id: &str) -> Result<notice::Notice, Failure> {
-    let Session { service, .. } = session;
-    service.check_right(Scope::Notices)?;
-    let notices = service.call(notice::List::default())?;
+    session.service.check_right(Scope::Notices)?;
+    let notices = session.service.call(notice::List::default())?;
     let found = notices.notices().iter().find(|notice| notice.id.to_string().eq_ignore_ascii_case(id));
     found.cloned().ok_or_else(|| unknown(Error::NotFound.into(), "notice", id))
+}
+
+fn has_editor(session: &Session) -> bool {
+    !session.out.is_for_programs() && is_interactive() && std::io::stdout().is_terminal()
+}
+
+fn write_in_editor(session: &Session, draft: notice::Draft) -> Exit {
+    let (file, [title, post]) = edited(draft.title.as_deref().unwrap_or_default(), "")?;
+    if title.is_empty() && post.is_empty() {
+        return Err(Failure::declined("the text is empty: nothing was published"));
+    }
+    let inserted = session
+        .service
+        .call(notice::Insert { draft: notice::Draft { title: Some(title), post: Some(post), ..draft } });
+    let inserted = inserted.inspect_err(|_| keep(file))?;
+    session.out.answer(&inserted, |page| published(page, session, inserted.id))
+}
+
+fn edit_in_editor(session: &Session, notice: &notice::Notice) -> Exit {
+    if !has_editor(session) {
+        let hint = "say what to change, such as --title, --post-file or --until; an editor needs a terminal";
+        return Err(Failure::usage(hint));
+    }
+    let (file, [title, post]) = edited(&notice.title, &notice.post)?;
+    let draft = notice::Draft {
+        title: Some(title).filter(|title| **title != *notice.title),
+        post: Some(post).filter(|post| *post != notice.post.trim_matches(['\r', '\n'])),
+        ..notice::Draft::default()
+    };
+    if draft == notice::Draft::default() {
+        return session.done("Nothing was changed.");
+    }
+    let id = notice.id.to_string();
+    session.service.call(notice::Update { notice_obi: id.clone(), draft }).inspect_err(|_| keep(file))?;
+    session.out.answer(&(), |page| changed(page, session, &id))
+}
+
+/// Returns the file, and the title and the text that were written: the title on the first line, the text after an empty line.
+fn edited(title: &str, post: &str) -> Result<(NamedTempFile, [String; 2]), Failure> {
+    note("The first line is the title; the text follows after an empty line.");
+    let edited = tidings_tui::edited(&format!("{title}\n\n{post}\n"));
+    let (file, written) =
+        edited.map_err(|error| Failure::declined(format!("{error}: nothing was changed")))?;
+    let (title, post) = written.split_once('\n').unwrap_or((&written, ""));
+    // Editors add a line break at the end.
+    let parts = [title.trim_end_matches('\r'), post.trim_matches(['\r', '\n'])].map(str::to_owned);
+    Ok((file, parts))
+}
+
+/// Keeps a text that was not saved, and says where it is.
+fn keep(file: NamedTempFile) {
+    match file.keep() {
+        Ok((_, path)) => note(&format!("What you wrote is kept in {}", path.display())),
+        Err(error) => note(&format!("What you wrote is lost: {}", error.error)),
+    }
 }

@@ -1,18 +1,14 @@
 //! `tidings otp`: the second factor of the member who acts.
 
-use std::process::ExitCode;
-
-use clap::{Args, Subcommand};
 use tidings_client::{Error, Service};
 use tidings_core::account::{
     BeginOtp, DisableOtp, EnableOtp, GetOtp, OtpSecret, RecoveryCodes, RenewRecoveryCodes,
 };
 use tidings_core::error::Code;
 
-use crate::failure::Failure;
-use crate::output::{self, Output};
-use crate::password::{self, Password};
-use crate::session::Session;
+use crate::output;
+use crate::password::{self, Password, ask_if_possible};
+use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Otp {
@@ -44,7 +40,6 @@ pub(crate) enum Otp {
     Renew(Confirmation),
 }
 
-/// The password and a code.
 #[derive(Debug, Args)]
 pub(crate) struct Confirmation {
     #[command(flatten)]
@@ -60,7 +55,9 @@ impl Confirmation {
         let pw = password::present(&self.password)?.to_string();
         let otp = match &self.otp {
             Some(otp) => otp.clone(),
-            None => asked(out, "Code of the authenticator, or a recovery code: ")?.unwrap_or_default(),
+            None => {
+                ask_if_possible(out, "Code of the authenticator, or a recovery code: ")?.unwrap_or_default()
+            }
         };
         if otp.is_empty() {
             return Err(Failure::usage(
@@ -71,7 +68,7 @@ impl Confirmation {
     }
 }
 
-pub(crate) fn run(session: &Session, command: &Otp) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: &Otp) -> Exit {
     let Session { service, out } = session;
     if service.database().is_some() {
         // On a server, the member is the one who has signed in.
@@ -93,7 +90,7 @@ pub(crate) fn run(session: &Session, command: &Otp) -> Result<ExitCode, Failure>
         }
         Otp::Enable { otp: Some(otp), .. } => {
             let codes = service.call(EnableOtp { otp: otp.clone() }).map_err(explained)?;
-            enabled(out, &codes)
+            show(out, &codes, ENABLED)
         }
         Otp::Enable { password, enrolment_code, otp: None } => {
             enable(session, password, enrolment_code.as_deref())
@@ -101,24 +98,18 @@ pub(crate) fn run(session: &Session, command: &Otp) -> Result<ExitCode, Failure>
         Otp::Disable(confirmation) => {
             let (pw, otp) = confirmation.get(out)?;
             service.call(DisableOtp { pw, otp }).map_err(explained)?;
-            out.answer(&(), |page| {
-                page.line("The second factor is disabled, and every other session has ended.");
-            })
+            session.done("The second factor is disabled, and every other session has ended.")
         }
         Otp::Renew(confirmation) => {
             let (pw, otp) = confirmation.get(out)?;
             let codes = service.call(RenewRecoveryCodes { pw, otp }).map_err(explained)?;
-            out.answer(&codes, |page| {
-                page.line("The new recovery codes, each of which works once:");
-                codes.recovery_codes.iter().for_each(|code| page.line(code));
-                page.note("Keep them in a safe place: they are not shown again.");
-            })
+            show(out, &codes, "The new recovery codes, each of which works once:")
         }
     }
 }
 
 /// Shows a secret, and enables the second factor if the command can ask for the first code.
-fn enable(session: &Session, password: &Password, code: Option<&str>) -> Result<ExitCode, Failure> {
+fn enable(session: &Session, password: &Password, code: Option<&str>) -> Exit {
     let Session { service, out } = session;
     let pw = password::present(password)?.to_string();
     let secret = begin(service, out, &BeginOtp { pw, enrolment_code: code.map(str::to_owned) })?;
@@ -134,11 +125,11 @@ fn enable(session: &Session, password: &Password, code: Option<&str>) -> Result<
         return Ok(shown);
     }
     loop {
-        let Some(otp) = asked(out, "The code that the authenticator shows: ")? else {
+        let Some(otp) = ask_if_possible(out, "The code that the authenticator shows: ")? else {
             return Err(Failure::declined("the second factor is not enabled"));
         };
         match service.call(EnableOtp { otp }) {
-            Ok(codes) => return enabled(out, &codes),
+            Ok(codes) => return show(out, &codes, ENABLED),
             Err(error) if error.code() == Some(Code::WrongOtp) => {
                 output::note("this is not the code: wait for the next one, and look at the clocks");
             }
@@ -149,45 +140,38 @@ fn enable(session: &Session, password: &Password, code: Option<&str>) -> Result<
 
 /// Asks for an enrolment code if one is needed.
 fn begin(service: &Service, out: &Output, form: &BeginOtp) -> Result<OtpSecret, Failure> {
-    match service.call(form.clone()) {
-        Err(error) if error.code() == Some(Code::OtpRequired) => {
-            match asked(out, "Enrolment code, from the operator or another administrator: ")? {
-                Some(code) => {
-                    let form = BeginOtp { enrolment_code: Some(code), ..form.clone() };
-                    service.call(form).map_err(explained)
-                }
-                None => Err(explained(error)),
-            }
-        }
-        begun => begun.map_err(explained),
-    }
-}
-
-/// Returns `None` if the command cannot ask.
-fn asked(out: &Output, question: &str) -> Result<Option<String>, Failure> {
-    if output::is_interactive() && !out.is_for_programs() { password::ask(question) } else { Ok(None) }
+    let begun = service.call(form.clone());
+    let needs_code = begun.as_ref().is_err_and(|error| error.code() == Some(Code::OtpRequired));
+    let question = "Enrolment code, from the operator or another administrator: ";
+    let code = if needs_code { ask_if_possible(out, question)? } else { None };
+    let begun = match code {
+        Some(_) => service.call(BeginOtp { enrolment_code: code, ..form.clone() }),
+        None => begun,
+    };
+    begun.map_err(explained)
 }
 
 fn explained(error: Error) -> Failure {
-    match (error.code(), error.field()) {
-        (Some(Code::OtpRequired), _) => Failure::refused(
-            &error,
+    let advice = match (error.code(), error.field()) {
+        (Some(Code::OtpRequired), _) => {
             "this server needs an enrolment code: let the operator or another administrator issue one with tidings member \
-             otp, and give it with --enrolment-code CODE",
-        ),
-        (Some(Code::WrongOtp), Some("enrolment_code")) => Failure::refused(
-            &error,
-            "the enrolment code is wrong, was used before, has expired, or a later one was issued",
-        ),
-        (Some(Code::WrongOtp), _) => Failure::refused(&error, "the code is wrong, or was used before"),
-        _ => error.into(),
-    }
+             otp, and give it with --enrolment-code CODE"
+        }
+        (Some(Code::WrongOtp), Some("enrolment_code")) => {
+            "the enrolment code is wrong, was used before, has expired, or a later one was issued"
+        }
+        (Some(Code::WrongOtp), _) => "the code is wrong, or was used before",
+        _ => return error.into(),
+    };
+    Failure::refused(&error, advice)
 }
 
-fn enabled(out: &Output, codes: &RecoveryCodes) -> Result<ExitCode, Failure> {
+const ENABLED: &str = "The second factor is enabled, and every other session has ended.\n\
+                       The recovery codes, each of which replaces a code once:";
+
+fn show(out: &Output, codes: &RecoveryCodes, heading: &str) -> Exit {
     out.answer(codes, |page| {
-        page.line("The second factor is enabled, and every other session has ended.");
-        page.line("The recovery codes, each of which replaces a code once:");
+        page.block(heading);
         codes.recovery_codes.iter().for_each(|code| page.line(code));
         page.note("Keep them in a safe place: they are not shown again.");
     })

@@ -3,7 +3,7 @@
 //! Only answers go to standard output; messages go to standard error. A reader that closes the pipe (`| head -1`) is
 //! not a failure.
 
-use std::io::{BufWriter, ErrorKind, IsTerminal as _, StdoutLock, Write as _};
+use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,19 +13,19 @@ use tidings_client::shown::escape;
 use tidings_core::answer;
 use tidings_core::clock::Clock;
 
-use crate::failure::{self, Failure};
+use crate::failure::{self, Exit, Failure};
 use crate::global::{Color, Global};
 
-mod bar;
 mod page;
 mod table;
 
 pub(crate) use page::{Page, dated, local, local_to_second, typed_time, use_zone, zone};
-pub(crate) use table::{Column, Table};
+pub(crate) use table::Table;
 
 /// The message of the system about a file that the user may not open.
 const DENIED: &str = "Permission denied (os error 13)";
 
+#[derive(Clone)]
 pub(crate) struct Output {
     form: Form,
     colour: bool,
@@ -73,17 +73,13 @@ impl Output {
         self.form == Form::Json
     }
 
-    /// Returns whether the answer is printed element by element: see [`stream`].
+    /// Returns whether the answer is printed element by element: see [`stream_pages`].
     pub(crate) fn streams(&self) -> bool {
         self.form == Form::Lines
     }
 
     /// Prints an answer: as the object that HTTP would send, or as the page that `people` writes.
-    pub(crate) fn answer<T: Serialize>(
-        &self,
-        body: &T,
-        people: impl FnOnce(&mut Page),
-    ) -> Result<ExitCode, Failure> {
+    pub(crate) fn answer<T: Serialize>(&self, body: &T, people: impl FnOnce(&mut Page)) -> Exit {
         match self.form {
             Form::Page => self.page(people),
             Form::Json | Form::Lines => self.object(&answer::success(body)),
@@ -96,7 +92,7 @@ impl Output {
         result: &str,
         body: &T,
         people: impl FnOnce(&mut Page),
-    ) -> Result<ExitCode, Failure> {
+    ) -> Exit {
         match self.form {
             Form::Page => self.page(people)?,
             Form::Json | Form::Lines => self.object(&answer::with_result(result, body))?,
@@ -110,29 +106,33 @@ impl Output {
         body: &T,
         items: &[I],
         people: impl FnOnce(&mut Page),
-    ) -> Result<ExitCode, Failure> {
+    ) -> Exit {
         if !self.streams() {
             return self.answer(body, people);
         }
-        stream(|lines| {
-            for item in items {
-                if !lines.item(item)? {
-                    break;
-                }
-            }
-            Ok(())
-        })
+        stream_pages(None, None::<()>, |_, _| Ok((items.iter().collect(), None)))
+    }
+
+    /// Like [`Output::list`], with a table of the elements for people, or the note `empty` if there are none.
+    pub(crate) fn table<T: Serialize, I: Serialize>(
+        &self,
+        body: &T,
+        items: &[I],
+        empty: &str,
+        columns: impl FnOnce(Table<'_, I>) -> Table<'_, I>,
+    ) -> Exit {
+        self.list(body, items, |page| page.table(&columns(Table::of(items)), empty))
     }
 
     /// Like [`Output::answer`], but from encoded JSON.
-    pub(crate) fn encoded(&self, json: &[u8], people: impl FnOnce(&mut Page)) -> Result<ExitCode, Failure> {
+    pub(crate) fn encoded(&self, json: &[u8], people: impl FnOnce(&mut Page)) -> Exit {
         match self.form {
             Form::Page => self.page(people),
             Form::Json | Form::Lines => self.object(json),
         }
     }
 
-    pub(crate) fn object(&self, json: &[u8]) -> Result<ExitCode, Failure> {
+    pub(crate) fn object(&self, json: &[u8]) -> Exit {
         if self.is_for_programs() {
             print(&escape::json(json))?;
         }
@@ -141,14 +141,14 @@ impl Output {
 
     pub(crate) fn failed(&self, failure: &Failure) -> ExitCode {
         // When the object cannot be written, the message still can.
-        let _ = self.object(failure.json());
-        let mut message = failure.message().to_owned();
+        let _ = self.object(&failure.json);
+        let mut message = failure.message.clone();
         if message.contains(DENIED) {
             let user = whoami::username().unwrap_or_default();
             message = format!("{message}\nhint: it runs as the user {user}");
         }
         note_error(&message, self.colour_errors);
-        ExitCode::from(failure.status())
+        ExitCode::from(failure.status)
     }
 
     /// For an error after an answer that has been printed.
@@ -156,7 +156,7 @@ impl Output {
         note_error(message, self.colour_errors);
     }
 
-    fn page(&self, people: impl FnOnce(&mut Page)) -> Result<ExitCode, Failure> {
+    fn page(&self, people: impl FnOnce(&mut Page)) -> Exit {
         let mut page = Page::new(self.width, self.colour);
         people(&mut page);
         let (text, notes) = page.into_parts();
@@ -170,27 +170,22 @@ impl Output {
     }
 }
 
-pub(crate) fn stream(produce: impl FnOnce(&mut Lines) -> Result<(), Failure>) -> Result<ExitCode, Failure> {
-    let mut lines = Lines { out: BufWriter::with_capacity(1 << 16, std::io::stdout().lock()) };
-    let produced = produce(&mut lines);
-    has_reader(lines.out.flush())?;
-    produced?;
-    Ok(ExitCode::SUCCESS)
-}
-
 /// Prints `limit` elements, or all of them. `fetch` takes a position and a maximum number of elements, and returns that page
 /// and the position of the next one.
 pub(crate) fn stream_pages<I: Serialize, P>(
     limit: Option<i64>,
     from: Option<P>,
     mut fetch: impl FnMut(Option<P>, i64) -> Result<(Vec<I>, Option<P>), Failure>,
-) -> Result<ExitCode, Failure> {
-    stream(|lines| {
+) -> Exit {
+    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let print_pages = || -> Result<(), Failure> {
         let (mut left, mut from) = (limit.unwrap_or(i64::MAX), from);
         loop {
             let (items, next) = fetch(from, left)?;
             for item in items.into_iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
-                if !lines.item(&item)? {
+                let json = serde_json::to_vec(&item).map_err(std::io::Error::from);
+                let written = json.and_then(|json| out.write_all(&escape::json(&json)));
+                if !has_reader(written.and_then(|()| out.write_all(b"\n")))? {
                     return Ok(());
                 }
                 left -= 1;
@@ -200,20 +195,10 @@ pub(crate) fn stream_pages<I: Serialize, P>(
             }
             from = next;
         }
-    })
-}
-
-pub(crate) struct Lines {
-    out: BufWriter<StdoutLock<'static>>,
-}
-
-impl Lines {
-    /// Returns false when the reader has closed the pipe.
-    pub(crate) fn item<T: Serialize>(&mut self, item: &T) -> Result<bool, Failure> {
-        let written = serde_json::to_vec(item).map_err(std::io::Error::from);
-        let written = written.and_then(|json| self.out.write_all(&escape::json(&json)));
-        has_reader(written.and_then(|()| self.out.write_all(b"\n")))
-    }
+    };
+    let printed = print_pages();
+    has_reader(out.flush())?;
+    printed.map(|()| ExitCode::SUCCESS)
 }
 
 pub(crate) fn print(line: &[u8]) -> Result<(), Failure> {

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use tidings_client::Service;
 use tidings_core::text_file;
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, INTERRUPTED};
-use crate::output::note;
+use crate::output::{Output, is_interactive, note};
 
 /// The source of a password when the command cannot ask. No argument takes a password, because other users can read
 /// the arguments of a process.
@@ -36,14 +37,8 @@ pub(crate) fn code(args: &Password) -> Result<Zeroizing<String>, Failure> {
     given(args)?.map_or_else(|| prompt("Code: "), Ok)
 }
 
-/// Reads them from the first two lines of standard input or of the file in `args`, or asks for them.
 pub(crate) fn code_and_present(args: &Password) -> Result<[Zeroizing<String>; 2], Failure> {
-    match read(args.password_stdin, args.password_file.as_deref(), "the passwords", lines)? {
-        Some(lines) => lines.ok_or_else(|| {
-            Failure::usage("write the code on the first line, and the password on the second")
-        }),
-        None => Ok([prompt("Code: ")?, prompt("Password: ")?]),
-    }
+    both(args, ["code", "password"])?.map_or_else(|| Ok([prompt("Code: ")?, prompt("Password: ")?]), Ok)
 }
 
 /// Without a file, the key is on standard input, unless that is a terminal.
@@ -51,34 +46,27 @@ pub(crate) fn key(file: Option<&Path>) -> Result<Zeroizing<String>, Failure> {
     read(file.is_none(), file, "the API key", first_line)?.map_or_else(|| prompt("API key: "), Ok)
 }
 
-/// Asks twice if `args` name no source, after saying the rule of passwords if it is known.
-pub(crate) fn new(
-    args: &Password,
-    rule: impl FnOnce() -> Option<String>,
-) -> Result<Zeroizing<String>, Failure> {
-    given(args)?.map_or_else(|| chosen(["Password: ", "Password again: "], rule), Ok)
+/// Asks twice if `args` name no source, after saying the rule of passwords if the service tells it.
+pub(crate) fn new(args: &Password, service: &Service) -> Result<Zeroizing<String>, Failure> {
+    given(args)?.map_or_else(|| chosen(["Password: ", "Password again: "], service), Ok)
 }
 
-/// Reads a proof of who the member is, such as the current password, and a new password: from the first two lines of standard
-/// input or of the file in `args`; or asks for them, like [`new`].
+/// Reads a proof of who the member is, such as the current password, and a new password, or asks for them like [`new`].
 pub(crate) fn change(
     proof: &str,
     args: &Password,
-    rule: impl FnOnce() -> Option<String>,
+    service: &Service,
 ) -> Result<[Zeroizing<String>; 2], Failure> {
-    if let Some(lines) = read(args.password_stdin, args.password_file.as_deref(), "the passwords", lines)? {
-        return lines.ok_or_else(|| {
-            let proof = proof.to_lowercase();
-            Failure::usage(format!("write the {proof} on the first line, and the new password on the second"))
-        });
+    if let Some(both) = both(args, [&proof.to_lowercase(), "new password"])? {
+        return Ok(both);
     }
     let current = prompt(&format!("{proof}: "))?;
-    Ok([current, chosen(["New password: ", "New password again: "], rule)?])
+    Ok([current, chosen(["New password: ", "New password again: "], service)?])
 }
 
-fn chosen(prompts: [&str; 2], rule: impl FnOnce() -> Option<String>) -> Result<Zeroizing<String>, Failure> {
+fn chosen(prompts: [&str; 2], service: &Service) -> Result<Zeroizing<String>, Failure> {
     if std::io::stdin().is_terminal()
-        && let Some(rule) = rule()
+        && let Some(rule) = service.password_rule()
     {
         note(&rule);
     }
@@ -87,6 +75,14 @@ fn chosen(prompts: [&str; 2], rule: impl FnOnce() -> Option<String>) -> Result<Z
         return Ok(password);
     }
     Err(Failure::usage("the passwords differ"))
+}
+
+/// Reads two secrets from the first two lines of standard input or of the file in `args`.
+fn both(args: &Password, names: [&str; 2]) -> Result<Option<[Zeroizing<String>; 2]>, Failure> {
+    let lines = read(args.password_stdin, args.password_file.as_deref(), "the passwords", lines)?;
+    let [first, second] = names;
+    let missing = format!("write the {first} on the first line, and the {second} on the second");
+    lines.map(|lines| lines.ok_or_else(|| Failure::usage(missing))).transpose()
 }
 
 fn given(args: &Password) -> Result<Option<Zeroizing<String>>, Failure> {
@@ -189,6 +185,11 @@ mod echo {
             drop(restored());
         }
     }
+}
+
+/// Like [`ask`], if the command can ask.
+pub(crate) fn ask_if_possible(out: &Output, question: &str) -> Result<Option<String>, Failure> {
+    if is_interactive() && !out.is_for_programs() { ask(question) } else { Ok(None) }
 }
 
 /// The answer is visible while it is typed; `None` if it is empty.

@@ -1,23 +1,18 @@
 //! Sign-in profiles: the servers that `tidings login` has signed in to, and `tidings profile`, which lists and removes them.
 
-use std::process::ExitCode;
+use std::collections::BTreeMap;
 
-use clap::Subcommand;
 use serde::Serialize;
 use tidings_core::clock::{Clock, Timestamp};
 
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
-use crate::global::Global;
-use crate::output::{Column, Output, Style, Table, dated, local};
+use crate::prelude::*;
 
 pub(crate) mod credentials;
 mod file;
 pub(crate) mod login;
-mod name;
 mod store;
 
-pub(crate) use file::{Profile, Profiles, only, trusting};
+pub(crate) use file::{Profile, Profiles, check_name, default_name, only, trusting};
 pub(crate) use store::Store;
 
 #[derive(Debug, Subcommand)]
@@ -32,12 +27,6 @@ pub(crate) enum Command {
         #[arg(add = ids(Kind::Profile))]
         name: String,
     },
-}
-
-/// The answer of `tidings profile list`.
-#[derive(Serialize)]
-struct Answer {
-    profiles: Vec<Row>,
 }
 
 #[derive(Serialize)]
@@ -77,7 +66,7 @@ impl Row {
     }
 }
 
-pub(crate) fn run(global: &Global, command: &Command) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, command: &Command) -> Exit {
     let (store, out) = (Store::of_user()?, Output::new(global));
     match command {
         Command::List => list(&store, &out),
@@ -118,36 +107,20 @@ pub(crate) fn end(profile: &Profile) -> Result<Option<String>, Failure> {
     }))
 }
 
-fn list(store: &Store, out: &Output) -> Result<ExitCode, Failure> {
+fn list(store: &Store, out: &Output) -> Exit {
     let profiles = store.profiles()?;
     let now = Clock::system().now();
-    let rows = profiles.0.iter().map(|(name, profile)| Row::new(&profiles, name, profile)).collect();
-    let answer = Answer { profiles: rows };
-    out.list(&answer, &answer.profiles, |page| {
-        let columns = [
-            Column::whole("Name"),
-            Column::whole("Server"),
-            Column::whole("Signs in"),
-            Column::whole("Is"),
-            Column::whole("Default"),
-            Column::whole(dated("Expires")).optional(),
-        ];
-        let mut table = Table::new(columns);
-        for row in &answer.profiles {
-            let style = if row.signed_in == 1 { Style::Plain } else { Style::Faint };
-            let default = if row.default == 1 { "yes" } else { "" };
-            table.styled_row(
-                style,
-                [
-                    row.name.clone(),
-                    row.server.clone(),
-                    profiles.get(&row.name).map_or_else(String::new, |profile| profile.who().to_owned()),
-                    row.state(now).to_owned(),
-                    default.to_owned(),
-                    row.expires.map_or_else(String::new, local),
-                ],
-            );
-        }
-        page.table(&table, "There is no profile yet: tidings login --server URL ID");
+    let rows = profiles.0.iter().map(|(name, profile)| Row::new(&profiles, name, profile));
+    let rows: Vec<_> = rows.collect();
+    let none = "There is no profile yet: tidings login --server URL ID";
+    out.table(&BTreeMap::from([("profiles", &rows)]), &rows, none, |table| {
+        table
+            .whole("Name", |row| row.name.clone())
+            .whole("Server", |row| row.server.clone())
+            .whole("Signs in", |row| row.member.clone().unwrap_or_else(|| "an API key".to_owned()))
+            .whole("Is", |row| row.state(now).to_owned())
+            .whole("Default", |row| if row.default == 1 { "yes" } else { "" }.to_owned())
+            .optional_whole(dated("Expires"), |row| row.expires.map(local).unwrap_or_default())
+            .styled(|row| if row.signed_in == 1 { Style::Plain } else { Style::Faint })
     })
 }

@@ -1,27 +1,48 @@
-//! Progress of long work, and Ctrl-C, which stops the work after the current batch.
+//! Progress of long work, and Ctrl-C, which stops the work after the current batch. Only a terminal shows the progress.
 
 use std::fmt;
-use std::io::{BufRead, IsTerminal as _};
+use std::io::BufRead;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use serde::Serialize;
+use tidings_core::backup::CancelFlag;
+use tidings_core::copy::Step;
 
-use crate::failure::{Failure, INTERRUPTED};
+use crate::failure::INTERRUPTED;
 use crate::input;
-use crate::interrupt;
-use crate::output::{Output, Page, note};
+use crate::output::note;
+use crate::prelude::*;
 
 /// The time after which the user learns why the process has not ended …
 const NOTE_AFTER: Duration = Duration::from_secs(1);
 /// … and the further time after which it ends anyway: the batches that are being written end on a slow disk, too. Another
 /// Ctrl-C ends it at once.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
+
+static ENDS_AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Lets the first signal end the process at once, because opening and writing a pipe or a device may block for ever. There is
+/// nothing to clean up: the reader sees that the output ends.
+pub(crate) fn end_at_once() {
+    ENDS_AT_ONCE.store(true, Ordering::Relaxed);
+}
+
+/// Makes Ctrl-C and SIGTERM ask the work to stop, instead of ending the process at once.
+pub(crate) fn stop() -> Result<CancelFlag, Failure> {
+    let stop = CancelFlag::default();
+    let asked = stop.clone();
+    let set = ctrlc::set_handler(move || asked.set());
+    set.map_err(|e| Failure::system(format!("cannot listen for Ctrl-C: {e}")))?;
+    Ok(stop)
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is well-formed")
+}
 
 pub(crate) struct Watch {
     bar: ProgressBar,
@@ -57,7 +78,7 @@ impl Watch {
             std::process::exit(INTERRUPTED.into());
         };
         let handled = ctrlc::set_handler(move || {
-            if asked.swap(true, Ordering::Relaxed) || interrupt::ends_at_once() {
+            if asked.swap(true, Ordering::Relaxed) || ENDS_AT_ONCE.load(Ordering::Relaxed) {
                 end();
             }
             let bar = shown.clone();
@@ -72,11 +93,7 @@ impl Watch {
             // If no handler can be installed, the signal ends the process; the committed batches stay.
             tracing::debug!(%error, "the signal cannot be handled");
         }
-        if !std::io::stderr().is_terminal() {
-            bar.set_draw_target(ProgressDrawTarget::hidden());
-        }
-        let style = ProgressStyle::with_template(&template).expect("the template is well-formed");
-        let style = style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
+        let style = style(&template).with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
             // Writing to a string cannot fail.
             let _ = write!(out, "{:.0}/s", state.per_sec());
         });
@@ -98,7 +115,7 @@ impl Watch {
         out: &Output,
         body: &T,
         people: impl FnOnce(&mut Page),
-    ) -> Result<ExitCode, Failure> {
+    ) -> Exit {
         self.bar.finish_and_clear();
         if !self.is_interrupted() {
             return out.answer(body, people);
@@ -117,11 +134,7 @@ pub(crate) struct Percent(ProgressBar);
 
 impl Percent {
     pub(crate) fn start() -> Self {
-        if !std::io::stderr().is_terminal() {
-            return Self(ProgressBar::hidden());
-        }
-        let style = ProgressStyle::with_template("{wide_bar} {percent} %, {elapsed}");
-        Self(ProgressBar::new(100).with_style(style.expect("the template is well-formed")))
+        Self(ProgressBar::new(100).with_style(style("{wide_bar} {percent} %, {elapsed}")))
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
@@ -132,4 +145,45 @@ impl Percent {
     pub(crate) fn finish(&self) {
         self.0.finish_and_clear();
     }
+}
+
+/// Shows the steps of copying a database, which Ctrl-C and SIGTERM ask to stop.
+pub(crate) fn of_steps<T>(work: impl FnOnce(&mut dyn FnMut(Step), &CancelFlag) -> T) -> Result<T, Failure> {
+    let (stop, bar, mut shown) = (stop()?, ProgressBar::new(0), "");
+    let done = work(&mut |step| show_step(&bar, &mut shown, step), &stop);
+    bar.finish_and_clear();
+    Ok(done)
+}
+
+/// `shown` is what the bar shows so far.
+fn show_step(bar: &ProgressBar, shown: &mut &'static str, step: Step) {
+    const BYTES: &str = "{msg} {wide_bar} {bytes} of {total_bytes}, {elapsed}";
+    const ROWS: &str = "{msg} {wide_bar} {human_pos} of {human_len} rows, {elapsed}";
+    const POSTS: &str = "{msg} {wide_bar} {human_pos} of {human_len} posts, {elapsed}";
+    let (what, template, done, of) = match step {
+        Step::Copying { done, of } => ("copying", BYTES, done, of),
+        Step::Rows { done, of } => ("copying", ROWS, done, of),
+        Step::Indexing { done, of } => ("indexing", POSTS, done, of),
+        Step::Verifying { done, of } => ("verifying", ROWS, done, of),
+        Step::Compacting | Step::Checking => {
+            bar.set_message(if matches!(step, Step::Checking) { "checking" } else { "compacting" });
+            return bar.tick();
+        }
+    };
+    if *shown != what {
+        *shown = what;
+        bar.set_style(style(template));
+        bar.set_message(what);
+    }
+    bar.set_length(of);
+    bar.set_position(done);
+}
+
+/// Shows the part that the work is at. The work names its parts.
+pub(crate) fn of_parts<T>(doing: &str, work: impl FnOnce(&mut dyn FnMut(&'static str)) -> T) -> T {
+    let spinner = ProgressBar::new_spinner().with_style(style("{spinner} {msg}, {elapsed}"));
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    let done = work(&mut |part| spinner.set_message(format!("{doing} {}", part.replace('_', " "))));
+    spinner.finish_and_clear();
+    done
 }

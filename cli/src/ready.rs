@@ -1,14 +1,11 @@
 //! `tidings ready`: asks a server whether it can take requests, as containers and scripts do.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::process::ExitCode;
 
 use serde::Serialize;
 use tidings_client::Server;
 
-use crate::failure::Failure;
-use crate::global::Global;
-use crate::output::Output;
+use crate::prelude::*;
 use crate::profile::credentials;
 use crate::settings::Settings;
 
@@ -17,7 +14,7 @@ struct Answer {
     server: String,
 }
 
-pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, given: Settings) -> Exit {
     let server = match credentials::server(global)? {
         Some(server) => server,
         None => here(&given.complete(global.config.as_deref())?)?,

@@ -1,19 +1,12 @@
 //! `tidings search`: searching posts, similar words, and recorded searches.
 
-use std::process::ExitCode;
-
-use clap::Subcommand;
-use tidings_client::shown::number::number;
 use tidings_core::analysis::{GetBursts, GetRealtime};
 use tidings_core::search::{
     Find, FindInCategory, FindSites, ListRecent, Log, PostPage, SitePage, SnippetPart,
 };
 use tidings_core::words::FindSimilar;
 
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
-use crate::output::{Column, Style, Table, dated, local};
-use crate::session::Session;
+use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Search {
@@ -65,30 +58,54 @@ pub(crate) enum Search {
     },
 }
 
-pub(crate) fn run(session: &Session, command: &Search) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: &Search) -> Exit {
+    let (reader, out) = (session.service.as_reader(), &session.out);
     match command {
         Search::Run { text, category, limit, snippets } => {
             find(session, text, category.as_ref(), *limit, *snippets)
         }
-        Search::Sites { text } => sites(session, text),
+        Search::Sites { text } => {
+            let found = reader.call(FindSites { search: text.clone(), page: SitePage::default() })?;
+            out.table(&found, &found.search_result, "No site was found.", |table| {
+                table
+                    .text("Site", |site| site.title.clone())
+                    .text("Best match", |site| site.post.clone())
+                    .optional_text("Address", |site| site.url.clone())
+            })
+        }
         Search::Log { text } => {
-            session.service.as_reader().call(Log { search: text.clone() })?;
-            session.out.answer(&(), |page| page.line("The search is recorded."))
+            reader.call(Log { search: text.clone() })?;
+            session.done("The search is recorded.")
         }
         Search::Similar { text } => similar(session, text),
-        Search::Realtime => realtime(session),
-        Search::Bursts => bursts(session),
-        Search::Recent { limit } => recent(session, *limit),
+        Search::Realtime => {
+            let found = reader.call(GetRealtime {})?.fields();
+            out.table(&found, &found.search_realtime, "Nothing was searched in the last 24 hours.", |table| {
+                table.number("Searches", |(_, count)| number(*count)).text("Term", |(term, _)| term.clone())
+            })
+        }
+        Search::Bursts => {
+            let found = reader.call(GetBursts {})?.fields();
+            out.table(&found, &found.search_bursts, "No term is searched more than usual.", |table| {
+                table
+                    .number("Visitors", |burst| number(burst.count))
+                    .number("Usual", |burst| format!("{:.1}", burst.usual))
+                    .number("Score", |burst| format!("{:.1}", burst.score))
+                    .text("Term", |burst| burst.term.clone())
+            })
+        }
+        Search::Recent { limit } => {
+            let found = session.acting_member()?.service.call(ListRecent { num: *limit })?.fields();
+            out.table(&found, &found.lately_search_list, "Nothing was searched yet.", |table| {
+                table
+                    .whole(dated("Date"), |search| local(search.date))
+                    .text("Search", |search| search.original.clone())
+            })
+        }
     }
 }
 
-fn find(
-    session: &Session,
-    text: &str,
-    category: Option<&String>,
-    limit: i64,
-    snippets: bool,
-) -> Result<ExitCode, Failure> {
+fn find(session: &Session, text: &str, category: Option<&String>, limit: i64, snippets: bool) -> Exit {
     let (service, search) = (session.service.as_reader(), text.to_owned());
     let page = PostPage { snippets: snippets.then_some(1), ..PostPage::default() };
     let found = match category.cloned() {
@@ -96,18 +113,12 @@ fn find(
         None => service.call(Find { num: limit, search, page }),
     }?;
     session.out.list(&found, &found.search_result, |page| {
-        let columns = [
-            Column::whole("ID"),
-            Column::text("Title"),
-            Column::number("Fits").optional(),
-            Column::whole(dated("Date")).optional(),
-            Column::text("Address").optional(),
-        ];
-        let mut table = Table::new(columns);
-        for hit in &found.search_result {
-            let (fits, post) = (format!("{:.2}", hit.similarity), &hit.post);
-            table.row([post.id.clone(), post.title.clone(), fits, local(post.date), post.url.clone()]);
-        }
+        let table = Table::of(&found.search_result)
+            .whole("ID", |hit| hit.post.id.clone())
+            .text("Title", |hit| hit.post.title.clone())
+            .optional_number("Fits", |hit| format!("{:.2}", hit.similarity))
+            .optional_whole(dated("Date"), |hit| local(hit.post.date))
+            .optional_text("Address", |hit| hit.post.url.clone());
         page.table(&table, "No post was found.");
         for hit in &found.search_result {
             if let Some(snippet) = hit.snippet.as_deref().filter(|snippet| !snippet.is_empty()) {
@@ -119,29 +130,13 @@ fn find(
     })
 }
 
-fn sites(session: &Session, text: &str) -> Result<ExitCode, Failure> {
-    let find = FindSites { search: text.to_owned(), page: SitePage::default() };
-    let found = session.service.as_reader().call(find)?;
-    session.out.list(&found, &found.search_result, |page| {
-        let mut table = Table::new([
-            Column::text("Site"),
-            Column::text("Best match"),
-            Column::text("Address").optional(),
-        ]);
-        for site in &found.search_result {
-            table.row([site.title.clone(), site.post.clone(), site.url.clone()]);
-        }
-        page.table(&table, "No site was found.");
-    })
-}
-
 /// Puts the words found in brackets, which show in every terminal and in files.
 fn marked(snippet: &[SnippetPart]) -> String {
     let part = |part: &SnippetPart| if part.hit { format!("[{}]", part.text) } else { part.text.clone() };
     snippet.iter().map(part).collect()
 }
 
-fn similar(session: &Session, text: &str) -> Result<ExitCode, Failure> {
+fn similar(session: &Session, text: &str) -> Exit {
     let answer = session.service.as_reader().call(FindSimilar { search: text.to_owned() })?;
     session.out.list(&answer, &answer.similarity_word, |page| {
         for token in &answer.similarity_word {
@@ -156,45 +151,5 @@ fn similar(session: &Session, text: &str) -> Result<ExitCode, Failure> {
         if answer.similarity_word.iter().all(|token| token.words.is_empty()) {
             page.note("There are no similar words. If no words have been learned yet: tidings words train");
         }
-    })
-}
-
-fn realtime(session: &Session) -> Result<ExitCode, Failure> {
-    let realtime = session.service.as_reader().call(GetRealtime {})?.fields();
-    session.out.list(&realtime, &realtime.search_realtime, |page| {
-        let mut table = Table::new([Column::number("Searches"), Column::text("Term")]);
-        for (term, count) in &realtime.search_realtime {
-            table.row([number(*count), term.clone()]);
-        }
-        page.table(&table, "Nothing was searched in the last 24 hours.");
-    })
-}
-
-fn bursts(session: &Session) -> Result<ExitCode, Failure> {
-    let bursts = session.service.as_reader().call(GetBursts {})?.fields();
-    session.out.list(&bursts, &bursts.search_bursts, |page| {
-        let columns = [
-            Column::number("Visitors"),
-            Column::number("Usual"),
-            Column::number("Score"),
-            Column::text("Term"),
-        ];
-        let mut table = Table::new(columns);
-        for burst in &bursts.search_bursts {
-            let [usual, score] = [burst.usual, burst.score].map(|figure| format!("{figure:.1}"));
-            table.row([number(burst.count), usual, score, burst.term.clone()]);
-        }
-        page.table(&table, "No term is searched more than usual.");
-    })
-}
-
-fn recent(session: &Session, limit: i64) -> Result<ExitCode, Failure> {
-    let lately = session.acting_member()?.call(ListRecent { num: limit })?.fields();
-    session.out.list(&lately, &lately.lately_search_list, |page| {
-        let mut table = Table::new([Column::whole(dated("Date")), Column::text("Search")]);
-        for search in &lately.lately_search_list {
-            table.row([local(search.date), search.original.clone()]);
-        }
-        page.table(&table, "Nothing was searched yet.");
     })
 }

@@ -2,7 +2,6 @@
 
 use std::io::IsTerminal as _;
 use std::net::TcpListener;
-use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 use tidings_core::account::Caller;
@@ -12,11 +11,10 @@ use tidings_server::Server;
 
 use crate::args::Cli;
 use crate::database;
-use crate::failure::{Failure, cannot_open};
-use crate::global::Global;
-use crate::next_steps;
+use crate::failure::cannot_open;
+use crate::global;
 use crate::output::{colours, note, print, use_json_log};
-use crate::raw_args;
+use crate::prelude::*;
 use crate::ready;
 use crate::session::operator;
 use crate::settings::{LogFormat, Settings};
@@ -25,22 +23,22 @@ mod log;
 mod reload;
 #[cfg(unix)]
 mod supervisor;
-#[cfg(not(unix))]
-#[path = "serve/no_supervisor.rs"]
-mod supervisor;
 
 use reload::Reload;
 
 /// Reads only the command line and the environment, and works even if clap cannot parse the command line.
 pub(crate) fn logs_json() -> bool {
-    let given = raw_args::value("--log-format").or_else(|| std::env::var("TIDINGS_LOG_FORMAT").ok());
-    raw_args::options().any(|word| word == "serve") && given.as_deref() == Some("json")
+    let given = global::typed_value("--log-format").or_else(|| std::env::var("TIDINGS_LOG_FORMAT").ok());
+    global::typed_options().any(|word| word == "serve") && given.as_deref() == Some("json")
 }
 
-pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, given: Settings) -> Exit {
     operator(global)?;
     // Before there are threads: it changes the environment.
+    #[cfg(unix)]
     let passed = supervisor::listener()?;
+    #[cfg(not(unix))]
+    let passed: Option<TcpListener> = None;
     let settings = given.clone().complete(global.config.as_deref())?;
     let own = settings.own()?;
     if let LogFormat::Json = own.log_format {
@@ -55,7 +53,7 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
         tracing::warn!("--listen has no effect, because the service manager passes a socket");
     }
     let scheme = if config.tls_cert.is_some() { "https" } else { "http" };
-    let database = database::location(global, &settings);
+    let database = global.location(&settings);
     let listener = match passed {
         Some(listener) => listener,
         None => TcpListener::bind(own.listen).map_err(|e| {
@@ -81,9 +79,13 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
     let url = format!("{scheme}://{}{}", ready::local(address), config.base_path.as_str());
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     runtime.block_on(async {
+        #[cfg(unix)]
         let watched = tidings.clone();
         let server = Server::new(tidings, config).map_err(|invalid| settings.refuse(&invalid))?;
-        let on_terminal = is_on_terminal();
+        // On a terminal, SIGHUP means that the terminal was closed.
+        let on_terminal = std::io::stdin().is_terminal()
+            || std::io::stdout().is_terminal()
+            || std::io::stderr().is_terminal();
         let shutdown = stop_signal(on_terminal).map_err(failed)?;
         let file = global.config.clone();
         let handle = server.handle();
@@ -97,17 +99,19 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
         }
         let listening = format!("listening on {scheme}://{address}");
         print(listening.as_bytes())?;
-        supervisor::ready(&listening);
-        supervisor::watch(watched);
-        server.serve(shutdown).await;
+        #[cfg(unix)]
+        supervisor::ready(&listening, watched);
+        server
+            .serve(async {
+                shutdown.await;
+                tracing::info!("stopping: finishing what runs");
+                #[cfg(unix)]
+                supervisor::stopping();
+            })
+            .await;
         Ok::<_, Failure>(())
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// On a terminal, SIGHUP means that the terminal was closed.
-fn is_on_terminal() -> bool {
-    std::io::stdin().is_terminal() || std::io::stdout().is_terminal() || std::io::stderr().is_terminal()
 }
 
 #[cfg(unix)]
@@ -131,7 +135,7 @@ fn reload_on_hangup(_: Reload) -> std::io::Result<()> {
 }
 
 fn welcome(database: &Location, url: &str) {
-    let tidings = next_steps::tidings(database);
+    let tidings = database::next_command(database);
     note(&format!(
         "There is no administrator yet. Make one while this runs, from another terminal:\n\
          \x20 {tidings} init --admin ID      (asks for a password and signs ID up)\n\
@@ -145,24 +149,18 @@ fn welcome(database: &Location, url: &str) {
 /// is polled is not lost.
 #[cfg(unix)]
 fn stop_signal(hangup: bool) -> std::io::Result<impl Future<Output = ()>> {
+    use std::future::poll_fn;
+    use std::task::Poll;
+
     use tokio::signal::unix::{SignalKind, signal};
 
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let mut hangup = if hangup { Some(signal(SignalKind::hangup())?) } else { None };
-    Ok(async move {
-        let hung_up = async {
-            match &mut hangup {
-                Some(hangup) => drop(hangup.recv().await),
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            () = hung_up => {}
-        }
-        stopping();
-    })
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let kinds = kinds.into_iter().take(if hangup { 3 } else { 2 });
+    let mut signals = kinds.map(signal).collect::<std::io::Result<Vec<_>>>()?;
+    Ok(poll_fn(move |context| {
+        let has_come = signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready());
+        if has_come { Poll::Ready(()) } else { Poll::Pending }
+    }))
 }
 
 #[cfg(windows)]
@@ -174,11 +172,5 @@ fn stop_signal(_: bool) -> std::io::Result<impl Future<Output = ()>> {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        stopping();
     })
-}
-
-fn stopping() {
-    tracing::info!("stopping: finishing what runs");
-    supervisor::stopping();
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 use tidings_client::shown::escape;
 use tidings_client::{Error, Service};
 use tidings_core::account::{Caller, Operator};
+use tidings_core::operation::Operation;
 use tidings_core::{Location, Tidings, analysis};
 
 use crate::database;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::global::Global;
 use crate::input;
 use crate::output::{self, Output};
@@ -47,8 +48,8 @@ impl Session {
             output::use_zone(move || asked.zone());
             return Ok(Self { service, out });
         }
-        let settings = Settings::default().complete(global.config.as_deref())?;
-        let tidings = open(&database::location(global, &settings), &settings)?;
+        let settings = global.settings()?;
+        let tidings = open(&global.location(&settings), &settings)?;
         let zone = analysis::zone(&tidings);
         output::use_zone(move || Some(zone.clone()));
         let caller = match &global.acting {
@@ -60,13 +61,44 @@ impl Session {
         Ok(Self { service: Service::on_database(tidings, caller), out })
     }
 
+    /// Calls an operation on a record of this kind.
+    pub(crate) fn call_on<O: Operation>(
+        &self,
+        kind: &str,
+        id: &str,
+        operation: O,
+    ) -> Result<O::Answer, Failure> {
+        self.service.call(operation).map_err(|error| unknown(error, kind, id))
+    }
+
+    /// Like [`Session::call_on`], and says what was done.
+    pub(crate) fn change(
+        &self,
+        kind: &str,
+        id: &str,
+        operation: impl Operation<Answer = ()>,
+        done: impl AsRef<str>,
+    ) -> Exit {
+        self.call_on(kind, id, operation)?;
+        self.done(done)
+    }
+
+    pub(crate) fn done(&self, done: impl AsRef<str>) -> Exit {
+        self.out.answer(&(), |page| page.line(done))
+    }
+
     pub(crate) fn database(&self) -> Result<(&Tidings, &Caller), Failure> {
         self.service.database().ok_or_else(needs_database)
     }
 
-    pub(crate) fn acting_member(&self) -> Result<&Service, Failure> {
+    /// The same session as a guest sees the service, unless it acts as a member.
+    pub(crate) fn as_reader(&self) -> Self {
+        Self { service: self.service.as_reader(), out: self.out.clone() }
+    }
+
+    pub(crate) fn acting_member(&self) -> Result<&Self, Failure> {
         if self.service.acts_as_member() {
-            Ok(&self.service)
+            Ok(self)
         } else {
             Err(Failure::usage("this needs a member: name one with --as ID"))
         }

@@ -1,33 +1,33 @@
 //! Reads the settings. A flag takes precedence over its `TIDINGS_…` variable, then the TOML file, then the default.
 //!
 //! The types of the settings declare them as arguments of clap: those of the core, of the server and of the command line
-//! (`own`). A setting that is given is a text with its source, and clap parses the texts that are in force.
+//! ([`Own`]). A setting that is given is a text with its source, and clap parses the texts that are in force.
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::ffi::{OsStr, OsString};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use tidings_core::Location;
+use tidings_core::config::value::socket_address;
 use tidings_core::config::{Config, Invalid, Secret};
 use tidings_core::location::masked;
+use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
 
-#[cfg(test)]
-mod document;
-mod effect;
 mod file;
-mod own;
-mod removed;
+mod names;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use file::found;
-pub(crate) use own::{LogFormat, LogLevel, Own};
-pub(crate) use removed::removed_flag;
+pub(crate) use names::removed_flag;
 
 /// The name of the flag for the database, which every command has, and its default.
 pub(crate) const DB: &str = "db";
@@ -38,6 +38,54 @@ pub(crate) const SECRETS: [(&str, &str); 3] = [
     ("token-key-previous", "A second key, whose tokens are accepted too, instead of token-key-previous-file"),
     ("oidc-client-secret", "The secret of this service at the issuer, instead of oidc-client-secret-file"),
 ];
+
+#[derive(Args)]
+#[group(skip)]
+pub(crate) struct Own {
+    /// The address to listen on.
+    #[arg(long, value_name = "ADDR", value_parser = socket_address, default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// The form of the log on standard error.
+    #[arg(long, default_value = "text")]
+    pub(crate) log_format: LogFormat,
+    /// The messages in the log, as in `RUST_LOG`, which takes precedence.
+    #[arg(long, value_name = "LEVEL", value_parser = LogLevel::parse, default_value = "info")]
+    pub(crate) log_level: LogLevel,
+}
+
+const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
+
+/// The messages in the log: a level, or directives of `tracing_subscriber`'s [`EnvFilter`].
+#[derive(Clone)]
+pub(crate) struct LogLevel(String);
+
+impl LogLevel {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        // `EnvFilter` takes a word that is no level for the name of a module, and then logs nothing else.
+        let is_level = |word: &str| LEVELS.iter().any(|level| word.eq_ignore_ascii_case(level));
+        let is_directive = |part: &str| match part.rsplit_once('=') {
+            Some((module, level)) => !module.is_empty() && module.trim() == module && is_level(level),
+            None => is_level(part),
+        };
+        // Spans and fields have a syntax of their own: `[span{field=value}]=debug`.
+        let is_valid = text.split(',').all(is_directive) || text.contains(['[', '{']);
+        if !is_valid || EnvFilter::builder().parse(text).is_err() {
+            let rule = "must be error, warn, info, debug, trace or off, or directives such as tidings=debug";
+            return Err(rule.to_owned());
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    pub(crate) fn filter(&self) -> EnvFilter {
+        EnvFilter::new(&self.0)
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
 
 /// Returns the settings that have flags, in the order of the help.
 pub(crate) fn arguments() -> &'static [Arg] {
@@ -163,7 +211,7 @@ fn source(matches: &ArgMatches, argument: &str) -> Option<Source> {
 impl Settings {
     /// Adds unset settings from the environment, and then from the TOML file.
     pub(crate) fn complete(mut self, file: Option<&Path>) -> Result<Self, Failure> {
-        removed::refuse_variables()?;
+        names::refuse_variables()?;
         for argument in arguments() {
             let Some(value) = of_environment(name(argument)) else { continue };
             let texts = match value.to_str() {
@@ -294,47 +342,4 @@ pub(crate) fn of_environment(name: &str) -> Option<OsString> {
 fn check_key(path: &Path) -> Result<(), String> {
     let key = std::fs::read(path).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
     Secret(key.into()).check().map_err(|rule| format!("{}: {rule}", path.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn settings(given: &[(&'static str, &str)]) -> Settings {
-        let given = given
-            .iter()
-            .map(|(name, text)| (*name, Given { texts: vec![text.into()], source: Source::Environment }));
-        Settings { given: given.collect(), ..Settings::default() }
-    }
-
-    #[test]
-    fn no_two_settings_have_the_same_name() {
-        let mut names: Vec<_> = arguments().iter().map(name).chain(SECRETS.map(|(name, _)| name)).collect();
-        names.sort_unstable();
-        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
-    }
-
-    #[test]
-    fn the_defaults_keep_their_own_rules() {
-        let settings = Settings::default();
-        let _ = (settings.own().unwrap(), settings.core().unwrap(), settings.server().unwrap());
-    }
-
-    #[test]
-    fn a_setting_that_breaks_a_rule_is_named_with_its_place() {
-        assert_eq!(
-            settings(&[("pw-min", "200")]).core().unwrap_err().message(),
-            "invalid value '200' for TIDINGS_PW_MIN: must be from 1 to 128"
-        );
-    }
-
-    #[test]
-    fn a_password_in_the_address_of_a_mail_server_is_not_shown() {
-        let settings = settings(&[("smtp-url", "smtp://ann:secret@mail.example.org")]);
-        assert_eq!(
-            settings.core().unwrap_err().message(),
-            "invalid value 'smtp://ann:***@mail.example.org' for TIDINGS_SMTP_URL: must not have the password: \
-             name a file with it in smtp-password-file"
-        );
-    }
 }

@@ -1,21 +1,16 @@
 //! `tidings source`: feeds of other sites that the service reads by itself.
 
 use std::io::Read as _;
-use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
-use tidings_client::shown::number::{count, number};
 use tidings_client::shown::source::{brought, facts, state};
 use tidings_core::source::{
     self, Add, Discover, Export, Fetch, Fetched, FoundFeed, Import, List, Source, Update,
 };
 
-use crate::complete::{Kind, ids};
-use crate::failure::{Failure, REFUSED};
+use crate::failure::REFUSED;
 use crate::input;
-use crate::output::{Column, Page, Style, Table, dated, local, note, print};
-use crate::session::{Session, unknown};
+use crate::output::{note, print};
+use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -117,11 +112,10 @@ pub(crate) struct Fields {
     every: Option<i64>,
 }
 
-pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: Command) -> Exit {
     let Session { service, out } = session;
     match command {
-        Command::Add { url, fields, no_fetch } => {
-            let Fields { name, topic, tag, every } = fields;
+        Command::Add { url, fields: Fields { name, topic, tag, every }, no_fetch } => {
             let add = Add { url, name, topic, tag, every };
             if no_fetch {
                 let added = service.call(add)?;
@@ -132,39 +126,44 @@ pub(crate) fn run(session: &Session, command: Command) -> Result<ExitCode, Failu
         Command::List => list(session),
         Command::Show(named) => {
             let source = named.found(session)?;
-            out.answer(&source, |page| describe(page, &source))
+            out.answer(&source, |page| {
+                let mut fields = vec![("Id", source.id.clone()), ("Name", source.name.clone())];
+                fields.extend(facts(&source, local));
+                page.fields(&fields);
+            })
         }
         Command::Edit { named, url, fields: Fields { name, topic, tag, every }, adopt } => {
-            let source_obi = named.id(session)?;
-            let adopt = adopt.then_some(1);
-            let edited = service.call(Update { source_obi, url, name, topic, tag, every, adopt });
-            edited.map_err(|error| named.unknown(error))?;
-            out.answer(&(), |page| page.line("The source is changed."))
+            let (source_obi, adopt) = (named.id(session)?, adopt.then_some(1));
+            let update = Update { source_obi, url, name, topic, tag, every, adopt };
+            session.change("source", &named.source, update, "The source is changed.")
         }
         Command::Remove { named, with_posts } => {
-            let source_obi = named.id(session)?;
-            let remove = source::Remove { source_obi, with_posts: with_posts.then_some(1) };
-            service.call(remove).map_err(|error| named.unknown(error))?;
+            let remove =
+                source::Remove { source_obi: named.id(session)?, with_posts: with_posts.then_some(1) };
             let posts = if with_posts { "are removed, too" } else { "stay" };
-            out.answer(&(), |page| page.line(format!("The source is removed; its posts {posts}.")))
+            let done = format!("The source is removed; its posts {posts}.");
+            session.change("source", &named.source, remove, done)
         }
-        Command::Pause { named, undo } => {
-            let source_obi = named.id(session)?;
-            let done = if undo {
-                service.call(source::Resume { source_obi })
-            } else {
-                service.call(source::Pause { source_obi })
-            };
-            done.map_err(|error| named.unknown(error))?;
-            let now = if undo { "fetched again" } else { "paused" };
-            out.answer(&(), |page| page.line(format!("The source is {now}.")))
+        Command::Pause { named, undo: true } => {
+            let resume = source::Resume { source_obi: named.id(session)? };
+            session.change("source", &named.source, resume, "The source is fetched again.")
+        }
+        Command::Pause { named, undo: false } => {
+            let pause = source::Pause { source_obi: named.id(session)? };
+            session.change("source", &named.source, pause, "The source is paused.")
         }
         Command::Fetch(named) => {
-            let source_obi = named.id(session)?;
-            let answer = service.call(Fetch { source_obi }).map_err(|error| named.unknown(error))?;
+            let fetch = Fetch { source_obi: named.id(session)? };
+            let answer = session.call_on("source", &named.source, fetch)?;
             fetched(session, &answer, "the source could not be fetched")
         }
-        Command::Discover { url } => discover(session, url),
+        Command::Discover { url } => {
+            let found = service.call(Discover { url })?;
+            let status = out.table(&found, &found.feeds, "The page names no feed.", feeds)?;
+            let Some(error) = &found.error else { return Ok(status) };
+            out.complain(&format!("the page could not be fetched: {error}"));
+            Ok(ExitCode::from(REFUSED))
+        }
         Command::Import { file } => import(session, &file),
         Command::Export => {
             let opml = service.call(Export {})?;
@@ -189,18 +188,13 @@ impl Named {
     }
 
     pub(crate) fn found(&self, session: &Session) -> Result<Source, Failure> {
-        let source_obi = self.id(session)?;
-        let found = session.service.call(source::Get { source_obi });
-        Ok(found.map_err(|error| self.unknown(error))?.source)
-    }
-
-    fn unknown(&self, error: tidings_client::Error) -> Failure {
-        unknown(error, "source", &self.source)
+        let get = source::Get { source_obi: self.id(session)? };
+        Ok(session.call_on("source", &self.source, get)?.source)
     }
 }
 
 /// If the address is a page that names one feed, adds that feed instead. A source that cannot be read is not kept.
-fn add_and_fetch(session: &Session, add: Add) -> Result<ExitCode, Failure> {
+fn add_and_fetch(session: &Session, add: Add) -> Exit {
     let Session { service, out } = session;
     let fetch = |add: &Add| {
         let source_obi = service.call(add.clone())?.id.to_string();
@@ -222,7 +216,7 @@ fn add_and_fetch(session: &Session, add: Add) -> Result<ExitCode, Failure> {
                 answer = fetch(&Add { url: feed.url.clone(), ..add })?;
             }
             _ => {
-                out.list(&found, &found.feeds, |page| page.table(&feeds(&found.feeds), ""))?;
+                out.table(&found, &found.feeds, "", feeds)?;
                 out.complain("the page names several feeds: add one of them");
                 return Ok(ExitCode::from(REFUSED));
             }
@@ -231,16 +225,12 @@ fn add_and_fetch(session: &Session, add: Add) -> Result<ExitCode, Failure> {
     fetched(session, &answer, "the source is not added (--no-fetch adds it anyway)")
 }
 
-fn feeds(found: &[FoundFeed]) -> Table {
-    let mut table = Table::new([Column::whole("Address"), Column::text("Title")]);
-    for feed in found {
-        table.row([feed.url.clone(), feed.title.clone()]);
-    }
-    table
+fn feeds(table: Table<'_, FoundFeed>) -> Table<'_, FoundFeed> {
+    table.whole("Address", |feed| feed.url.clone()).text("Title", |feed| feed.title.clone())
 }
 
 /// `failed` is the message before the reason of a failure.
-fn fetched(session: &Session, answer: &Fetched, failed: &str) -> Result<ExitCode, Failure> {
+fn fetched(session: &Session, answer: &Fetched, failed: &str) -> Exit {
     let status = session.out.answer(answer, |page| {
         for post in &answer.posts {
             page.line(&post.title);
@@ -260,52 +250,22 @@ fn fetched(session: &Session, answer: &Fetched, failed: &str) -> Result<ExitCode
     Ok(ExitCode::from(REFUSED))
 }
 
-fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let sources = session.service.call(List {})?;
-    session.out.list(&sources, &sources.sources, |page| {
-        let columns = [
-            Column::text("Name"),
-            Column::text("Address"),
-            Column::number("Posts"),
-            Column::whole("State"),
-            Column::whole(dated("Last fetch")).optional(),
-            Column::whole(dated("Next")).optional(),
-            Column::text("Error"),
-        ];
-        let mut table = Table::new(columns);
-        for source in &sources.sources {
-            let row = [
-                source.name.clone(),
-                source.url.clone(),
-                number(source.posts),
-                state(source).to_owned(),
-                source.last_fetch.map_or_else(String::new, local),
-                source.next_fetch.map_or_else(String::new, local),
-                source.error.clone().unwrap_or_default(),
-            ];
-            if source.error.is_some() { table.styled_row(Style::Bad, row) } else { table.row(row) }
-        }
-        page.table(&table, "There is no source: tidings source add URL");
+fn list(Session { service, out }: &Session) -> Exit {
+    let found = service.call(List {})?;
+    out.table(&found, &found.sources, "There is no source: tidings source add URL", |table| {
+        table
+            .text("Name", |source| source.name.clone())
+            .text("Address", |source| source.url.clone())
+            .number("Posts", |source| number(source.posts))
+            .whole("State", |source| state(source).to_owned())
+            .optional_whole(dated("Last fetch"), |source| source.last_fetch.map(local).unwrap_or_default())
+            .optional_whole(dated("Next"), |source| source.next_fetch.map(local).unwrap_or_default())
+            .text("Error", |source| source.error.clone().unwrap_or_default())
+            .styled(|source| if source.error.is_some() { Style::Bad } else { Style::Plain })
     })
 }
 
-fn describe(page: &mut Page, source: &Source) {
-    let mut fields = vec![("Id", source.id.clone()), ("Name", source.name.clone())];
-    fields.extend(facts(source, local));
-    page.fields(&fields);
-}
-
-fn discover(session: &Session, url: String) -> Result<ExitCode, Failure> {
-    let found = session.service.call(Discover { url })?;
-    let status = session.out.list(&found, &found.feeds, |page| {
-        page.table(&feeds(&found.feeds), "The page names no feed.");
-    })?;
-    let Some(error) = &found.error else { return Ok(status) };
-    session.out.complain(&format!("the page could not be fetched: {error}"));
-    Ok(ExitCode::from(REFUSED))
-}
-
-fn import(session: &Session, file: &std::path::Path) -> Result<ExitCode, Failure> {
+fn import(session: &Session, file: &Path) -> Exit {
     let mut bytes = Vec::new();
     // UTF-16 has twice the bytes.
     let read = input::open(file)?.take(2 * source::OPML_MAX as u64 + 2).read_to_end(&mut bytes);

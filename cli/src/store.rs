@@ -1,11 +1,8 @@
 //! `tidings store`: databases as a whole.
 
 use std::io::ErrorKind;
-use std::process::ExitCode;
 
-use clap::Subcommand;
 use tidings_client::shown::advice::of_store;
-use tidings_client::shown::number::number;
 use tidings_core::account::Caller;
 use tidings_core::analysis;
 use tidings_core::check::Check;
@@ -15,13 +12,9 @@ use tidings_core::{Location, StoreError};
 
 use crate::atomic_file;
 use crate::database;
-use crate::failure::Failure;
-use crate::global::Global;
-use crate::interrupt;
-use crate::output::{Output, Page};
+use crate::prelude::*;
+use crate::progress;
 use crate::session::operator;
-use crate::settings::Settings;
-use crate::steps::StepBar;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Store {
@@ -48,17 +41,17 @@ pub(crate) enum Store {
     },
 }
 
-pub(crate) fn run(global: &Global, command: &Store) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, command: &Store) -> Exit {
     match command {
         Store::Copy { from, to } => copy(global, from, to),
         Store::Timezone { zone } => timezone(global, zone.as_ref()),
     }
 }
 
-fn timezone(global: &Global, zone: Option<&Zone>) -> Result<ExitCode, Failure> {
+fn timezone(global: &Global, zone: Option<&Zone>) -> Exit {
     operator(global)?;
-    let settings = Settings::default().complete(global.config.as_deref())?;
-    let tidings = database::open_in_own_zone(&database::location(global, &settings), &settings)?;
+    let settings = global.settings()?;
+    let tidings = database::open_in_own_zone(&global.location(&settings), &settings)?;
     let now = match zone {
         Some(zone) => analysis::set_timezone(&tidings, &Caller::Operator, zone)?,
         None => analysis::timezone(&tidings)?,
@@ -71,15 +64,13 @@ fn timezone(global: &Global, zone: Option<&Zone>) -> Result<ExitCode, Failure> {
     })
 }
 
-fn copy(global: &Global, from: &Location, to: &Location) -> Result<ExitCode, Failure> {
+fn copy(global: &Global, from: &Location, to: &Location) -> Exit {
     let operator = operator(global)?;
     for database in [from, to].into_iter().filter_map(Location::file) {
         atomic_file::refuse_stdout(database)?;
     }
     let out = Output::new(global);
-    let (stop, bar) = (interrupt::stop()?, StepBar::new());
-    let done = copy::copy(operator, from, to, &mut |step| bar.show(step), &stop);
-    bar.clear();
+    let done = progress::of_steps(|show, stop| copy::copy(operator, from, to, show, stop))?;
     let report = done.map_err(|error| explained(&error))?;
     out.answer(&report, |page| show(page, from, to, &report))
 }

@@ -1,22 +1,16 @@
 //! `tidings tui`: the administrators' terminal UI.
 
 use std::io::IsTerminal as _;
-use std::process::ExitCode;
 
-use clap::Args;
 use tidings_client::Service;
 use tidings_core::account::Caller;
 use tidings_core::{Location, Surface};
 use tidings_tui::Options;
 
-use crate::database;
-use crate::failure::Failure;
-use crate::global::{Color, Global};
+use crate::global::Color;
 use crate::output;
-use crate::session::Session;
-use crate::settings::Settings;
+use crate::prelude::*;
 
-/// The options of the terminal UI.
 #[derive(Debug, Args)]
 pub(crate) struct Screens {
     /// Leave the mouse to the terminal, for selecting text
@@ -24,7 +18,7 @@ pub(crate) struct Screens {
     no_mouse: Option<bool>,
 }
 
-pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, screens: &Screens) -> Exit {
     if global.json || global.ndjson {
         return Err(Failure::usage("the terminal UI is for people: leave --json and --ndjson out"));
     }
@@ -42,8 +36,8 @@ pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failur
         // The database is opened without background work, which the screens do not need, so the first frame does not wait
         // for the posts to load.
         (Some((tidings, _)), _) => {
-            let settings = Settings::default().complete(global.config.as_deref())?;
-            let location = database::location(global, &settings);
+            let settings = global.settings()?;
+            let location = global.location(&settings);
             let service = Service::on_database(tidings.clone().through(Surface::Tui), Caller::Operator);
             (service, name(&location), Some(tidings_tui::read_beside(&location.stem())))
         }

@@ -1,14 +1,8 @@
 //! `tidings webhook`: other systems that are told about notices and feedback.
 
-use std::process::ExitCode;
-
-use clap::{Args, Subcommand};
 use tidings_core::webhook::{self, Add, Event, ListDeliveries, Remove, Retry, Rotate, Test};
 
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
-use crate::output::{Column, Table, dated, local};
-use crate::session::{Session, unknown};
+use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Webhook {
@@ -58,10 +52,9 @@ fn event(text: &str) -> Result<Event, String> {
     text.trim().parse().map_err(|_| webhook::EVENT_RULE.message().into_owned())
 }
 
-pub(crate) fn run(session: &Session, command: &Webhook) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: &Webhook) -> Exit {
     const KEEP: &str = "Keep the secret in a safe place: it is not shown again.";
     let Session { service, out } = session;
-    let no_hook = |error, webhook| unknown(error, "webhook", webhook);
     match command {
         Webhook::Add { name, url, events } => {
             let events = if events.is_empty() { Event::ALL } else { events };
@@ -72,86 +65,55 @@ pub(crate) fn run(session: &Session, command: &Webhook) -> Result<ExitCode, Fail
                 page.note(KEEP);
             })
         }
-        Webhook::List => list(session),
+        Webhook::List => {
+            let hooks = service.call(webhook::List {})?;
+            out.table(&hooks, &hooks.webhooks, "There is no webhook: tidings webhook add NAME URL", |table| {
+                table
+                    .text("Name", |hook| hook.name.clone())
+                    .text("Address", |hook| hook.url.clone())
+                    .optional_text("Events", |hook| {
+                        hook.events.iter().map(|event| event.name()).collect::<Vec<_>>().join(", ")
+                    })
+                    .number("Waiting", |hook| hook.pending.to_string())
+                    .number("Given up", |hook| hook.dead.to_string())
+                    .optional_whole(dated("Added"), |hook| local(hook.date))
+            })
+        }
         Webhook::Remove(Named { webhook }) => {
-            let removed = service.call(Remove { webhook_obi: webhook.clone() });
-            removed.map_err(|error| no_hook(error, webhook))?;
-            out.answer(&(), |page| page.line(format!("The webhook {webhook} is removed.")))
+            let remove = Remove { webhook_obi: webhook.clone() };
+            session.change("webhook", webhook, remove, format!("The webhook {webhook} is removed."))
         }
         Webhook::Rotate(Named { webhook }) => {
-            let new = service.call(Rotate { webhook_obi: webhook.clone() });
-            let new = new.map_err(|error| no_hook(error, webhook))?;
+            let new = session.call_on("webhook", webhook, Rotate { webhook_obi: webhook.clone() })?;
             out.answer(&new, |page| {
                 page.line(new.secret.as_str());
                 page.note(KEEP);
             })
         }
         Webhook::Test(Named { webhook }) => {
-            let queued = service.call(Test { webhook_obi: webhook.clone() });
-            let queued = queued.map_err(|error| no_hook(error, webhook))?;
+            let queued = session.call_on("webhook", webhook, Test { webhook_obi: webhook.clone() })?;
             out.answer(&queued, |page| page.line(format!("The test {} waits to be sent.", queued.id)))
         }
         Webhook::Deliveries => deliveries(session),
         Webhook::Retry { delivery } => {
-            let retried = service.call(Retry { delivery_obi: delivery.clone() });
-            retried.map_err(|error| unknown(error, "delivery", delivery))?;
-            out.answer(&(), |page| page.line(format!("The delivery {delivery} is sent again.")))
+            let retry = Retry { delivery_obi: delivery.clone() };
+            session.change("delivery", delivery, retry, format!("The delivery {delivery} is sent again."))
         }
     }
 }
 
-fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let hooks = session.service.call(webhook::List {})?;
-    session.out.list(&hooks, &hooks.webhooks, |page| {
-        let columns = [
-            Column::text("Name"),
-            Column::text("Address"),
-            Column::text("Events").optional(),
-            Column::number("Waiting"),
-            Column::number("Given up"),
-            Column::whole(dated("Added")).optional(),
-        ];
-        let mut table = Table::new(columns);
-        for hook in &hooks.webhooks {
-            let events: Vec<_> = hook.events.iter().map(|event| event.name()).collect();
-            let (pending, dead) = (hook.pending.to_string(), hook.dead.to_string());
-            table.row([
-                hook.name.clone(),
-                hook.url.clone(),
-                events.join(", "),
-                pending,
-                dead,
-                local(hook.date),
-            ]);
-        }
-        page.table(&table, "There is no webhook: tidings webhook add NAME URL");
-    })
-}
-
-fn deliveries(session: &Session) -> Result<ExitCode, Failure> {
-    let waiting = session.service.call(ListDeliveries {})?;
-    session.out.list(&waiting, &waiting.deliveries, |page| {
-        let columns = [
-            Column::whole("Id"),
-            Column::text("Webhook"),
-            Column::whole("Event"),
-            Column::whole("Date").optional(),
-            Column::number("Attempts"),
-            Column::whole(dated("Next")),
-            Column::text("Error"),
-        ];
-        let mut table = Table::new(columns);
-        for delivery in &waiting.deliveries {
-            table.row([
-                delivery.id.clone(),
-                delivery.webhook.clone(),
-                delivery.event.clone(),
-                local(delivery.date),
-                delivery.attempts.to_string(),
-                delivery.next_attempt.map_or_else(|| "given up".to_owned(), local),
-                delivery.error.clone().unwrap_or_default(),
-            ]);
-        }
-        page.table(&table, "No delivery waits, and none was given up.");
+fn deliveries(Session { service, out }: &Session) -> Exit {
+    let waiting = service.call(ListDeliveries {})?;
+    out.table(&waiting, &waiting.deliveries, "No delivery waits, and none was given up.", |table| {
+        // The name of the zone is on this date, which is never left out.
+        let next = dated("Next");
+        table
+            .whole("Id", |delivery| delivery.id.clone())
+            .text("Webhook", |delivery| delivery.webhook.clone())
+            .whole("Event", |delivery| delivery.event.clone())
+            .optional_whole("Date", |delivery| local(delivery.date))
+            .number("Attempts", |delivery| delivery.attempts.to_string())
+            .whole(next, |delivery| delivery.next_attempt.map_or_else(|| "given up".to_owned(), local))
+            .text("Error", |delivery| delivery.error.clone().unwrap_or_default())
     })
 }

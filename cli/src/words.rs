@@ -1,19 +1,14 @@
 //! `tidings words`: the word model.
 
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-
-use clap::Subcommand;
-use tidings_client::shown::number::number;
 use tidings_core::Error;
 use tidings_core::newsfeed;
 use tidings_core::words::{self, WordsReport};
 
 use crate::atomic_file::{AtomicFile, Readers, unwritable};
-use crate::failure::Failure;
 use crate::input;
+use crate::prelude::*;
 use crate::progress::Percent;
-use crate::session::{Session, refused_to_members};
+use crate::session::refused_to_members;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Words {
@@ -34,7 +29,7 @@ pub(crate) enum Words {
     },
 }
 
-pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, command: &Words) -> Exit {
     let ((tidings, caller), out) = (session.database()?, &session.out);
     let progress = Percent::start();
     let mut told = |share: f64| progress.told(share);
@@ -58,7 +53,7 @@ pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failur
 fn export(session: &Session, file: &Path) -> Result<WordsReport, Failure> {
     let (tidings, caller) = session.database()?;
     let mut whole = AtomicFile::beside(&session.service, file, Readers::Umask)?;
-    let report = words::export(tidings, caller, &mut whole).map_err(|error| match error {
+    let report = words::export(tidings, caller, &mut whole.out).map_err(|error| match error {
         Error::Internal(cause) => unwritable(file, &cause),
         error => explained(error),
     })?;

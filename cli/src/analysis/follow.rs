@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Write as _};
-use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -17,9 +16,8 @@ use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::error::Code;
 use tidings_core::operation::Operation as _;
 
-use crate::failure::Failure;
 use crate::output::{self, has_reader, local_to_second, zone};
-use crate::session::Session;
+use crate::prelude::*;
 
 const PAUSE: Duration = Duration::from_secs(1);
 /// Applies when the server restarts or is busy.
@@ -31,12 +29,7 @@ const STOP_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Prints `older`, which is newest first, and then new lines. `skips_older` is whether no older lines were asked for.
 /// Ctrl-C and a reader that closes the pipe are not failures.
-pub(super) fn run(
-    session: &Session,
-    filter: GetLog,
-    older: &[LogLine],
-    skips_older: bool,
-) -> Result<ExitCode, Failure> {
+pub(super) fn run(session: &Session, filter: GetLog, older: &[LogLine], skips_older: bool) -> Exit {
     const HOUR_MS: i64 = 3_600_000;
     let stop = stop()?;
     // Times are by the clock of the service, which may differ from that of this machine.
@@ -81,7 +74,6 @@ pub(super) fn run(
     }
 }
 
-/// Returns whether another attempt may succeed.
 fn is_passing(error: &Error) -> bool {
     matches!(error, Error::Unreachable { .. })
         || matches!(error.code(), Some(Code::Overloaded | Code::TooManyRequests))

@@ -1,17 +1,12 @@
 //! `tidings analysis log`: the access log.
 
-use std::process::ExitCode;
+use std::collections::BTreeMap;
 
-use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use serde::Serialize;
 use tidings_core::analysis::{self, GetLog, LogLine, LogPlace, StatusFilter, Window};
 
 use super::follow;
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
-use crate::output::{Column, Page, Table, dated, local, stream_pages};
-use crate::session::{Session, unknown};
+use crate::prelude::*;
 
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
@@ -44,14 +39,8 @@ pub(crate) struct LogArgs {
     follow: bool,
 }
 
-/// The log as `--json` prints it.
-#[derive(Serialize)]
-struct Log {
-    log: Vec<LogLine>,
-}
-
 impl LogArgs {
-    pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
+    pub(super) fn run(&self, session: &Session) -> Exit {
         const LIMIT: u32 = 100;
         const OLDER: u32 = 10;
         let out = &session.out;
@@ -65,8 +54,17 @@ impl LogArgs {
             let limit = self.limit.map(i64::from);
             return stream_pages(limit, None, |place, left| page(session, &filter, place, left));
         }
-        let log = Log { log: newest(session, &filter, self.limit.unwrap_or(LIMIT))? };
-        out.answer(&log, |page| of_log(page, &log.log))
+        let log = newest(session, &filter, self.limit.unwrap_or(LIMIT))?;
+        out.answer(&BTreeMap::from([("log", &log)]), |page| {
+            let table = Table::of(&log)
+                .whole(dated("Date"), |line| local(line.entry.date))
+                .whole("Member", |line| line.entry.user_id.clone())
+                .optional_whole("Method", |line| line.entry.method.clone())
+                .text("Path", |line| line.entry.path.clone())
+                .optional_number("Status", |line| line.entry.status.to_string())
+                .optional_text("Result", |line| line.result.clone().unwrap_or_default());
+            page.table(&table, "There were no requests in this time.");
+        })
     }
 
     fn filter(&self, session: &Session) -> Result<GetLog, Failure> {
@@ -108,26 +106,7 @@ fn page(
     place: Option<LogPlace>,
     limit: i64,
 ) -> Result<(Vec<LogLine>, Option<LogPlace>), Failure> {
-    let page = session.service.call(filter.page(place, limit));
-    let page =
-        page.map_err(|error| unknown(error, "member", filter.member.as_deref().unwrap_or_default()))?;
+    let member = filter.member.as_deref().unwrap_or_default();
+    let page = session.call_on("member", member, filter.page(place, limit))?;
     Ok((page.log, page.next))
-}
-
-fn of_log(page: &mut Page, log: &[LogLine]) {
-    let columns = [
-        Column::whole(dated("Date")),
-        Column::whole("Member"),
-        Column::whole("Method").optional(),
-        Column::text("Path"),
-        Column::number("Status").optional(),
-        Column::text("Result").optional(),
-    ];
-    let mut table = Table::new(columns);
-    for LogLine { entry, result, .. } in log {
-        let (date, status) = (local(entry.date), entry.status.to_string());
-        let (id, method, path) = (entry.user_id.clone(), entry.method.clone(), entry.path.clone());
-        table.row([date, id, method, path, status, result.clone().unwrap_or_default()]);
-    }
-    page.table(&table, "There were no requests in this time.");
 }

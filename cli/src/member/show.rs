@@ -1,21 +1,71 @@
-//! `tidings member show` and `lists`: the data of a member.
+//! `tidings member list`, `show`, `lists` and `role`: what is known of members.
 
-use std::process::ExitCode;
-
-use tidings_client::shown::number::number;
-use tidings_core::member::GetRole;
+use clap::builder::PossibleValuesParser;
+use tidings_core::account::key::Scope;
+use tidings_core::account::{MEMBERS_MAX, MemberFilter};
+use tidings_core::member::{self, GetRole, SetRole};
 use tidings_core::profile::PostRecord;
 
-use crate::failure::Failure;
 use crate::key;
-use crate::output::{Column, Page, Style, Table, dated, local};
-use crate::session::{Session, of_member};
+use crate::prelude::*;
+use crate::session::of_member;
 
-pub(super) fn info(session: &Session, id: &str) -> Result<ExitCode, Failure> {
-    let info = session.service.user_info(id).map_err(|error| of_member(error, id))?;
-    session.out.answer(&info, |page| {
+#[derive(Debug, Args)]
+pub(crate) struct Filter {
+    /// Only members whose id, nickname or verified name contains this
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    search: Option<String>,
+    /// The maximum number, 1 to 1000 [default: 100, with --ndjson all]
+    #[arg(long, value_name = "N")]
+    limit: Option<i64>,
+    /// Only these members
+    #[arg(long, value_name = "STATE", value_parser = PossibleValuesParser::new(MemberFilter::ALL.map(MemberFilter::as_str)))]
+    only: Option<String>,
+    /// Only members after this id
+    #[arg(long, value_name = "ID", add = ids(Kind::Member))]
+    after: Option<String>,
+}
+
+pub(super) fn list(Session { service, out }: &Session, filter: &Filter) -> Exit {
+    let Filter { search, limit, only, after } = filter;
+    let list = |after, limit| {
+        service.call(member::List { search: search.clone(), limit, after, only: only.clone() })
+    };
+    if out.streams() {
+        return stream_pages(*limit, after.clone(), |after, left| {
+            let page = list(after, Some(left.min(MEMBERS_MAX)))?;
+            Ok((page.members, page.next))
+        });
+    }
+    let found = list(after.clone(), *limit)?;
+    out.answer(&found, |page| {
+        let table = Table::of(&found.members)
+            .whole("ID", |member| member.user_id.clone())
+            .text("Nickname", |member| member.nickname.clone())
+            .whole("Is", |member| {
+                let is = [(member.admin, "admin"), (member.blacklisted, "blacklisted")];
+                let is = is.into_iter().filter(|(is, _)| *is == 1).map(|(_, is)| is);
+                is.collect::<Vec<_>>().join(", ")
+            })
+            .optional_text("Role", |member| key::scope_names(&member.scopes))
+            .optional_whole(dated("Signed up"), |member| local(member.date))
+            .optional_text("Name", |member| {
+                Some(&member.user_name).filter(|name| **name != member.nickname).cloned().unwrap_or_default()
+            })
+            .optional_text("Major", |member| member.user_major.clone())
+            .styled(|member| if member.blacklisted == 1 { Style::Faint } else { Style::Plain });
+        page.table(&table, "There are no such members.");
+        if let Some(next) = &found.next {
+            page.note(&format!("There are more: --after {next}"));
+        }
+    })
+}
+
+pub(super) fn info(Session { service, out }: &Session, id: &str) -> Exit {
+    let info = service.user_info(id).map_err(|error| of_member(error, id))?;
+    out.answer(&info, |page| {
         // The answer has the fields that existing clients know. An earlier server knows no roles.
-        let role = session.service.call(GetRole { user_id: info.user_id.clone() });
+        let role = service.call(GetRole { user_id: info.user_id.clone() });
         let role = role.map(|role| key::scope_names(&role.scopes)).unwrap_or_default();
         let yes = |flag: i64| if flag == 1 { "yes" } else { "no" }.to_owned();
         page.fields(&[
@@ -26,51 +76,78 @@ pub(super) fn info(session: &Session, id: &str) -> Result<ExitCode, Failure> {
             ("Administrator", yes(info.admin)),
             ("Role", if role.is_empty() { "none".to_owned() } else { role }),
             ("Auto-login", yes(info.auto_login)),
-            ("Likes", number(info.user_fav_list.len().try_into().unwrap_or(i64::MAX))),
+            ("Likes", number(info.user_fav_list.len())),
         ]);
     })
 }
 
-pub(super) fn lists(session: &Session, id: &str, kind: u8) -> Result<ExitCode, Failure> {
-    let lists = session.service.lists(id, kind).map_err(|error| of_member(error, id))?;
-    session.out.answer(&lists, |page| {
+pub(super) fn lists(Session { service, out }: &Session, id: &str, kind: u8) -> Exit {
+    let lists = service.lists(id, kind).map_err(|error| of_member(error, id))?;
+    out.answer(&lists, |page| {
         for (name, list) in [("Likes", &lists.fav_list), ("Views", &lists.view_list)] {
-            if let Some(list) = list {
-                posts(page, name, list);
-            }
+            titled(page, name, list.as_deref(), |table: Table<'_, PostRecord>| {
+                table
+                    .whole(dated("Date"), |post| local(post.date))
+                    .text("Title", |post| post.title.clone())
+                    .optional_text("Address", |post| post.url.clone())
+            });
         }
-        if let Some(list) = &lists.search_list {
-            let mut table = Table::new([Column::whole(dated("Date")), Column::text("Search")]);
-            for search in list {
-                table.row([local(search.date), search.original.clone()]);
-            }
-            titled(page, "Searches", &table);
-        }
-        if let Some(list) = &lists.newsfeed_list {
-            let mut table = Table::new([Column::whole(dated("Date")), Column::text("Newsfeed")]);
-            for access in list {
-                table.row([local(access.date), access.newsfeed_name.clone()]);
-            }
-            titled(page, "Newsfeeds", &table);
-        }
+        titled(page, "Searches", lists.search_list.as_deref(), |table| {
+            table
+                .whole(dated("Date"), |search| local(search.date))
+                .text("Search", |search| search.original.clone())
+        });
+        titled(page, "Newsfeeds", lists.newsfeed_list.as_deref(), |table| {
+            table
+                .whole(dated("Date"), |access| local(access.date))
+                .text("Newsfeed", |access| access.newsfeed_name.clone())
+        });
     })
 }
 
-fn posts(page: &mut Page, name: &str, list: &[PostRecord]) {
-    let columns = [Column::whole(dated("Date")), Column::text("Title"), Column::text("Address").optional()];
-    let mut table = Table::new(columns);
-    for post in list {
-        table.row([local(post.date), post.title.clone(), post.url.clone()]);
-    }
-    titled(page, name, &table);
-}
-
-fn titled(page: &mut Page, name: &str, table: &Table) {
+fn titled<T>(
+    page: &mut Page,
+    name: &str,
+    list: Option<&[T]>,
+    columns: impl FnOnce(Table<'_, T>) -> Table<'_, T>,
+) {
+    let Some(list) = list else { return };
+    let table = columns(Table::of(list));
     page.styled(Style::Strong, name);
-    if table.is_empty() {
+    if list.is_empty() {
         page.styled(Style::Faint, "none");
     } else {
-        page.table(table, "");
+        page.table(&table, "");
     }
     page.line("");
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Role {
+    #[command(flatten)]
+    member: MemberId,
+    /// What the member may do from now on: one or more scopes; without any, the role is shown
+    #[arg(value_name = "SCOPE", value_delimiter = ',', value_parser = key::scope, add = ids(Kind::Scope))]
+    scopes: Vec<Scope>,
+    /// Remove the role
+    #[arg(long, conflicts_with = "scopes")]
+    none: bool,
+}
+
+pub(super) fn role(session: &Session, Role { member: MemberId { id }, scopes, none }: &Role) -> Exit {
+    if scopes.is_empty() && !none {
+        let role = session.call_on("member", id, GetRole { user_id: id.clone() })?;
+        return session.out.answer(&role, |page| {
+            page.line(match role.scopes.as_slice() {
+                [] => format!("{id} has no role."),
+                scopes => format!("{id} may: {}.", key::scope_names(scopes)),
+            });
+        });
+    }
+    let set = SetRole { user_id: id.clone(), scopes: scopes.iter().map(ToString::to_string).collect() };
+    let done = match scopes.as_slice() {
+        [] => format!("{id} has no role any more."),
+        scopes => format!("{id} may from now on: {}.", key::scope_names(scopes)),
+    };
+    session.change("member", id, set, done)
 }

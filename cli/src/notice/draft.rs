@@ -1,19 +1,13 @@
 //! `tidings notice draft`: notices that administrators prepare.
 
-use std::process::ExitCode;
+use std::collections::BTreeMap;
 
-use clap::{Args, Subcommand};
-use serde::Serialize;
 use tidings_core::Error;
 use tidings_core::clock::Timestamp;
 use tidings_core::notice::{self, SavedDraft};
 
-use super::fields::Placing;
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
-use crate::input::Text;
-use crate::output::{Column, Table, dated, local};
-use crate::session::{Session, unknown};
+use super::Fields;
+use crate::prelude::*;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Draft {
@@ -62,78 +56,48 @@ pub(crate) struct Save {
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     title: Option<String>,
     #[command(flatten)]
-    post: Text,
-    /// 1 to show it to all readers, 0 to hide it
-    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1))]
-    activation: Option<i64>,
-    #[command(flatten)]
-    placing: Placing,
+    fields: Fields,
 }
 
-/// The answer of `notice draft show`.
-#[derive(Serialize)]
-struct Shown<'a> {
-    draft: &'a SavedDraft,
-}
-
-pub(super) fn run(session: &Session, command: &Draft) -> Result<ExitCode, Failure> {
+pub(super) fn run(session: &Session, command: &Draft) -> Exit {
     let Session { service, out } = session;
     match command {
-        Draft::Save(save) => save.run(session),
-        Draft::List => list(session),
+        Draft::Save(Save { draft, notice, title, fields }) => {
+            let fields = fields.draft(title.as_ref())?;
+            let saved =
+                service.call(notice::SaveDraft { draft: draft.clone(), notice: notice.clone(), fields })?;
+            out.answer(&saved, |page| page.line(saved.id.to_string()))
+        }
+        Draft::List => {
+            let found = service.call(notice::ListDrafts {})?;
+            out.table(&found, &found.drafts, "There are no drafts.", |table| {
+                table
+                    .whole("ID", |draft| draft.id.to_string())
+                    .text("Title", |draft| title(draft).to_owned())
+                    .optional_whole("Notice", |draft| {
+                        draft.notice.map_or_else(|| "new".to_owned(), |notice| notice.to_string())
+                    })
+                    .optional_whole(dated("Saved"), |draft| local(draft.date))
+            })
+        }
         Draft::Show(DraftId { id }) => show(session, id),
         Draft::Remove { draft: DraftId { id }, yes } => {
             let draft = find(session, id)?;
             session.confirm(*yes, &format!("remove the draft \"{}\"", title(&draft)))?;
-            service
-                .call(notice::RemoveDraft { draft_obi: id.clone() })
-                .map_err(|error| unknown(error, "notice draft", id))?;
-            out.answer(&(), |page| page.line("The draft is removed."))
+            let remove = notice::RemoveDraft { draft_obi: id.clone() };
+            session.change("notice draft", id, remove, "The draft is removed.")
         }
         Draft::Publish(DraftId { id }) => {
-            let published = service.call(notice::PublishDraft { draft_obi: id.clone() });
-            let published = published.map_err(|error| unknown(error, "notice draft", id))?;
+            let publish = notice::PublishDraft { draft_obi: id.clone() };
+            let published = session.call_on("notice draft", id, publish)?;
             out.answer(&published, |page| super::published(page, session, published.id))
         }
     }
 }
 
-impl Save {
-    fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
-        let Session { service, out } = session;
-        let fields = notice::Draft {
-            title: self.title.clone(),
-            post: self.post.read()?,
-            activation: self.activation,
-            ..self.placing.draft()
-        };
-        let (draft, notice) = (self.draft.clone(), self.notice.clone());
-        let saved = service.call(notice::SaveDraft { draft, notice, fields })?;
-        out.answer(&saved, |page| page.line(saved.id.to_string()))
-    }
-}
-
-fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let drafts = session.service.call(notice::ListDrafts {})?;
-    session.out.list(&drafts, &drafts.drafts, |page| {
-        let columns = [
-            Column::whole("ID"),
-            Column::text("Title"),
-            Column::whole("Notice").optional(),
-            Column::whole(dated("Saved")).optional(),
-        ];
-        let mut table = Table::new(columns);
-        for draft in &drafts.drafts {
-            let notice = draft.notice.map_or_else(|| String::from("new"), |notice| notice.to_string());
-            table.row([draft.id.to_string(), title(draft).to_owned(), notice, local(draft.date)]);
-        }
-        page.table(&table, "There are no drafts.");
-    })
-}
-
-fn show(session: &Session, id: &str) -> Result<ExitCode, Failure> {
+fn show(session: &Session, id: &str) -> Exit {
     let draft = find(session, id)?;
-    session.out.answer(&Shown { draft: &draft }, |page| {
+    session.out.answer(&BTreeMap::from([("draft", &draft)]), |page| {
         let notice::Draft {
             title,
             post,

@@ -1,15 +1,9 @@
 //! `tidings notice list`, `tidings notice show` and `tidings notice reads`.
 
-use std::process::ExitCode;
-
-use clap::Args;
-use tidings_client::shown::number::{count, number};
+use tidings_core::clock::Timestamp;
 use tidings_core::notice::{self, Audience, FullNotice, Get, GetReads, ListFull, Pin, State};
 
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
-use crate::output::{Column, Style, Table, dated, local};
-use crate::session::{Session, unknown};
+use crate::prelude::*;
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
@@ -25,7 +19,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
+    pub(super) fn run(&self, session: &Session) -> Exit {
         let service = if self.all { session.service.clone() } else { session.service.as_guest() };
         if session.out.is_for_programs() && !self.details && self.topic.is_none() {
             let notices = service.call(notice::List::default())?;
@@ -33,36 +27,30 @@ impl List {
         }
         let notices = service.call(ListFull { topic: self.topic.clone(), html: None })?;
         session.out.list(&notices, notices.notices(), |page| {
-            let mut columns = vec![
-                Column::whole("ID"),
-                Column::text("Title"),
-                Column::number("Views").optional(),
-                Column::whole(dated("Date")).optional(),
-            ];
-            if self.details {
-                columns.extend(["From", "Until"].map(|name| Column::whole(name).optional()));
-                columns.push(Column::text("Topic").optional());
-            }
-            let mut table = Table::new(columns);
-            for notice in notices.notices() {
+            let state = |notice: &FullNotice| notice.state(session.service.now());
+            let table = Table::of(notices.notices())
+                .whole("ID", |notice| notice.id.to_string())
                 // The mark is part of the title, because that column is never omitted.
-                let marks = marks(notice, session);
-                let mark = if marks.is_empty() { String::new() } else { format!("({}) ", marks.join(", ")) };
-                let state = notice.state(session.service.now());
-                let style = if state == State::Shown { Style::Plain } else { Style::Faint };
-                let title = format!("{mark}{}", notice.title);
-                let row = [notice.id.to_string(), title, number(notice.view), local(notice.date)];
-                if self.details {
-                    let [id, title, views, date] = row;
-                    let placement = &notice.placement;
-                    let [from, until] = [placement.visible_from, placement.visible_until]
-                        .map(|at| at.map_or_else(String::new, local));
-                    let topic = placement.topic.as_deref().unwrap_or_default().to_owned();
-                    table.styled_row(style, [id, title, views, date, from, until, topic]);
-                } else {
-                    table.styled_row(style, row);
-                }
-            }
+                .text("Title", |notice| {
+                    let marks = marks(notice, session);
+                    let mark =
+                        if marks.is_empty() { String::new() } else { format!("({}) ", marks.join(", ")) };
+                    format!("{mark}{}", notice.title)
+                })
+                .optional_number("Views", |notice| number(notice.view))
+                .optional_whole(dated("Date"), |notice| local(notice.date))
+                .styled(|notice| if state(notice) == State::Shown { Style::Plain } else { Style::Faint });
+            let date = |at: Option<Timestamp>| at.map(local).unwrap_or_default();
+            let table = if self.details {
+                table
+                    .optional_whole("From", |notice| date(notice.placement.visible_from))
+                    .optional_whole("Until", |notice| date(notice.placement.visible_until))
+                    .optional_text("Topic", |notice| {
+                        notice.placement.topic.as_deref().unwrap_or_default().to_owned()
+                    })
+            } else {
+                table
+            };
             let hint = "No notice is visible: --all also lists the others.";
             page.table(&table, if self.all { "There are no notices." } else { hint });
         })
@@ -92,11 +80,11 @@ pub(crate) struct Show {
 }
 
 impl Show {
-    pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
+    pub(super) fn run(&self, session: &Session) -> Exit {
         let Session { service, out } = session;
         let id = &self.id;
-        let notice = service.call(Get { notice_obi: id.clone(), html: self.html.then_some(1) });
-        let notice = notice.map_err(|error| unknown(error, "notice", id))?;
+        let get = Get { notice_obi: id.clone(), html: self.html.then_some(1) };
+        let notice = session.call_on("notice", id, get)?;
         let all = service.call(ListFull::default())?;
         out.answer(&notice, |page| {
             let notice = &notice.notice_list;
@@ -133,16 +121,14 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
-        let id = &self.id;
-        let reads = session.service.call(GetReads { notice_obi: id.clone(), days: Some(self.days) });
-        let reads = reads.map_err(|error| unknown(error, "notice", id))?;
-        session.out.list(&reads, &reads.notice_reads, |page| {
-            let mut table = Table::new([Column::whole("Day"), Column::number("Reads"), Column::bars()]);
-            for day in &reads.notice_reads {
-                table.row([day.date.clone(), number(day.reads), day.reads.to_string()]);
-            }
-            page.table(&table, "");
+    pub(super) fn run(&self, session: &Session) -> Exit {
+        let reads = GetReads { notice_obi: self.id.clone(), days: Some(self.days) };
+        let reads = session.call_on("notice", &self.id, reads)?;
+        session.out.table(&reads, &reads.notice_reads, "", |table| {
+            table
+                .whole("Day", |day| day.date.clone())
+                .number("Reads", |day| number(day.reads))
+                .bars(|day| day.reads)
         })
     }
 }

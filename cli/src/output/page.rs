@@ -80,7 +80,7 @@ impl Page {
     }
 
     /// A table without rows is replaced by the note `empty`.
-    pub(crate) fn table(&mut self, table: &Table, empty: &str) {
+    pub(crate) fn table<T>(&mut self, table: &Table<'_, T>, empty: &str) {
         if table.is_empty() {
             return self.note(empty);
         }

@@ -5,7 +5,6 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row};
 use tidings_client::shown::escape;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::bar::bar;
 use super::{Style, paint};
 
 /// The cells between two columns.
@@ -21,10 +20,18 @@ const TEXT_LEAST: usize = 6;
 /// The minimum width of an optional text, in cells; a shorter text would not be useful.
 const OPTIONAL_MIN: usize = 24;
 
-pub(crate) struct Column {
+/// A row for each item. If the terminal is too narrow, the last optional column is left out first.
+pub(crate) struct Table<'a, T> {
+    items: &'a [T],
+    columns: Vec<Column>,
+    styles: Vec<Style>,
+}
+
+struct Column {
     name: String,
     kind: Kind,
-    optional: bool,
+    is_optional: bool,
+    cells: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,146 +47,142 @@ enum Kind {
 }
 
 impl Column {
-    pub(crate) fn whole(name: impl Into<String>) -> Self {
-        Self { name: name.into(), kind: Kind::Whole, optional: false }
+    /// The width in cells if nothing is cut.
+    fn width(&self) -> usize {
+        self.cells.iter().map(|cell| cell.width()).max().unwrap_or_default().max(self.name.width())
     }
 
-    pub(crate) fn number(name: impl Into<String>) -> Self {
-        Self { name: name.into(), kind: Kind::Number, optional: false }
+    /// The minimum width in cells.
+    fn needed(&self) -> usize {
+        match self.kind {
+            Kind::Text if self.is_optional => self.width().min(OPTIONAL_MIN),
+            Kind::Text => self.width().min(TEXT_MIN),
+            Kind::Bar => BAR.0,
+            Kind::Whole | Kind::Number => self.width(),
+        }
     }
 
-    pub(crate) fn text(name: impl Into<String>) -> Self {
-        Self { name: name.into(), kind: Kind::Text, optional: false }
+    fn bars(&self, cells: usize) -> Vec<String> {
+        let numbers = self.cells.iter().map(|cell| cell.parse::<i64>().unwrap_or_default());
+        let most = numbers.clone().max().unwrap_or_default();
+        numbers.map(|number| bar(number, most, cells)).collect()
+    }
+}
+
+impl<'a, T> Table<'a, T> {
+    pub(crate) fn of(items: &'a [T]) -> Self {
+        Self { items, columns: Vec::new(), styles: vec![Style::Plain; items.len()] }
+    }
+
+    fn column(
+        mut self,
+        (kind, is_optional): (Kind, bool),
+        name: impl Into<String>,
+        cell: impl Fn(&T) -> String,
+    ) -> Self {
+        let cells = self.items.iter().map(|item| escape::line(&cell(item)).into_owned()).collect();
+        self.columns.push(Column { name: name.into(), kind, is_optional, cells });
+        self
+    }
+
+    pub(crate) fn whole(self, name: impl Into<String>, cell: impl Fn(&T) -> String) -> Self {
+        self.column((Kind::Whole, false), name, cell)
+    }
+
+    pub(crate) fn optional_whole(self, name: impl Into<String>, cell: impl Fn(&T) -> String) -> Self {
+        self.column((Kind::Whole, true), name, cell)
+    }
+
+    pub(crate) fn text(self, name: impl Into<String>, cell: impl Fn(&T) -> String) -> Self {
+        self.column((Kind::Text, false), name, cell)
+    }
+
+    pub(crate) fn optional_text(self, name: impl Into<String>, cell: impl Fn(&T) -> String) -> Self {
+        self.column((Kind::Text, true), name, cell)
+    }
+
+    pub(crate) fn number(self, name: impl Into<String>, cell: impl Fn(&T) -> String) -> Self {
+        self.column((Kind::Number, false), name, cell)
+    }
+
+    pub(crate) fn optional_number(self, name: impl Into<String>, cell: impl Fn(&T) -> String) -> Self {
+        self.column((Kind::Number, true), name, cell)
     }
 
     /// The bars are as wide as the other columns allow.
-    pub(crate) fn bars() -> Self {
-        Self { name: String::new(), kind: Kind::Bar, optional: true }
+    pub(crate) fn bars(self, number: impl Fn(&T) -> i64) -> Self {
+        self.column((Kind::Bar, true), "", |item| number(item).to_string())
     }
 
-    /// If the terminal is too narrow, the last optional column is left out first.
-    pub(crate) fn optional(self) -> Self {
-        Self { optional: true, ..self }
-    }
-}
-
-pub(crate) struct Table {
-    columns: Vec<Column>,
-    rows: Vec<(Style, Vec<String>)>,
-}
-
-impl Table {
-    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
-        Self { columns: columns.into_iter().collect(), rows: Vec::new() }
-    }
-
-    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.styled_row(Style::Plain, cells);
-    }
-
-    pub(crate) fn styled_row<const N: usize>(&mut self, style: Style, cells: [String; N]) {
-        debug_assert_eq!(N, self.columns.len(), "a cell for each column");
-        let fit = |cell: String| escape::line(&cell).into_owned();
-        self.rows.push((style, cells.map(fit).into()));
+    pub(crate) fn styled(mut self, style: impl Fn(&T) -> Style) -> Self {
+        self.styles = self.items.iter().map(style).collect();
+        self
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.items.is_empty()
     }
 
     pub(super) fn render(&self, width: Option<usize>, colour: bool) -> String {
         let (shown, fits) = self.shown(width);
-        let bars = self.bars(&shown, width.unwrap_or(LINE));
-        let cell = |cells: &[String], n: usize| match self.columns[n].kind {
-            Kind::Bar => bars(&cells[n]),
-            _ => cells[n].clone(),
+        let others = shown.iter().filter(|column| column.kind != Kind::Bar);
+        let others: usize = others.map(|column| column.width() + usize::from(GAP)).sum();
+        let bar_cells = width.unwrap_or(LINE).saturating_sub(others).clamp(BAR.0, BAR.1);
+        let cells = |column: &&Column| match column.kind {
+            Kind::Bar => column.bars(bar_cells),
+            _ => column.cells.clone(),
         };
-        let pick = |cells: &[String]| shown.iter().map(|&n| cell(cells, n)).collect::<Vec<_>>();
-        let row = |cells: Vec<String>| {
+        let cells: Vec<_> = shown.iter().map(cells).collect();
+        let row = |cells: Vec<&str>| {
             let mut row = Row::from(cells);
             row.max_height(1);
             row
         };
         let mut table = comfy_table::Table::new();
         table.load_style(NOTHING);
-        let names: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
-        table.set_header(row(pick(&names)));
-        table.add_rows(self.rows.iter().map(|(_, cells)| row(pick(cells))));
+        table.set_header(row(shown.iter().map(|column| &*column.name).collect()));
+        table.add_rows((0..self.items.len()).map(|n| row(cells.iter().map(|cells| &*cells[n]).collect())));
         if let Some(width) = width {
             let cells = u16::try_from(width).unwrap_or(u16::MAX);
             table.set_content_arrangement(ContentArrangement::Dynamic).set_width(cells);
         }
-        for (place, &n) in shown.iter().enumerate() {
+        for (place, Column { kind, .. }) in shown.iter().enumerate() {
             let Some(column) = table.column_mut(place) else { continue };
             let gap = if place + 1 < shown.len() { GAP } else { 0 };
             // A delimiter that no text contains makes texts break between any two characters, not between words.
             column.set_padding((0, gap)).set_delimiter('\0');
-            if self.columns[n].kind == Kind::Number {
+            if *kind == Kind::Number {
                 column.set_cell_alignment(CellAlignment::Right);
             }
-            if matches!(self.columns[n].kind, Kind::Whole | Kind::Number) && fits {
+            if matches!(kind, Kind::Whole | Kind::Number) && fits {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
-        let styles = std::iter::once(Style::Strong).chain(self.rows.iter().map(|(style, _)| *style));
+        let styles = std::iter::once(&Style::Strong).chain(&self.styles);
         let lines = table.trim_fmt();
-        lines.lines().zip(styles).map(|(line, style)| paint(line.trim_end(), style, colour) + "\n").collect()
+        lines.lines().zip(styles).map(|(line, style)| paint(line.trim_end(), *style, colour) + "\n").collect()
     }
 
-    /// Returns the indices of the columns that fit, and whether all uncut columns fit.
-    fn shown(&self, width: Option<usize>) -> (Vec<usize>, bool) {
-        let mut shown: Vec<usize> = (0..self.columns.len()).collect();
+    /// Returns the columns that fit, and whether all uncut columns fit.
+    fn shown(&self, width: Option<usize>) -> (Vec<&Column>, bool) {
+        let mut shown: Vec<_> = self.columns.iter().collect();
         let Some(width) = width else { return (shown, true) };
-        loop {
-            let needed: usize = shown.iter().map(|&n| self.needed(n) + usize::from(GAP)).sum();
-            if needed <= width + usize::from(GAP) {
-                return (shown, true);
-            }
-            match shown.iter().rposition(|&n| self.columns[n].optional) {
-                Some(place) => drop(shown.remove(place)),
+        let fit = |cells: &mut dyn Iterator<Item = usize>| {
+            cells.map(|cells| cells + usize::from(GAP)).sum::<usize>() <= width + usize::from(GAP)
+        };
+        while !fit(&mut shown.iter().map(|column| column.needed())) {
+            let Some(place) = shown.iter().rposition(|column| column.is_optional) else {
                 // A short text is better than half an id.
-                None => return (shown, self.least(width)),
-            }
+                let least = |column: &&Column| match column.kind {
+                    Kind::Text => column.width().min(TEXT_LEAST),
+                    _ => column.needed(),
+                };
+                let fits = fit(&mut shown.iter().map(least));
+                return (shown, fits);
+            };
+            shown.remove(place);
         }
-    }
-
-    /// Returns a function that draws a cell of the bars, in the cells that the other columns leave.
-    fn bars(&self, shown: &[usize], line: usize) -> impl Fn(&str) -> String {
-        let number = |cell: &str| cell.parse::<i64>().unwrap_or_default();
-        let is_bar = |n: &usize| self.columns[*n].kind == Kind::Bar;
-        let others = shown.iter().filter(|n| !is_bar(n)).map(|&n| self.width(n) + usize::from(GAP)).sum();
-        let cells = line.saturating_sub(others).clamp(BAR.0, BAR.1);
-        let most =
-            shown.iter().find(|n| is_bar(n)).map(|&n| self.rows.iter().map(move |row| number(&row.1[n])));
-        let most = most.and_then(Iterator::max).unwrap_or_default();
-        move |cell| bar(number(cell), most, cells)
-    }
-
-    /// Returns the minimum width of a column, in cells.
-    fn needed(&self, n: usize) -> usize {
-        match self.columns[n].kind {
-            Kind::Text if self.columns[n].optional => self.width(n).min(OPTIONAL_MIN),
-            Kind::Text => self.width(n).min(TEXT_MIN),
-            Kind::Bar => BAR.0,
-            Kind::Whole | Kind::Number => self.width(n),
-        }
-    }
-
-    /// Returns whether `width` leaves room for a part of each text once all optional columns are left out and the
-    /// others are uncut.
-    fn least(&self, width: usize) -> bool {
-        let kept = (0..self.columns.len()).filter(|&n| !self.columns[n].optional);
-        let cells = kept.map(|n| match self.columns[n].kind {
-            Kind::Text => self.width(n).min(TEXT_LEAST),
-            _ => self.needed(n),
-        });
-        cells.map(|cells| cells + usize::from(GAP)).sum::<usize>() <= width + usize::from(GAP)
-    }
-
-    /// Returns the width in cells of a column whose texts are not cut.
-    fn width(&self, n: usize) -> usize {
-        let cells = self.rows.iter().map(|(_, cells)| cells[n].width());
-        cells.max().unwrap_or_default().max(self.columns[n].name.width())
+        (shown, true)
     }
 }
 
@@ -197,26 +200,38 @@ pub(super) fn wrapped(text: &str, width: Option<usize>) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
+/// Returns a bar that covers `value / most` of `cells`, to an eighth of a cell, and at most `cells`.
+fn bar(value: i64, most: i64, cells: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let share = |n: i64| u64::try_from(n).unwrap_or_default();
+    let whole = (cells as u64) * 8;
+    // Even a small number is visible.
+    let eighths = match share(value) * whole / share(most).max(1) {
+        0 if value > 0 => 1,
+        eighths => eighths.min(whole),
+    };
+    let part = EIGHTHS[usize::try_from(eighths % 8).unwrap_or_default()];
+    format!("{}{part}", "█".repeat(usize::try_from(eighths / 8).unwrap_or_default()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        let columns = [
-            Column::whole("ID"),
-            Column::text("Title"),
-            Column::number("Views"),
-            Column::whole("Date").optional(),
-            Column::text("Text").optional(),
-        ];
-        let mut table = Table::new(columns);
-        let row = |id: &str, title: &str, views: &str, text: &str| {
-            [id.into(), title.into(), views.into(), "2026-11-20".into(), text.into()]
-        };
-        table.row(row("1", "A library that is open until ten at night", "1,234", "all of it\nhere"));
-        table.row(row("22", "도서관은 밤 열 시까지 열려 있습니다", "5", "모두"));
-        table.styled_row(Style::Faint, row("333", "👩‍👩‍👧 🇰🇷 🦀🦀🦀🦀🦀🦀🦀🦀🦀", "67", "🦀"));
-        table
+    const ROWS: [[&str; 4]; 3] = [
+        ["1", "A library that is open until ten at night", "1,234", "all of it\nhere"],
+        ["22", "도서관은 밤 열 시까지 열려 있습니다", "5", "모두"],
+        ["333", "👩‍👩‍👧 🇰🇷 🦀🦀🦀🦀🦀🦀🦀🦀🦀", "67", "🦀"],
+    ];
+
+    fn table() -> Table<'static, [&'static str; 4]> {
+        Table::of(&ROWS)
+            .whole("ID", |row| row[0].into())
+            .text("Title", |row| row[1].into())
+            .number("Views", |row| row[2].into())
+            .optional_whole("Date", |_| "2026-11-20".into())
+            .optional_text("Text", |row| row[3].into())
+            .styled(|row| if row[0] == "333" { Style::Faint } else { Style::Plain })
     }
 
     #[test]
@@ -237,8 +252,10 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_before_a_date_is() {
-        let mut table = Table::new([Column::whole("Date"), Column::whole("Member"), Column::text("Path")]);
-        table.row(["2026-11-20 17:36".into(), "s2026001".into(), "/get_newsfeed_of_recommendation".into()]);
+        let table = Table::of(&["/get_newsfeed_of_recommendation"])
+            .whole("Date", |_| "2026-11-20 17:36".into())
+            .whole("Member", |_| "s2026001".into())
+            .text("Path", |path| (*path).into());
         let text = table.render(Some(40), false);
         assert!(text.contains("\n2026-11-20 17:36  s2026001  /get_newsfe…\n"), "{text}");
     }
@@ -254,10 +271,10 @@ mod tests {
 
     #[test]
     fn bars_take_the_width_that_the_other_columns_leave() {
-        let mut table = Table::new([Column::text("Hour"), Column::number("Visitors"), Column::bars()]);
-        for (hour, visitors) in [("00", 5), ("01", 10), ("02", 0)] {
-            table.row([hour.into(), visitors.to_string(), visitors.to_string()]);
-        }
+        let table = Table::of(&[("00", 5), ("01", 10), ("02", 0)])
+            .text("Hour", |(hour, _)| (*hour).into())
+            .number("Visitors", |(_, visitors)| visitors.to_string())
+            .bars(|(_, visitors)| *visitors);
         let text = table.render(Some(20), false);
         assert_eq!(text, "Hour  Visitors\n00           5  ██\n01          10  ████\n02           0\n");
         let longest = |width| {
@@ -277,5 +294,16 @@ mod tests {
         );
         assert!(lines.next().is_some_and(|line| !line.contains('\u{1b}')));
         assert!(lines.last().is_some_and(|line| line.starts_with("\u{1b}[2m")));
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share_and_never_longer() {
+        assert_eq!(bar(0, 10, 4), "");
+        assert_eq!(bar(5, 10, 4), "██");
+        assert_eq!(bar(10, 10, 4), "████");
+        assert_eq!(bar(20, 10, 4), "████");
+        assert_eq!(bar(1, 1_000, 4), "▏", "a small number is visible");
+        assert_eq!(bar(5, 8, 1), "▋");
+        assert_eq!(bar(3, 0, 2), "██");
     }
 }

@@ -15,6 +15,8 @@ use crate::profile::{self, Profile, Profiles, Store};
 
 /// The variable with an API key or an access token.
 const KEY: &str = "TIDINGS_SERVER_KEY";
+pub(crate) const NO_KEY: &str =
+    "a key begins with tidings_ and has 48 digits after it, as tidings key add prints it once";
 
 enum SignIn {
     Variable(Address, Zeroizing<String>),
@@ -60,7 +62,7 @@ pub(crate) fn renew(global: &Global, token: &str) -> Result<Option<String>, Fail
 }
 
 pub(crate) fn explained(global: &Global, failure: Failure) -> Failure {
-    if failure.code() != Some(Code::BadToken) {
+    if failure.code != Some(Code::BadToken) {
         return failure;
     }
     match choose(global) {
@@ -136,9 +138,9 @@ fn key() -> Result<Option<Zeroizing<String>>, Failure> {
     };
     // An access token is a JSON Web Token, which has three parts.
     let is_known = key.is_empty() || is_key(&key) || key.split('.').count() == 3;
-    is_known.then(|| Some(key).filter(|key| !key.is_empty())).ok_or_else(|| {
-        Failure::usage(format!("{KEY} is neither an API key nor an access token: {}", super::login::NO_KEY))
-    })
+    is_known
+        .then(|| Some(key).filter(|key| !key.is_empty()))
+        .ok_or_else(|| Failure::usage(format!("{KEY} is neither an API key nor an access token: {NO_KEY}")))
 }
 
 /// Checks that the token in the variable is that of the member whom `--as` names: the command acts in that member's name.

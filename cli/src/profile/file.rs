@@ -42,12 +42,10 @@ pub(crate) fn trusting(server: Server, file: Option<&Path>) -> Result<Server, Fa
 }
 
 impl Profile {
-    /// `acting` is the id of the member if operations are called as that member.
     pub(crate) fn connect(&self, secret: Zeroizing<String>, acting: Option<&str>) -> Result<Server, Failure> {
         trusting(Server::new(self.server.clone(), Some(secret), acting), self.tls_ca.as_deref())
     }
 
-    /// `name` is the name of the profile.
     pub(crate) fn token(&self, name: &str) -> Result<Zeroizing<String>, Failure> {
         self.token.clone().ok_or_else(|| {
             let server = &self.server;
@@ -150,6 +148,35 @@ mod address {
     }
 }
 
+/// The maximum length of a name in characters.
+const NAME_MAX: usize = 200;
+
+/// Shells and people must read a name as one word.
+pub(crate) fn check_name(name: &str) -> Result<&str, Failure> {
+    if !name.is_empty()
+        && !name.starts_with('-')
+        && name.chars().count() <= NAME_MAX
+        && name.chars().all(is_in_name)
+    {
+        return Ok(name);
+    }
+    let rule = "the name of a profile is letters, digits, - _ . : and @, and does not begin with -";
+    Err(Failure::invalid(name, "'--profile <NAME>'", rule))
+}
+
+fn is_in_name(character: char) -> bool {
+    character.is_alphanumeric() || "-_.:@".contains(character)
+}
+
+/// The default name, such as `ann@tidings.example.org`; without an id, for an API key.
+pub(crate) fn default_name(address: &Address, id: Option<&str>) -> String {
+    let address = address.to_string();
+    let host = address.split_once("://").map_or(&*address, |(_, host)| host);
+    let name = format!("{}@{host}", id.unwrap_or("key"));
+    let name = name.chars().map(|character| if is_in_name(character) { character } else { '-' });
+    name.take(NAME_MAX).collect::<String>().trim_start_matches('-').to_lowercase()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,13 +207,13 @@ mod tests {
     "#;
 
     fn parse(text: &str) -> Result<Profiles, String> {
-        Profiles::parse(text, Path::new("profiles.toml")).map_err(|failure| failure.message().to_owned())
+        Profiles::parse(text, Path::new("profiles.toml")).map_err(|failure| failure.message)
     }
 
     fn name(chosen: Result<Option<(&str, &Profile)>, Failure>) -> String {
         match chosen {
             Ok(chosen) => chosen.map_or("none", |(name, _)| name).to_owned(),
-            Err(failure) => failure.message().rsplit_once(": ").unwrap().1.to_owned(),
+            Err(failure) => failure.message.rsplit_once(": ").unwrap().1.to_owned(),
         }
     }
 
@@ -233,5 +260,29 @@ mod tests {
         profiles.0.insert("key".into(), key);
         assert_eq!(name(profiles.at(&news, None)), "ann@news.example.org, key");
         assert!(!profiles.is_default("key"));
+    }
+
+    #[test]
+    fn a_name_is_made_of_the_member_and_the_host() {
+        for (address, id, name) in [
+            ("https://tidings.example.org", Some("Ann"), "ann@tidings.example.org"),
+            ("https://tidings.example.org/", None, "key@tidings.example.org"),
+            ("https://example.org/news", Some("s2026/1"), "s2026-1@example.org-news"),
+            ("http://[::1]:8080", Some("-x"), "x@-::1-:8080"),
+        ] {
+            let made = default_name(&address.parse().unwrap(), id);
+            assert_eq!(made, name);
+            assert_eq!(check_name(&made).unwrap(), made);
+        }
+    }
+
+    #[test]
+    fn a_name_is_one_word() {
+        for name in ["campus", "한글", "a.b_c-d:e@f"] {
+            assert!(check_name(name).is_ok(), "{name}");
+        }
+        for name in ["", "-a", "a b", "a\n", "a'b", "$a", &"x".repeat(NAME_MAX + 1)] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
     }
 }

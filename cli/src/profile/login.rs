@@ -1,10 +1,7 @@
 //! `tidings login` and `logout`: sign-ins on servers.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::Args;
 use serde::Serialize;
 use tidings_client::{Address, Error, Server, Service, SignedIn, expiry};
 use tidings_core::account::SignIn;
@@ -14,14 +11,12 @@ use tidings_core::error::Code;
 use tidings_core::location::masked;
 use zeroize::Zeroizing;
 
-use crate::complete::{Kind, ids};
-use crate::failure::Failure;
-use crate::global::Global;
 use crate::input;
 use crate::key;
-use crate::output::{self, Output, Page, local};
 use crate::password::{self, Password};
-use crate::profile::{self, Profile, Profiles, Store, name, only};
+use crate::prelude::*;
+use crate::profile::credentials::NO_KEY;
+use crate::profile::{self, Profile, Profiles, Store, check_name, default_name, only};
 
 #[derive(Debug, Args)]
 pub(crate) struct Login {
@@ -55,7 +50,6 @@ pub(crate) struct Logout {
     everywhere: bool,
 }
 
-/// The answer of `tidings login`.
 #[derive(Serialize)]
 struct Answer {
     profile: String,
@@ -76,7 +70,7 @@ struct Accepted {
     needs_otp: bool,
 }
 
-pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, args: &Login) -> Exit {
     if global.acting.is_some() {
         return Err(Failure::usage("name the member as tidings login ID: leave --as out"));
     }
@@ -103,8 +97,8 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
         }
     };
     let name = match &global.profile {
-        Some(name) => name::check(name)?.to_owned(),
-        None => name::of(&address, id.as_deref()),
+        Some(name) => check_name(name)?.to_owned(),
+        None => default_name(&address, id.as_deref()),
     };
     check_same(&profiles, &name, &address, id.as_deref())?;
     let tls_ca = match &args.tls_ca {
@@ -191,9 +185,7 @@ fn rights(member: &str, scopes: &[Scope]) -> String {
 
 /// Fails with `hint` if the command cannot ask, or the answer is empty.
 fn asked(out: &Output, question: &str, hint: &str) -> Result<String, Failure> {
-    let can_ask = output::is_interactive() && !out.is_for_programs();
-    let answer = if can_ask { password::ask(question)? } else { None };
-    answer.ok_or_else(|| Failure::usage(hint))
+    password::ask_if_possible(out, question)?.ok_or_else(|| Failure::usage(hint))
 }
 
 /// A profile with this name must be for the same sign-in.
@@ -235,9 +227,6 @@ fn sign_in(args: &Login, server: &Server, id: &str) -> Result<Accepted, Failure>
     Ok(Accepted { secret: token, server, member: Some(id), is_admin, scopes, needs_otp })
 }
 
-pub(crate) const NO_KEY: &str =
-    "a key begins with tidings_ and has 48 digits after it, as tidings key add prints it once";
-
 /// Checks the key before it is stored.
 fn with_key(args: &Login, server: &Server) -> Result<Accepted, Failure> {
     let secret = password::key(args.key_file.as_deref())?;
@@ -259,7 +248,7 @@ fn with_key(args: &Login, server: &Server) -> Result<Accepted, Failure> {
     Ok(Accepted { secret, server, member: None, is_admin: false, scopes: Vec::new(), needs_otp: false })
 }
 
-pub(crate) fn log_out(global: &Global, args: &Logout) -> Result<ExitCode, Failure> {
+pub(crate) fn log_out(global: &Global, args: &Logout) -> Exit {
     if global.acting.is_some() {
         return Err(Failure::usage("name what to sign out of with --profile: leave --as out"));
     }

@@ -170,7 +170,7 @@ mod tests {
         for open in [0o640, 0o604, 0o620, 0o602, 0o777] {
             fs::set_permissions(store.file(), fs::Permissions::from_mode(open)).unwrap();
             let failure = store.profiles().err().unwrap();
-            assert!(failure.message().contains("chmod 600"), "{}", failure.message());
+            assert!(failure.message.contains("chmod 600"), "{}", failure.message);
         }
     }
 }

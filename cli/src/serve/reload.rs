@@ -23,7 +23,6 @@ pub(super) struct Reload {
 }
 
 impl Reload {
-    /// If a setting is invalid, nothing changes, and the error is logged.
     pub(super) fn run(&mut self) {
         match self.apply() {
             Ok(Changes { applied, refused }) => {
@@ -36,7 +35,7 @@ impl Reload {
                     tracing::warn!("restart the server to change {}", refused.join(", "));
                 }
             }
-            Err(failure) => tracing::error!("nothing is reloaded: {}", failure.message()),
+            Err(failure) => tracing::error!("nothing is reloaded: {}", failure.message),
         }
     }
 

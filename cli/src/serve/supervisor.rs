@@ -27,10 +27,6 @@ pub(super) fn listener() -> Result<Option<TcpListener>, Failure> {
     }
 }
 
-pub(super) fn ready(status: &str) {
-    notify(&[NotifyState::Ready, NotifyState::Status(status)]);
-}
-
 pub(super) fn reloading() {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         notify(&[NotifyState::Reloading, now]);
@@ -45,11 +41,12 @@ pub(super) fn stopping() {
     notify(&[NotifyState::Stopping, NotifyState::Status("finishing what runs")]);
 }
 
-/// Notifies the service manager twice in each interval of the watchdog, if there is one.
+/// Says that the server is ready, and then twice in each interval of the watchdog, if there is one, that it works.
 ///
 /// The server works if its runtime runs this task and the database responds to the readiness check. It need not be ready: a
 /// restart does not empty a full disk, but it ends what hangs.
-pub(super) fn watch(tidings: Tidings) {
+pub(super) fn ready(status: &str, tidings: Tidings) {
+    notify(&[NotifyState::Ready, NotifyState::Status(status)]);
     let Some(interval) = sd_notify::watchdog_enabled().filter(|interval| !interval.is_zero()) else { return };
     tokio::spawn(async move {
         let mut turns = time::interval(interval / 2);

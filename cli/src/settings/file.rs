@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use tidings_core::location::masked;
 use toml::{Spanned, Value};
 
-use super::removed::instead_of;
+use super::names::{instead_of, meant};
 use super::{DB, Given, Source, arguments, is_list, name};
 use crate::failure::Failure;
-use crate::given::similarity;
 
 const FILE: &str = "tidings.toml";
 
@@ -21,37 +21,25 @@ pub(crate) fn found(named: Option<&Path>) -> Option<PathBuf> {
 
 type InFile = Vec<(&'static str, Given)>;
 
+/// There are no settings in a default file that does not exist.
 pub(super) fn read(named: Option<&Path>) -> Result<(PathBuf, InFile), Failure> {
-    let (path, text) = text(named)?;
+    let path = named.unwrap_or(Path::new(FILE)).to_owned();
+    let text = match std::fs::read_to_string(&path) {
+        Err(e) if e.kind() == ErrorKind::NotFound && named.is_none() => String::new(),
+        read => read.map_err(|e| Failure::usage(format!("cannot read {}: {e}", path.display())))?,
+    };
     let given = from_text(&text, &path)?;
     Ok((path, given))
-}
-
-/// The text is empty if there is no default file.
-fn text(named: Option<&Path>) -> Result<(PathBuf, String), Failure> {
-    let path = named.unwrap_or(Path::new(FILE)).to_owned();
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok((path, text)),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound && named.is_none() => Ok((path, String::new())),
-        Err(e) => Err(Failure::usage(format!("cannot read {}: {e}", path.display()))),
-    }
-}
-
-fn malformed(path: &Path, error: &toml::de::Error) -> Failure {
-    Failure::usage(format!("{}: {}", path.display(), masked(&error.to_string())))
 }
 
 pub(super) fn place(path: &Path, line: usize, key: &str) -> String {
     format!("{}, line {line}, {key}", path.display())
 }
 
-fn line_at(text: &str, at: usize) -> usize {
-    1 + text[..at].matches('\n').count()
-}
-
 fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
-    let values: BTreeMap<String, Spanned<Value>> = toml::from_str(text).map_err(|e| malformed(path, &e))?;
-    let line = |value: &Spanned<Value>| line_at(text, value.span().start);
+    let values: BTreeMap<String, Spanned<Value>> = toml::from_str(text)
+        .map_err(|e| Failure::usage(format!("{}: {}", path.display(), masked(&e.to_string()))))?;
+    let line = |value: &Spanned<Value>| 1 + text[..value.span().start].matches('\n').count();
     let mut values: Vec<_> = values.iter().map(|(key, value)| (line(value), key, value.get_ref())).collect();
     values.sort_by_key(|(line, ..)| *line);
     let read = |(line, key, value): (usize, &String, &Value)| {
@@ -60,7 +48,7 @@ fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
             return Err(wrong(format!("the setting {key:?} was removed: {instead}")));
         }
         let Some((name, is_list)) = known().find(|(name, _)| name == key) else {
-            let meant = nearest(key).map(|known| format!("; do you mean {known}?")).unwrap_or_default();
+            let meant = meant(key, known().map(|(name, _)| name), "");
             return Err(wrong(format!("there is no setting {key:?}{meant}")));
         };
         let texts = texts(value, is_list)
@@ -89,11 +77,6 @@ fn texts(value: &Value, is_list: bool) -> Result<Vec<OsString>, &'static str> {
         Value::Array(items) if is_list => items.iter().map(text).collect(),
         value => Ok(vec![text(value)?]),
     }
-}
-
-fn nearest(key: &str) -> Option<&'static str> {
-    let similar = known().filter_map(|(name, _)| Some((similarity(key, name)?, name)));
-    similar.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -151,7 +134,7 @@ mod tests {
             let (text, path) = (lines.concat(), Path::new("here.toml"));
             match from_text(&text, path) {
                 Err(failure) => {
-                    prop_assert!(failure.message().contains("here.toml"), "{}", failure.message());
+                    prop_assert!(failure.message.contains("here.toml"), "{}", failure.message);
                 }
                 Ok(given) => {
                     let places = given.iter().map(|(_, given)| given.source);

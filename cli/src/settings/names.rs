@@ -1,9 +1,68 @@
-//! Settings that have no effect, and variables that are no settings. The server names them when it starts.
+//! Names that are not of settings in force: removed settings, those without effect, and unknown variables.
 
 use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use strsim::normalized_damerau_levenshtein;
 
-use super::{DB, Given, SECRETS, Settings, arguments, name, variable};
-use crate::given::similarity;
+use super::{DB, Given, SECRETS, Settings, arguments, name, of_environment, variable};
+use crate::failure::Failure;
+
+/// The settings that were removed, and what took the place of each.
+const REMOVED: [(&str, &str); 8] = [
+    (
+        "experimental interest-weight novel-weight novel-half-life recent-weight recent-half-life recent-half-life-growth \
+         near-weight together-weight fresh-weight popular-weight fresh-half-life interest-half-life interest-like-weight \
+         interest-view-weight interest-search-weight interest-open-weight interest-topic-share interest-tag-share \
+         interest-word-share interest-meaning-share",
+        "the weights of the feeds are learned, see tidings feed weights",
+    ),
+    (
+        "words-dimensions words-window words-min-posts words-max words-corpus words-seed feed-posts popular-like-weight \
+         diverse-max postgres-read-connections query-timeout hash-queue log-lines-per-client max-connections-per-address \
+         event-connections source-interval-max oidc-scopes oidc-name-claim id-min id-max pw-max nickname-min nickname-max",
+        "its value is fixed now",
+    ),
+    ("oidc-major-claim", "the issuer gives members no major now, see tidings roster import"),
+    ("passkey-origins", "the origin is https:// and passkey-domain"),
+    (
+        "sign-up-limit sign-up-burst search-limit guest-write-limit feedback-limit feedback-limit-per-address \
+         feedback-open-max key-limit",
+        "client-limits turns the limits of clients on or off",
+    ),
+    (
+        "smtp-ca oidc-ca verifier-ca webhook-ca source-ca",
+        "extra-ca names a file of certificates that every connection trusts too",
+    ),
+    ("webhook-private source-private", "private-addresses allows them for webhooks and sources"),
+    (
+        "reset-url confirm-url invite-url",
+        "app-url names the app, whose pages are account/password, account/email and account/invitation",
+    ),
+];
+
+fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    REMOVED.iter().flat_map(|(names, instead)| names.split(' ').map(|name| (name, *instead)))
+}
+
+pub(super) fn instead_of(name: &str) -> Option<&'static str> {
+    all().find(|(removed, _)| *removed == name).map(|(_, instead)| instead)
+}
+
+pub(super) fn refuse_variables() -> Result<(), Failure> {
+    match all().find(|(name, _)| of_environment(name).is_some()) {
+        Some((name, instead)) => Err(Failure::usage(format!("{} was removed: {instead}", variable(name)))),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn removed_flag(command: &mut Command, refused: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(flag)) = refused.get(ContextKind::InvalidArg) else { return refused };
+    let instead = flag.strip_prefix("--").and_then(instead_of);
+    match instead.filter(|_| refused.kind() == ErrorKind::UnknownArgument) {
+        Some(instead) => command.error(ErrorKind::UnknownArgument, format!("{flag} was removed: {instead}")),
+        None => refused,
+    }
+}
 
 const DEFAULT_VERIFIER: &str = "roster";
 /// These have no effect unless `verifier` is `http`.
@@ -66,16 +125,22 @@ fn unknown(variables: &[(String, String)], known: &[String]) -> Vec<String> {
         name.starts_with(PREFIX) && !name.starts_with(OF_TESTS) && !known.iter().any(|known| known == name)
     };
     let unknown = variables.iter().filter(|(name, value)| is_unknown(name) && !is_of_kubernetes(name, value));
-    unknown
-        .map(|(name, _)| {
-            let rest = |name: &str| name.strip_prefix(PREFIX).unwrap_or_default().to_owned();
-            let similar =
-                known.iter().filter_map(|known| Some((similarity(&rest(name), &rest(known))?, known)));
-            let nearest = similar.max_by(|(one, _), (other, _)| one.total_cmp(other));
-            let meant = nearest.map(|(_, known)| format!("; do you mean {known}?")).unwrap_or_default();
-            format!("the variable {name} is unknown and has no effect{meant}")
-        })
-        .collect()
+    let message = |(name, _): &(String, String)| {
+        let rest = known.iter().filter_map(|known| known.strip_prefix(PREFIX));
+        let meant = meant(&name[PREFIX.len()..], rest, PREFIX);
+        format!("the variable {name} is unknown and has no effect{meant}")
+    };
+    unknown.map(message).collect()
+}
+
+/// Returns the end of a message about an unknown name, which may be a misspelling of a known one.
+pub(super) fn meant<'a>(typed: &str, known: impl Iterator<Item = &'a str>, prefix: &str) -> String {
+    /// The similarity, up to 1, above which a name is suggested.
+    const SIMILAR: f64 = 0.5;
+    let similar = known.map(|name| (normalized_damerau_levenshtein(typed, name), name));
+    let similar = similar.filter(|(similarity, _)| *similarity > SIMILAR);
+    let nearest = similar.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    nearest.map_or_else(String::new, |(_, name)| format!("; do you mean {prefix}{name}?"))
 }
 
 /// Returns whether Kubernetes sets a variable for a service with the name `tidings`.
@@ -88,6 +153,11 @@ fn is_of_kubernetes(name: &str, value: &str) -> bool {
 mod tests {
     use super::super::Source;
     use super::*;
+
+    #[test]
+    fn no_removed_setting_exists() {
+        assert_eq!(arguments().iter().map(name).find(|name| instead_of(name).is_some()), None);
+    }
 
     fn settings(given: &[(&'static str, &str)]) -> Settings {
         let given = given

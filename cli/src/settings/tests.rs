@@ -1,12 +1,75 @@
-//! Generates `docs/settings.md` from the tables of settings.
+//! Tests of the settings. One of them writes `docs/settings.md`.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
-use clap::Arg;
 use clap::builder::PossibleValue;
 
-use super::{SECRETS, arguments, default, is_flag, name, variable};
+use super::*;
+
+fn settings(given: &[(&'static str, &str)]) -> Settings {
+    let given = given
+        .iter()
+        .map(|(name, text)| (*name, Given { texts: vec![text.into()], source: Source::Environment }));
+    Settings { given: given.collect(), ..Settings::default() }
+}
+
+#[test]
+fn no_two_settings_have_the_same_name() {
+    let mut names: Vec<_> = arguments().iter().map(name).chain(SECRETS.map(|(name, _)| name)).collect();
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+}
+
+#[test]
+fn the_defaults_keep_their_own_rules() {
+    let settings = Settings::default();
+    let _ = (settings.own().unwrap(), settings.core().unwrap(), settings.server().unwrap());
+}
+
+#[test]
+fn a_setting_that_breaks_a_rule_is_named_with_its_place() {
+    assert_eq!(
+        settings(&[("pw-min", "200")]).core().unwrap_err().message,
+        "invalid value '200' for TIDINGS_PW_MIN: must be from 1 to 128"
+    );
+}
+
+#[test]
+fn a_password_in_the_address_of_a_mail_server_is_not_shown() {
+    let settings = settings(&[("smtp-url", "smtp://ann:secret@mail.example.org")]);
+    assert_eq!(
+        settings.core().unwrap_err().message,
+        "invalid value 'smtp://ann:***@mail.example.org' for TIDINGS_SMTP_URL: must not have the password: \
+         name a file with it in smtp-password-file"
+    );
+}
+
+#[test]
+fn a_level_is_known_or_refused() {
+    for text in
+        ["error", "INFO", "off", "tidings=debug", "warn,tidings_server=trace,hyper=off", "[span]=debug"]
+    {
+        LogLevel::parse(text).unwrap();
+    }
+    for text in [
+        "warning",
+        "WARNING",
+        "verbose",
+        "err",
+        "info ",
+        "",
+        "tidings=warning",
+        "=debug",
+        "info, hyper=warn",
+        "info,,warn",
+    ] {
+        let refused = LogLevel::parse(text).err().unwrap_or_default();
+        assert!(
+            refused.contains("must be error, warn, info, debug, trace or off, or directives"),
+            "{text:?}"
+        );
+    }
+}
 
 const INTRODUCTION: &str = "\
 # Settings
