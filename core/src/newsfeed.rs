@@ -10,21 +10,19 @@ use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::Tidings;
-use crate::account::Caller;
+use crate::account::{Caller, Member};
 use crate::base::clock::Timestamp;
 use crate::base::keyed::OwnSet;
-use crate::post::{PostSource, origin};
+use crate::post::origin;
 use crate::profile::history;
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::id::PostKey;
-use crate::store::Isolation;
+use crate::store::{Isolation, Tx};
 
 mod answer;
 mod cadence;
-mod clusters;
 mod co_visits;
 mod diversity;
-mod entry;
 #[cfg(feature = "evaluation")]
 pub mod evaluation;
 mod features;
@@ -33,21 +31,19 @@ mod index;
 mod index_cache;
 mod interest;
 mod item;
-mod labels;
 mod latest;
 mod learner;
 mod learning;
 mod load;
 mod meaning;
 mod member_signals;
+mod more;
 mod near;
-pub(crate) mod next;
 mod operations;
-mod order;
+pub(crate) mod order;
 mod order_cache;
 mod own_likes;
 mod page;
-mod past;
 mod personal;
 mod popularity;
 mod ranking;
@@ -55,7 +51,6 @@ mod recent;
 mod scoring_context;
 mod shared_orders;
 mod signals;
-mod similar;
 mod snapshot;
 mod stored;
 mod story;
@@ -69,25 +64,22 @@ pub(crate) use index_cache::Feeds;
 pub(crate) use learner::learn_from_import;
 
 pub use answer::{FeedPost, FeedPosts, Newsfeed, SignalShares, SimilarPost, Why};
-pub use entry::{FeedEntry, entries};
 pub use learner::learn;
 pub use learning::Learned;
+pub use more::{FeedEntry, entries, likes, similar, sources};
 pub use operations::{ListPopular, ListRecommended, ListSource, ListTopic, ListTopicV1, Paging};
 pub use order::{LIMIT, LIMIT_MAX};
 pub use own_likes::{has_own_likes, with_own_likes};
-pub use page::{FeedPage, More};
+pub use page::{FeedPage, More, Reasons};
 pub use popularity::{LearnedPopularity, PopularityInUse, TriedHalfLife};
 pub use signals::{SignalWeights, Weights};
-pub use similar::similar;
 pub use weights::{FeedWeights, GetWeights, LearnWeights};
-pub use why::{Reasons, why};
+pub use why::why;
 
-use index::FeedIndex;
+use index::{FeedIndex, GuestFeed};
 use index_cache::CurrentIndex;
-use next::Next;
-use order::{FeedKind, Order};
-use personal::Ingredients;
-use scoring_context::ScoringContext;
+use order::{FeedKind, Next, Order};
+use personal::{Ingredients, MemberFeed};
 use shared_orders::Found;
 
 /// Selects a page of a feed.
@@ -114,8 +106,7 @@ pub(crate) fn start(tidings: &Tidings) -> Result<()> {
 /// `bad request` for a limit that is out of its bounds, and for a `next` that is invalid or has expired.
 pub fn popular(tidings: &Tidings, page: &Page<'_>) -> Result<FeedPage> {
     let reader = Reader::new(tidings)?;
-    let feed = &reader.index.popular_feed;
-    reader.page(page, &[FeedKind::Popular], Some(&feed.order), Some(&feed.first))
+    reader.of_guests(page, &[FeedKind::Popular], &reader.index.popular_feed)
 }
 
 /// Returns the posts with the topic or tag `name`, newest first; an empty page if no post has it.
@@ -125,15 +116,17 @@ pub fn popular(tidings: &Tidings, page: &Page<'_>) -> Result<FeedPage> {
 /// # Errors
 /// The errors of [`popular`].
 pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) -> Result<FeedPage> {
-    let reader = Reader::new(tidings)?;
-    let name: String = name.nfc().collect();
-    let order = reader.index.topic(&name);
-    let first = reader.index.topic_page(&name, reader.now);
-    let answer = reader.page(page, &[FeedKind::topic(&name)], order, first)?;
+    let (reader, name) = (Reader::new(tidings)?, name.nfc().collect::<String>());
+    let answer = reader.of_topic(page, &name)?;
     if page.next.is_none() && !matches!(caller, Caller::Guest) && !answer.items().is_empty() {
         // Computed here, so that the thread of the writer does not.
         answer.commonest_tags();
-        record(tidings, caller, name, answer.clone(), reader.now)?;
+        let (identity, page, now) = (caller.identify(tidings), answer.clone(), reader.now);
+        // This adds an entry to a list. Pruning the list leaves out what another transaction prunes.
+        tidings.store().write(Isolation::Concurrent, move |tx| match identity.visitor(tx)? {
+            Some(member) => Ok(history::open(tx, &member, &name, page.commonest_tags(), now)?),
+            None => Ok::<_, Error>(()),
+        })?;
     }
     Ok(answer)
 }
@@ -145,15 +138,13 @@ pub(crate) fn opened_at(tidings: &Tidings, name: &str, at: Timestamp) -> Result<
     Ok((name, tags))
 }
 
-fn record(tidings: &Tidings, caller: &Caller, name: String, page: FeedPage, now: Timestamp) -> Result<()> {
-    let identity = caller.identify(tidings);
-    // This adds an entry to a list. Pruning the list leaves out what another transaction prunes.
-    tidings.store().write(Isolation::Concurrent, move |tx| {
-        if let Some(member) = identity.visitor(tx)? {
-            history::open(tx, &member, &name, page.commonest_tags(), now)?;
-        }
-        Ok(())
-    })
+/// Returns the posts of the source with this id, newest first.
+///
+/// # Errors
+/// `Not found` without such a source, and the errors of [`popular`].
+pub fn of_source(tidings: &Tidings, id: &str, page: &Page<'_>) -> Result<FeedPage> {
+    let source = tidings.store().read(|tx| origin::source_key(tx, id))?.ok_or(Error::NotFound)?;
+    Reader::new(tidings)?.of_topic(page, &item::origin(source))
 }
 
 /// Returns posts recommended to the caller: for a member with enough acts, by the member's interest and without the
@@ -163,50 +154,40 @@ fn record(tidings: &Tidings, caller: &Caller, name: String, page: FeedPage, now:
 /// The errors of [`popular`].
 pub fn recommended(tidings: &Tidings, caller: &Caller, page: &Page<'_>) -> Result<FeedPage> {
     let reader = Reader::new(tidings)?;
-    if let Some(answer) = reader.personal(caller, page)? {
-        return Ok(answer);
+    let (guests, orders) = (&reader.index.recommended_feed, &tidings.feeds().shared.orders);
+    let feed = if is_guest(caller) { None } else { reader.of_caller(caller, &reader.ingredients()?)? };
+    let Some((member, personal)) = feed else {
+        return reader.of_guests(page, &[FeedKind::Recommended], guests);
+    };
+    // A member may continue a page from before they had enough acts.
+    let kinds = [FeedKind::Personal(member), FeedKind::Recommended];
+    let Some(personal) = personal else { return reader.of_guests(page, &kinds, guests) };
+    // Members with few acts got the guests' order, which no cache keeps as long as it is the current one.
+    let is_of_guests = page.next.and_then(Next::read).is_some_and(|next| next.order == guests.order.id);
+    let order = if is_of_guests { &guests.order } else { &personal.order };
+    let answer = reader.page(page, &kinds, Some(order), Some(&personal.first), &personal.hidden)?;
+    // A page that continues an earlier order leaves that one in its place.
+    if answer.next().and_then(Next::read).is_some_and(|next| next.order == personal.order.id) {
+        orders.insert(&personal.order, tidings.clock().monotonic());
     }
-    let feed = &reader.index.recommended_feed;
-    reader.page(page, &[FeedKind::Recommended], Some(&feed.order), Some(&feed.first))
+    Ok(answer)
 }
 
-/// Returns for each post of a page whether the caller likes it. Guests like none.
-///
-/// # Errors
-/// An error of the store.
-pub fn likes(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Vec<bool>> {
-    let items = page.items();
-    let of_guest = vec![false; items.len()];
-    if let Caller::Guest = caller {
-        return Ok(of_guest);
+fn is_guest(caller: &Caller) -> bool {
+    matches!(caller, Caller::Guest | Caller::Operator)
+}
+
+/// Reads what is the caller's own; `None` if the caller is not a member.
+fn of_member<T>(
+    tidings: &Tidings,
+    caller: &Caller,
+    read: impl FnOnce(&mut dyn Tx, &Member<'_>) -> Result<T>,
+) -> Result<Option<T>> {
+    if is_guest(caller) {
+        return Ok(None);
     }
     let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let Some(member) = identity.visitor(tx)? else { return Ok::<_, Error>(of_guest.clone()) };
-        Ok(match tidings.lists().liked(tx, &member)? {
-            Some(liked) => items.iter().map(|item| liked.contains(&item.key)).collect(),
-            None => history::likes(tx, &member, items.iter().map(|item| item.key))?,
-        })
-    })
-}
-
-/// Returns the source of each post of a page, if it has one.
-///
-/// # Errors
-/// An error of the store.
-pub fn sources(tidings: &Tidings, page: &FeedPage) -> Result<Vec<Option<PostSource>>> {
-    Ok(tidings.store().read(|tx| origin::sources(tx, page.items().iter().map(|item| item.key)))?)
-}
-
-/// Returns the posts of the source with this id, newest first.
-///
-/// # Errors
-/// `Not found` without such a source, and the errors of [`popular`].
-pub fn of_source(tidings: &Tidings, id: &str, page: &Page<'_>) -> Result<FeedPage> {
-    let source = tidings.store().read(|tx| origin::source_key(tx, id))?.ok_or(Error::NotFound)?;
-    let (reader, name) = (Reader::new(tidings)?, item::origin(source));
-    let (order, first) = (reader.index.topic(&name), reader.index.topic_page(&name, reader.now));
-    reader.page(page, &[FeedKind::topic(&name)], order, first)
+    tidings.store().read(|tx| identity.visitor(tx)?.map(|member| read(tx, &member)).transpose())
 }
 
 struct Reader<'t> {
@@ -220,26 +201,24 @@ impl<'t> Reader<'t> {
         Ok(Self { tidings, index: tidings.feeds().index()?, now: tidings.now() })
     }
 
+    fn of_guests(&self, page: &Page<'_>, kinds: &[FeedKind], feed: &GuestFeed) -> Result<FeedPage> {
+        self.page(page, kinds, Some(&feed.order), Some(&feed.first), &OwnSet::default())
+    }
+
+    fn of_topic(&self, page: &Page<'_>, name: &str) -> Result<FeedPage> {
+        let (order, first) = (self.index.topic(name), self.index.topic_page(name, self.now));
+        self.page(page, &[FeedKind::topic(name)], order, first, &OwnSet::default())
+    }
+
     /// Continues the order of `page.next`, or begins the `current` order without a `next`. `first` is the precomputed first page
-    /// of the current order with [`LIMIT`] posts.
+    /// of the current order with [`LIMIT`] posts. The current order lacks the `hidden` posts, but others may have them.
     fn page(
         &self,
         page: &Page<'_>,
         kinds: &[FeedKind],
         current: Option<&Arc<Order>>,
         first: Option<&FeedPage>,
-    ) -> Result<FeedPage> {
-        self.page_without(&OwnSet::default(), page, kinds, current, first)
-    }
-
-    /// Like [`Reader::page`], without `hidden` posts, which the current order lacks.
-    fn page_without(
-        &self,
         hidden: &OwnSet<PostKey>,
-        page: &Page<'_>,
-        kinds: &[FeedKind],
-        current: Option<&Arc<Order>>,
-        first: Option<&FeedPage>,
     ) -> Result<FeedPage> {
         let limit = limit(page)?;
         let Some(next) = page.next else {
@@ -287,43 +266,18 @@ impl<'t> Reader<'t> {
         Ok(Some((order, index)))
     }
 
-    /// `None` if the caller is not a member.
-    fn personal(&self, caller: &Caller, page: &Page<'_>) -> Result<Option<FeedPage>> {
-        if matches!(caller, Caller::Guest | Caller::Operator) {
-            return Ok(None);
-        }
+    fn ingredients(&self) -> Result<Ingredients<'_>> {
         let shared = &self.tidings.feeds().shared;
-        let identity = caller.identify(self.tidings);
-        // Before the read, which would keep its connection while the first similarity is computed.
+        // Before the acts are read, which would keep the connection while the first similarity is computed.
         self.index.similarity();
         let (others, scoring) = (shared.others()?, shared.scoring());
-        let moment = ScoringContext::now(&self.index, &others.neighbours, self.now);
-        let of = Ingredients { moment, others: others.number, scoring: &scoring, config: &shared.config };
-        let Some(by) = shared.personals.read_by(identity.clone())? else { return Ok(None) };
-        let cached = shared.personals.cached(by, &of).map(Some);
-        let compute = || {
-            self.tidings.store().read(|tx| {
-                let Some(member) = identity.visitor(tx)? else { return Ok(None) };
-                Ok::<_, Error>(Some((member.key, shared.personals.compute(tx, &member, &of)?)))
-            })
-        };
-        let Some((key, personal)) = cached.map_or_else(compute, Ok)? else { return Ok(None) };
-        // A member may continue a page from before they had enough acts.
-        let kinds = [FeedKind::Personal(key), FeedKind::Recommended];
-        let Some(personal) = personal else {
-            let guests = &self.index.recommended_feed;
-            return self.page(page, &kinds, Some(&guests.order), Some(&guests.first)).map(Some);
-        };
-        // Members with few acts got the guests' order, which no cache keeps as long as it is the current one.
-        let guests = &self.index.recommended_feed.order;
-        let is_of_guests = page.next.and_then(Next::read).is_some_and(|next| next.order == guests.id);
-        let order = if is_of_guests { guests } else { &personal.order };
-        let answer = self.page_without(&personal.hidden, page, &kinds, Some(order), Some(&personal.first))?;
-        // A page that continues an earlier order leaves that one in its place.
-        if answer.next().and_then(Next::read).is_some_and(|next| next.order == personal.order.id) {
-            shared.orders.insert(&personal.order, self.tidings.clock().monotonic());
-        }
-        Ok(Some(answer))
+        Ok(Ingredients { index: &self.index, at: self.now, others, scoring, config: &shared.config })
+    }
+
+    /// `None` if the caller is not a member.
+    fn of_caller(&self, caller: &Caller, of: &Ingredients<'_>) -> Result<Option<MemberFeed>> {
+        let shared = &self.tidings.feeds().shared;
+        shared.personals.get(self.tidings.store(), &caller.identify(self.tidings), of)
     }
 }
 

@@ -15,11 +15,12 @@
 //! 2004, and the square the case amplification of Breese, Heckerman and Kadie, *Empirical analysis of predictive algorithms
 //! for collaborative filtering*, UAI 1998.
 
-use super::recent::{ACTS_MAX, PastAct};
 use super::top::top;
 use crate::base::keyed::OwnMap;
 use crate::record::id::{MemberKey, PostKey};
 
+/// The latest acts of a member count. The maximum bounds the time, which grows with the square of an active member's acts.
+pub(super) const ACTS_MAX: usize = 200;
 /// A post with acts of fewer people has no similar posts.
 const PEOPLE_MIN: usize = 3;
 /// A pair of posts with acts of fewer people on both has no similarity.
@@ -61,15 +62,6 @@ struct Act {
 }
 
 impl CoVisits {
-    /// `acts` are in the order of their times.
-    pub(super) fn of(acts: &[PastAct]) -> Self {
-        let mut together = Self::default();
-        for act in acts {
-            together.add(act.member, act.post, act.is_like);
-        }
-        together
-    }
-
     /// The act must be later than those before. Of a view and a like of a member, the like counts.
     pub(super) fn add(&mut self, member: MemberKey, post: PostKey, is_like: bool) {
         let (slot, posts) = (self.posts.len(), &mut self.posts);
@@ -135,6 +127,15 @@ impl CoVisits {
 /// The most similar posts of all posts.
 #[derive(Default)]
 pub(super) struct ItemNeighbours(OwnMap<PostKey, Box<[(PostKey, f32)]>>);
+
+/// The neighbours as they were read last.
+pub(super) struct ReadNeighbours {
+    /// The number of readings before.
+    pub(super) number: u64,
+    pub(super) neighbours: ItemNeighbours,
+    /// The version of the posts before the reading.
+    pub(super) version: i64,
+}
 
 impl ItemNeighbours {
     pub(super) fn new(together: &CoVisits) -> Self {

@@ -1,14 +1,7 @@
 //! The quality of the recommended feed, measured on past acts of members.
 //!
-//! A time in the past splits the acts of each member. Earlier acts are the history of the member. A good feed would have shown
-//! the posts that the member first liked or viewed later. The feed is computed by the code that serves it, from the posts and
-//! acts before that time, and compared with simpler orders.
-//!
-//! Orders are compared in pairs: the standard error of a difference is that of the differences of each member, which is smaller
-//! than the errors of the two figures suggest, because both orders have the same hard and easy members.
-//!
-//! Some past data is not available: views by guests have no dates and do not count in any order, a repeated view has only the
-//! date of the latest one, and the word model is the current one.
+//! A time in the past splits the acts of each member: a good feed would have shown the posts that the member first liked or viewed
+//! later. Orders are compared in pairs, because all have the same hard and easy members.
 //!
 //! Source: Herlocker, Konstan, Terveen and Riedl, *Evaluating collaborative filtering recommender systems*, ACM TOIS
 //! 22(1), 2004; split by time, because a feed is requested before its readers act.
@@ -18,15 +11,14 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::clusters::Clusters;
 use super::co_visits::ItemNeighbours;
-use super::gain::{FIRST, ndcg};
-use super::index::{AsOf, FeedIndex};
+use super::gain::{Clusters, FIRST, ndcg};
+use super::index::FeedIndex;
 use super::learning;
+use super::load::{AsOf, Seen};
 use super::meaning::Lexicon;
-use super::past::Replay;
 use super::popularity::{self, Popularity};
-use super::recent::PastAct;
+use super::recent::{PastAct, Replay};
 use super::scoring_context::ScoringContext;
 use super::signals::{Scoring, Signal, Weights};
 use crate::Tidings;
@@ -140,7 +132,8 @@ pub fn evaluate(
     let (earlier, later) = acts.split_at(acts.partition_point(|act| act.at < at));
     let posts = store.read(|tx| feed_rows::until(tx, at, config.posts))?;
     let lexicon = tidings.words().current().map(|model| Arc::new(Lexicon::new(model)));
-    let as_of = AsOf { revision: 0, now: at, popularity: Popularity::of(config, None) };
+    let as_of =
+        AsOf { revision: 0, now: at, popularity: Popularity::of(config, None), seen: Seen::default() };
     let index = FeedIndex::next(None, posts, &[], lexicon.as_ref(), as_of, config);
     // The feed as it would have been at that time.
     let lessons = learning::learn_all(store, &index, earlier, config, None, at, &|| false)?;
@@ -182,7 +175,7 @@ pub fn evaluate(
         let rankings = [
             feed(&in_use),
             feed(&of_settings),
-            first(&mut index.newest()),
+            first(&mut index.snapshot.keys.iter().copied()),
             first(&mut most_popular.iter().map(|position| index.key(*position))),
         ];
         let [recommended, settings] = [0, SETTINGS].map(|at| ndcg(&rankings[at], &relevant));

@@ -232,6 +232,20 @@ impl FeatureIndex {
         self.numbers.iter().map(|(feature, number)| (*feature, *number))
     }
 
+    /// Returns the named features that posts have, as a unit vector weighted by inverse document frequency.
+    pub(super) fn named(&self, named: impl Iterator<Item = Feature>) -> Vec<(Feature, Number, f32)> {
+        let idf = |feature| self.number(feature).map(|number| (feature, number, self.idf_of(number)));
+        let mut vector: Vec<_> = named.filter_map(idf).collect();
+        let norm = 1.0 / vector.iter().map(|(.., idf)| idf * idf).sum::<f32>().sqrt();
+        vector.iter_mut().for_each(|(.., weight)| *weight *= norm);
+        vector
+    }
+
+    /// A searched word may be the name of a topic or a tag.
+    pub(super) fn searched(&self, words: &str) -> Vec<(Feature, Number, f32)> {
+        self.named(words.split_ascii_whitespace().flat_map(of_all_kinds))
+    }
+
     pub(super) fn idf_of(&self, number: Number) -> f32 {
         self.entries[number as usize].idf
     }
@@ -240,6 +254,13 @@ impl FeatureIndex {
         let position = position as usize;
         let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.vectors[begin as usize..self.ends[position] as usize]
+    }
+
+    /// Returns the part of the vector of the post with its features of a kind.
+    pub(super) fn of_kind(&self, position: u32, kind: Kind) -> &[(Number, f32)] {
+        let (vector, numbers) = (self.vector(position), self.numbers(kind));
+        let end = |of: usize| vector.partition_point(|(number, _)| (*number as usize) < of);
+        &vector[end(numbers.start)..end(numbers.end)]
     }
 
     /// Reads the vectors of many posts into the processor's cache at a time. A loop that computes with one vector after the other
@@ -253,11 +274,6 @@ impl FeatureIndex {
         }
         // Otherwise the compiler would remove the reads.
         std::hint::black_box(any);
-    }
-
-    /// 0 if no post has the feature.
-    pub(super) fn idf(&self, feature: Feature) -> f32 {
-        self.number(feature).map_or(0.0, |number| self.idf_of(number))
     }
 
     /// Returns the inner product of `query` with each of `posts` posts.
@@ -336,8 +352,9 @@ mod tests {
     fn a_rare_feature_weighs_more_than_a_common_one() {
         let posts: Vec<_> = (0..100).map(|n| post("news", if n == 7 { "rare" } else { "" }, "")).collect();
         let (index, _) = FeatureIndex::new(posts.iter(), &Interest::default());
-        assert!(index.idf(feature(Kind::Tag, "rare")) > 4.0 * index.idf(feature(Kind::Topic, "news")));
-        assert!(index.idf(feature(Kind::Word, "unheard")).abs() < f32::EPSILON);
+        let idf = |kind, name| index.number(feature(kind, name)).map(|number| index.idf_of(number));
+        assert!(idf(Kind::Tag, "rare").unwrap() > 4.0 * idf(Kind::Topic, "news").unwrap());
+        assert!(idf(Kind::Word, "unheard").is_none());
     }
 
     #[test]

@@ -3,15 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use super::cadence::TopicCadence;
 use super::features::FeatureIndex;
-use super::item::{Item, Names};
-use super::labels::Labels;
+use super::item::{Item, Names, commonest_tags};
+use super::load::AsOf;
 use super::meaning::{Lexicon, Meanings};
-use super::next::Next;
-use super::order::{FeedKind, LIMIT, Order};
+use super::order::{FeedKind, LIMIT, Next, Order};
 use super::page::FeedPage;
-use super::popularity::{self, Popularity};
+use super::popularity;
 use super::snapshot::{Similarity, Snapshot, Words};
 use crate::base::clock::Timestamp;
 use crate::base::config::{Feed, Interest};
@@ -23,36 +21,23 @@ mod rankings;
 #[cfg(test)]
 pub(super) mod tests;
 
-/// Tags that the history of a member records for an opened topic feed.
-const COMMONEST_TAGS: usize = 10;
-
 /// The newest posts, as many as the settings allow, with the orders and the first pages that guests get.
 pub(super) struct FeedIndex {
-    /// The revision of the database that this index shows.
-    pub(super) revision: i64,
+    pub(super) as_of: AsOf,
     /// The number of indexes before this one, which identifies the index.
     pub(super) number: u64,
     /// Newest first, ties by greatest id.
     items: Vec<Arc<Item>>,
-    snapshot: Arc<Snapshot>,
-    pub(super) popularity: Popularity,
-    /// By position.
-    popular: Vec<f32>,
+    pub(super) snapshot: Arc<Snapshot>,
+    /// Popularity by position.
+    pub(super) popular: Vec<f32>,
     interest: Interest,
-    /// The earliest end date of the posts shown.
-    ends: Timestamp,
+    /// The earliest end date of the posts shown; `Timestamp::MAX` if none of them ends.
+    pub(super) ends: Timestamp,
     pub(super) popular_feed: GuestFeed,
     pub(super) recommended_feed: GuestFeed,
     /// Each is computed at its first request.
     topic_pages: HashMap<Arc<str>, OnceLock<FeedPage>>,
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct AsOf {
-    pub(super) revision: i64,
-    pub(super) now: Timestamp,
-    /// The posts were read with this popularity.
-    pub(super) popularity: Popularity,
 }
 
 pub(super) struct GuestFeed {
@@ -108,8 +93,15 @@ impl FeedIndex {
     }
 
     /// Keeps as many of the newest `items` as the settings allow.
-    pub(super) fn of(items: Vec<Arc<Item>>, words: Words, number: u64, as_of: AsOf, config: &Feed) -> Self {
-        let mut items = newest_first(items);
+    pub(super) fn of(
+        mut items: Vec<Arc<Item>>,
+        words: Words,
+        number: u64,
+        as_of: AsOf,
+        config: &Feed,
+    ) -> Self {
+        // Newest first, ties by greatest id.
+        items.sort_by(|a, b| (b.about.date, &b.about.id).cmp(&(a.about.date, &a.about.id)));
         items.truncate(config.posts);
         let snapshot = Arc::new(Snapshot::new(&items, words));
         Self::with(items, snapshot, number, None, as_of, config)
@@ -122,16 +114,16 @@ impl FeedIndex {
         snapshot: Arc<Snapshot>,
         number: u64,
         before: Option<&Self>,
-        AsOf { revision, now, popularity }: AsOf,
+        as_of: AsOf,
         config: &Feed,
     ) -> Self {
+        let AsOf { now, popularity, .. } = as_of;
         let heats: Vec<Option<f64>> = items.iter().map(|item| item.heat).collect();
         let ends = items.iter().filter_map(|item| item.end_date).filter(|end| *end > now).min();
         let mut index = Self {
-            revision,
+            as_of,
             number,
             topic_pages: snapshot.topics.keys().map(|name| (Arc::clone(name), OnceLock::new())).collect(),
-            popularity,
             popular: popularity::of_posts(&heats),
             items,
             snapshot,
@@ -207,18 +199,8 @@ impl FeedIndex {
         self.snapshot.dates[position as usize]
     }
 
-    /// Newest first.
-    #[cfg(feature = "evaluation")]
-    pub(super) fn newest(&self) -> impl Iterator<Item = PostKey> {
-        self.items.iter().map(|item| item.key)
-    }
-
     pub(super) fn position(&self, key: PostKey) -> Option<u32> {
         self.snapshot.positions.get(&key).copied()
-    }
-
-    pub(super) fn labels(&self) -> &Labels {
-        &self.snapshot.labels
     }
 
     pub(super) fn features(&self) -> &FeatureIndex {
@@ -233,15 +215,6 @@ impl FeedIndex {
     /// `None` without a word model.
     pub(super) fn meanings(&self) -> Option<&Meanings> {
         self.similarity().meanings.as_ref()
-    }
-
-    pub(super) fn cadences(&self) -> &TopicCadence {
-        &self.snapshot.cadences
-    }
-
-    /// Returns popularity by position.
-    pub(super) fn popular(&self) -> &[f32] {
-        &self.popular
     }
 
     /// Returns the number of posts newer than `time`, which have the first positions. The first `before` posts are
@@ -262,11 +235,6 @@ impl FeedIndex {
 
     pub(super) fn ended(&self, now: Timestamp) -> impl Iterator<Item = u32> {
         self.snapshot.ending.iter().copied().filter(move |at| self.items[*at as usize].has_ended(now))
-    }
-
-    /// `Timestamp::MAX` if no post ends.
-    pub(super) fn ends(&self) -> Timestamp {
-        self.ends
     }
 
     /// `None` if no post has this topic or tag.
@@ -306,24 +274,4 @@ impl GuestFeed {
         let order = Arc::new(Order::fixed(FeedKind::Popular, Vec::new()));
         Self { order, first: FeedPage::empty(FeedKind::Popular) }
     }
-}
-
-/// Ties by greatest id.
-fn newest_first(items: Vec<Arc<Item>>) -> Vec<Arc<Item>> {
-    // The dates are beside the pointers, so that the sort reads the posts only for ties.
-    let mut dated: Vec<(Timestamp, Arc<Item>)> =
-        items.into_iter().map(|item| (item.about.date, item)).collect();
-    dated.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.about.id.cmp(&a.1.about.id)));
-    dated.into_iter().map(|(_, item)| item).collect()
-}
-
-/// The most common first, ties by name.
-pub(super) fn commonest_tags<'i>(items: impl Iterator<Item = &'i Item>) -> Vec<String> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for tag in items.flat_map(|item| &item.about.tag) {
-        *counts.entry(tag).or_default() += 1;
-    }
-    let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.sort_unstable_by_key(|(tag, count)| (std::cmp::Reverse(*count), *tag));
-    counts.into_iter().take(COMMONEST_TAGS).map(|(tag, _)| tag.to_owned()).collect()
 }

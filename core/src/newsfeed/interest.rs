@@ -1,8 +1,9 @@
 //! The interest of a member, measured from the member's acts.
 
-use super::features::{Feature, FeatureIndex, Kind, Number, add, feature, normalise, of_all_kinds};
+use super::features::{FeatureIndex, Kind, Number, add, feature, normalise};
 use super::index::FeedIndex;
 use super::meaning::Meanings;
+use super::ranking::narrow;
 use super::signals::{Signal, Weights};
 use super::top::top;
 use tidings_vectors::Direction;
@@ -60,7 +61,7 @@ pub(super) fn of_acts(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     let (features, meanings) = (index.features(), index.meanings());
     let mut sum = vec![0.0_f32; features.len()];
     let mut meaning = meanings.map(Meanings::zero);
-    let mut labels = vec![0.0_f32; index.labels().len()];
+    let mut labels = vec![0.0_f32; index.snapshot.labels.len()];
     let mut all = 0.0;
     // A hidden post takes back as much as a like adds.
     let weights = [config.like_weight, config.view_weight, -config.like_weight];
@@ -77,15 +78,13 @@ pub(super) fn of_acts(acts: &Acts, config: &config::Interest, index: &FeedIndex)
             meanings.add_post(meaning, position, weight);
         }
         if weight >= 0.0 {
-            index.labels().of(position).iter().for_each(|label| labels[*label as usize] += weight);
+            index.snapshot.labels.of(position).iter().for_each(|label| labels[*label as usize] += weight);
             all += weight;
         }
     }
     for (words, date) in searched {
-        // A searched word may be the name of a topic or a tag.
-        let named: Vec<Feature> = words.split_ascii_whitespace().flat_map(of_all_kinds).collect();
-        let (named, weight) = (unit(features, &named), narrow(config.search_weight * decay(*date)));
-        add(&mut sum, &numbered(features, &named), weight);
+        let (named, weight) = (features.searched(words), narrow(config.search_weight * decay(*date)));
+        named.iter().for_each(|(_, number, of_name)| sum[*number as usize] += weight * of_name);
         if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
             meanings.add_words(meaning, &named, weight);
         }
@@ -93,8 +92,9 @@ pub(super) fn of_acts(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     for (name, date) in opened {
         let topic = feature(Kind::Topic, name);
         let weight = narrow(config.open_weight * decay(*date));
-        add(&mut sum, &numbered(features, &unit(features, &[topic, feature(Kind::Tag, name)])), weight);
-        if let Some(label) = index.labels().number(topic) {
+        let named = features.named([topic, feature(Kind::Tag, name)].into_iter());
+        named.iter().for_each(|(_, number, of_name)| sum[*number as usize] += weight * of_name);
+        if let Some(label) = index.snapshot.labels.number(topic) {
             labels[label as usize] += weight;
         }
         all += weight;
@@ -164,35 +164,16 @@ impl ByKind<'_> {
     /// Calls `set` with each signal of interest in the post, as in [`Interest::scores`].
     pub(super) fn each(&self, position: u32, set: &mut impl FnMut(Signal, f32)) {
         let (features, spread) = (self.index.features(), self.index.similarity().spread[position as usize]);
-        let vector = features.vector(position);
         for ((kind, signal), unit) in KINDS.into_iter().zip(self.units) {
-            let range = features.numbers(kind);
-            let of_kind = vector.iter().filter(|(number, _)| range.contains(&(*number as usize)));
+            let vector = features.of_kind(position, kind).iter();
             let product: f32 =
-                of_kind.filter_map(|(number, weight)| Some(weight * self.weights.get(number)?)).sum();
+                vector.filter_map(|(number, weight)| Some(weight * self.weights.get(number)?)).sum();
             set(signal, spread * unit * product);
         }
         if let Some((meanings, direction)) = &self.direction {
             set(Signal::Meaning, spread * meanings.cosine_with(position, direction));
         }
     }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
-fn narrow(weight: f64) -> f32 {
-    weight as f32
-}
-
-/// Weighted by inverse document frequency.
-pub(super) fn unit(features: &FeatureIndex, named: &[Feature]) -> Vec<(Feature, f32)> {
-    let square: f32 = named.iter().map(|feature| features.idf(*feature).powi(2)).sum();
-    let norm = if square > 0.0 { 1.0 / square.sqrt() } else { 0.0 };
-    named.iter().map(|feature| (*feature, features.idf(*feature) * norm)).collect()
-}
-
-/// Leaves out features that no post has.
-pub(super) fn numbered(features: &FeatureIndex, vector: &[(Feature, f32)]) -> Vec<(Number, f32)> {
-    vector.iter().filter_map(|(feature, weight)| Some((features.number(*feature)?, *weight))).collect()
 }
 
 /// Ties by feature, so that the same acts always give the same vector.
@@ -312,7 +293,7 @@ mod tests {
         let acts = Acts { liked: vec![act(1, 0)], viewed: vec![act(2, 0)], ..acts() };
         let index = index();
         let interest = measure(&acts, &config(), &index).unwrap();
-        let share = |name| interest.share(index.labels().number(feature(Kind::Topic, name)).unwrap());
+        let share = |name| interest.share(index.snapshot.labels.number(feature(Kind::Topic, name)).unwrap());
         assert!((share("rust") - 0.75).abs() < 1e-6 && (share("cats") - 0.25).abs() < 1e-6);
         assert!(share("dogs").abs() < f32::EPSILON);
     }

@@ -1,6 +1,6 @@
 //! A post as the feeds hold it in memory.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
@@ -13,6 +13,9 @@ use crate::base::keyed::Unkeyed;
 use crate::post::Post;
 use crate::post::feed_rows::FeedRow;
 use crate::record::id::{PostKey, SourceKey};
+
+/// Tags that the history of a member records for an opened topic feed.
+const COMMONEST_TAGS: usize = 10;
 
 #[derive(Debug)]
 pub(super) struct Item {
@@ -136,6 +139,17 @@ fn labels(row: &FeedRow) -> Box<[Feature]> {
 /// No topic or tag has this name, because they cannot contain this character.
 pub(super) fn origin(source: SourceKey) -> String {
     format!("\0{}", source.as_i64())
+}
+
+/// The most common first, ties by name.
+pub(super) fn commonest_tags<'i>(items: impl Iterator<Item = &'i Item>) -> Vec<String> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for tag in items.flat_map(|item| &item.about.tag) {
+        *counts.entry(tag).or_default() += 1;
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_unstable_by_key(|(tag, count)| (std::cmp::Reverse(*count), *tag));
+    counts.into_iter().take(COMMONEST_TAGS).map(|(tag, _)| tag.to_owned()).collect()
 }
 
 /// Many posts share a topic or a tag.

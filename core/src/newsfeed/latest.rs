@@ -26,18 +26,23 @@ const ONE_IN: usize = 10;
 const PLACE: usize = 4;
 
 /// Returns the posts of acts, those of the latest acts first; a post may occur twice.
-pub(super) fn posts(acts: &Acts) -> impl Iterator<Item = PostKey> {
+pub(super) fn posts(acts: &Acts) -> Vec<PostKey> {
     let mut all: Vec<_> = acts.liked.iter().chain(&acts.viewed).copied().collect();
     all.sort_by_key(|(key, date)| std::cmp::Reverse((*date, *key)));
     all.dedup_by_key(|(key, _)| *key);
-    all.into_iter().map(|(key, _)| key)
+    all.into_iter().map(|(key, _)| key).collect()
 }
 
-/// Returns the interest of the latest posts, if it is a new one.
-pub(super) fn changed(acts: &Acts, config: &Feed, index: &FeedIndex) -> Option<Interest> {
-    let mut known: OwnSet<PostKey> = OwnSet::default();
-    let own: Vec<PostKey> = posts(acts).filter(|post| known.insert(*post)).collect();
-    let (latest, earlier) = own.split_at_checked(LATEST).filter(|(_, earlier)| !earlier.is_empty())?;
+/// Returns the interest of the latest posts, if it is a new one. `posts` are [those](posts) of the acts.
+pub(super) fn changed(acts: &Acts, posts: &[PostKey], config: &Feed, index: &FeedIndex) -> Option<Interest> {
+    let mut latest: Vec<PostKey> = Vec::with_capacity(LATEST);
+    for post in posts {
+        if latest.len() < LATEST && !latest.contains(post) {
+            latest.push(*post);
+        }
+    }
+    let mut earlier = posts.iter().filter(|post| !latest.contains(post)).peekable();
+    earlier.peek()?;
     let of_latest =
         |acts: &[(PostKey, _)]| acts.iter().copied().filter(|(post, _)| latest.contains(post)).collect();
     let acts = Acts { liked: of_latest(&acts.liked), viewed: of_latest(&acts.viewed), ..Acts::default() };
@@ -46,12 +51,12 @@ pub(super) fn changed(acts: &Acts, config: &Feed, index: &FeedIndex) -> Option<I
     let shares = [Signal::Topic, Signal::Tag, Signal::Word, Signal::Meaning];
     let weights = Weights::of(config);
     let all: f32 = shares.into_iter().map(|signal| weights[signal]).sum();
-    let is_like = |post: &PostKey| {
+    let is_like = |post: &PostKey| -> bool {
         let (mut values, Some(position)) = ([0.0; SIGNALS], index.position(*post)) else { return false };
         by_kind.each(position, &mut |signal, value| values[signal as usize] = value * weights[signal]);
         values.iter().sum::<f32>() >= SAME * all
     };
-    (!earlier.iter().any(is_like)).then_some(interest)
+    (!earlier.any(is_like)).then_some(interest)
 }
 
 /// Returns the ranking with the best posts of the `latest` interest at some of the places: the fifth of each ten.

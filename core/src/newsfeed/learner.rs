@@ -1,15 +1,15 @@
 //! Reads what members did, in the background: which posts the same people chose, and what the weights of the signals and
 //! the half-life of popularity should be.
-//!
-//! Reading everything again is simple, and forgets acts that were withdrawn or removed. It takes a small part of the time,
-//! because the pause after a long reading is long.
+//! Reading everything again forgets acts that were withdrawn or removed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::co_visits::{CoVisits, ItemNeighbours};
+use arc_swap::Guard;
+
+use super::co_visits::{CoVisits, ItemNeighbours, ReadNeighbours};
 use super::index::FeedIndex;
-use super::index_cache::{Feeds, ReadNeighbours, Shared};
+use super::index_cache::{Feeds, Shared};
 use super::learning;
 use super::popularity;
 use super::recent::{self, PastAct};
@@ -56,7 +56,9 @@ impl Shared {
     fn read_others(&self, number: u64) -> Result<(Arc<ReadNeighbours>, Vec<PastAct>)> {
         let version = self.store.version(Topic::Posts);
         let acts = recent::acts(&self.store, self.config.posts)?;
-        let neighbours = ItemNeighbours::new(&CoVisits::of(&acts));
+        let mut together = CoVisits::default();
+        acts.iter().for_each(|act| together.add(act.member, act.post, act.is_like));
+        let neighbours = ItemNeighbours::new(&together);
         let others = Arc::new(ReadNeighbours { number, neighbours, version });
         self.others.store(Some(Arc::clone(&others)));
         Ok((others, acts))
@@ -110,15 +112,15 @@ impl Shared {
             return Ok(());
         }
         // Another server may have learned meanwhile.
-        let learned = is_due().and_then(|is_due| if is_due { self.learn(acts, now) } else { Ok(()) });
+        let learned = is_due().and_then(|is_due| match self.current() {
+            Some(index) if is_due => {
+                let index = Guard::into_inner(index);
+                learn_and_store(&self.store, &index, acts, &self.config, now, &|| self.stop.is_set())
+            }
+            _ => Ok(()),
+        });
         lease.release()?;
         learned
-    }
-
-    /// `acts` are in the order of their times.
-    fn learn(&self, acts: &[PastAct], now: Timestamp) -> Result<()> {
-        let Some(index) = self.index.load_full() else { return Ok(()) };
-        learn_and_store(&self.store, &index, acts, &self.config, now, &|| self.stop.is_set())
     }
 }
 

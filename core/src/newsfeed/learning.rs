@@ -15,7 +15,7 @@ mod visits;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::clusters::Clusters;
+use super::gain::Clusters;
 use super::index::FeedIndex;
 use super::popularity::{LearnedPopularity, POPULARITY, Popularity};
 use super::recent::PastAct;
@@ -29,7 +29,7 @@ use crate::record::error::Result;
 use crate::record::id::MemberKey;
 use crate::store::{Store, StoreError, Tx};
 use logit::{Choices, Prior, Vector};
-use visits::{Walk, visits};
+use visits::{visits, walk};
 
 /// The name of the stored weights.
 pub(super) const LEARNED: &str = "learned";
@@ -80,10 +80,10 @@ pub(super) struct Lessons {
 impl Lessons {
     pub(super) fn store(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         if let Some(popularity) = &self.popularity {
-            stored::write(tx, POPULARITY, &stored::json(popularity))?;
+            stored::write(tx, POPULARITY, popularity)?;
         }
         if let Some(weights) = &self.weights {
-            stored::write(tx, LEARNED, &stored::json(weights))?;
+            stored::write(tx, LEARNED, weights)?;
         }
         Ok(())
     }
@@ -125,25 +125,27 @@ fn learn(
     if visits.len() < VISITS_MIN {
         return Ok(None);
     }
-    let mut walk = Walk::new(store, index, acts, (popularity, config), visits.len(), is_stopped);
     let mut all: Vec<(MemberKey, Choices)> = Vec::new();
     let settings = Weights::of(config);
     let before = before.filter(|before| before.is_better).map(|before| before.weights);
     let in_use = before.map_or_else(|| Scoring::of(config), |before| Scoring::learned(before, config));
     // With the weights in use, and how much more with learned ones.
     let (mut gains, mut differences) = (Clusters::default(), Clusters::default());
-    for part in visits.chunks(visits.len().div_ceil(PARTS)) {
-        let learned = (!all.is_empty()).then(|| Scoring::learned(learned_from(&all, &settings), config));
-        walk.walk(part, |lesson| {
-            let member = lesson.visit.member;
-            if let Some(learned) = &learned {
-                let gain = lesson.gain(&in_use);
-                gains.add(member, gain);
-                differences.add(member, lesson.gain(learned) - gain);
-            }
-            all.extend(lesson.choices().map(|choices| (member, choices)));
-        })?;
-    }
+    let (mut part, mut learned) = (0, None);
+    let per_part = visits.len().div_ceil(PARTS);
+    walk(store, index, acts, (popularity, config), &visits, is_stopped, |number, lesson| {
+        if number / per_part != part {
+            part = number / per_part;
+            learned = (!all.is_empty()).then(|| Scoring::learned(learned_from(&all, &settings), config));
+        }
+        let member = lesson.visit.member;
+        if let Some(learned) = &learned {
+            let gain = lesson.gain(&in_use);
+            gains.add(member, gain);
+            differences.add(member, lesson.gain(learned) - gain);
+        }
+        all.extend(lesson.choices().map(|choices| (member, choices)));
+    })?;
     if all.len() < VISITS_MIN || is_stopped() {
         return Ok(None);
     }

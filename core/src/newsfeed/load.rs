@@ -35,27 +35,28 @@ impl Seen {
     }
 }
 
-pub(super) struct Loaded {
+#[derive(Clone, Copy)]
+pub(super) struct AsOf {
     pub(super) revision: i64,
-    /// The changes that the items include.
-    pub(super) seen: Seen,
+    pub(super) now: Timestamp,
+    /// The posts were read with this popularity.
     pub(super) popularity: Popularity,
-    /// In any order.
-    pub(super) items: Vec<Arc<Item>>,
+    /// The changes that the posts include.
+    pub(super) seen: Seen,
 }
 
-/// Reads as many of the newest posts as the settings allow.
+/// Reads as many of the newest posts as the settings allow, in any order.
 ///
 /// Each thread reads a part of the posts in a transaction of its own. If the posts have changed between the beginnings
 /// of two transactions, or a change beyond the horizon is visible, the caller's transaction reads that part too.
-pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loaded> {
+pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<(Vec<Arc<Item>>, AsOf)> {
     store.read(|tx| {
         let (revision, seen) = (version_in(tx, Topic::Posts)?, Seen::by(tx)?);
         let popularity = Popularity::current(tx, config)?;
         let reader = Reader { decay: popularity.decay(), now };
         let keys = feed_rows::newest(tx, config.posts)?;
-        let parts = parts(keys.len(), cores()).into_iter().map(|part| &keys[part]);
-        let parts: Vec<&[PostKey]> = parts.collect();
+        let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let parts: Vec<&[PostKey]> = parts(keys.len(), cores).into_iter().map(|part| &keys[part]).collect();
         let items = thread::scope(|scope| {
             let others = parts[1..].iter().map(|part| {
                 let read = || store.read(|tx| reader.read_at(tx, revision, part));
@@ -70,7 +71,7 @@ pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loade
             }
             Ok::<_, Error>(items)
         })?;
-        Ok(Loaded { revision, seen, popularity, items })
+        Ok((items, AsOf { revision, now, popularity, seen }))
     })
 }
 
@@ -98,10 +99,6 @@ impl Reader {
         })?;
         Ok(items)
     }
-}
-
-fn cores() -> usize {
-    thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 fn parts(count: usize, threads: usize) -> Vec<Range<usize>> {
@@ -140,16 +137,15 @@ mod tests {
         let service = service();
         for posts in [1, 20, 30, 1_000] {
             let config = Feed { posts, ..Feed::default() };
-            let loaded = load(service.store(), &config, testing::NOW).unwrap();
+            let (mut items, as_of) = load(service.store(), &config, testing::NOW).unwrap();
             let rows = service.store().read(|tx| feed_rows::until(tx, Timestamp::MAX, posts)).unwrap();
             let mut names = Names::default();
             let mut expected: Vec<_> = rows.into_iter().map(|row| Item::new(row, None, &mut names)).collect();
             expected.sort_by_key(|item| item.key);
-            let mut items = loaded.items;
             items.sort_by_key(|item| item.key);
             assert_eq!(items.len(), posts.min(30));
             assert_eq!(format!("{items:?}"), format!("{expected:?}"));
-            assert_eq!(loaded.revision, service.store().version(Topic::Posts));
+            assert_eq!(as_of.revision, service.store().version(Topic::Posts));
         }
     }
 
@@ -172,8 +168,8 @@ mod tests {
         let horizon = service.store().read(|tx| tx.horizon()).unwrap();
         post::view(&service, &Caller::Guest, &newest_id(&service)).wait().unwrap();
         assert!(read(horizon).is_none() && read(revision).is_none());
-        let loaded = load(service.store(), &config, testing::NOW).unwrap();
-        assert_eq!((loaded.revision, loaded.seen.horizon, loaded.items.len()), (horizon, horizon, 30));
+        let (items, as_of) = load(service.store(), &config, testing::NOW).unwrap();
+        assert_eq!((as_of.revision, as_of.seen.horizon, items.len()), (horizon, horizon, 30));
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tidings_vectors::{Direction, ONE, SHORT, ShortVectors, Vectors};
 
-use super::features::{Feature, FeatureIndex, Features, Kind, feature};
+use super::features::{Feature, FeatureIndex, Features, Kind, Number, feature};
 use crate::base::keyed::NumberMap;
 use crate::words::Current;
 
@@ -33,16 +33,6 @@ impl Lexicon {
 
     fn dimensions(&self) -> usize {
         self.model.vectors().dimensions().min(DIMENSIONS)
-    }
-
-    /// Zeros if the model has none of the words.
-    fn sum(&self, words: impl Iterator<Item = (Feature, f32)>) -> Vec<f32> {
-        let mut sum = vec![0.0; self.dimensions()];
-        for (word, weight) in words {
-            let Some(number) = self.numbers.get(&word) else { continue };
-            add(&mut sum, self.model.vectors().at(*number as usize), weight);
-        }
-        sum
     }
 }
 
@@ -110,10 +100,17 @@ impl Meanings {
         self.vectors.add_to(sum, position as usize, weight);
     }
 
-    pub(super) fn add_words(&self, sum: &mut [f32], words: &[(Feature, f32)], weight: f32) {
-        let words = words.iter().copied().filter(|(word, _)| Kind::of(*word) == Kind::Word);
+    /// Adds nothing if the model has none of the words.
+    pub(super) fn add_words(&self, sum: &mut [f32], words: &[(Feature, Number, f32)], weight: f32) {
+        let Lexicon { model, numbers } = &*self.lexicon;
+        let mut words_sum = self.zero();
+        for (word, _, of_word) in words.iter().filter(|(word, ..)| Kind::of(*word) == Kind::Word) {
+            if let Some(number) = numbers.get(word) {
+                add(&mut words_sum, model.vectors().at(*number as usize), *of_word);
+            }
+        }
         let mut direction = Vectors::none(self.lexicon.dimensions());
-        direction.push(&self.lexicon.sum(words));
+        direction.push(&words_sum);
         let centred = self.minus_mean(direction.at(0));
         direction.push(&centred);
         add(sum, direction.at(1), weight / ONE);

@@ -4,6 +4,7 @@
 
 use super::cadence::Recency;
 use super::interest::{ByKind, Interest};
+use super::latest;
 use super::near::Own;
 use super::ranking;
 use super::scoring_context::ScoringContext;
@@ -32,17 +33,16 @@ impl<'m> MemberSignals<'m> {
         acts: &Acts,
         config: &Feed,
     ) -> Self {
-        let times = interest.times.clone();
-        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-        let novelties = (0..=times.len()).map(|acts| ranking::novelty(config, acts) as f32).collect();
+        let (times, posts) = (interest.times.clone(), latest::posts(acts));
+        let novelties = (0..=times.len()).map(|acts| ranking::novelty(config, acts)).collect();
         Self {
             by_kind: interest.by_kind(moment.index, &config.interest),
             recency: moment.recency(&times, config),
             moment,
             times,
             novelties,
-            own: moment.own(acts, config),
-            together: moment.together_scores(acts).collect(),
+            own: moment.own(&posts, config),
+            together: moment.together_scores(&posts).collect(),
             sums: Vec::new(),
         }
     }

@@ -3,8 +3,6 @@
 //! The interest of a member is one direction, the sum of all acts. A member of many interests has posts near to a few of
 //! their own that are far from the sum.
 
-use std::ops::Range;
-
 use super::features::{FeatureIndex, Kind, Number};
 use super::index::FeedIndex;
 use super::interest::unit_of;
@@ -32,16 +30,11 @@ struct Posting {
 }
 
 impl Postings {
-    /// Gathers the features in `range` of the posts at these positions.
-    pub(super) fn new(
-        features: &FeatureIndex,
-        positions: impl Iterator<Item = u32>,
-        range: &Range<usize>,
-    ) -> Self {
+    /// Gathers the features of the posts at these positions.
+    pub(super) fn new(features: &FeatureIndex, positions: impl Iterator<Item = u32>) -> Self {
         let (mut all, mut last) = (Vec::new(), OwnMap::default());
         for (own, position) in (0..).zip(positions) {
-            let vector = features.vector(position).iter();
-            for (number, weight) in vector.filter(|(number, _)| range.contains(&(*number as usize))) {
+            for (number, weight) in features.vector(position) {
                 #[expect(clippy::cast_possible_truncation, reason = "posts have far fewer features")]
                 let before = last.insert(*number, all.len() as u32);
                 all.push(Posting { own, weight: *weight, before });
@@ -51,7 +44,7 @@ impl Postings {
     }
 
     /// Adds the products of the own posts and a vector to the sums of the posts.
-    pub(super) fn add_products<'v>(&self, vector: impl Iterator<Item = &'v (Number, f32)>, sums: &mut [f32]) {
+    pub(super) fn add_products(&self, vector: &[(Number, f32)], sums: &mut [f32]) {
         for (number, weight) in vector {
             let mut next = self.last.get(number).copied();
             while let Some(place) = next {
@@ -80,7 +73,7 @@ impl<'i> Own<'i> {
         config: &config::Interest,
     ) -> Self {
         let (positions, features) = (positions.take(OWN_MAX).collect::<Vec<u32>>(), index.features());
-        let words = Postings::new(features, positions.iter().copied(), &features.numbers(Kind::Word));
+        let words = Postings::new(features, positions.iter().copied());
         Self { index, positions, words, unit: unit_of(Kind::Word, config) }
     }
 
@@ -91,7 +84,7 @@ impl<'i> Own<'i> {
         }
         sums.clear();
         sums.resize(self.positions.len(), 0.0);
-        self.words.add_products(self.index.features().vector(position).iter(), sums);
+        self.words.add_products(self.index.features().of_kind(position, Kind::Word), sums);
         for sum in &mut *sums {
             *sum *= self.unit;
         }

@@ -1,4 +1,4 @@
-//! The order of the posts of a feed.
+//! The order of the posts of a feed, and how a caller continues it.
 
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -64,10 +64,10 @@ pub(super) struct Order {
     pub(super) skip: Box<[PostKey]>,
     /// Whether `skip` consists of the head and the posts that the member has seen. Other servers can compute both.
     pub(super) skips_seen: bool,
-    /// Whether [`Order::bytes`] includes the tail.
-    owns_tail: bool,
+    /// Whether the order has the only copy of its tail in memory.
+    pub(super) owns_tail: bool,
     /// The monotonic time of the last first page that made the order known to other servers, in milliseconds.
-    published: AtomicI64,
+    pub(super) published: AtomicI64,
 }
 
 #[derive(Debug)]
@@ -77,15 +77,15 @@ pub(super) struct Tail {
     /// The kind of that order.
     pub(super) kind: FeedKind,
     pub(super) keys: Box<[PostKey]>,
-    made: Timestamp,
+    /// [`Timestamp::MIN`] if no later order shares it.
+    pub(super) made: Timestamp,
 }
 
 impl Order {
-    /// Later orders may share its tail.
     fn whole(kind: FeedKind, keys: Vec<PostKey>, made: Timestamp) -> Self {
         let id = random_id();
         let tail = Arc::new(Tail { order: id, kind, keys: keys.into(), made });
-        Self::restored(id, kind, Vec::new(), tail, Vec::new()).with_own_tail()
+        Self { owns_tail: true, ..Self::restored(id, kind, Vec::new(), tail, Vec::new()) }
     }
 
     /// Later orders do not share its tail.
@@ -106,16 +106,6 @@ impl Order {
         Self { id, kind, head, tail, skip, skips_seen: false, owns_tail: false, published }
     }
 
-    /// See [`Order::skips_seen`].
-    pub(super) fn skipping_seen(self) -> Self {
-        Self { skips_seen: true, ..self }
-    }
-
-    /// The order has the only copy of its tail in memory.
-    pub(super) fn with_own_tail(self) -> Self {
-        Self { owns_tail: true, ..self }
-    }
-
     /// Shares the tail of the order `before`, which must have the same posts, while that tail is recent.
     pub(super) fn after(before: Option<&Self>, kind: FeedKind, keys: Vec<PostKey>, now: Timestamp) -> Self {
         match before.filter(|before| (0..TAIL_MS).contains(&(now - before.tail.made))) {
@@ -131,8 +121,7 @@ impl Order {
     /// `head`, then the posts of the guests' order that are neither in `head` nor in `seen`.
     pub(super) fn personal(member: MemberKey, head: Vec<PostKey>, guests: &Self, seen: Vec<PostKey>) -> Self {
         let skip = sorted(head.iter().copied().chain(seen).collect());
-        let kind = FeedKind::Personal(member);
-        Self::restored(random_id(), kind, head, Arc::clone(&guests.tail), skip)
+        Self::restored(random_id(), FeedKind::Personal(member), head, Arc::clone(&guests.tail), skip)
     }
 
     /// Each key comes with the place after it.
@@ -163,11 +152,36 @@ impl Order {
     }
 }
 
-impl Tail {
-    /// Assembles a tail that another server has published.
-    pub(super) fn restored(order: u64, kind: FeedKind, keys: Vec<PostKey>) -> Self {
-        Self { order, kind, keys: keys.into(), made: Timestamp::MIN }
+/// The `next` of a page: a place in an order, and the number of posts of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    pub(super) order: u64,
+    pub(super) place: usize,
+    pub(super) limit: usize,
+}
+
+impl Next {
+    /// Writes 27 hexadecimal digits.
+    pub(super) fn write(self) -> String {
+        format!("{:016x}{:08x}{:03x}", self.order, self.place, self.limit)
     }
+
+    /// Returns `None` for a text that [`Next::write`] does not write.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let digits = |range: std::ops::Range<usize>| {
+            let digits = text.get(range)?;
+            let plain = digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+            u64::from_str_radix(digits, 16).ok().filter(|_| plain)
+        };
+        let (order, place, limit) = (digits(0..16)?, digits(16..24)?, digits(24..27)?);
+        let next = Self { order, place: usize::try_from(place).ok()?, limit: usize::try_from(limit).ok()? };
+        (text.len() == 27 && (1..=LIMIT_MAX).contains(&next.limit)).then_some(next)
+    }
+}
+
+#[cfg(feature = "fuzzing")]
+pub(crate) fn rewritten(text: &str) -> Option<String> {
+    Next::read(text).map(Next::write)
 }
 
 /// Unique among all servers, and not guessable.
@@ -182,6 +196,8 @@ fn sorted(mut keys: Vec<PostKey>) -> Vec<PostKey> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::testing::posts;
 
@@ -213,5 +229,20 @@ mod tests {
         let guests = order(FeedKind::Recommended, 1..=5);
         let personal = Order::personal(MemberKey::new(7), posts([4]), &guests, posts([2, 1]));
         assert_eq!(keys(&personal), posts([4, 3, 5]));
+    }
+
+    proptest! {
+        #[test]
+        fn a_next_is_read_as_it_was_written(order: u64, place: u32, limit in 1..=LIMIT_MAX) {
+            let next = Next { order, place: place as usize, limit };
+            prop_assert_eq!(Next::read(&next.write()), Some(next));
+        }
+
+        #[test]
+        fn no_other_text_is_read_as_a_next(text in "[0-9a-fA-F+ é]{0,30}") {
+            if let Some(next) = Next::read(&text) {
+                prop_assert_eq!(next.write(), text);
+            }
+        }
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::next::Next;
-use super::order::{FeedKind, Order};
+use lru::LruCache;
+
+use super::order::{FeedKind, Next, Order};
 use crate::base::clock::{Monotonic, SECOND_MS};
 use crate::base::keyed::OwnMap;
 use crate::record::id::MemberKey;
@@ -20,21 +21,23 @@ const ORDERS_OF_MEMBER: usize = 8;
 #[derive(Default)]
 pub(super) struct OrderCache(Mutex<Entries>);
 
-#[derive(Default)]
 struct Entries {
-    /// By the random id, with the time of the last first page.
-    orders: OwnMap<u64, (Arc<Order>, Monotonic)>,
-    /// The ids by the time of a first page. An order with several first pages is listed once for each.
-    begun: VecDeque<(Monotonic, u64)>,
+    /// By the random id, with the time of the last first page, which puts an order last.
+    orders: LruCache<u64, (Arc<Order>, Monotonic)>,
     /// The oldest first.
     of_members: OwnMap<MemberKey, VecDeque<u64>>,
     bytes: usize,
 }
 
+impl Default for Entries {
+    fn default() -> Self {
+        Self { orders: LruCache::unbounded(), of_members: OwnMap::default(), bytes: 0 }
+    }
+}
+
 impl Entries {
     fn insert(&mut self, order: &Arc<Order>, now: Monotonic) {
-        self.begun.push_back((now, order.id));
-        if self.orders.insert(order.id, (Arc::clone(order), now)).is_some() {
+        if self.orders.put(order.id, (Arc::clone(order), now)).is_some() {
             return;
         }
         self.bytes += order.bytes();
@@ -50,7 +53,7 @@ impl Entries {
     }
 
     fn remove(&mut self, id: u64) {
-        let Some((order, _)) = self.orders.remove(&id) else { return };
+        let Some((order, _)) = self.orders.pop(&id) else { return };
         self.bytes -= order.bytes();
         if let FeedKind::Personal(member) = order.kind
             && let Some(own) = self.of_members.get_mut(&member)
@@ -64,20 +67,10 @@ impl Entries {
 
     /// Removes expired orders, and the oldest ones while the cache is too large.
     fn prune(&mut self, now: Monotonic) {
-        // Drops the outdated ids once they are the larger part of the queue.
-        if self.begun.len() > 2 * self.orders.len() + 1_024 {
-            let orders = &self.orders;
-            self.begun.retain(|(at, id)| orders.get(id).is_some_and(|(_, begun)| begun == at));
-        }
-        while let Some((at, id)) = self.begun.front().copied() {
-            let is_outdated = self.orders.get(&id).is_none_or(|(_, begun)| *begun != at);
-            if !is_outdated && now - at <= LIFETIME_MS && self.bytes <= BYTES_MAX {
-                break;
-            }
-            self.begun.pop_front();
-            if !is_outdated {
-                self.remove(id);
-            }
+        while let Some((id, (_, begun))) = self.orders.peek_lru()
+            && (now - *begun > LIFETIME_MS || self.bytes > BYTES_MAX)
+        {
+            self.remove(*id);
         }
     }
 }
@@ -102,7 +95,7 @@ impl OrderCache {
             return Some(Arc::clone(current));
         }
         let entries = self.lock();
-        let (order, begun) = entries.orders.get(&next.order)?;
+        let (order, begun) = entries.orders.peek(&next.order)?;
         (now - *begun <= LIFETIME_MS && kinds.contains(&order.kind)).then(|| Arc::clone(order))
     }
 
@@ -150,7 +143,6 @@ mod tests {
         }
         let entries = cache.lock();
         assert!(entries.bytes <= BYTES_MAX && entries.orders.len() > 20, "{} orders", entries.orders.len());
-        assert_eq!(entries.begun.len(), entries.orders.len());
     }
 
     #[test]
@@ -163,7 +155,6 @@ mod tests {
         }
         let entries = cache.lock();
         assert_eq!(entries.orders.len(), ORDERS_OF_MEMBER + 1);
-        assert!(entries.begun.len() < 2_048);
-        assert!(entries.orders.contains_key(&guests.id) && entries.orders.contains_key(&own[9_999].id));
+        assert!(entries.orders.contains(&guests.id) && entries.orders.contains(&own[9_999].id));
     }
 }

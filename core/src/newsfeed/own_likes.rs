@@ -15,7 +15,7 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::base::clock::{Monotonic, SECOND_MS};
 use crate::post::feed_rows;
-use crate::record::error::{Error, Result};
+use crate::record::error::Result;
 
 /// The index shows a like earlier, unless the machine is overloaded.
 const NOTED_MS: i64 = 10 * SECOND_MS;
@@ -31,7 +31,7 @@ pub(crate) struct OwnLikes {
 }
 
 /// The ids of the posts that a member has liked or unliked, in the order of the times.
-type Noted = LruCache<Box<str>, Monotonic>;
+type Noted = Vec<(Box<str>, Monotonic)>;
 
 impl Default for OwnLikes {
     fn default() -> Self {
@@ -43,12 +43,10 @@ impl OwnLikes {
     /// `member` is the folded id.
     pub(crate) fn note(&self, member: &str, post: &str, at: Monotonic) {
         let mut by_member = self.lock();
-        // A cache with a maximum would allocate space for all of them at once.
-        let noted = by_member.get_or_insert_mut(member.into(), LruCache::unbounded);
-        noted.put(post.into(), at);
-        while noted.len() > POSTS_MAX || noted.peek_lru().is_some_and(|(_, then)| !is_recent(*then, at)) {
-            noted.pop_lru();
-        }
+        let noted = by_member.get_or_insert_mut(member.into(), Vec::new);
+        noted.retain(|(other, then)| **other != *post && is_recent(*then, at));
+        noted.drain(..(noted.len() + 1).saturating_sub(POSTS_MAX));
+        noted.push((post.into(), at));
         drop(by_member);
         self.latest.fetch_max(at.as_millis(), Ordering::Relaxed);
     }
@@ -56,7 +54,7 @@ impl OwnLikes {
     /// `member` is the folded id.
     fn has(&self, member: &str, now: Monotonic) -> bool {
         let by_member = self.lock();
-        let latest = by_member.peek(member).and_then(LruCache::peek_mru);
+        let latest = by_member.peek(member).and_then(|noted| noted.last());
         latest.is_some_and(|(_, at)| is_recent(*at, now))
     }
 
@@ -68,12 +66,9 @@ impl OwnLikes {
         now: Monotonic,
     ) -> Vec<P> {
         let by_member = self.lock();
-        let Some(noted) = by_member.peek(member) else { return Vec::new() };
-        // Few posts of a page match, and the ends of the ids exclude most of the others.
-        let mut endings = [false; 256];
-        noted.iter().for_each(|(post, _)| endings[ending(post)] = true);
-        let is_noted = |post| endings[ending(post)] && noted.peek(post).is_some_and(|at| is_recent(*at, now));
-        posts.filter(|(id, _)| is_noted(*id)).map(|(_, post)| post).collect()
+        let noted = by_member.peek(member).into_iter().flatten().filter(|(_, at)| is_recent(*at, now));
+        let noted: Vec<&str> = noted.map(|(post, _)| &**post).collect();
+        posts.filter(|(id, _)| noted.contains(id)).map(|(_, post)| post).collect()
     }
 
     fn has_any(&self, now: Monotonic) -> bool {
@@ -83,12 +78,6 @@ impl OwnLikes {
     fn lock(&self) -> MutexGuard<'_, LruCache<Box<str>, Noted>> {
         self.by_member.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The last two hexadecimal digits, as a number.
-fn ending(id: &str) -> usize {
-    let value = |digit: u8| usize::from((digit & 0xf) + 9 * (digit >> 6)) & 0xf;
-    id.bytes().rev().take(2).fold(0, |number, digit| 16 * number + value(digit))
 }
 
 fn is_recent(then: Monotonic, now: Monotonic) -> bool {
@@ -116,27 +105,16 @@ pub fn with_own_likes(tidings: &Tidings, caller: &Caller, page: FeedPage) -> Res
     if liked.is_empty() {
         return Ok(page);
     }
-    let counts = tidings.store().read(|tx| {
-        if identity.visitor(tx)?.is_none() {
-            return Ok::<_, Error>(Vec::new());
-        }
-        Ok(feed_rows::likes_of(tx, liked.iter().map(|(key, _)| *key))?)
-    })?;
-    let changed = liked.iter().zip(counts).filter_map(|((_, place), count)| Some((*place, count?)));
+    let keys = liked.iter().map(|(key, _)| *key);
+    let counts = super::of_member(tidings, caller, |tx, _| Ok(feed_rows::likes_of(tx, keys)?))?;
+    let changed =
+        liked.iter().zip(counts.unwrap_or_default()).filter_map(|((_, place), count)| Some((*place, count?)));
     Ok(page.with_likes(changed))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ids_that_differ_in_one_of_the_last_two_digits_have_other_endings() {
-        let mut endings: Vec<usize> =
-            (0..256).map(|last| ending(&format!("6560c1a2ffeeddccbbaa{last:04x}"))).collect();
-        endings.sort_unstable();
-        assert_eq!(endings, (0..256).collect::<Vec<_>>());
-    }
 
     #[test]
     fn the_latest_likes_of_a_member_are_known_for_ten_seconds() {

@@ -5,18 +5,32 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwapOption;
 use serde::Serialize;
 
-use super::answer::SimilarPost;
-use super::index::commonest_tags;
-use super::item::Item;
-use super::next::Next;
-use super::order::FeedKind;
-use super::why::Reasons;
-use crate::base::clock::Timestamp;
+use super::answer::{SimilarPost, Why};
+use super::item::{Item, commonest_tags};
+use super::order::{FeedKind, Next};
+use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::post::{Post, PostSource};
 use crate::record::answer::Encoded;
 
-const LIKED: &[u8] = br#","liked":1}"#;
-const NOT_LIKED: &[u8] = br#","liked":0}"#;
+/// How long the reasons of a page hold.
+pub(super) const HOLD_MS: i64 = 60 * SECOND_MS;
+
+/// The reasons of the posts of a page, encoded.
+pub struct Reasons {
+    /// The JSON object of each [`Why`].
+    pub(super) json: Box<[Box<str>]>,
+    /// The index and the time with which they were computed.
+    pub(super) index: u64,
+    pub(super) at: Timestamp,
+}
+
+impl Reasons {
+    /// Decodes the reasons, in the order of the posts.
+    pub fn decode(&self) -> Vec<Why> {
+        let decode = |json| serde_json::from_str(json).expect("the JSON object is that of a reason");
+        self.json.iter().map(|json| decode(json)).collect()
+    }
+}
 
 /// What posts of a page have besides the fields of a post, each in the order of the posts.
 #[derive(Clone, Copy, Default)]
@@ -108,7 +122,8 @@ impl FeedPage {
 
     /// `None` unless they were computed with the index of this number within a minute before `now`.
     pub(super) fn reasons(&self, index: u64, now: Timestamp) -> Option<Arc<Reasons>> {
-        self.0.reasons.load_full().filter(|reasons| reasons.hold(index, now))
+        let holds = |of: &Arc<Reasons>| of.index == index && (of.at..of.at + HOLD_MS).contains(&now);
+        self.0.reasons.load_full().filter(holds)
     }
 
     pub(super) fn set_reasons(&self, reasons: &Arc<Reasons>) {
@@ -129,8 +144,8 @@ impl FeedPage {
 
     fn encode(&self, More { likes, why, sources, similar }: More<'_>) -> Vec<u8> {
         let Content { items, next, .. } = &*self.0;
-        let posts: usize = items.iter().map(|item| item.json.len() + NOT_LIKED.len()).sum();
-        let more = why.map_or(0, Reasons::len);
+        let posts: usize = items.iter().map(|item| item.json.len() + 12).sum();
+        let more: usize = why.map_or(0, |why| why.json.iter().map(|json| json.len() + 9).sum());
         let mut answer = Vec::with_capacity(posts + more + 80);
         answer.extend_from_slice(br#"{"result":"success","newsfeed":["#);
         for (n, item) in items.iter().enumerate() {
@@ -138,10 +153,8 @@ impl FeedPage {
                 answer.push(b',');
             }
             answer.extend_from_slice(item.json.as_bytes());
-            // Each field takes the place of the brace that ends the object.
             if let Some(likes) = likes {
-                answer.pop();
-                answer.extend_from_slice(if likes[n] { LIKED } else { NOT_LIKED });
+                add_field(&mut answer, br#","liked":"#, &u8::from(likes[n]));
             }
             if let Some(source) = sources.and_then(|sources| sources[n].as_ref()) {
                 add_field(&mut answer, br#","source":"#, source);
@@ -152,7 +165,7 @@ impl FeedPage {
             if let Some(why) = why {
                 answer.pop();
                 answer.extend_from_slice(br#","why":"#);
-                answer.extend_from_slice(why.json(n).as_bytes());
+                answer.extend_from_slice(why.json[n].as_bytes());
                 answer.push(b'}');
             }
         }

@@ -5,19 +5,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
+use super::co_visits::ReadNeighbours;
+use super::index::FeedIndex;
 use super::interest::{Interest, measure};
 use super::order::{LIMIT, LIMIT_MAX, Order};
 use super::page::FeedPage;
 use super::scoring_context::ScoringContext;
 use super::signals::{Scoring, Weights};
 use crate::account::{Identity, Member};
-use crate::base::clock::DAY_MS;
+use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::config::Feed;
 use crate::base::keyed::OwnSet;
 use crate::profile::history::{self, Acts};
 use crate::record::error::{Error, Result};
 use crate::record::id::{MemberKey, PostKey};
-use crate::store::{GatheredReads, Store, Tx};
+use crate::store::{GatheredReads, Store};
 
 /// A cached feed takes approximately 80 kB, and 40 kB more after a page with reasons.
 const CACHED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
@@ -40,28 +42,11 @@ pub(super) struct RankedBy {
     pub(super) acts: Acts,
 }
 
-impl RankedBy {
-    fn new(mut interest: Interest, weights: Weights, acts: Acts) -> Self {
-        let Acts { mut liked, mut viewed, .. } = acts;
-        liked.shrink_to_fit();
-        viewed.shrink_to_fit();
-        // There are as many labels as topics and sites.
-        interest.labels = Vec::new();
-        Self { interest, weights, acts: Acts { liked, viewed, ..Acts::default() } }
-    }
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct ReadBy {
-    member: MemberKey,
-    acts: i64,
-}
-
 /// A feed is valid while the versions of its sources stay the same.
 #[derive(PartialEq)]
 struct MadeOf {
     index: u64,
-    /// A late commit changes it too; it may become smaller.
+    /// The revision of the acts of the member. A late commit changes it too; it may become smaller.
     acts: i64,
     /// The number of the reading of co-visits.
     others: u64,
@@ -72,22 +57,21 @@ struct MadeOf {
 
 /// The sources of feeds besides the acts of the member.
 pub(super) struct Ingredients<'i> {
-    pub(super) moment: ScoringContext<'i>,
-    /// The number of the reading of co-visits.
-    pub(super) others: u64,
-    pub(super) scoring: &'i Arc<Scoring>,
+    pub(super) index: &'i FeedIndex,
+    pub(super) at: Timestamp,
+    pub(super) others: Arc<ReadNeighbours>,
+    pub(super) scoring: Arc<Scoring>,
     pub(super) config: &'i Feed,
 }
 
-/// `None` for a member with too few acts who has hidden no post.
-struct Cached {
-    made_of: MadeOf,
-    personal: Option<Arc<Personal>>,
-}
+/// The feed of a member; `None` for a member with too few acts who has hidden no post.
+pub(super) type MemberFeed = (MemberKey, Option<Arc<Personal>>);
 
+/// The feeds of the members who read theirs last.
 pub(super) struct MemberFeedCache {
-    cache: Mutex<LruCache<MemberKey, Cached>>,
-    readers: GatheredReads<Identity, Option<ReadBy>, Error>,
+    cache: Mutex<LruCache<MemberKey, (MadeOf, Option<Arc<Personal>>)>>,
+    /// The key of a member and the revision of their acts.
+    readers: GatheredReads<Identity, Option<(MemberKey, i64)>, Error>,
 }
 
 impl MemberFeedCache {
@@ -96,99 +80,82 @@ impl MemberFeedCache {
             let members = Identity::ask_visitors(tx, identities.iter().collect())?.answer(tx)?;
             let found: Vec<_> = members.iter().flatten().collect();
             let mut revisions = history::acts_revisions(tx, &found)?.into_iter();
-            let mut read_by =
-                |member: &Member<'_>| Some(ReadBy { member: member.key, acts: revisions.next()? });
+            let mut read_by = |member: &Member<'_>| Some((member.key, revisions.next()?));
             Ok(members.iter().map(|member| Ok(member.as_ref().and_then(&mut read_by))).collect())
         });
         Self { cache: Mutex::new(LruCache::new(CACHED)), readers }
     }
 
-    /// `None` if the caller is not a member.
-    pub(super) fn read_by(&self, identity: Identity) -> Result<Option<ReadBy>> {
-        self.readers.submit(identity).wait()
-    }
-
-    /// Returns `None` if something has changed. The feed is `None` for a member with too few acts who has hidden no post.
-    pub(super) fn cached(
-        &self,
-        ReadBy { member, acts }: ReadBy,
-        of: &Ingredients<'_>,
-    ) -> Option<(MemberKey, Option<Arc<Personal>>)> {
-        let made_of = of.made_of(acts);
-        let mut cache = self.lock();
-        let cached = cache.get(&member).filter(|cached| cached.made_of == made_of)?;
-        (!of.moment.index.has_ended(of.moment.at)).then(|| (member, cached.personal.clone()))
-    }
-
-    /// Computes the feed unless it is cached; `None` for a member with too few acts who has hidden no post.
+    /// Computes the feed unless it is cached. `None` if the caller is not a member.
     pub(super) fn get(
         &self,
-        tx: &mut dyn Tx,
-        member: &Member<'_>,
+        store: &Store,
+        identity: &Identity,
         of: &Ingredients<'_>,
-    ) -> Result<Option<Arc<Personal>>> {
-        let acts = history::acts_revisions(tx, &[member])?.pop().unwrap_or_default();
-        match self.cached(ReadBy { member: member.key, acts }, of) {
-            Some((_, cached)) => Ok(cached),
-            None => self.compute(tx, member, of),
+    ) -> Result<Option<MemberFeed>> {
+        let Some((member, revision)) = self.readers.submit(identity.clone()).wait()? else { return Ok(None) };
+        if let Some((made_of, feed)) = self.lock().get(&member)
+            && *made_of == of.made_of(revision)
+            && !of.index.has_ended(of.at)
+        {
+            return Ok(Some((member, feed.clone())));
         }
+        let read = store.read(|tx| {
+            let Some(member) = identity.visitor(tx)? else { return Ok::<_, Error>(None) };
+            let revision = history::acts_revisions(tx, &[&member])?.pop().unwrap_or_default();
+            Ok(Some((revision, history::acts_and_seen(tx, &member)?)))
+        })?;
+        let Some((revision, (acts, seen))) = read else { return Ok(None) };
+        let feed = of.compute(member, acts, seen).map(Arc::new);
+        self.lock().put(member, (of.made_of(revision), feed.clone()));
+        Ok(Some((member, feed)))
     }
 
-    /// `None` for a member with too few acts who has hidden no post.
-    pub(super) fn compute(
-        &self,
-        tx: &mut dyn Tx,
-        member: &Member<'_>,
-        of: &Ingredients<'_>,
-    ) -> Result<Option<Arc<Personal>>> {
-        let revision = history::acts_revisions(tx, &[member])?.pop().unwrap_or_default();
-        let personal = compute(tx, member, of)?.map(Arc::new);
-        let made_of = of.made_of(revision);
-        self.lock().put(member.key, Cached { made_of, personal: personal.clone() });
-        Ok(personal)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, LruCache<MemberKey, Cached>> {
+    fn lock(&self) -> MutexGuard<'_, LruCache<MemberKey, (MadeOf, Option<Arc<Personal>>)>> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Ingredients<'_> {
-    /// `acts` is the revision of the acts of the member.
-    fn made_of(&self, acts: i64) -> MadeOf {
-        let Self { moment: ScoringContext { index, at, .. }, others, scoring, config } = self;
-        let day = if config.exploration > 0.0 { at.as_millis().div_euclid(DAY_MS) } else { 0 };
-        MadeOf { index: index.number, acts, others: *others, scoring: Arc::clone(scoring), day }
+    pub(super) fn moment(&self) -> ScoringContext<'_> {
+        ScoringContext::now(self.index, &self.others.neighbours, self.at)
     }
-}
 
-fn compute(tx: &mut dyn Tx, member: &Member<'_>, of: &Ingredients<'_>) -> Result<Option<Personal>> {
-    let Ingredients { moment, scoring, config, .. } = of;
-    let (index, now) = (moment.index, moment.at);
-    let (acts, seen) = history::acts_and_seen(tx, member)?;
-    let hidden: OwnSet<PostKey> = acts.hidden.iter().map(|(post, _)| *post).collect();
-    let guests = &index.recommended_feed.order;
-    let (order, ranked_by) = if let Some(interest) = measure(&acts, &config.interest, index) {
-        let head = moment.rank(&interest, &acts, &seen, member.key, scoring, config);
-        let order = Order::personal(member.key, head, guests, seen).skipping_seen();
-        let weights = scoring.weights_for(&acts, config);
-        (order, Some(RankedBy::new(interest, weights, acts)))
-    } else {
-        // The guests' feed without the hidden posts, and without those of the acts if they are enough and show no interest.
-        let has_enough = acts.len() >= config.interest.min_acts;
-        let acted = acts.liked.iter().chain(&acts.viewed).filter(|_| has_enough);
-        let own: OwnSet<_> = acted.map(|(post, _)| *post).chain(hidden.iter().copied()).collect();
-        if own.is_empty() {
-            return Ok(None);
-        }
-        // Without these posts, others that tell a story again may be among the first.
-        let shown = guests.from(0).map(|(_, post)| post).filter(|post| !own.contains(post));
-        let head = index.stories_once(shown.take(LIMIT_MAX));
-        (Order::personal(member.key, head, guests, own.into_iter().collect()), None)
-    };
-    let order = Arc::new(order);
-    let first = index.page(&order, 0, LIMIT, now);
-    Ok(Some(Personal { order, first, hidden, ranked_by }))
+    fn made_of(&self, acts: i64) -> MadeOf {
+        let Self { index, at, others, scoring, config } = self;
+        let day = if config.exploration > 0.0 { at.as_millis().div_euclid(DAY_MS) } else { 0 };
+        MadeOf { index: index.number, acts, others: others.number, scoring: Arc::clone(scoring), day }
+    }
+
+    fn compute(&self, member: MemberKey, acts: Acts, seen: Vec<PostKey>) -> Option<Personal> {
+        let Self { index, scoring, config, .. } = self;
+        let hidden: OwnSet<PostKey> = acts.hidden.iter().map(|(post, _)| *post).collect();
+        let guests = &index.recommended_feed.order;
+        let (order, ranked_by) = if let Some(mut interest) = measure(&acts, &config.interest, index) {
+            let head = self.moment().rank(&interest, &acts, &seen, member, scoring, config);
+            let order = Order { skips_seen: true, ..Order::personal(member, head, guests, seen) };
+            let weights = scoring.weights_for(&acts, config);
+            // There are as many labels as topics and sites.
+            interest.labels = Vec::new();
+            let acts = Acts { liked: acts.liked, viewed: acts.viewed, ..Acts::default() };
+            (order, Some(RankedBy { interest, weights, acts }))
+        } else {
+            // The guests' feed without the hidden posts, and without those of the acts if they are enough and show no interest.
+            let has_enough = acts.len() >= config.interest.min_acts;
+            let acted = acts.liked.iter().chain(&acts.viewed).filter(|_| has_enough);
+            let own: OwnSet<_> = acted.map(|(post, _)| *post).chain(hidden.iter().copied()).collect();
+            if own.is_empty() {
+                return None;
+            }
+            // Without these posts, others that tell a story again may be among the first.
+            let shown = guests.from(0).map(|(_, post)| post).filter(|post| !own.contains(post));
+            let head = index.stories_once(shown.take(LIMIT_MAX));
+            (Order::personal(member, head, guests, own.into_iter().collect()), None)
+        };
+        let order = Arc::new(order);
+        let first = index.page(&order, 0, LIMIT, self.at);
+        Some(Personal { order, first, hidden, ranked_by })
+    }
 }
 
 #[cfg(test)]

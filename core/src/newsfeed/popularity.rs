@@ -22,7 +22,8 @@ pub(super) struct Popularity {
 impl Popularity {
     /// The settings take precedence over what was learned.
     pub(super) fn of(config: &Feed, learned: Option<&LearnedPopularity>) -> Self {
-        let half_life_days = || learned.map_or(DEFAULT_HALF_LIFE_DAYS, LearnedPopularity::half_life_days);
+        let of_learned = |learned: &LearnedPopularity| learned.half_life_days.unwrap_or(f64::INFINITY);
+        let half_life_days = || learned.map_or(DEFAULT_HALF_LIFE_DAYS, of_learned);
         Self { half_life_days: config.popular_half_life_days.unwrap_or_else(half_life_days) }
     }
 
@@ -68,12 +69,6 @@ pub struct TriedHalfLife {
     pub gain: f64,
     /// The standard error of its difference from the greatest gain, with the acts of a member as one cluster.
     pub error: f64,
-}
-
-impl LearnedPopularity {
-    pub(super) fn half_life_days(&self) -> f64 {
-        self.half_life_days.unwrap_or(f64::INFINITY)
-    }
 }
 
 /// The popularity in use.

@@ -1,23 +1,11 @@
-//! The formulas of the recommended feed: its signals and their weights.
+//! The formulas of novelty, recency and age.
 //!
-//! For a member, the score of a post is the sum of its signals, each times its weight (module `signals`). Guests get the
-//! most popular posts of all topics.
-//! Each signal is from 0 to 1. None depends on the current time, so the order changes only with posts and acts.
-//!
-//! - *Interest* is measured by the module `interest`, the similarity to the *nearest* own posts by `near`, and *what others
-//!   did* by `co_visits`. The similarity to the nearest counts for the best posts only, because it takes the longest.
-//! - *[Novelty](novelty)*: the member could already have opened a post that existed at their earlier acts. A post that
-//!   was published after the last act is new to the member, even if it is old.
-//! - *[Recency](recency)* is counted in posts, not in days: a topic with a post a month is as recent as one with ten a
-//!   day. Its half-life follows the member's rhythm. So is the *[age](age)*, by the logarithm of this number, which has a
-//!   weight only if it is learned.
-//! - *[Popularity](super::popularity)* is the decayed sum of the views and likes of a post.
-//!
-//! The weights were chosen on histories of readers of question sites, with `tidings bench feed`. Their steps are broad,
-//! because smaller differences are noise.
+//! None depends on the current time, so the order changes only with posts and acts: recency is counted in posts, not in days, and
+//! a topic with a post a month is as recent as one with ten a day. The default weights of all signals were chosen on histories of
+//! readers of question sites, with `tidings bench feed`. Their steps are broad, because smaller differences are noise.
 
 use crate::base::config::Feed;
-use crate::base::keyed::{OwnSet, Unkeyed};
+use crate::base::keyed::Unkeyed;
 use crate::record::id::{MemberKey, PostKey};
 
 /// A member who has missed more posts does not look through all of them. On histories of readers of question sites, this raises
@@ -30,10 +18,9 @@ const OLD: u32 = 10_000;
 ///
 /// Source: the exposure of Liang, Charlin, `McInerney` and Blei, *Modeling user exposure in recommendation*, WWW 2016;
 /// here, a member's acts show when the member was exposed to posts.
-pub(super) fn novelty(config: &Feed, acts: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
-    let acts = acts as f64;
-    (-acts / config.novel_half_life_acts).exp2()
+#[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
+pub(super) fn novelty(config: &Feed, acts: usize) -> f32 {
+    narrow((-(acts as f64) / config.novel_half_life_acts).exp2())
 }
 
 /// The rate at which recency falls with each later post of the topic, if the topic has had `missed` posts since the member's last
@@ -47,9 +34,7 @@ pub(super) fn recency_rate(config: &Feed, missed: u32) -> f32 {
     let missed = f64::from(missed);
     let growth = config.recent_half_life_growth * (missed / LOOKED_THROUGH).min(1.0);
     let half_life = config.recent_half_life_posts + growth * missed;
-    #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-    let rate = (1.0 / half_life) as f32;
-    rate
+    narrow(1.0 / half_life)
 }
 
 /// From 0 to 1 for a post that `later` posts of its topic followed: it halves with every half-life.
@@ -69,7 +54,7 @@ pub(super) fn age(later: u32) -> f32 {
 }
 
 /// Returns uniform noise from 0 to 1 for the exploration setting; the same for the same member, post and day.
-pub(super) fn noise(member: MemberKey, post: PostKey, day: i64) -> f64 {
+pub(super) fn noise(member: MemberKey, post: PostKey, day: i64) -> f32 {
     use std::hash::{Hash as _, Hasher as _};
     // The service chooses all of these numbers, and every process needs the same noise.
     let mut hasher = Unkeyed::default();
@@ -77,25 +62,12 @@ pub(super) fn noise(member: MemberKey, post: PostKey, day: i64) -> f64 {
     let hash = hasher.finish();
     #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
     let uniform = (hash >> 11) as f64 / (1_u64 << 53) as f64;
-    uniform
+    narrow(uniform)
 }
 
-/// The best post of each topic goes first, in the order of the ranking, up to `count` posts, so that the first posts cover as
-/// many topics as possible. `topics` returns the topics of a post as small numbers.
-pub(super) fn topics_first<'l>(ranking: &[u32], topics: impl Fn(u32) -> &'l [u32], count: usize) -> Vec<u32> {
-    let mut covered: OwnSet<u32> = OwnSet::default();
-    let (mut first, mut rest) = (Vec::with_capacity(ranking.len()), Vec::with_capacity(ranking.len()));
-    for post in ranking {
-        let is_covering = first.len() < count && topics(*post).iter().any(|topic| !covered.contains(topic));
-        if is_covering {
-            covered.extend(topics(*post));
-            first.push(*post);
-        } else {
-            rest.push(*post);
-        }
-    }
-    first.append(&mut rest);
-    first
+#[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
+pub(super) fn narrow(weight: f64) -> f32 {
+    weight as f32
 }
 
 #[cfg(test)]
@@ -119,7 +91,7 @@ mod tests {
             ..Feed::default()
         };
         let halved = |of: [f64; 3]| of.iter().zip([1.0, 0.5, 0.25]).all(|(a, b)| (a - b).abs() < 1e-6);
-        assert!(halved([0, 2, 4].map(|acts| novelty(&config, acts))));
+        assert!(halved([0, 2, 4].map(|acts| novelty(&config, acts).into())));
         assert!(halved([0, 10, 20].map(|later| recency(recency_rate(&config, 0), later).into())));
         assert!(halved([0, 26, 52].map(|later| recency(recency_rate(&config, 20), later).into())));
         assert!(halved([0, 210, 420].map(|later| recency(recency_rate(&config, 100), later).into())));

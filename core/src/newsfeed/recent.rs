@@ -1,14 +1,15 @@
-//! The acts on posts of the members who acted last, which are read in the background.
+//! The acts on posts of the members who acted last, replayed in the order of their times, and the posts as they were.
 
+use super::co_visits::{ACTS_MAX, CoVisits};
+use super::index::FeedIndex;
 use crate::base::clock::Timestamp;
 use crate::base::keyed::{OwnMap, OwnSet};
 use crate::post::feed_rows;
+use crate::post::heat::{Decay, Heats, LIKE_WEIGHT, VIEW_WEIGHT};
 use crate::record::error::{Error, Result};
 use crate::record::id::{MemberKey, PostKey};
 use crate::store::{Store, StoreError, Tx};
 
-/// The latest acts of a member count. The maximum bounds the time, which grows with the square of an active member's acts.
-pub(super) const ACTS_MAX: usize = 200;
 /// The members who acted last. With the acts of each, the maximum bounds the memory.
 const MEMBERS_MAX: i64 = 20_000;
 /// Approximate; an act takes 32 bytes while the acts are read.
@@ -88,4 +89,40 @@ fn acts_of(tx: &mut dyn Tx, members: &[MemberKey]) -> Result<Vec<PastAct>, Store
         })?;
     }
     Ok(acts)
+}
+
+pub(super) struct Replay<'i> {
+    index: &'i FeedIndex,
+    acts: std::slice::Iter<'i, PastAct>,
+    /// The heats of each post by position.
+    pub(super) heats: Vec<Option<Heats>>,
+    pub(super) together: CoVisits,
+}
+
+impl<'i> Replay<'i> {
+    /// Begins before the first of these acts, the earliest first.
+    pub(super) fn new(index: &'i FeedIndex, acts: &'i [PastAct]) -> Self {
+        Self { index, acts: acts.iter(), heats: vec![None; index.len()], together: CoVisits::default() }
+    }
+
+    pub(super) fn go_to(&mut self, at: Timestamp) {
+        while let Some(act) = self.acts.as_slice().first().filter(|act| act.at < at) {
+            self.acts.next();
+            self.heat(act);
+            if self.index.position(act.post).is_some() {
+                self.together.add(act.member, act.post, act.is_like);
+            }
+        }
+    }
+
+    pub(super) fn heat(&mut self, act: &PastAct) {
+        let Some(position) = self.index.position(act.post) else { return };
+        let heats = &mut self.heats[position as usize];
+        *heats = Heats::add(*heats, if act.is_like { LIKE_WEIGHT } else { VIEW_WEIGHT }, act.at);
+    }
+
+    /// By position.
+    pub(super) fn heats(&self, decay: Decay) -> Vec<Option<f64>> {
+        self.heats.iter().map(|heats| heats.as_ref().map(|heats| decay.heat(heats))).collect()
+    }
 }

@@ -41,7 +41,17 @@ pub(super) struct ScoringContext<'i> {
 impl<'i> ScoringContext<'i> {
     /// The moment of the index.
     pub(super) fn now(index: &'i FeedIndex, others: &'i ItemNeighbours, now: Timestamp) -> Self {
-        Self { index, at: now, first: 0, popular: Cow::Borrowed(index.popular()), others }
+        Self { index, at: now, first: 0, popular: Cow::Borrowed(&index.popular), others }
+    }
+
+    /// Words keep their current weights.
+    pub(super) fn past(
+        index: &'i FeedIndex,
+        at: Timestamp,
+        popular: Vec<f32>,
+        others: &'i ItemNeighbours,
+    ) -> Self {
+        Self { index, at, first: index.newer_than(at, 0), popular: Cow::Owned(popular), others }
     }
 
     /// Returns the posts that `acts` recommend to a member, best first, without the posts in `seen`; `None` if the acts are
@@ -70,12 +80,14 @@ impl<'i> ScoringContext<'i> {
         config: &Feed,
     ) -> Vec<PostKey> {
         let (index, weights) = (self.index, &scoring.weights_for(acts, config));
+        let own_posts = latest::posts(acts);
         let mut rest = vec![0.0; index.len()];
-        self.add_rest(&mut rest, acts, &interest.times, weights, config);
+        self.add_rest(&mut rest, &own_posts, &interest.times, weights, config);
         if config.exploration > 0.0 {
-            let (exploration, day) = (narrow(config.exploration), self.at.as_millis().div_euclid(DAY_MS));
+            let (exploration, day) =
+                (ranking::narrow(config.exploration), self.at.as_millis().div_euclid(DAY_MS));
             for (score, at) in rest.iter_mut().zip(0..) {
-                *score += exploration * narrow(ranking::noise(member, index.key(at), day));
+                *score += exploration * ranking::noise(member, index.key(at), day);
             }
         }
         rest[..self.first].fill(LEFT_OUT);
@@ -89,7 +101,7 @@ impl<'i> ScoringContext<'i> {
         };
         let mut best = best_of(interest, CANDIDATES);
         if weights[Signal::Near] > 0.0 {
-            let own = self.own(acts, config);
+            let own = self.own(&own_posts, config);
             let mut sums = Vec::new();
             index.features().fetch(best.iter().take(NEAR).map(|(position, _)| *position));
             for (position, score) in best.iter_mut().take(NEAR) {
@@ -98,39 +110,40 @@ impl<'i> ScoringContext<'i> {
             best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         }
         let mut best: Vec<u32> = best.into_iter().map(|(at, _)| at).collect();
-        if let Some(latest) = latest::changed(acts, config, index) {
+        if let Some(latest) = latest::changed(acts, &own_posts, config, index) {
             let of_latest = best_of(&latest, RANKED).into_iter().map(|(at, _)| at);
             best = latest::interleaved(&best, &of_latest.collect::<Vec<_>>());
         }
         let max = |label| places(interest, label, config.diverse_max);
         let same = |one, other| index.tell_the_same_story(one, other);
-        let diverse = diversity::diversify(&best, |at| index.labels().of(at), max, same, RANKED);
+        let diverse = diversity::diversify(&best, |at| index.snapshot.labels.of(at), max, same, RANKED);
         diverse.into_iter().map(|at| index.key(at)).collect()
     }
 
-    pub(super) fn own(&self, acts: &Acts, config: &Feed) -> Own<'i> {
-        let positions = latest::posts(acts).filter_map(|key| self.index.position(key));
+    /// `posts` are [those](latest::posts) of the acts of a member.
+    pub(super) fn own(&self, posts: &[PostKey], config: &Feed) -> Own<'i> {
+        let positions = posts.iter().filter_map(|key| self.index.position(*key));
         Own::new(self.index, positions, &config.interest)
     }
 
     /// Returns the recency of posts for a member with acts at these times, the latest first.
     pub(super) fn recency(&self, times: &[Timestamp], config: &Feed) -> Recency<'i> {
         let missed = times.first().map_or(self.first, |last| self.index.newer_than(*last, self.first));
-        self.index.cadences().recency(self.first, missed, config)
+        self.index.snapshot.cadences.recency(self.first, missed, config)
     }
 
-    /// Returns what others did, by position.
-    pub(super) fn together_scores(&self, acts: &Acts) -> impl Iterator<Item = (u32, f32)> {
-        let found = self.others.scores(latest::posts(acts)).into_iter();
+    /// Returns what others did who acted on these posts, by position.
+    pub(super) fn together_scores(&self, posts: &[PostKey]) -> impl Iterator<Item = (u32, f32)> {
+        let found = self.others.scores(posts.iter().copied()).into_iter();
         found.filter_map(move |(key, score)| Some((self.index.position(key)?, score)))
     }
 
-    /// Adds novelty, recency, age, popularity and what others did, all weighted, for a member with acts at these times, the
-    /// latest first.
+    /// Adds novelty, recency, age, popularity and what others did, all weighted, for a member with acts on these posts and at these
+    /// times, the latest first.
     fn add_rest(
         &self,
         scores: &mut [f32],
-        acts: &Acts,
+        posts: &[PostKey],
         times: &[Timestamp],
         weights: &Weights,
         config: &Feed,
@@ -143,7 +156,7 @@ impl<'i> ScoringContext<'i> {
         for (acts, time) in times.iter().map(Some).chain([None]).enumerate() {
             // The posts between two acts are equally novel.
             let end = time.map_or(index.len(), |time| index.newer_than(*time, begin));
-            let novelty = weights[Signal::Novel] * narrow(ranking::novelty(config, acts));
+            let novelty = weights[Signal::Novel] * ranking::novelty(config, acts);
             for (position, score) in (begin..end).zip(&mut scores[begin..end]) {
                 *score += novelty + recent * recency.recent(position) + popular * self.popular[position];
             }
@@ -155,7 +168,7 @@ impl<'i> ScoringContext<'i> {
             }
         }
         if weights[Signal::CoVisits] > 0.0 {
-            for (position, score) in self.together_scores(acts) {
+            for (position, score) in self.together_scores(posts) {
                 scores[position as usize] += weights[Signal::CoVisits] * score;
             }
         }
@@ -170,11 +183,6 @@ fn places(interest: &Interest, label: Number, max: usize) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
     let calibrated = (interest.share(label) * 10.0).ceil() as usize + 1;
     max.max(calibrated.min(diversity::WINDOW))
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-fn narrow(weight: f64) -> f32 {
-    weight as f32
 }
 
 #[cfg(test)]
@@ -220,5 +228,16 @@ pub(super) mod tests {
         let [with, without] =
             [ItemNeighbours::new(&together), ItemNeighbours::default()].each_ref().map(place);
         assert!(with + 3 < without, "{with} {without}");
+    }
+
+    #[test]
+    fn a_moment_in_the_past_knows_no_later_posts() {
+        let (index, nobody) = (index(), ItemNeighbours::default());
+        let now = recommended(&ScoringContext::now(&index, &nobody, NOW));
+        assert_eq!((now.len(), now[0]), (19, 0));
+        let moment = ScoringContext::past(&index, NOW - 5 * 3_600_000, vec![0.0; 20], &nobody);
+        let then = recommended(&moment);
+        assert_eq!((then.len(), then[0]), (14, 6));
+        assert!(then.iter().all(|key| *key >= 5));
     }
 }

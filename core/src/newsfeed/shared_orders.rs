@@ -1,22 +1,18 @@
 //! Orders that every server of a database can continue.
 //!
 //! When a page of an order says `next`, a deferred write publishes the order in the table `feed_order`, so that another
-//! server can load it. This is for databases on a server: a process that has an SQLite file publishes and loads nothing.
+//! server can load it. A process that has an SQLite file publishes and loads nothing.
 //!
 //! The caller may continue before the write is committed. So a server that does not find an order looks for it for half a second,
 //! but only for a few callers at a time, because anybody can ask for orders that do not exist.
-//!
-//! # Concurrent writes
 //!
 //! Each order has a random id, so no two servers insert the same row. A published row never changes, except for the time of
 //! its last first page, and only the server that made the order changes that. Each server deletes the oldest rows. Changing
 //! and deleting skip rows that another server has locked, so no server waits for another. An order whose time is not changed
 //! because it is being deleted is inserted again with its next first page.
 //!
-//! # Members
-//!
-//! Each act of a member creates another order, so there are many orders of members. Their rows omit the posts that the member has
-//! seen, which are left out of the tail: the server that loads the order reads these posts, with those of later acts.
+//! There are many orders of members, so their rows omit the posts that the member has seen, which are left out of the tail: the
+//! server that loads the order reads these posts, with those of later acts.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -24,8 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use super::next::Next;
-use super::order::{FeedKind, Order, PUBLISH_AGAIN_MS, Tail};
+use super::order::{FeedKind, Next, Order, PUBLISH_AGAIN_MS, Tail};
 use super::order_cache::LIFETIME_MS;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::profile::history;
@@ -53,8 +48,8 @@ const DELETED_MS: i64 = EXPIRES_MS + 2 * TOUCH_MS;
 const TOUCH_MS: i64 = 30 * SECOND_MS;
 /// Approximate; beyond it, the oldest rows are deleted.
 const BYTES_MAX: i64 = 256 << 20;
-/// A server deletes rows after this number of published rows or bytes, or after this time in milliseconds.
-const DELETE_AFTER: (u64, usize, i64) = (500, 4 << 20, 60 * SECOND_MS);
+/// A server deletes rows after this number of published rows, or after this time in milliseconds.
+const DELETE_AFTER: (usize, i64) = (500, 60 * SECOND_MS);
 /// Rows that are deleted at a time; fewer are published in between.
 const DELETE_MAX: i64 = 2_000;
 
@@ -73,15 +68,8 @@ struct Queue {
     orders: VecDeque<Arc<Order>>,
     /// Whether a deferred write exists that has not taken the orders yet.
     is_deferred: bool,
-    published: Published,
-}
-
-/// Counts what this server has stored since it last deleted rows.
-#[derive(Clone, Copy, Default)]
-struct Published {
-    rows: u64,
-    bytes: usize,
-    since: Timestamp,
+    /// The number of orders that this server has stored since it last deleted rows, and the time of that.
+    published: (usize, Timestamp),
 }
 
 pub(super) struct Found {
@@ -129,16 +117,15 @@ impl PublishedOrders {
         if found.is_some() {
             return Ok(found);
         }
-        let Some(_waiting) = Waiting::begin(&self.waiting) else { return Ok(None) };
-        let begin = Instant::now();
-        while begin.elapsed() < LOOK_FOR {
-            std::thread::sleep(LOOK_EVERY);
-            let found = self.load(next, kinds)?;
-            if found.is_some() {
-                return Ok(found);
+        let (mut found, begin) = (Ok(None), Instant::now());
+        if self.waiting.fetch_add(1, Ordering::Relaxed) < WAITING_MAX {
+            while matches!(found, Ok(None)) && begin.elapsed() < LOOK_FOR {
+                std::thread::sleep(LOOK_EVERY);
+                found = self.load(next, kinds);
             }
         }
-        Ok(None)
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        found
     }
 
     fn load(&self, next: Next, kinds: &[FeedKind]) -> Result<Option<Found>> {
@@ -149,12 +136,16 @@ impl PublishedOrders {
             let (Some(kind), age) = (kind, now - row.begun) else { return Ok(None) };
             let damaged = || Error::Internal("a published order is damaged".into());
             let keys = unpacked(&row.keys).ok_or_else(damaged)?;
+            let whole = |order, keys: Vec<PostKey>| {
+                Arc::new(Tail { order, kind: *kind, keys: keys.into(), made: Timestamp::MIN })
+            };
             let order = match row.tail {
                 // The time may also be in the future, because the clock was set back.
                 _ if age.abs() > EXPIRES_MS => return Ok(None),
                 None => {
-                    let tail = Arc::new(Tail::restored(next.order, *kind, keys));
-                    Order::restored(next.order, *kind, Vec::new(), tail, Vec::new()).with_own_tail()
+                    let tail = whole(next.order, keys);
+                    let order = Order::restored(next.order, *kind, Vec::new(), tail, Vec::new());
+                    Order { owns_tail: true, ..order }
                 }
                 Some(id) => {
                     let mut skip = unpacked(&row.skip).ok_or_else(damaged)?;
@@ -163,15 +154,18 @@ impl PublishedOrders {
                         skip.sort_unstable();
                     }
                     let known = lock(&self.tails).get(&id).and_then(Weak::upgrade);
-                    if let Some(tail) = known {
-                        Order::restored(next.order, *kind, keys, tail, skip)
+                    let owns_tail = known.is_none();
+                    let tail = if let Some(tail) = known {
+                        tail
                     } else {
-                        let Some(whole) = sql::order(tx, id)? else { return Ok(None) };
-                        let tail = unpacked(&whole.keys).ok_or_else(damaged)?;
-                        let tail = Arc::new(Tail::restored(id, *kind, tail));
-                        self.remember(id, &tail);
-                        Order::restored(next.order, *kind, keys, tail, skip).with_own_tail()
-                    }
+                        let Some(row) = sql::order(tx, id)? else { return Ok(None) };
+                        let tail = whole(id, unpacked(&row.keys).ok_or_else(damaged)?);
+                        let mut tails = lock(&self.tails);
+                        tails.retain(|_, tail| tail.strong_count() > 0);
+                        tails.insert(id, Arc::downgrade(&tail));
+                        tail
+                    };
+                    Order { owns_tail, ..Order::restored(next.order, *kind, keys, tail, skip) }
                 }
             };
             // Not limited to the horizon: the other server may have seen changes beyond it.
@@ -179,47 +173,24 @@ impl PublishedOrders {
             Ok(Some(Found { order: Arc::new(order), age, revision }))
         })
     }
-
-    fn remember(&self, id: u64, tail: &Arc<Tail>) {
-        let mut tails = lock(&self.tails);
-        tails.retain(|_, tail| tail.strong_count() > 0);
-        tails.insert(id, Arc::downgrade(tail));
-    }
-}
-
-struct Waiting<'w>(&'w AtomicUsize);
-
-impl<'w> Waiting<'w> {
-    /// `None` if too many others wait.
-    fn begin(waiting: &'w AtomicUsize) -> Option<Self> {
-        let begun = Self(waiting);
-        (waiting.fetch_add(1, Ordering::Relaxed) < WAITING_MAX).then_some(begun)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 struct Publication {
     queue: Arc<Mutex<Queue>>,
     clock: Clock,
     orders: VecDeque<Arc<Order>>,
-    /// The orders that are being committed, and their size.
+    /// The number of orders that are being committed.
     written: usize,
-    bytes: usize,
     deletes: bool,
 }
 
 impl Publication {
     fn new(queue: Arc<Mutex<Queue>>, clock: Clock) -> Self {
-        Self { queue, clock, orders: VecDeque::new(), written: 0, bytes: 0, deletes: false }
+        Self { queue, clock, orders: VecDeque::new(), written: 0, deletes: false }
     }
 
-    /// Also inserts the tails that belong to other orders. Returns the size of the new rows in bytes.
-    fn insert(tx: &mut dyn Tx, orders: &[Arc<Order>], now: Timestamp) -> Result<usize, StoreError> {
+    /// Also inserts the tails that belong to other orders.
+    fn insert(tx: &mut dyn Tx, orders: &[Arc<Order>], now: Timestamp) -> Result<(), StoreError> {
         let (mut rows, mut tails) = (Vec::with_capacity(orders.len()), BTreeMap::new());
         for Order { id, kind, head, tail, skip, skips_seen, .. } in orders.iter().map(Arc::as_ref) {
             let whole = NewOrder { id: *id, kind: *kind, tail: None, keys: &tail.keys, skip: Some(&[]) };
@@ -264,24 +235,22 @@ impl Deferred for Publication {
 
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let published = {
+        let (published, since) = {
             let mut queue = lock(&self.queue);
             queue.is_deferred = false;
             self.orders.extend(queue.orders.drain(..));
             queue.published
         };
-        (self.written, self.bytes) = (0, 0);
+        self.written = 0;
         for orders in self.orders.make_contiguous().chunks(TOGETHER) {
-            self.bytes += Self::insert(tx, orders, now)?;
+            Self::insert(tx, orders, now)?;
             self.written += orders.len();
             if time.is_over() {
                 break;
             }
         }
-        let (rows, bytes, age) = DELETE_AFTER;
-        let Published { rows: published_rows, bytes: published_bytes, since } = published;
-        let are_many = published_rows >= rows || published_bytes >= bytes || (now - since).abs() >= age;
-        self.deletes = are_many && !time.is_over();
+        let (rows, age) = DELETE_AFTER;
+        self.deletes = (published >= rows || (now - since).abs() >= age) && !time.is_over();
         if self.deletes {
             sql::delete_oldest(tx, now - DELETED_MS)?;
         }
@@ -296,10 +265,9 @@ impl Deferred for Publication {
         }
         let mut queue = lock(&self.queue);
         if self.deletes {
-            queue.published = Published { since: self.clock.now(), ..Published::default() };
+            queue.published = (0, self.clock.now());
         }
-        queue.published.rows += self.orders.drain(..self.written).len() as u64;
-        queue.published.bytes += self.bytes;
+        queue.published.0 += self.orders.drain(..self.written).len();
         if self.orders.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

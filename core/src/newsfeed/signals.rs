@@ -5,34 +5,26 @@ use std::ops::Index;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 
 use crate::base::config::Feed;
 use crate::profile::history::Acts;
+use crate::record::schema::schemas;
 
 /// A signal; each is from 0 to 1. Those of interest in a post without topics, tags or words are multiplied, so that
 /// the kinds that the post has carry the shares of the others; the meaning may be less than 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signal {
-    /// The cosine of the post's topics and those of the member's acts.
     Topic,
-    /// The cosine of the tags.
     Tag,
-    /// The cosine of the words.
     Word,
-    /// The cosine of the directions in the word model.
     Meaning,
-    /// The similarity to the nearest of the member's own posts.
     Near,
-    /// How new the post is to the member.
     Novel,
-    /// How recent it is among the posts of its topic.
     Recent,
-    /// How few posts of its topic have followed it, by their logarithm. Where recency has fallen to nothing, it still tells
-    /// the posts of last month from those of last year.
+    /// Where recency has fallen to nothing, it still tells the posts of last month from those of last year.
     Age,
-    /// How popular it is.
     Popular,
-    /// How many people who acted on the member's own posts acted on it.
     CoVisits,
 }
 
@@ -61,55 +53,38 @@ pub(super) type Values = [f32; SIGNALS];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights(pub(super) Values);
 
-/// The weight of each signal, from 0 to 1,000. It describes `Weights` in the OpenAPI document.
-#[derive(utoipa::ToSchema)]
-#[expect(dead_code, reason = "the fields are for the document only")]
-pub struct SignalWeights {
-    /// The weight of the similarity to the topics of the member's acts.
-    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
-    topic: f64,
-    /// The weight of the similarity to the tags.
-    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
-    tag: f64,
-    /// The weight of the similarity to the words.
-    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
-    word: f64,
-    /// The weight of the similarity to the meaning of the words.
-    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
-    meaning: f64,
-    /// The weight of the similarity to the nearest posts that the member liked or viewed.
-    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
-    near: f64,
-    /// The weight of how new the post is to the member.
-    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
-    novel: f64,
-    /// The weight of how recent it is among the posts of its topic.
-    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
-    recent: f64,
-    /// The weight of how few posts of its topic have followed it, by their logarithm.
-    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
-    age: f64,
-    /// The weight of how popular it is.
-    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
-    popular: f64,
-    /// The weight of how many people who acted on the member's posts acted on it.
-    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
-    together: f64,
+schemas! {
+    /// The weight of each signal, from 0 to 1,000. It describes `Weights` in the OpenAPI document.
+    pub SignalWeights = {
+        let description = "The weight of each signal, from 0 to 1,000. It describes `Weights` in the OpenAPI document.";
+        let weight = |signal: Signal| {
+            ObjectBuilder::new()
+                .schema_type(Type::Number)
+                .format(Some(SchemaFormat::KnownFormat(KnownFormat::Double)))
+                .description(Some(format!("The weight of {}.", signal.names().1)))
+                .minimum(Some(0))
+                .maximum(Some(1_000))
+                .examples([0.5])
+        };
+        let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(description));
+        Signal::ALL.into_iter().fold(object, |object, signal| object.property(signal.names().0, weight(signal)))
+    };
 }
 
 impl Signal {
-    pub(super) fn name(self) -> &'static str {
+    /// Returns the name, and what the signal measures.
+    const fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::Topic => "topic",
-            Self::Tag => "tag",
-            Self::Word => "word",
-            Self::Meaning => "meaning",
-            Self::Near => "near",
-            Self::Novel => "novel",
-            Self::Recent => "recent",
-            Self::Age => "age",
-            Self::Popular => "popular",
-            Self::CoVisits => "together",
+            Self::Topic => ("topic", "the similarity to the topics of the member's acts"),
+            Self::Tag => ("tag", "the similarity to the tags"),
+            Self::Word => ("word", "the similarity to the words"),
+            Self::Meaning => ("meaning", "the similarity to the meaning of the words"),
+            Self::Near => ("near", "the similarity to the nearest posts that the member liked or viewed"),
+            Self::Novel => ("novel", "how new the post is to the member"),
+            Self::Recent => ("recent", "how recent it is among the posts of its topic"),
+            Self::Age => ("age", "how few posts of its topic have followed it, by their logarithm"),
+            Self::Popular => ("popular", "how popular it is"),
+            Self::CoVisits => ("together", "how many people who acted on the member's posts acted on it"),
         }
     }
 
@@ -123,7 +98,7 @@ impl Signal {
 impl Weights {
     /// Returns the name of each signal with its weight.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, f32)> {
-        Signal::ALL.into_iter().map(|signal| (signal.name(), self[signal]))
+        Signal::ALL.into_iter().map(|signal| (signal.names().0, self[signal]))
     }
 
     pub(super) fn of(config: &Feed) -> Self {
@@ -155,7 +130,7 @@ impl<'de> Deserialize<'de> for Weights {
     /// Missing signals have no weight, and unknown signals are ignored.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let named = BTreeMap::<String, f32>::deserialize(deserializer)?;
-        let weights = Signal::ALL.map(|signal| named.get(signal.name()).copied().unwrap_or_default());
+        let weights = Signal::ALL.map(|signal| named.get(signal.names().0).copied().unwrap_or_default());
         if weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0) {
             Ok(Self(weights))
         } else {

@@ -50,7 +50,7 @@ fn titles(page: &Value) -> Vec<String> {
 pub(super) fn followed(service: &Service) {
     let revision = service.store().version(crate::store::Topic::Posts);
     let began = std::time::Instant::now();
-    while service.feeds().index().unwrap().revision < revision {
+    while service.feeds().index().unwrap().as_of.revision < revision {
         assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");
         std::thread::yield_now();
     }

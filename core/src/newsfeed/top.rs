@@ -1,57 +1,31 @@
 //! Selection of the best of many scores.
 
-/// The scores that are compared with the threshold at a time: a multiple of the width of vector registers.
+/// The scores that are compared with the least of the best at a time: a multiple of the width of vector registers.
 const STEP: usize = 16;
-/// Of this number of scores, only the greatest counts for the threshold.
-const GROUP: usize = 8;
 
 /// Of the scores above `least`, with their positions, the greatest first; ties by position.
 ///
-/// The order is that of [`f32::total_cmp`]. Most scores are only compared with a threshold.
+/// The order is that of [`f32::total_cmp`]. Most scores are only compared with the least of the best until then.
 pub(super) fn top(scores: &[f32], count: usize, least: f32) -> Vec<(u32, f32)> {
     let mut best: Vec<u64> = Vec::with_capacity(2 * count + STEP);
-    let threshold = threshold(scores, count, least);
+    let mut least = least;
     for (scores, first) in scores.chunks(STEP).zip((0..).step_by(STEP)) {
         // To the end of the step, so that the comparisons are vectorised.
-        let mut any = false;
-        for score in scores {
-            any |= *score >= threshold;
-        }
-        if !any {
+        if !scores.iter().fold(false, |any, score| any | (*score > least)) {
             continue;
         }
-        for (score, at) in scores.iter().zip(first..) {
-            if *score >= threshold {
-                best.push(ranked(*score, at));
-            }
+        best.extend(
+            scores.iter().zip(first..).filter(|(score, _)| **score > least).map(|(s, at)| ranked(*s, at)),
+        );
+        if best.len() > 2 * count {
+            // A later score that is equal to the least of the best comes after it.
+            keep_greatest(&mut best, count);
+            least = best.last().map_or(f32::INFINITY, |last| score_of(*last));
         }
     }
     keep_greatest(&mut best, count);
     best.sort_unstable_by_key(|entry| std::cmp::Reverse(*entry));
     best.into_iter().map(|entry| (position_of(entry), score_of(entry))).collect()
-}
-
-/// Returns a number above `least` that at least `count` scores reach, or else the least number above `least`.
-///
-/// It is the greatest score of the `count`-th best group. The groups are not adjacent scores but those of the same lane
-/// of several steps, so that their maxima are vectorised.
-fn threshold(scores: &[f32], count: usize, least: f32) -> f32 {
-    let least = least.next_up();
-    let mut greatest = Vec::with_capacity(scores.len() / GROUP);
-    for steps in scores.as_chunks::<STEP>().0.chunks_exact(GROUP) {
-        let mut lanes = [f32::NEG_INFINITY; STEP];
-        for step in steps {
-            for (lane, score) in lanes.iter_mut().zip(step) {
-                *lane = if *score > *lane { *score } else { *lane };
-            }
-        }
-        greatest.extend(lanes);
-    }
-    if count == 0 || greatest.len() < count {
-        return least;
-    }
-    let (_, reached, _) = greatest.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a));
-    reached.max(least)
 }
 
 /// The last entry is then the least.

@@ -24,19 +24,17 @@ use super::answer::{SignalShares, Why};
 use super::item::Item;
 use super::member_signals::MemberSignals;
 use super::order::FeedKind;
-use super::page::FeedPage;
-use super::personal::Ingredients;
-use super::scoring_context::ScoringContext;
+use super::page::{FeedPage, Reasons};
 use super::signals::{SIGNALS, Signal, Values};
 use super::{FeedIndex, Reader};
 
 use crate::Tidings;
 use crate::account::Caller;
-use crate::base::clock::{DAY_MS, SECOND_MS, Timestamp};
+use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::text::shortened;
 use crate::post::heat;
 use crate::profile::history;
-use crate::record::error::{Error, Result};
+use crate::record::error::Result;
 use crate::record::id::{MemberKey, PostKey};
 
 mod own;
@@ -49,39 +47,8 @@ use own::OwnActs;
 const NEW_DAYS: i64 = 30;
 /// Only this number of first posts of the popular feed may be popular today.
 const POPULAR_TODAY: usize = 30;
-const HOLD_MS: i64 = 60 * SECOND_MS;
 /// In characters, of a title, a search or a name in a sentence.
 const NAMED_MAX: usize = 60;
-
-/// The reasons of the posts of a page, encoded.
-pub struct Reasons {
-    /// The JSON object of each [`Why`].
-    json: Box<[Box<str>]>,
-    /// The index and the time with which they were computed.
-    index: u64,
-    at: Timestamp,
-}
-
-impl Reasons {
-    /// Decodes the reasons, in the order of the posts.
-    pub fn decode(&self) -> Vec<Why> {
-        let decode = |json| serde_json::from_str(json).expect("the JSON object is that of a reason");
-        self.json.iter().map(|json| decode(json)).collect()
-    }
-
-    pub(super) fn json(&self, place: usize) -> &str {
-        &self.json[place]
-    }
-
-    /// Approximate, in bytes.
-    pub(super) fn len(&self) -> usize {
-        self.json.iter().map(|json| json.len() + 9).sum()
-    }
-
-    pub(super) fn hold(&self, index: u64, now: Timestamp) -> bool {
-        self.index == index && (self.at..self.at + HOLD_MS).contains(&now)
-    }
-}
 
 /// Returns the reason of each post of a page of a feed.
 ///
@@ -133,25 +100,18 @@ fn of_member(
     key: MemberKey,
     page: &FeedPage,
 ) -> Result<Option<Vec<Why>>> {
-    let config = &reader.tidings.config().feed;
-    // Before the read, which would keep its connection while the first similarity is computed.
-    reader.index.similarity();
-    let shared = &reader.tidings.feeds().shared;
-    let (others, scoring) = (shared.others()?, shared.scoring());
-    let moment = ScoringContext::now(&reader.index, &others.neighbours, reader.now);
-    let of = Ingredients { moment, others: others.number, scoring: &scoring, config };
-    let identity = caller.identify(reader.tidings);
-    let read = reader.tidings.store().read(|tx| {
-        let Some(member) = identity.visitor(tx)?.filter(|member| member.key == key) else { return Ok(None) };
-        let personal = shared.personals.get(tx, &member, &of)?;
-        Ok::<_, Error>(Some((personal, history::searched_and_opened(tx, &member)?)))
-    })?;
-    let Some((personal, (searched, opened))) = read else { return Ok(None) };
+    let (of, config) = (reader.ingredients()?, &reader.tidings.config().feed);
+    let feed = if super::is_guest(caller) { None } else { reader.of_caller(caller, &of)? };
+    let Some((_, personal)) = feed.filter(|(member, _)| *member == key) else { return Ok(None) };
+    let named =
+        super::of_member(reader.tidings, caller, |tx, member| Ok(history::searched_and_opened(tx, member)?))?;
+    let Some((searched, opened)) = named else { return Ok(None) };
     let Some((personal, by)) = personal.as_deref().and_then(|of| Some((of, of.ranked_by.as_ref()?))) else {
         return Ok(Some(Vec::new()));
     };
-    let mut signals = MemberSignals::new(&of.moment, &by.interest, &by.acts, config);
-    let own = OwnActs::new(&of.moment, personal, &by.acts, (&searched, &opened), &config.interest);
+    let moment = of.moment();
+    let mut signals = MemberSignals::new(&moment, &by.interest, &by.acts, config);
+    let own = OwnActs::new(&moment, personal, &by.acts, (&searched, &opened), &config.interest);
     let mut why = |item: &Item| {
         let Some(position) = reader.index.position(item.key) else { return facts.why(page.kind(), item) };
         let mut parts = signals.of(position);
@@ -209,7 +169,7 @@ impl<'i> PublicFacts<'i> {
         }
         let post = item.post();
         let weight = heat::weight_of(post.view, post.fav_cnt);
-        let decay = self.index.popularity.decay();
+        let decay = self.index.as_of.popularity.decay();
         weight > 0.0 && decay.worth(item.heat, self.now) >= weight * decay.after_a_day()
     }
 }

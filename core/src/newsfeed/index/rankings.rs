@@ -5,7 +5,7 @@ use crate::base::clock::Timestamp;
 use crate::base::config::Feed;
 use crate::base::keyed::OwnSet;
 use crate::newsfeed::snapshot::Snapshot;
-use crate::newsfeed::{diversity, ranking, story};
+use crate::newsfeed::{diversity, story};
 use crate::post::heat::Decay;
 use crate::record::id::PostKey;
 
@@ -28,7 +28,7 @@ impl FeedIndex {
         let ranking = self.hottest(0, |at| item(at).heat, now);
         let source = |at: u32| {
             // The source is the last label.
-            let labels = self.labels().of(at);
+            let labels = self.snapshot.labels.of(at);
             if item(at).about.source.is_some() { &labels[labels.len() - 1..] } else { &[] }
         };
         let (choice, others) = ranking.split_at(ranking.len().min(POPULAR_CHOICE));
@@ -49,9 +49,9 @@ impl FeedIndex {
     ) -> Vec<PostKey> {
         let published = |at: u32| decay.grown(self.date(at).min(now));
         let best = self.hottest(first, |at| Some(heats[at as usize].unwrap_or_else(|| published(at))), now);
-        let best = ranking::topics_first(&best, |at| self.labels().topics_of(at), COVERING);
+        let best = topics_first(&best, |at| self.snapshot.labels.topics_of(at), COVERING);
         let same = |one, other| self.tell_the_same_story(one, other);
-        let labels = |at| self.labels().of(at);
+        let labels = |at| self.snapshot.labels.of(at);
         let diverse = diversity::diversify(&best, labels, |_| config.diverse_max, same, DIVERSE_LENGTH);
         let first: OwnSet<u32> = diverse.iter().copied().collect();
         let rest = best.into_iter().filter(|at| !first.contains(at));
@@ -98,4 +98,22 @@ impl FeedIndex {
         (begin.max(near.start)..end.min(near.end))
             .filter(move |at| *at != position && self.tell_the_same_story(position, *at))
     }
+}
+
+/// The best post of each topic goes first, in the order of the ranking, up to `count` posts, so that the first posts cover as
+/// many topics as possible. `topics` returns the topics of a post as small numbers.
+fn topics_first<'l>(ranking: &[u32], topics: impl Fn(u32) -> &'l [u32], count: usize) -> Vec<u32> {
+    let mut covered: OwnSet<u32> = OwnSet::default();
+    let (mut first, mut rest) = (Vec::with_capacity(ranking.len()), Vec::with_capacity(ranking.len()));
+    for post in ranking {
+        let is_covering = first.len() < count && topics(*post).iter().any(|topic| !covered.contains(topic));
+        if is_covering {
+            covered.extend(topics(*post));
+            first.push(*post);
+        } else {
+            rest.push(*post);
+        }
+    }
+    first.append(&mut rest);
+    first
 }

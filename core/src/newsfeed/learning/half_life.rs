@@ -8,12 +8,11 @@
 //!
 //! Source: the rule of one standard error of Breiman, Friedman, Olshen and Stone, *Classification and regression trees*, 1984.
 
-use super::super::clusters::Clusters;
-use super::super::gain::gain_of_rank;
+use super::super::gain::{Clusters, gain_of_rank};
 use super::super::index::FeedIndex;
-use super::super::past::Replay;
 use super::super::popularity::{LearnedPopularity, TriedHalfLife, finite};
-use super::super::recent::PastAct;
+use super::super::recent::{PastAct, Replay};
+
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::keyed::{OwnMap, OwnSet};
 use crate::post::heat::{GRID, HALF_LIVES};

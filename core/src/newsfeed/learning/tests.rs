@@ -153,7 +153,7 @@ fn the_age_may_have_a_weight_that_is_learned_and_a_signal_that_is_off_has_none()
 }
 
 fn store(service: &Service, origin: &'static str, content: &impl Serialize) {
-    let content = stored::json(content);
+    let content = serde_json::to_value(content).unwrap();
     service.store().write(Isolation::Alone, move |tx| stored::write(tx, origin, &content)).unwrap();
 }
 

@@ -8,9 +8,9 @@ use super::super::gain::ndcg;
 use super::super::index::FeedIndex;
 use super::super::interest::{Interest, measure};
 use super::super::member_signals::MemberSignals;
-use super::super::past::Replay;
 use super::super::popularity::{self, Popularity};
-use super::super::recent::PastAct;
+use super::super::recent::{PastAct, Replay};
+
 use super::super::scoring_context::ScoringContext;
 use super::super::signals::Scoring;
 use super::logit::{Choices, Vector};
@@ -98,19 +98,6 @@ fn first(posts: impl Iterator<Item = PostKey>) -> Vec<PostKey> {
     first
 }
 
-pub(super) struct Walk<'a> {
-    store: &'a Store,
-    index: &'a FeedIndex,
-    config: &'a Feed,
-    popularity: Popularity,
-    replay: Replay<'a>,
-    neighbours: ItemNeighbours,
-    /// The number of visits between two computations of `neighbours`.
-    epoch: usize,
-    walked: usize,
-    is_stopped: &'a dyn Fn() -> bool,
-}
-
 pub(super) struct Lesson<'a> {
     pub(super) visit: &'a Visit,
     moment: &'a ScoringContext<'a>,
@@ -121,59 +108,36 @@ pub(super) struct Lesson<'a> {
     config: &'a Feed,
 }
 
-impl<'a> Walk<'a> {
-    /// `count` is the number of visits of the walk.
-    pub(super) fn new(
-        store: &'a Store,
-        index: &'a FeedIndex,
-        acts: &'a [PastAct],
-        (popularity, config): (Popularity, &'a Feed),
-        count: usize,
-        is_stopped: &'a dyn Fn() -> bool,
-    ) -> Self {
-        let (replay, neighbours) = (Replay::new(index, acts), ItemNeighbours::default());
-        Self {
-            store,
-            index,
-            config,
-            popularity,
-            replay,
-            neighbours,
-            epoch: count.div_ceil(EPOCHS).max(1),
-            walked: 0,
-            is_stopped,
+/// Calls `teach` with each visit on which the member chose posts that existed, and its number. Ends early if `is_stopped`.
+pub(super) fn walk(
+    store: &Store,
+    index: &FeedIndex,
+    acts: &[PastAct],
+    (popularity, config): (Popularity, &Feed),
+    visits: &[Visit],
+    is_stopped: &dyn Fn() -> bool,
+    mut teach: impl FnMut(usize, &Lesson<'_>),
+) -> Result<()> {
+    let (mut replay, mut neighbours) = (Replay::new(index, acts), ItemNeighbours::default());
+    let epoch = visits.len().div_ceil(EPOCHS).max(1);
+    for (number, visit) in visits.iter().enumerate().take_while(|_| !is_stopped()) {
+        replay.go_to(visit.at);
+        if number.is_multiple_of(epoch) {
+            neighbours = ItemNeighbours::new(&replay.together);
+        }
+        let acts = store.read(|tx| history::acts_before(tx, visit.member, visit.at))?;
+        let popular = popularity::of_posts(&replay.heats(popularity.decay()));
+        let moment = ScoringContext::past(index, visit.at, popular, &neighbours);
+        let existed = |at: &u32| *at as usize >= moment.first;
+        let chosen = visit.chosen.iter().filter_map(|post| index.position(*post)).filter(existed);
+        let chosen: Vec<u32> = chosen.take(CHOSEN_MAX).collect();
+        if let Some(interest) = measure(&acts, &config.interest, index)
+            && !chosen.is_empty()
+        {
+            teach(number, &Lesson { visit, moment: &moment, acts, interest, chosen, config });
         }
     }
-
-    /// Calls `teach` for each visit on which the member chose posts that existed. Ends early if the walk is stopped.
-    pub(super) fn walk(&mut self, visits: &[Visit], mut teach: impl FnMut(&Lesson<'_>)) -> Result<()> {
-        for visit in visits {
-            if (self.is_stopped)() {
-                break;
-            }
-            self.replay.go_to(visit.at);
-            if self.walked.is_multiple_of(self.epoch) {
-                self.neighbours = ItemNeighbours::new(&self.replay.together);
-            }
-            self.walked += 1;
-            let acts = self.store.read(|tx| history::acts_before(tx, visit.member, visit.at))?;
-            let moment = ScoringContext::past(
-                self.index,
-                visit.at,
-                popularity::of_posts(&self.replay.heats(self.popularity.decay())),
-                &self.neighbours,
-            );
-            let existed = |at: &u32| *at as usize >= moment.first;
-            let chosen = visit.chosen.iter().filter_map(|post| self.index.position(*post)).filter(existed);
-            let chosen: Vec<u32> = chosen.take(CHOSEN_MAX).collect();
-            if let Some(interest) = measure(&acts, &self.config.interest, self.index)
-                && !chosen.is_empty()
-            {
-                teach(&Lesson { visit, moment: &moment, acts, interest, chosen, config: self.config });
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 impl Lesson<'_> {

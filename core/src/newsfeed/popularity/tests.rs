@@ -41,8 +41,7 @@ fn insert(service: &Service, name: &str) -> String {
 fn store_half_life(service: &Service, half_life_days: Option<f64>) {
     let learned =
         LearnedPopularity { at: NOW, acts: 100, members: 9, half_life_days, half_lives: Vec::new() };
-    let content = stored::json(&learned);
-    service.store().write(Isolation::Alone, move |tx| stored::write(tx, POPULARITY, &content)).unwrap();
+    service.store().write(Isolation::Alone, move |tx| stored::write(tx, POPULARITY, &learned)).unwrap();
 }
 
 /// Creates posts of which the first has many old views, and the last one new view.

@@ -41,26 +41,23 @@ pub(super) fn touch(tx: &mut dyn Tx, id: u64, now: Timestamp) -> Result<(), Stor
     tx.send(sql, &[id.cast_signed().into(), now.into()])
 }
 
-/// The orders must be distinct. Updates the times of existing ones. Returns the size of the orders in bytes.
-pub(super) fn insert(tx: &mut dyn Tx, rows: &[NewOrder<'_>], now: Timestamp) -> Result<usize, StoreError> {
+/// The orders must be distinct. Updates the times of existing ones.
+pub(super) fn insert(tx: &mut dyn Tx, rows: &[NewOrder<'_>], now: Timestamp) -> Result<(), StoreError> {
     let sql = "INSERT INTO feed_order (id, feed, owner, begun, bytes, tail, keys, skip)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING";
     let texts: Vec<_> =
         rows.iter().map(|row| [packed(row.keys), packed(row.skip.unwrap_or_default())]).collect();
-    let size = |[keys, skip]: &[String; 2]| keys.len() + skip.len() + 200;
     let args = rows.iter().zip(&texts).map(|(NewOrder { id, kind, tail, skip, .. }, texts)| {
         let feed = if skip.is_some() { kind.numbers().0 } else { PERSONAL_SKIPPING_SEEN };
         let (owner, [keys, skip]) = (kind.numbers().1, texts);
-        let bytes = i64::try_from(size(texts)).unwrap_or(i64::MAX);
+        let bytes = i64::try_from(keys.len() + skip.len() + 200).unwrap_or(i64::MAX);
         let tail = tail.map_or(Arg::Null, |id| id.cast_signed().into());
         let (id, now) = (id.cast_signed().into(), now.into());
         [id, feed.into(), owner.into(), now, bytes.into(), tail, keys.into(), skip.into()]
     });
     let inserted = run_each(tx, sql, &args.collect::<Vec<_>>())?;
-    for (row, _) in rows.iter().zip(inserted).filter(|(_, inserted)| *inserted == 0) {
-        touch(tx, row.id, now)?;
-    }
-    Ok(texts.iter().map(size).sum())
+    let mut existing = rows.iter().zip(inserted).filter(|(_, inserted)| *inserted == 0);
+    existing.try_for_each(|(row, _)| touch(tx, row.id, now))
 }
 
 /// Also deletes the oldest rows while all rows are too large.

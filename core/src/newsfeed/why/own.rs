@@ -3,9 +3,8 @@
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 
-use super::super::features::{Feature, Kind, Number, feature, of_all_kinds};
-use super::super::interest::{numbered, unit, unit_of};
-use super::super::item::Item;
+use super::super::features::{Feature, Kind, Number, feature};
+use super::super::interest::unit_of;
 use super::super::near::{self, Postings};
 use super::super::personal::Personal;
 use super::super::scoring_context::ScoringContext;
@@ -13,6 +12,7 @@ use super::super::signals::Signal;
 use super::named;
 use crate::base::clock::Timestamp;
 use crate::base::config::Interest;
+use crate::base::keyed::OwnMap;
 use crate::profile::history::Acts;
 use crate::record::id::PostKey;
 
@@ -22,22 +22,17 @@ pub(super) struct OwnActs<'m> {
     posts: Vec<OwnPost>,
     /// Computed on first use.
     by_feature: OnceCell<Postings>,
-    /// For each own post that has any, by its number. Computed on first use.
-    similar: OnceCell<Vec<(usize, Similar<'m>)>>,
     /// The topics of these posts and the names of opened feeds as topics, sorted.
     topics: Vec<Feature>,
     /// The names of opened feeds as tags, sorted.
     opened_tags: Vec<Feature>,
     /// The searches as they were written, the latest first.
     searched: &'m [(String, String)],
-    /// The words, tags and topics of the searches. Computed on first use.
-    search_features: OnceCell<Vec<Vec<(Number, f32)>>>,
+    /// The words, tags and topics of the searches.
+    search_features: Vec<Vec<(Feature, Number, f32)>>,
     /// The product of two word vectors times this factor is a cosine.
     word_unit: f32,
 }
-
-/// The posts similar to a post, with their similarities.
-type Similar<'m> = &'m [(PostKey, f32)];
 
 struct OwnPost {
     key: PostKey,
@@ -79,10 +74,9 @@ impl<'m> OwnActs<'m> {
             topics: sorted(of_posts.chain(opened(Kind::Topic)).collect()),
             opened_tags: sorted(opened(Kind::Tag).collect()),
             searched,
+            search_features: searched.iter().map(|(_, words)| index.features().searched(words)).collect(),
             word_unit: unit_of(Kind::Word, config),
             by_feature: OnceCell::new(),
-            similar: OnceCell::new(),
-            search_features: OnceCell::new(),
             posts,
         }
     }
@@ -121,7 +115,7 @@ impl<'m> OwnActs<'m> {
         }
         let (_, own) = nearest?;
         let verb = if own.is_liked { "liked" } else { "viewed" };
-        Some(format!("because you {verb} “{}”", named(&title(self.moment.index.item(own.position)))))
+        Some(format!("because you {verb} “{}”", named(&self.moment.index.item(own.position).post().title)))
     }
 
     /// By own post. Similarities can only be compared within a signal.
@@ -133,9 +127,9 @@ impl<'m> OwnActs<'m> {
             Signal::Word | Signal::Near => self.add_products(Kind::Word, position, &mut all),
             Signal::CoVisits => {
                 let key = index.key(position);
-                for (own, similar) in self.similar.get_or_init(|| self.find_similar()) {
-                    let found = similar.iter().find(|(other, _)| *other == key);
-                    all[*own] = found.map_or(0.0, |(_, similarity)| *similarity);
+                for (similarity, own) in all.iter_mut().zip(&self.posts) {
+                    let mut similar = self.moment.others.similar(own.key).iter();
+                    *similarity = similar.find(|(other, _)| *other == key).map_or(0.0, |(_, found)| *found);
                 }
             }
             Signal::Meaning
@@ -164,51 +158,24 @@ impl<'m> OwnActs<'m> {
     /// Multiplies only the features of this kind.
     fn add_products(&self, kind: Kind, position: u32, sums: &mut [f32]) {
         let features = self.moment.index.features();
-        let of_kind = features.numbers(kind);
-        let vector = features.vector(position).iter();
-        let vector = vector.filter(|(number, _)| of_kind.contains(&(*number as usize)));
-        let of_posts = || {
-            let positions = self.posts.iter().map(|own| own.position);
-            Postings::new(features, positions, &(0..features.len()))
-        };
-        self.by_feature.get_or_init(of_posts).add_products(vector, sums);
-    }
-
-    fn find_similar(&self) -> Vec<(usize, Similar<'m>)> {
-        let all = self.posts.iter().map(|own| self.moment.others.similar(own.key)).enumerate();
-        all.filter(|(_, similar)| !similar.is_empty()).collect()
+        let of_posts = || Postings::new(features, self.posts.iter().map(|own| own.position));
+        self.by_feature.get_or_init(of_posts).add_products(features.of_kind(position, kind), sums);
     }
 
     /// Names the search with most of the features of these kinds that the post at a position has; `None` if no search has any.
     fn search(&self, kinds: &[Kind], position: u32) -> Option<String> {
         let features = self.moment.index.features();
-        let is_of_kinds =
-            |number: Number| kinds.iter().any(|kind| features.numbers(*kind).contains(&(number as usize)));
-        let mut post: Vec<(Number, f32)> =
-            features.vector(position).iter().copied().filter(|(number, _)| is_of_kinds(*number)).collect();
-        post.sort_unstable_by_key(|(number, _)| *number);
-        let weight = |number: &Number| {
-            let found = post.binary_search_by_key(number, |(number, _)| *number);
-            found.map_or(0.0, |place| post[place].1)
-        };
+        let of_post = kinds.iter().flat_map(|kind| features.of_kind(position, *kind));
+        let of_post: OwnMap<Number, f32> = of_post.copied().collect();
         let mut best: Option<(f32, &str)> = None;
-        let searches = self.search_features.get_or_init(|| self.find_features());
-        for ((search, _), words) in self.searched.iter().zip(searches) {
-            let product: f32 = words.iter().map(|(number, of_search)| of_search * weight(number)).sum();
+        for ((search, _), words) in self.searched.iter().zip(&self.search_features) {
+            let product: f32 =
+                words.iter().filter_map(|(_, number, weight)| Some(weight * of_post.get(number)?)).sum();
             if product > best.map_or(0.0, |(most, _)| most) {
                 best = Some((product, search));
             }
         }
         best.map(|(_, search)| format!("because you searched for “{}”", named(search)))
-    }
-
-    fn find_features(&self) -> Vec<Vec<(Number, f32)>> {
-        let features = self.moment.index.features();
-        let of_search = |(_, words): &(String, String)| {
-            let named: Vec<Feature> = words.split_ascii_whitespace().flat_map(of_all_kinds).collect();
-            numbered(features, &unit(features, &named))
-        };
-        self.searched.iter().map(of_search).collect()
     }
 }
 
@@ -217,10 +184,6 @@ fn read(names: &[impl AsRef<str>], kind: Kind, known: &[Feature]) -> Option<Stri
     let is_known = |name: &&str| known.binary_search(&feature(kind, name)).is_ok();
     let name = names.iter().map(AsRef::as_ref).find(is_known)?;
     Some(format!("more in {}, which you read", named(name)))
-}
-
-fn title(item: &Item) -> String {
-    item.post().title
 }
 
 fn sorted(mut features: Vec<Feature>) -> Vec<Feature> {

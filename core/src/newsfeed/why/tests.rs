@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use super::*;
 use crate::base::config::{Config, Feed};
 use crate::newsfeed::order::Order;
+use crate::newsfeed::page::HOLD_MS;
 use crate::newsfeed::tests::followed;
 use crate::newsfeed::{self, Page};
 use crate::post::{self, Draft};
