@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 
-use super::co_visits::ReadNeighbours;
-use super::index::FeedIndex;
-use super::load::{AsOf, Seen, load};
-use super::meaning::{Lexicon, Meanings};
-use super::order_cache::OrderCache;
-use super::own_likes::OwnLikes;
-use super::personal::MemberFeedCache;
-use super::popularity::Popularity;
-use super::shared_orders::PublishedOrders;
-use super::signals::Scoring;
-use super::snapshot::Words;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::base::config::Feed;
+use crate::newsfeed::feed::order_cache::OrderCache;
+use crate::newsfeed::feed::own_likes::OwnLikes;
+use crate::newsfeed::feed::personal::MemberFeedCache;
+use crate::newsfeed::feed::shared_orders::PublishedOrders;
+use crate::newsfeed::index::FeedIndex;
+use crate::newsfeed::index::load::{AsOf, Seen, load};
+use crate::newsfeed::index::meaning::{Lexicon, Meanings};
+use crate::newsfeed::index::snapshot::Words;
+use crate::newsfeed::signal::Scoring;
+use crate::newsfeed::signal::co_visits::ReadNeighbours;
+use crate::newsfeed::signal::popularity::Popularity;
 use crate::post::feed_rows::{self, FeedRow};
 use crate::record::background::{Background, Stop, log_failure};
 use crate::record::error::{Error, Result};
@@ -40,32 +40,32 @@ const SET_BACK_MS: i64 = 60 * SECOND_MS;
 
 /// The first request of a feed loads the index and starts the thread.
 pub(crate) struct Feeds {
-    pub(super) shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     own_likes: OwnLikes,
     thread: Background,
-    pub(super) learner: Background,
+    pub(crate) learner: Background,
 }
 
-pub(super) struct Shared {
-    pub(super) store: Arc<Store>,
-    pub(super) words: Arc<ModelCache>,
+pub(crate) struct Shared {
+    pub(crate) store: Arc<Store>,
+    pub(crate) words: Arc<ModelCache>,
     index: OnceLock<ArcSwap<FeedIndex>>,
-    pub(super) orders: OrderCache,
+    pub(crate) orders: OrderCache,
     /// `None` for a database in a file.
-    pub(super) published: Option<PublishedOrders>,
-    pub(super) personals: MemberFeedCache,
+    pub(crate) published: Option<PublishedOrders>,
+    pub(crate) personals: MemberFeedCache,
     /// `None` until they are read.
-    pub(super) others: ArcSwapOption<ReadNeighbours>,
+    pub(crate) others: ArcSwapOption<ReadNeighbours>,
     /// Locked while the co-visits are read.
     reading: Mutex<()>,
     scoring: ArcSwap<Scoring>,
-    pub(super) config: Feed,
-    pub(super) clock: Clock,
-    pub(super) stop: Stop,
+    pub(crate) config: Feed,
+    pub(crate) clock: Clock,
+    pub(crate) stop: Stop,
 }
 
 /// Holding it does not change a reference count, on which the processors that answer requests would contend.
-pub(super) type CurrentIndex = Guard<Arc<FeedIndex>>;
+pub(crate) type CurrentIndex = Guard<Arc<FeedIndex>>;
 
 enum Update {
     /// No other change is visible.
@@ -101,7 +101,7 @@ impl Feeds {
     }
 
     /// The first call loads the index and starts the thread.
-    pub(super) fn index(&self) -> Result<CurrentIndex> {
+    pub(crate) fn index(&self) -> Result<CurrentIndex> {
         if let Some(index) = self.shared.current() {
             return Ok(index);
         }
@@ -116,7 +116,7 @@ impl Feeds {
 
 impl Shared {
     /// Fails with [`Error::Overloaded`] if the index does not catch up within [`FOLLOW_MAX`].
-    pub(super) fn index_since(&self, revision: i64) -> Result<Arc<FeedIndex>> {
+    pub(crate) fn index_since(&self, revision: i64) -> Result<Arc<FeedIndex>> {
         let begin = Instant::now();
         loop {
             if let Some(index) = self.current().filter(|index| index.as_of.revision >= revision) {
@@ -130,7 +130,7 @@ impl Shared {
     }
 
     /// `None` until the index is loaded.
-    pub(super) fn current(&self) -> Option<CurrentIndex> {
+    pub(crate) fn current(&self) -> Option<CurrentIndex> {
         self.index.get().map(ArcSwap::load)
     }
 
@@ -163,7 +163,7 @@ impl Shared {
     }
 
     /// Reads the scoring from the database, where another process may have changed it.
-    pub(super) fn update_scoring(&self) -> Result<()> {
+    pub(crate) fn update_scoring(&self) -> Result<()> {
         let scoring = self.store.read(|tx| Scoring::current(tx, &self.config))?;
         if scoring != **self.scoring.load() {
             self.scoring.store(Arc::new(scoring));
@@ -171,11 +171,11 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) fn scoring(&self) -> Arc<Scoring> {
+    pub(crate) fn scoring(&self) -> Arc<Scoring> {
         self.scoring.load_full()
     }
 
-    pub(super) fn reading(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn reading(&self) -> MutexGuard<'_, ()> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -225,7 +225,7 @@ impl Shared {
         Some(known.unwrap_or_else(|| Arc::new(Lexicon::new(model))))
     }
 
-    pub(super) fn has_current_words(&self) -> bool {
+    pub(crate) fn has_current_words(&self) -> bool {
         let (index, model) = (self.current(), self.words.in_memory());
         match (index.as_ref().and_then(|index| index.meanings()), model) {
             (Some(meanings), Some(model)) => meanings.lexicon().is_of(&model),

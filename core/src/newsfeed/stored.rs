@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::store::{StoreError, Topic, Tx};
 
 /// `None` also for a row of a version that this program cannot read.
-pub(super) fn read<T: serde::de::DeserializeOwned>(
+pub(crate) fn read<T: serde::de::DeserializeOwned>(
     tx: &mut dyn Tx,
     origin: &'static str,
 ) -> Result<Option<T>, StoreError> {
@@ -15,7 +15,7 @@ pub(super) fn read<T: serde::de::DeserializeOwned>(
 }
 
 /// The feeds use the content immediately.
-pub(super) fn write(
+pub(crate) fn write(
     tx: &mut dyn Tx,
     origin: &'static str,
     content: &impl Serialize,

@@ -4,13 +4,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::clock::DAY_MS;
-use crate::newsfeed::load::Seen;
-use crate::newsfeed::popularity::Popularity;
+use crate::newsfeed::index::load::Seen;
+use crate::newsfeed::signal::popularity::Popularity;
 use crate::post::heat::Heats;
 use crate::testing::{NOW, posts};
 
 /// Creates a post without views and likes.
-pub(in crate::newsfeed) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRow {
+pub(crate) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRow {
     FeedRow {
         key: PostKey::new(key),
         id: format!("{key:024x}"),
@@ -31,7 +31,7 @@ pub(in crate::newsfeed) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRo
 }
 
 /// The first revision, with the popularity of the default settings.
-pub(in crate::newsfeed) fn as_of_now() -> AsOf {
+pub(crate) fn as_of_now() -> AsOf {
     AsOf { revision: 1, now: NOW, popularity: Popularity::of(&Feed::default(), None), seen: Seen::default() }
 }
 
