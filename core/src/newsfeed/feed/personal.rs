@@ -67,9 +67,11 @@ pub(crate) struct Ingredients<'i> {
 /// The feed of a member; `None` for a member with too few acts who has hidden no post.
 pub(crate) type MemberFeed = (MemberKey, Option<Arc<Personal>>);
 
+type Feeds = LruCache<MemberKey, (MadeOf, Option<Arc<Personal>>)>;
+
 /// The feeds of the members who read theirs last.
 pub(crate) struct MemberFeedCache {
-    cache: Mutex<LruCache<MemberKey, (MadeOf, Option<Arc<Personal>>)>>,
+    cache: Mutex<Feeds>,
     /// The key of a member and the revision of their acts.
     readers: GatheredReads<Identity, Option<(MemberKey, i64)>, Error>,
 }
@@ -111,7 +113,7 @@ impl MemberFeedCache {
         Ok(Some((member, feed)))
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<MemberKey, (MadeOf, Option<Arc<Personal>>)>> {
+    fn lock(&self) -> MutexGuard<'_, Feeds> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -237,7 +237,9 @@ impl FeatureIndex {
         let idf = |feature| self.number(feature).map(|number| (feature, number, self.idf_of(number)));
         let mut vector: Vec<_> = named.filter_map(idf).collect();
         let norm = 1.0 / vector.iter().map(|(.., idf)| idf * idf).sum::<f32>().sqrt();
-        vector.iter_mut().for_each(|(.., weight)| *weight *= norm);
+        for (.., weight) in &mut vector {
+            *weight *= norm;
+        }
         vector
     }
 

@@ -108,7 +108,7 @@ fn a_late_change_of_all_posts_loads_all_posts() {
     updated(&service);
     let late = service.store().hold_horizon();
     view(&service, &id);
-    let heat = |index: &FeedIndex| index.popular.to_vec();
+    let heat = |index: &FeedIndex| index.popular.clone();
     let before = heat(&updated(&service));
     service.store().write_late(late, || {
         let all = |tx: &mut dyn crate::store::Tx| {

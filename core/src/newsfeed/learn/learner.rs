@@ -56,7 +56,9 @@ impl Shared {
         let version = self.store.version(Topic::Posts);
         let acts = recent::acts(&self.store, self.config.posts)?;
         let mut together = CoVisits::default();
-        acts.iter().for_each(|act| together.add(act.member, act.post, act.is_like));
+        for act in &acts {
+            together.add(act.member, act.post, act.is_like);
+        }
         let neighbours = ItemNeighbours::new(&together);
         let others = Arc::new(ReadNeighbours { number, neighbours, version });
         self.others.store(Some(Arc::clone(&others)));

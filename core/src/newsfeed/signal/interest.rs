@@ -84,7 +84,9 @@ pub(crate) fn of_acts(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     }
     for (words, date) in searched {
         let (named, weight) = (features.searched(words), narrow(config.search_weight * decay(*date)));
-        named.iter().for_each(|(_, number, of_name)| sum[*number as usize] += weight * of_name);
+        for (_, number, of_name) in &named {
+            sum[*number as usize] += weight * of_name;
+        }
         if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
             meanings.add_words(meaning, &named, weight);
         }
@@ -93,7 +95,9 @@ pub(crate) fn of_acts(acts: &Acts, config: &config::Interest, index: &FeedIndex)
         let topic = feature(Kind::Topic, name);
         let weight = narrow(config.open_weight * decay(*date));
         let named = features.named([topic, feature(Kind::Tag, name)].into_iter());
-        named.iter().for_each(|(_, number, of_name)| sum[*number as usize] += weight * of_name);
+        for (_, number, of_name) in &named {
+            sum[*number as usize] += weight * of_name;
+        }
         if let Some(label) = index.snapshot.labels.number(topic) {
             labels[label as usize] += weight;
         }

@@ -11,7 +11,11 @@ pub(crate) fn top(scores: &[f32], count: usize, least: f32) -> Vec<(u32, f32)> {
     let mut least = least;
     for (scores, first) in scores.chunks(STEP).zip((0..).step_by(STEP)) {
         // To the end of the step, so that the comparisons are vectorised.
-        if !scores.iter().fold(false, |any, score| any | (*score > least)) {
+        let mut any = false;
+        for score in scores {
+            any |= *score > least;
+        }
+        if !any {
             continue;
         }
         best.extend(
