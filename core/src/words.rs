@@ -10,18 +10,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::de::{Deserializer, Error as _};
-use serde::ser::{SerializeMap as _, Serializer};
+use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
 use tidings_tokens::tokens;
 use tidings_vectors::text_form::{self, ReadError};
-use tidings_vectors::{Cancelled, Corpus, Recipe};
+use tidings_vectors::{Cancelled, Corpus};
 use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Call, Caller, Operator};
 use crate::audit::trail::{Action, Entry};
-use crate::base::config::{self, Bounds};
+use crate::base::config::Bounds;
 use crate::base::text;
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Rate, Spec, Work};
@@ -67,17 +67,13 @@ pub struct SimilarWord {
 
 impl Serialize for TokenWords {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(1))?;
-        map.serialize_entry(&self.token, &self.words)?;
-        map.end()
+        serializer.collect_map([(&self.token, &self.words)])
     }
 }
 
 impl Serialize for SimilarWord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(1))?;
-        map.serialize_entry(&*self.word, &self.similarity)?;
-        map.end()
+        serializer.collect_map([(&*self.word, &self.similarity)])
     }
 }
 
@@ -261,16 +257,18 @@ fn told(progress: &mut dyn FnMut(f64)) -> impl FnMut(f64) -> Result<(), Cancelle
     }
 }
 
-fn recipe(config: &config::WordModel) -> Recipe {
-    let config::WordModel { dimensions, window, min_posts, vocabulary, corpus, seed, .. } = *config;
-    Recipe { dimensions, window, min_posts, words: vocabulary, corpus, seed }
-}
-
 impl From<ReadError> for Error {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::Form(rule) => Self::BadRequest(Problem::new(Code::InvalidValue, rule)),
             ReadError::Input(error) => Self::Input(error),
         }
+    }
+}
+
+/// Learning is cancelled when the server stops, or when another one learns.
+impl From<Cancelled> for Error {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Overloaded
     }
 }

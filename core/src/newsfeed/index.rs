@@ -3,66 +3,58 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use super::cadence::TopicCadence;
-use super::features::FeatureIndex;
-use super::item::{Item, Names};
-use super::labels::Labels;
-use super::meaning::{Lexicon, Meanings};
-use super::next::Next;
-use super::order::{FeedKind, LIMIT, Order};
-use super::page::FeedPage;
-use super::popularity::{self, Popularity};
-use super::snapshot::{Similarity, Snapshot, Words};
 use crate::base::clock::Timestamp;
 use crate::base::config::{Feed, Interest};
 use crate::base::keyed::OwnSet;
+use crate::newsfeed::feed::order::{FeedKind, LIMIT, Next, Order};
+use crate::newsfeed::feed::page::FeedPage;
+use crate::newsfeed::signal::popularity;
 use crate::post::feed_rows::FeedRow;
 use crate::record::id::PostKey;
+use features::FeatureIndex;
+use item::{Item, Names, commonest_tags};
+use load::AsOf;
+use meaning::{Lexicon, Meanings};
+use snapshot::{Similarity, Snapshot, Words};
 
+pub(crate) mod diversity;
+pub(crate) mod features;
+pub(crate) mod item;
+pub(crate) mod load;
+pub(crate) mod meaning;
 mod rankings;
+pub(crate) mod snapshot;
+pub(crate) mod story;
 #[cfg(test)]
-pub(super) mod tests;
-
-/// Tags that the history of a member records for an opened topic feed.
-const COMMONEST_TAGS: usize = 10;
+pub(crate) mod tests;
 
 /// The newest posts, as many as the settings allow, with the orders and the first pages that guests get.
-pub(super) struct FeedIndex {
-    /// The revision of the database that this index shows.
-    pub(super) revision: i64,
+pub(crate) struct FeedIndex {
+    pub(crate) as_of: AsOf,
     /// The number of indexes before this one, which identifies the index.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// Newest first, ties by greatest id.
     items: Vec<Arc<Item>>,
-    snapshot: Arc<Snapshot>,
-    pub(super) popularity: Popularity,
-    /// By position.
-    popular: Vec<f32>,
+    pub(crate) snapshot: Arc<Snapshot>,
+    /// Popularity by position.
+    pub(crate) popular: Vec<f32>,
     interest: Interest,
-    /// The earliest end date of the posts shown.
-    ends: Timestamp,
-    pub(super) popular_feed: GuestFeed,
-    pub(super) recommended_feed: GuestFeed,
+    /// The earliest end date of the posts shown; `Timestamp::MAX` if none of them ends.
+    pub(crate) ends: Timestamp,
+    pub(crate) popular_feed: GuestFeed,
+    pub(crate) recommended_feed: GuestFeed,
     /// Each is computed at its first request.
     topic_pages: HashMap<Arc<str>, OnceLock<FeedPage>>,
 }
 
-#[derive(Clone, Copy)]
-pub(super) struct AsOf {
-    pub(super) revision: i64,
-    pub(super) now: Timestamp,
-    /// The posts were read with this popularity.
-    pub(super) popularity: Popularity,
-}
-
-pub(super) struct GuestFeed {
-    pub(super) order: Arc<Order>,
+pub(crate) struct GuestFeed {
+    pub(crate) order: Arc<Order>,
     /// With [`LIMIT`] posts, already encoded.
-    pub(super) first: FeedPage,
+    pub(crate) first: FeedPage,
 }
 
 impl FeedIndex {
-    pub(super) fn next(
+    pub(crate) fn next(
         before: Option<&Self>,
         changed: Vec<FeedRow>,
         removed: &[PostKey],
@@ -108,8 +100,15 @@ impl FeedIndex {
     }
 
     /// Keeps as many of the newest `items` as the settings allow.
-    pub(super) fn of(items: Vec<Arc<Item>>, words: Words, number: u64, as_of: AsOf, config: &Feed) -> Self {
-        let mut items = newest_first(items);
+    pub(crate) fn of(
+        mut items: Vec<Arc<Item>>,
+        words: Words,
+        number: u64,
+        as_of: AsOf,
+        config: &Feed,
+    ) -> Self {
+        // Newest first, ties by greatest id.
+        items.sort_by(|a, b| (b.about.date, &b.about.id).cmp(&(a.about.date, &a.about.id)));
         items.truncate(config.posts);
         let snapshot = Arc::new(Snapshot::new(&items, words));
         Self::with(items, snapshot, number, None, as_of, config)
@@ -122,16 +121,16 @@ impl FeedIndex {
         snapshot: Arc<Snapshot>,
         number: u64,
         before: Option<&Self>,
-        AsOf { revision, now, popularity }: AsOf,
+        as_of: AsOf,
         config: &Feed,
     ) -> Self {
+        let AsOf { now, popularity, .. } = as_of;
         let heats: Vec<Option<f64>> = items.iter().map(|item| item.heat).collect();
         let ends = items.iter().filter_map(|item| item.end_date).filter(|end| *end > now).min();
         let mut index = Self {
-            revision,
+            as_of,
             number,
             topic_pages: snapshot.topics.keys().map(|name| (Arc::clone(name), OnceLock::new())).collect(),
-            popularity,
             popular: popularity::of_posts(&heats),
             items,
             snapshot,
@@ -152,7 +151,7 @@ impl FeedIndex {
     }
 
     /// Returns the orders that the index `next` no longer has, for the order cache.
-    pub(super) fn orders_before(&self, next: &Self) -> Vec<Arc<Order>> {
+    pub(crate) fn orders_before(&self, next: &Self) -> Vec<Arc<Order>> {
         let mut orders = vec![Arc::clone(&self.popular_feed.order), Arc::clone(&self.recommended_feed.order)];
         if !Arc::ptr_eq(&self.snapshot, &next.snapshot) {
             let begun = self.topic_pages.iter().filter(|(_, page)| page.get().is_some());
@@ -163,12 +162,12 @@ impl FeedIndex {
 
     /// `at` is a place of the order. Skips posts that were removed or have ended, so that only the last page has fewer than
     /// `limit` posts.
-    pub(super) fn page(&self, order: &Order, at: usize, limit: usize, now: Timestamp) -> FeedPage {
+    pub(crate) fn page(&self, order: &Order, at: usize, limit: usize, now: Timestamp) -> FeedPage {
         self.page_without(&OwnSet::default(), order, at, limit, now)
     }
 
     /// Like [`FeedIndex::page`], without `hidden` posts.
-    pub(super) fn page_without(
+    pub(crate) fn page_without(
         &self,
         hidden: &OwnSet<PostKey>,
         order: &Order,
@@ -191,62 +190,43 @@ impl FeedIndex {
         FeedPage::new(order.kind, items, ranked, next)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.items.len()
     }
 
-    pub(super) fn item(&self, position: u32) -> &Item {
+    pub(crate) fn item(&self, position: u32) -> &Item {
         &self.items[position as usize]
     }
 
-    pub(super) fn key(&self, position: u32) -> PostKey {
+    pub(crate) fn key(&self, position: u32) -> PostKey {
         self.snapshot.keys[position as usize]
     }
 
-    pub(super) fn date(&self, position: u32) -> Timestamp {
+    pub(crate) fn date(&self, position: u32) -> Timestamp {
         self.snapshot.dates[position as usize]
     }
 
-    /// Newest first.
-    #[cfg(feature = "evaluation")]
-    pub(super) fn newest(&self) -> impl Iterator<Item = PostKey> {
-        self.items.iter().map(|item| item.key)
-    }
-
-    pub(super) fn position(&self, key: PostKey) -> Option<u32> {
+    pub(crate) fn position(&self, key: PostKey) -> Option<u32> {
         self.snapshot.positions.get(&key).copied()
     }
 
-    pub(super) fn labels(&self) -> &Labels {
-        &self.snapshot.labels
-    }
-
-    pub(super) fn features(&self) -> &FeatureIndex {
+    pub(crate) fn features(&self) -> &FeatureIndex {
         &self.similarity().features
     }
 
     /// The first call computes it.
-    pub(super) fn similarity(&self) -> &Similarity {
+    pub(crate) fn similarity(&self) -> &Similarity {
         self.snapshot.similarity(&self.items, &self.interest)
     }
 
     /// `None` without a word model.
-    pub(super) fn meanings(&self) -> Option<&Meanings> {
+    pub(crate) fn meanings(&self) -> Option<&Meanings> {
         self.similarity().meanings.as_ref()
-    }
-
-    pub(super) fn cadences(&self) -> &TopicCadence {
-        &self.snapshot.cadences
-    }
-
-    /// Returns popularity by position.
-    pub(super) fn popular(&self) -> &[f32] {
-        &self.popular
     }
 
     /// Returns the number of posts newer than `time`, which have the first positions. The first `before` posts are
     /// known to be newer; the result is found fastest if it is close to `before`.
-    pub(super) fn newer_than(&self, time: Timestamp, before: usize) -> usize {
+    pub(crate) fn newer_than(&self, time: Timestamp, before: usize) -> usize {
         let dates = &self.snapshot.dates[before..];
         let mut end = 1;
         while end < dates.len() && dates[end - 1] > time {
@@ -256,32 +236,27 @@ impl FeedIndex {
     }
 
     /// Returns whether a precomputed page may show a post that has ended.
-    pub(super) fn has_ended(&self, now: Timestamp) -> bool {
+    pub(crate) fn has_ended(&self, now: Timestamp) -> bool {
         now >= self.ends
     }
 
-    pub(super) fn ended(&self, now: Timestamp) -> impl Iterator<Item = u32> {
+    pub(crate) fn ended(&self, now: Timestamp) -> impl Iterator<Item = u32> {
         self.snapshot.ending.iter().copied().filter(move |at| self.items[*at as usize].has_ended(now))
     }
 
-    /// `Timestamp::MAX` if no post ends.
-    pub(super) fn ends(&self) -> Timestamp {
-        self.ends
-    }
-
     /// `None` if no post has this topic or tag.
-    pub(super) fn topic(&self, name: &str) -> Option<&Arc<Order>> {
+    pub(crate) fn topic(&self, name: &str) -> Option<&Arc<Order>> {
         self.snapshot.topics.get(name)
     }
 
     /// With [`LIMIT`] posts.
-    pub(super) fn topic_page(&self, name: &str, now: Timestamp) -> Option<&FeedPage> {
+    pub(crate) fn topic_page(&self, name: &str, now: Timestamp) -> Option<&FeedPage> {
         let (page, order) = (self.topic_pages.get(name)?, self.topic(name)?);
         Some(page.get_or_init(|| self.page(order, 0, LIMIT, now)))
     }
 
     /// Of the first page at the time `at`.
-    pub(super) fn topic_tags(&self, name: &str, at: Timestamp) -> Vec<String> {
+    pub(crate) fn topic_tags(&self, name: &str, at: Timestamp) -> Vec<String> {
         let keys = self.topic(name).into_iter().flat_map(|order| order.from(0)).map(|(_, key)| key);
         let items = keys.filter_map(|key| Some(&*self.items[self.position(key)? as usize]));
         commonest_tags(items.filter(|item| item.about.date <= at && !item.has_ended(at)).take(LIMIT))
@@ -306,24 +281,4 @@ impl GuestFeed {
         let order = Arc::new(Order::fixed(FeedKind::Popular, Vec::new()));
         Self { order, first: FeedPage::empty(FeedKind::Popular) }
     }
-}
-
-/// Ties by greatest id.
-fn newest_first(items: Vec<Arc<Item>>) -> Vec<Arc<Item>> {
-    // The dates are beside the pointers, so that the sort reads the posts only for ties.
-    let mut dated: Vec<(Timestamp, Arc<Item>)> =
-        items.into_iter().map(|item| (item.about.date, item)).collect();
-    dated.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.about.id.cmp(&a.1.about.id)));
-    dated.into_iter().map(|(_, item)| item).collect()
-}
-
-/// The most common first, ties by name.
-pub(super) fn commonest_tags<'i>(items: impl Iterator<Item = &'i Item>) -> Vec<String> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for tag in items.flat_map(|item| &item.about.tag) {
-        *counts.entry(tag).or_default() += 1;
-    }
-    let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.sort_unstable_by_key(|(tag, count)| (std::cmp::Reverse(*count), *tag));
-    counts.into_iter().take(COMMONEST_TAGS).map(|(tag, _)| tag.to_owned()).collect()
 }

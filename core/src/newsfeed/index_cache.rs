@@ -5,26 +5,24 @@
 //! a transaction holds the horizon back, the index stays stale and the thread looks for changes once per [`GATHER`],
 //! but computes another index only if it sees another change.
 
-use std::ops::Deref;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 
-use super::co_visits::ItemNeighbours;
-use super::index::{AsOf, FeedIndex};
-use super::load::{Loaded, Seen, load};
-use super::meaning::{Lexicon, Meanings};
-use super::order_cache::OrderCache;
-use super::own_likes::OwnLikes;
-use super::personal::MemberFeedCache;
-use super::popularity::Popularity;
-use super::shared_orders::PublishedOrders;
-use super::signals::Scoring;
-use super::snapshot::Words;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::base::config::Feed;
+use crate::newsfeed::feed::order_cache::OrderCache;
+use crate::newsfeed::feed::own_likes::OwnLikes;
+use crate::newsfeed::feed::personal::MemberFeedCache;
+use crate::newsfeed::feed::shared_orders::PublishedOrders;
+use crate::newsfeed::index::FeedIndex;
+use crate::newsfeed::index::load::{AsOf, Seen, load};
+use crate::newsfeed::index::meaning::{Lexicon, Meanings};
+use crate::newsfeed::index::snapshot::Words;
+use crate::newsfeed::signal::Scoring;
+use crate::newsfeed::signal::co_visits::ReadNeighbours;
+use crate::newsfeed::signal::popularity::Popularity;
 use crate::post::feed_rows::{self, FeedRow};
 use crate::record::background::{Background, Stop, log_failure};
 use crate::record::error::{Error, Result};
@@ -42,73 +40,39 @@ const SET_BACK_MS: i64 = 60 * SECOND_MS;
 
 /// The first request of a feed loads the index and starts the thread.
 pub(crate) struct Feeds {
-    pub(super) shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     own_likes: OwnLikes,
     thread: Background,
-    pub(super) learner: Background,
+    pub(crate) learner: Background,
 }
 
-pub(super) struct Shared {
-    pub(super) store: Arc<Store>,
-    pub(super) words: Arc<ModelCache>,
-    pub(super) index: ArcSwapOption<FeedIndex>,
-    pub(super) orders: OrderCache,
+pub(crate) struct Shared {
+    pub(crate) store: Arc<Store>,
+    pub(crate) words: Arc<ModelCache>,
+    index: OnceLock<ArcSwap<FeedIndex>>,
+    pub(crate) orders: OrderCache,
     /// `None` for a database in a file.
-    pub(super) published: Option<PublishedOrders>,
-    pub(super) personals: MemberFeedCache,
+    pub(crate) published: Option<PublishedOrders>,
+    pub(crate) personals: MemberFeedCache,
     /// `None` until they are read.
-    pub(super) others: ArcSwapOption<ReadNeighbours>,
+    pub(crate) others: ArcSwapOption<ReadNeighbours>,
     /// Locked while the co-visits are read.
     reading: Mutex<()>,
     scoring: ArcSwap<Scoring>,
-    pub(super) config: Feed,
-    pub(super) clock: Clock,
-    /// The changes of posts that the index shows.
-    seen: Mutex<Seen>,
-    /// The time of the last update of the index, in milliseconds since 1970.
-    updated: AtomicI64,
-    pub(super) stop: Stop,
-}
-
-pub(super) struct ReadNeighbours {
-    /// The number of readings before.
-    pub(super) number: u64,
-    pub(super) neighbours: ItemNeighbours,
-    /// The version of the posts before the reading.
-    pub(super) version: i64,
+    pub(crate) config: Feed,
+    pub(crate) clock: Clock,
+    pub(crate) stop: Stop,
 }
 
 /// Holding it does not change a reference count, on which the processors that answer requests would contend.
-pub(super) struct CurrentIndex(Guard<Option<Arc<FeedIndex>>>);
-
-impl CurrentIndex {
-    fn of(index: &ArcSwapOption<FeedIndex>) -> Option<Self> {
-        Some(Self(index.load())).filter(|current| current.0.is_some())
-    }
-}
-
-impl Deref for CurrentIndex {
-    type Target = Arc<FeedIndex>;
-
-    fn deref(&self) -> &Arc<FeedIndex> {
-        self.0.as_ref().expect("it was made of an index")
-    }
-}
+pub(crate) type CurrentIndex = Guard<Arc<FeedIndex>>;
 
 enum Update {
     /// No other change is visible.
     Nothing,
-    Changes(Changes),
+    /// The changed and the removed posts.
+    Changes(Vec<FeedRow>, Vec<PostKey>, AsOf),
     Load,
-}
-
-struct Changes {
-    changed: Vec<FeedRow>,
-    removed: Vec<PostKey>,
-    /// The revision of the later index.
-    revision: i64,
-    /// The changes of posts that the later index shows.
-    seen: Seen,
 }
 
 impl Feeds {
@@ -123,12 +87,10 @@ impl Feeds {
             scoring: ArcSwap::from_pointee(Scoring::of(&config)),
             store,
             words,
-            index: ArcSwapOption::empty(),
+            index: OnceLock::new(),
             orders: OrderCache::default(),
             config,
             clock,
-            seen: Mutex::default(),
-            updated: AtomicI64::new(0),
             stop,
         };
         Self { shared: Arc::new(shared), own_likes: OwnLikes::default(), thread, learner }
@@ -139,8 +101,8 @@ impl Feeds {
     }
 
     /// The first call loads the index and starts the thread.
-    pub(super) fn index(&self) -> Result<CurrentIndex> {
-        if let Some(index) = CurrentIndex::of(&self.shared.index) {
+    pub(crate) fn index(&self) -> Result<CurrentIndex> {
+        if let Some(index) = self.shared.current() {
             return Ok(index);
         }
         self.thread.start("tidings-feeds", || {
@@ -148,17 +110,17 @@ impl Feeds {
             let shared = Arc::clone(&self.shared);
             Ok(move || shared.run())
         })?;
-        CurrentIndex::of(&self.shared.index).ok_or(Error::Overloaded)
+        self.shared.current().ok_or(Error::Overloaded)
     }
 }
 
 impl Shared {
     /// Fails with [`Error::Overloaded`] if the index does not catch up within [`FOLLOW_MAX`].
-    pub(super) fn index_since(&self, revision: i64) -> Result<Arc<FeedIndex>> {
+    pub(crate) fn index_since(&self, revision: i64) -> Result<Arc<FeedIndex>> {
         let begin = Instant::now();
         loop {
-            if let Some(index) = self.index.load_full().filter(|index| index.revision >= revision) {
-                return Ok(index);
+            if let Some(index) = self.current().filter(|index| index.as_of.revision >= revision) {
+                return Ok(Guard::into_inner(index));
             }
             if begin.elapsed() >= FOLLOW_MAX {
                 return Err(Error::Overloaded);
@@ -167,23 +129,26 @@ impl Shared {
         }
     }
 
+    /// `None` until the index is loaded.
+    pub(crate) fn current(&self) -> Option<CurrentIndex> {
+        self.index.get().map(ArcSwap::load)
+    }
+
     fn update(&self) -> Result<()> {
         let now = self.clock.now();
         self.update_scoring()?;
-        let Some(before) = self.index.load_full() else {
+        let Some(before) = self.current().map(Guard::into_inner) else {
             // The feeds of guests need no words, so they do not wait until the model is read.
-            let (index, seen) = self.load(Words::Current(Arc::clone(&self.words)), 0, now)?;
-            self.replace(index, seen, now);
+            let index = self.load(Words::Current(Arc::clone(&self.words)), 0, now)?;
+            // No other thread loads the first index.
+            drop(self.index.set(ArcSwap::from_pointee(index)));
             return Ok(());
         };
         let lexicon = self.lexicon(&before);
-        let (index, seen) = match self.changes(&before, now)? {
+        let index = match self.changes(&before, now)? {
             Update::Nothing => return Ok(()),
-            Update::Changes(Changes { changed, removed, revision, seen }) => {
-                let as_of = AsOf { revision, now, popularity: before.popularity };
-                let lexicon = lexicon.as_ref();
-                let index = FeedIndex::next(Some(&before), changed, &removed, lexicon, as_of, &self.config);
-                (index, seen)
+            Update::Changes(changed, removed, as_of) => {
+                FeedIndex::next(Some(&before), changed, &removed, lexicon.as_ref(), as_of, &self.config)
             }
             Update::Load => self.load(Words::These(lexicon), before.number + 1, now)?,
         };
@@ -193,12 +158,12 @@ impl Shared {
         for order in before.orders_before(&index) {
             self.orders.insert(&order, self.clock.monotonic());
         }
-        self.replace(index, seen, now);
+        self.index.get().expect("there was an index before").store(Arc::new(index));
         Ok(())
     }
 
     /// Reads the scoring from the database, where another process may have changed it.
-    pub(super) fn update_scoring(&self) -> Result<()> {
+    pub(crate) fn update_scoring(&self) -> Result<()> {
         let scoring = self.store.read(|tx| Scoring::current(tx, &self.config))?;
         if scoring != **self.scoring.load() {
             self.scoring.store(Arc::new(scoring));
@@ -206,42 +171,29 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) fn scoring(&self) -> Arc<Scoring> {
+    pub(crate) fn scoring(&self) -> Arc<Scoring> {
         self.scoring.load_full()
     }
 
-    pub(super) fn reading(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn reading(&self) -> MutexGuard<'_, ()> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn replace(&self, index: FeedIndex, seen: Seen, now: Timestamp) {
-        self.index.store(Some(Arc::new(index)));
-        *self.seen() = seen;
-        self.updated.store(now.as_millis(), Ordering::Relaxed);
-    }
-
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Also returns the changes of posts that the index shows.
-    fn load(&self, words: Words, number: u64, now: Timestamp) -> Result<(FeedIndex, Seen)> {
-        let Loaded { items, revision, seen, popularity } = load(&self.store, &self.config, now)?;
-        let as_of = AsOf { revision, now, popularity };
-        Ok((FeedIndex::of(items, words, number, as_of, &self.config), seen))
+    fn load(&self, words: Words, number: u64, now: Timestamp) -> Result<FeedIndex> {
+        let (items, as_of) = load(&self.store, &self.config, now)?;
+        Ok(FeedIndex::of(items, words, number, as_of, &self.config))
     }
 
     fn changes(&self, before: &FeedIndex, now: Timestamp) -> Result<Update> {
         // The current time bounds the heats, so they are loaded again when the clock was set back.
-        let is_set_back = now + SET_BACK_MS < Timestamp::from_millis(self.updated.load(Ordering::Relaxed));
-        if before.revision == 0 || is_set_back {
+        let AsOf { revision, now: updated, popularity, seen: shown } = before.as_of;
+        if revision == 0 || now + SET_BACK_MS < updated {
             return Ok(Update::Load);
         }
-        let shown = *self.seen();
         self.store.read(|tx| {
             let (revision, seen) = (version_in(tx, Topic::Posts)?, Seen::by(tx)?);
             // All posts have other heats with another half-life.
-            if Popularity::current(tx, &self.config)? != before.popularity {
+            if Popularity::current(tx, &self.config)? != popularity {
                 return Ok(Update::Load);
             }
             let mut removed = feed_rows::removed(tx, shown.horizon)?;
@@ -254,14 +206,14 @@ impl Shared {
             if before.len() >= self.config.posts && !removed.is_empty() {
                 return Ok(Update::Load);
             }
-            let decay = before.popularity.decay();
+            let decay = popularity.decay();
             let Some(mut changed) = feed_rows::changed(tx, shown.horizon, decay)? else {
                 return Ok(Update::Load);
             };
             for row in &mut changed {
                 row.bound_heat(decay, now);
             }
-            Ok(Update::Changes(Changes { changed, removed, revision, seen }))
+            Ok(Update::Changes(changed, removed, AsOf { revision, now, popularity, seen }))
         })
     }
 
@@ -273,8 +225,8 @@ impl Shared {
         Some(known.unwrap_or_else(|| Arc::new(Lexicon::new(model))))
     }
 
-    pub(super) fn has_current_words(&self) -> bool {
-        let (index, model) = (self.index.load(), self.words.in_memory());
+    pub(crate) fn has_current_words(&self) -> bool {
+        let (index, model) = (self.current(), self.words.in_memory());
         match (index.as_ref().and_then(|index| index.meanings()), model) {
             (Some(meanings), Some(model)) => meanings.lexicon().is_of(&model),
             (meanings, model) => meanings.is_none() && model.is_none(),
@@ -284,15 +236,12 @@ impl Shared {
     fn run(&self) {
         let versions = self.store.versions();
         // The first index is in use before this is computed.
-        if let Some(index) = self.index.load_full().filter(|_| !self.stop.is_set()) {
-            index.similarity();
+        if let Some(index) = self.current().filter(|_| !self.stop.is_set()) {
+            Guard::into_inner(index).similarity();
         }
         loop {
-            let (revision, ends) = self
-                .index
-                .load()
-                .as_ref()
-                .map_or((0, Timestamp::MAX), |index| (index.revision, index.ends()));
+            let shown = self.current().map(|index| (index.as_of.revision, index.ends));
+            let (revision, ends) = shown.unwrap_or((0, Timestamp::MAX));
             let until_end = u64::try_from(ends - self.clock.now()).unwrap_or_default();
             let stopped = || self.stop.is_set();
             let otherwise = || stopped() || !self.has_current_words();

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::store::{StoreError, Topic, Tx};
 
 /// `None` also for a row of a version that this program cannot read.
-pub(super) fn read<T: serde::de::DeserializeOwned>(
+pub(crate) fn read<T: serde::de::DeserializeOwned>(
     tx: &mut dyn Tx,
     origin: &'static str,
 ) -> Result<Option<T>, StoreError> {
@@ -14,15 +14,16 @@ pub(super) fn read<T: serde::de::DeserializeOwned>(
     Ok(content.and_then(|content| serde_json::from_str(&content).ok()))
 }
 
-pub(super) fn json(content: &impl Serialize) -> String {
-    serde_json::to_string(content).expect("figures and names serialise without errors")
-}
-
 /// The feeds use the content immediately.
-pub(super) fn write(tx: &mut dyn Tx, origin: &'static str, content: &String) -> Result<(), StoreError> {
+pub(crate) fn write(
+    tx: &mut dyn Tx,
+    origin: &'static str,
+    content: &impl Serialize,
+) -> Result<(), StoreError> {
+    let content = serde_json::to_string(content).expect("figures and names serialise without errors");
     let sql = "INSERT INTO feed_weights (origin, content) VALUES ($1, $2)
                ON CONFLICT (origin) DO UPDATE SET content = excluded.content";
-    tx.run(sql, &[origin.into(), content.into()])?;
+    tx.run(sql, &[origin.into(), (&content).into()])?;
     tx.touch(Topic::Posts);
     Ok(())
 }

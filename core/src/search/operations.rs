@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::paging::{Page, Paging};
+use super::paging::Page;
 use super::{
     Domain, Domains, LatelySearches, PostHit, SITES, SearchResult, checked, checked_num, similarity, snippet,
     terms,
@@ -147,9 +147,8 @@ pub struct SitePage {
     pub next: Option<String>,
 }
 
-fn paging(paged: Option<i64>, next: Option<&str>) -> Result<Paging<'_>> {
-    let is_paged = is_on(paged, Problem::invalid("paged", "paged is 0 or 1"))?;
-    Ok(next.map_or(if is_paged { Paging::First } else { Paging::Off }, Paging::After))
+fn paging(paged: Option<i64>, next: Option<&str>) -> Result<(bool, Option<&str>)> {
+    Ok((is_on(paged, Problem::invalid("paged", "paged is 0 or 1"))?, next))
 }
 
 /// Search posts

@@ -12,16 +12,6 @@ pub const RESULTS_MAX: i64 = index::RESULTS_MAX as i64;
 
 const NEXT_RULE: Problem = Problem::invalid("next", "next is not from a previous page of this search");
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Paging<'a> {
-    /// The best results, without a `next`.
-    #[default]
-    Off,
-    First,
-    /// The page after the one with this `next`.
-    After(&'a str),
-}
-
 pub(super) struct Page {
     /// The number of results of the pages before this one.
     offset: i64,
@@ -32,17 +22,18 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Refuses a `next` that is not from a page of this search.
-    pub(super) fn of(paging: Paging<'_>, search: &str, category: Option<&str>, num: i64) -> Result<Self> {
+    /// Refuses a `next` that is not from a page of this search. A page has a `next` if `paged`, or after another one.
+    pub(super) fn of(
+        (paged, next): (bool, Option<&str>),
+        search: &str,
+        category: Option<&str>,
+        num: i64,
+    ) -> Result<Self> {
         let mut hasher = Unkeyed::default();
         (search, category).hash(&mut hasher);
         let hash = hasher.finish();
-        let offset = match paging {
-            Paging::Off => return Ok(Self { offset: 0, num, search: None }),
-            Paging::First => 0,
-            Paging::After(next) => offset(next, hash).ok_or(Error::BadRequest(NEXT_RULE))?,
-        };
-        Ok(Self { offset, num, search: Some(hash) })
+        let offset = next.map_or(Some(0), |next| offset(next, hash)).ok_or(Error::BadRequest(NEXT_RULE))?;
+        Ok(Self { offset, num, search: (paged || next.is_some()).then_some(hash) })
     }
 
     /// One more than the page shows, to know whether it is the last.
@@ -84,13 +75,12 @@ mod tests {
         fn pages_show_every_result_once_in_order(count in 0_i64..400, num in 1_i64..50, other: u64) {
             let (mut shown, mut next) = (Vec::new(), None::<String>);
             loop {
-                let paging = next.as_deref().map_or(Paging::First, Paging::After);
-                let page = Page::of(paging, "whales", Some("sea"), num).unwrap();
+                let page = Page::of((true, next.as_deref()), "whales", Some("sea"), num).unwrap();
                 let mut results: Vec<i64> = (0..count.min(i64::try_from(page.needed()).unwrap())).collect();
                 next = page.cut(&mut results).unwrap();
                 shown.extend(results);
                 let Some(next) = &next else { break };
-                prop_assert!(Page::of(Paging::After(next), "whales", None, num).is_err());
+                prop_assert!(Page::of((false, Some(next)), "whales", None, num).is_err());
                 prop_assert!(offset(next, other).is_none());
             }
             prop_assert_eq!(shown, (0..count).collect::<Vec<_>>());
@@ -98,11 +88,11 @@ mod tests {
 
         #[test]
         fn an_invented_next_is_refused(text in "[0-9a-fA-F+ é]{0,22}", place in 3_000..0xfff_i64) {
-            prop_assert!(Page::of(Paging::After(&text), "whales", None, 1).is_err());
-            let first = Page::of(Paging::First, "whales", None, 1).unwrap();
+            prop_assert!(Page::of((false, Some(&text)), "whales", None, 1).is_err());
+            let first = Page::of((true, None), "whales", None, 1).unwrap();
             let next = first.cut(&mut vec![0, 1]).unwrap().unwrap();
             let beyond = format!("{}{place:03x}", &next[..16]);
-            prop_assert!(Page::of(Paging::After(&beyond), "whales", None, 1).is_err());
+            prop_assert!(Page::of((false, Some(&beyond)), "whales", None, 1).is_err());
         }
     }
 }

@@ -83,7 +83,7 @@ pub fn object_id(bytes: &[u8]) -> bool {
 /// Parses the `next` of a page, which must be written as the same text.
 pub fn next(bytes: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(bytes) else { return false };
-    let Some(again) = newsfeed::next::rewritten(text) else { return false };
+    let Some(again) = newsfeed::rewritten(text) else { return false };
     assert_eq!(again, text);
     true
 }

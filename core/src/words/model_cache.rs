@@ -7,17 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use arc_swap::ArcSwapOption;
 use lru::LruCache;
 
-use super::recipe;
 use crate::account::Operator;
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::config;
 use crate::post::texts;
 use crate::record::background::{Background, Stop};
-use crate::record::error::{Error, Result};
+use crate::record::error::Result;
 use crate::record::id::PostKey;
 use crate::record::lease::Lease;
-use crate::store::{Store, StoreError};
-use tidings_vectors::{Cancelled, Corpus, Model, Progress, Recipe, TrainedAt, Vectors, part};
+use crate::store::Store;
+use tidings_vectors::{Corpus, Model, Progress, Recipe, TrainedAt, Vectors, part};
 
 mod follow;
 mod stored;
@@ -55,40 +54,6 @@ struct Shared {
     /// Guards the first look into the database.
     looked: Once,
     stop: Stop,
-}
-
-/// The reason why no model was made.
-pub(super) enum Ended {
-    /// Also if another process has done the work meanwhile.
-    Cancelled,
-    Failed(Error),
-}
-
-impl From<Cancelled> for Ended {
-    fn from(Cancelled: Cancelled) -> Self {
-        Self::Cancelled
-    }
-}
-
-impl From<Error> for Ended {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl From<StoreError> for Ended {
-    fn from(error: StoreError) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<Ended> for Error {
-    fn from(ended: Ended) -> Self {
-        match ended {
-            Ended::Cancelled => Self::Overloaded,
-            Ended::Failed(error) => error,
-        }
-    }
 }
 
 impl Current {
@@ -165,7 +130,7 @@ impl ModelCache {
     }
 
     pub(super) fn train(&self, progress: Progress<'_>) -> Result<Arc<Current>> {
-        self.make(progress, |shared, progress| shared.learn(progress))
+        self.shared.publish(self.shared.learn(progress)?)
     }
 
     /// `read` receives the corpus of the posts, and returns the words and vectors of the model, which is then stored and used.
@@ -175,26 +140,16 @@ impl ModelCache {
         read: impl FnOnce(&Corpus) -> Result<(Vec<Arc<str>>, Vectors)>,
         progress: Progress<'_>,
     ) -> Result<Arc<Current>> {
-        self.make(progress, |shared, progress| {
-            let (corpus, at) = shared.read_posts(progress)?;
-            let (words, vectors) = read(&corpus)?;
-            Ok(tidings_vectors::adopt(words, vectors, &corpus, at))
-        })
-    }
-
-    fn make(
-        &self,
-        progress: Progress<'_>,
-        make: impl FnOnce(&Shared, Progress<'_>) -> Result<Model, Ended>,
-    ) -> Result<Arc<Current>> {
-        let model = make(&self.shared, progress)?;
-        Ok(self.shared.publish(model)?)
+        let (corpus, at) = self.shared.read_posts(progress)?;
+        let (words, vectors) = read(&corpus)?;
+        self.shared.publish(tidings_vectors::adopt(words, vectors, &corpus, at))
     }
 }
 
 impl Shared {
     fn recipe(&self) -> Recipe {
-        recipe(&self.config)
+        let config::WordModel { dimensions, window, min_posts, vocabulary, corpus, seed, .. } = self.config;
+        Recipe { dimensions, window, min_posts, words: vocabulary, corpus, seed }
     }
 
     /// The model is already in the database.
@@ -207,7 +162,7 @@ impl Shared {
     }
 
     /// Newest posts first. Also returns the time at which reading began.
-    fn read_posts(&self, progress: Progress<'_>) -> Result<(Corpus, TrainedAt), Ended> {
+    fn read_posts(&self, progress: Progress<'_>) -> Result<(Corpus, TrainedAt)> {
         let date = self.clock.now();
         let changes = self.store.read(|tx| texts::changes(tx))?;
         let mut corpus = Corpus::new(self.config.corpus);
@@ -227,7 +182,7 @@ impl Shared {
         Ok((corpus, TrainedAt { changes, date: date.as_millis() }))
     }
 
-    fn learn(&self, progress: Progress<'_>) -> Result<Model, Ended> {
+    fn learn(&self, progress: Progress<'_>) -> Result<Model> {
         let (corpus, at) = self.read_posts(&mut part(progress, 0.0, READING))?;
         Ok(tidings_vectors::learn(corpus, &self.recipe(), at, &mut part(progress, READING, 1.0))?)
     }

@@ -7,7 +7,7 @@ use tidings_vectors::Random;
 
 use super::*;
 use crate::account::Caller;
-use crate::base::config::Config;
+use crate::base::config::{self, Config};
 use crate::post::{self, Draft};
 use crate::store::Tx;
 use crate::testing::{self, Service};

@@ -5,7 +5,7 @@ use clap::{ArgAction, Args};
 
 use super::value::{self, Invalid, within};
 
-/// The ranking of the feeds. `newsfeed::ranking` documents the formulas.
+/// The ranking of the feeds. `newsfeed::signal` makes the scores.
 #[derive(Clone, Debug, Args)]
 #[group(skip)]
 #[command(next_help_heading = "Feeds")]

@@ -1,11 +1,11 @@
 //! The rankings of the feeds that are the same for all guests, and the posts of a story.
 
 use super::FeedIndex;
+use super::{diversity, story};
 use crate::base::clock::Timestamp;
 use crate::base::config::Feed;
 use crate::base::keyed::OwnSet;
-use crate::newsfeed::snapshot::Snapshot;
-use crate::newsfeed::{diversity, ranking, story};
+use crate::newsfeed::index::snapshot::Snapshot;
 use crate::post::heat::Decay;
 use crate::record::id::PostKey;
 
@@ -23,12 +23,12 @@ const STORY_RANGE: u32 = 10_000;
 impl FeedIndex {
     /// By heat; posts without views and likes follow, newest first. No source fills the first places, and no two of the first
     /// posts tell the same story.
-    pub(super) fn most_popular(&self, now: Timestamp, config: &Feed) -> Vec<PostKey> {
+    pub(crate) fn most_popular(&self, now: Timestamp, config: &Feed) -> Vec<PostKey> {
         let item = |at: u32| &self.items[at as usize];
         let ranking = self.hottest(0, |at| item(at).heat, now);
         let source = |at: u32| {
             // The source is the last label.
-            let labels = self.labels().of(at);
+            let labels = self.snapshot.labels.of(at);
             if item(at).about.source.is_some() { &labels[labels.len() - 1..] } else { &[] }
         };
         let (choice, others) = ranking.split_at(ranking.len().min(POPULAR_CHOICE));
@@ -40,7 +40,7 @@ impl FeedIndex {
 
     /// Ranks the popular posts of all topics, from the position `first` on, given the heats of all posts by position. A post
     /// without acts counts as if it had been viewed once when it was published.
-    pub(in crate::newsfeed) fn most_recommendable(
+    pub(crate) fn most_recommendable(
         &self,
         first: usize,
         (heats, decay): (&[Option<f64>], Decay),
@@ -49,9 +49,9 @@ impl FeedIndex {
     ) -> Vec<PostKey> {
         let published = |at: u32| decay.grown(self.date(at).min(now));
         let best = self.hottest(first, |at| Some(heats[at as usize].unwrap_or_else(|| published(at))), now);
-        let best = ranking::topics_first(&best, |at| self.labels().topics_of(at), COVERING);
+        let best = topics_first(&best, |at| self.snapshot.labels.topics_of(at), COVERING);
         let same = |one, other| self.tell_the_same_story(one, other);
-        let labels = |at| self.labels().of(at);
+        let labels = |at| self.snapshot.labels.of(at);
         let diverse = diversity::diversify(&best, labels, |_| config.diverse_max, same, DIVERSE_LENGTH);
         let first: OwnSet<u32> = diverse.iter().copied().collect();
         let rest = best.into_iter().filter(|at| !first.contains(at));
@@ -59,7 +59,7 @@ impl FeedIndex {
     }
 
     /// Sorts the posts from the position `first` on by heat; those without follow, newest first.
-    pub(in crate::newsfeed) fn hottest(
+    pub(crate) fn hottest(
         &self,
         first: usize,
         heat: impl Fn(u32) -> Option<f64>,
@@ -73,14 +73,14 @@ impl FeedIndex {
     }
 
     /// Reorders posts so that no two of the first ones tell the same story.
-    pub(in crate::newsfeed) fn stories_once(&self, posts: impl Iterator<Item = PostKey>) -> Vec<PostKey> {
+    pub(crate) fn stories_once(&self, posts: impl Iterator<Item = PostKey>) -> Vec<PostKey> {
         let ranking: Vec<u32> = posts.filter_map(|key| self.position(key)).collect();
         let same = |one, other| self.tell_the_same_story(one, other);
         let once = diversity::diversify(&ranking, |_| &[], |_| diversity::WINDOW, same, ranking.len());
         once.into_iter().map(|at| self.key(at)).collect()
     }
 
-    pub(in crate::newsfeed) fn tell_the_same_story(&self, one: u32, other: u32) -> bool {
+    pub(crate) fn tell_the_same_story(&self, one: u32, other: u32) -> bool {
         let Snapshot { sketches, dates, .. } = &*self.snapshot;
         let [a, b] = [one, other].map(|at| at as usize);
         sketches[a].may_match(&sketches[b])
@@ -90,7 +90,7 @@ impl FeedIndex {
 
     /// Without the post itself; newest first.
     #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
-    pub(in crate::newsfeed) fn same_story(&self, position: u32) -> impl Iterator<Item = u32> {
+    pub(crate) fn same_story(&self, position: u32) -> impl Iterator<Item = u32> {
         let (dates, date) = (&self.snapshot.dates, self.date(position));
         let begin = dates.partition_point(|other| *other - date >= story::APART_MS) as u32;
         let end = dates.partition_point(|other| date - *other < story::APART_MS) as u32;
@@ -98,4 +98,22 @@ impl FeedIndex {
         (begin.max(near.start)..end.min(near.end))
             .filter(move |at| *at != position && self.tell_the_same_story(position, *at))
     }
+}
+
+/// The best post of each topic goes first, in the order of the ranking, up to `count` posts, so that the first posts cover as
+/// many topics as possible. `topics` returns the topics of a post as small numbers.
+fn topics_first<'l>(ranking: &[u32], topics: impl Fn(u32) -> &'l [u32], count: usize) -> Vec<u32> {
+    let mut covered: OwnSet<u32> = OwnSet::default();
+    let (mut first, mut rest) = (Vec::with_capacity(ranking.len()), Vec::with_capacity(ranking.len()));
+    for post in ranking {
+        let is_covering = first.len() < count && topics(*post).iter().any(|topic| !covered.contains(topic));
+        if is_covering {
+            covered.extend(topics(*post));
+            first.push(*post);
+        } else {
+            rest.push(*post);
+        }
+    }
+    first.append(&mut rest);
+    first
 }

@@ -4,11 +4,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::clock::DAY_MS;
+use crate::newsfeed::index::load::Seen;
+use crate::newsfeed::signal::popularity::Popularity;
 use crate::post::heat::Heats;
 use crate::testing::{NOW, posts};
 
 /// Creates a post without views and likes.
-pub(in crate::newsfeed) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRow {
+pub(crate) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRow {
     FeedRow {
         key: PostKey::new(key),
         id: format!("{key:024x}"),
@@ -29,8 +31,8 @@ pub(in crate::newsfeed) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRo
 }
 
 /// The first revision, with the popularity of the default settings.
-pub(in crate::newsfeed) fn as_of_now() -> AsOf {
-    AsOf { revision: 1, now: NOW, popularity: Popularity::of(&Feed::default(), None) }
+pub(crate) fn as_of_now() -> AsOf {
+    AsOf { revision: 1, now: NOW, popularity: Popularity::of(&Feed::default(), None), seen: Seen::default() }
 }
 
 fn row_at(key: i64, ms: i64, topic: &str) -> FeedRow {
@@ -148,7 +150,7 @@ fn recency_counts_the_later_posts_of_a_topic_and_follows_its_rhythm() {
     // Newest first: 5, 4, 3, 2 and 1.
     let config = Feed { recent_half_life_posts: 2.0, recent_half_life_growth: 100.0, ..Feed::default() };
     let half_lives = |first: usize, missed| -> Vec<f32> {
-        let recency = index.cadences().recency(first, missed, &config);
+        let recency = index.snapshot.cadences.recency(first, missed, &config);
         (first..5).map(|position| -recency.recent(position).log2()).collect()
     };
     let close = |found: Vec<f32>, expected: &[f32]| {

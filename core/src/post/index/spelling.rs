@@ -13,6 +13,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use strsim::osa_distance;
 use unicode_normalization::UnicodeNormalization as _;
 
 /// The maximum number of corrections.
@@ -59,7 +60,7 @@ impl KnownWords {
             firsts.iter().flat_map(|first| (length - most..=length + most).map(|length| (*first, length)));
         for (other_set, candidate) in buckets.filter_map(|bucket| self.0.get(&bucket)).flatten() {
             // Each error adds at most one letter to the set and removes at most one.
-            if has_more_than_two(set & !other_set) || has_more_than_two(other_set & !set) {
+            if (set & !other_set).count_ones() > 2 || (other_set & !set).count_ones() > 2 {
                 continue;
             }
             let known = letters(candidate);
@@ -67,7 +68,8 @@ impl KnownWords {
             if most == 1 && typed.starts_with(&*known) {
                 continue;
             }
-            if let Some(distance) = distance(&typed, &known, most) {
+            let distance = osa_distance(&typed, &known);
+            if distance <= most {
                 let has_other_first = typed.chars().next() != known.chars().next();
                 found.push((distance, has_other_first, Reverse(frequency(candidate)), candidate));
             }
@@ -83,29 +85,6 @@ fn letters(word: &str) -> Cow<'_, str> {
     if word.is_ascii() { word.into() } else { word.nfd().collect::<String>().into() }
 }
 
-/// No two of the errors concern the same letters. `None` above `most`.
-fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
-    let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other);
-    let same: usize = same.map(|(letter, _)| letter.len_utf8()).sum();
-    let (mut ones, mut others) = (one[same..].chars(), other[same..].chars());
-    let (one, other) = (ones.as_str(), others.as_str());
-    if one.is_empty() && other.is_empty() {
-        return Some(0);
-    }
-    let most = most.checked_sub(1)?;
-    let (first, other_first) = (ones.next(), others.next());
-    let (rest, other_rest) = (ones.as_str(), others.as_str());
-    let is_swapped = first.is_some() && first == others.next() && ones.next() == other_first;
-    let errors = [
-        (first.is_some() && other_first.is_some()).then_some((rest, other_rest)),
-        first.map(|_| (rest, other)),
-        other_first.map(|_| (one, other_rest)),
-        is_swapped.then_some((ones.as_str(), others.as_str())),
-    ];
-    let least = errors.into_iter().flatten().filter_map(|(one, other)| distance(one, other, most)).min()?;
-    Some(least + 1)
-}
-
 fn is_word(word: &str) -> bool {
     word.chars().all(|c| c.is_alphabetic() || matches!(c, '.' | '_' | '\''))
 }
@@ -119,16 +98,9 @@ fn measure(letters: &str) -> (usize, u64) {
     letters.chars().fold((0, 0), |(length, set), c| (length + 1, set | 1 << (u32::from(c) % 64)))
 }
 
-/// Avoids the instruction that counts bits, which not every processor has.
-fn has_more_than_two(set: u64) -> bool {
-    let without_one = set & set.wrapping_sub(1);
-    without_one & without_one.wrapping_sub(1) != 0
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use strsim::osa_distance;
 
     use super::*;
 
@@ -189,12 +161,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn the_distance_is_that_of_optimal_string_alignment(one in "[a-c]{0,7}", other in "[a-c]{0,7}", most in 0..3_usize) {
-            let expected = Some(osa_distance(&one, &other)).filter(|distance| *distance <= most);
-            prop_assert_eq!(distance(&one, &other, most), expected);
-        }
-
         #[test]
         fn corrections_are_other_known_words(word in "[a-c가-각.]{4,9}", known in prop::collection::hash_set("[a-c가-각.]{1,9}", 0..20)) {
             let known: Vec<(&str, u32)> = known.iter().map(|word| (word.as_str(), 1)).collect();

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use tidings_vectors::{Cancelled, Model, Origin, Progress, Source};
 
-use super::{Ended, Shared};
+use super::Shared;
 use crate::post::texts;
 use crate::record::background::log_failure;
+use crate::record::error::{Error, Result};
 use crate::store::{StoreError, Topic, version_in};
 
 /// The interval between two checks of the database.
@@ -19,7 +20,7 @@ const CHANGES_MIN: i64 = 20;
 impl Shared {
     /// A model learned from the posts, or, if the current model was loaded, the same vectors with neighbours among the words that
     /// posts now contain.
-    fn next(&self, progress: Progress<'_>) -> Result<Model, Ended> {
+    fn next(&self, progress: Progress<'_>) -> Result<Model> {
         match self.current.load_full().filter(|current| current.model.origin.source == Source::File) {
             None => self.learn(progress),
             Some(current) => {
@@ -42,10 +43,10 @@ impl Shared {
                 current.model.complete();
             }
             match self.catch_up(&mut debounce) {
-                Err(Ended::Cancelled) if self.is_stopped() => break,
+                Err(_) if self.is_stopped() => break,
                 // Another server has the lease, or another process has stored a model.
-                Ok(()) | Err(Ended::Cancelled) => {}
-                Err(Ended::Failed(error)) => log_failure(&error, "the word model cannot be learned"),
+                Ok(()) | Err(Error::Overloaded) => {}
+                Err(error) => log_failure(&error, "the word model cannot be learned"),
             }
             if !versions.sleep(CHECK, || self.is_stopped()) {
                 break;
@@ -67,7 +68,7 @@ impl Shared {
         }
     }
 
-    fn catch_up(&self, debounce: &mut Debounce) -> Result<(), Ended> {
+    fn catch_up(&self, debounce: &mut Debounce) -> Result<()> {
         let version = self.store.version(Topic::Posts);
         if debounce.version.is_some_and(|read| version <= read) && !debounce.is_due {
             return Ok(());

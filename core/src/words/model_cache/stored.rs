@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tidings_vectors::{Model, Origin, StoredPart};
 
-use super::{Current, Ended, Shared};
+use super::{Current, Shared};
 use crate::base::random::random;
 use crate::record::error::{Error, Result};
 use crate::store::{Isolation, StoreError, Tx};
@@ -15,8 +15,8 @@ impl Shared {
     /// Each part has a transaction of its own, so that other writes wait for few bytes, and the log stays short.
     ///
     /// # Errors
-    /// [`Ended::Cancelled`] if another process has stored a model meanwhile; an error of the store.
-    pub(super) fn publish(&self, model: Model) -> Result<Arc<Current>, Ended> {
+    /// [`Error::Overloaded`] if another process has stored a model meanwhile; an error of the store.
+    pub(super) fn publish(&self, model: Model) -> Result<Arc<Current>> {
         let id = i64::from_be_bytes(random());
         let mut parts = 0;
         for StoredPart { words, vectors } in model.to_stored() {
@@ -36,7 +36,7 @@ impl Shared {
             }
             Ok(is_whole)
         })?;
-        if is_whole { Ok(self.swap(model, id)) } else { Err(Ended::Cancelled) }
+        if is_whole { Ok(self.swap(model, id)) } else { Err(Error::Overloaded) }
     }
 
     /// Does nothing if the model of the database is the current one.

@@ -1,0 +1,421 @@
+//! Tests of the feeds through their operations.
+
+use serde_json::Value;
+
+use super::*;
+use crate::base::clock::DAY_MS;
+use crate::post;
+use crate::testing::{NOW, Service, service};
+use crate::{profile, search};
+
+mod interests;
+
+/// Creates two hundred posts of three topics, the newest last.
+fn stocked() -> Service {
+    let service = service();
+    for n in 0..200_i64 {
+        let topic = ["rust", "cats", "news"][usize::try_from(n % 3).unwrap()];
+        let draft = post::Draft {
+            title: Some(format!("{topic} number {n}")),
+            url: Some(format!("https://site{}.example/{n}", n % 7)),
+            topic: Some(vec![topic.into()]),
+            tag: Some(vec![format!("tag{}", n % 5)]),
+            date: Some((NOW - (200 - n) * 60_000).to_string()),
+            ..post::Draft::default()
+        };
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+    }
+    start(&service).unwrap();
+    service
+}
+
+fn json(answer: Result<FeedPage>) -> Value {
+    serde_json::from_slice(answer.unwrap().answer().json()).unwrap()
+}
+
+fn ids(page: &Value) -> Vec<String> {
+    page["newsfeed"].as_array().unwrap().iter().map(|post| post["_id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn titles(page: &Value) -> Vec<String> {
+    page["newsfeed"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|post| post["title"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Waits until the feeds show all committed posts.
+pub(crate) fn followed(service: &Service) {
+    let revision = service.store().version(crate::store::Topic::Posts);
+    let began = std::time::Instant::now();
+    while service.feeds().index().unwrap().as_of.revision < revision {
+        assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");
+        std::thread::yield_now();
+    }
+}
+
+/// Returns the ids of all pages from the first on.
+fn all(mut page: impl FnMut(&Page<'_>) -> Result<FeedPage>, limit: i64) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut next: Option<String> = None;
+    loop {
+        let answer = json(page(&Page {
+            limit: next.is_none().then_some(limit),
+            next: next.as_deref(),
+            ..Page::default()
+        }));
+        all.extend(ids(&answer));
+        match answer["next"].as_str() {
+            Some(text) => next = Some(text.to_owned()),
+            None => return all,
+        }
+    }
+}
+
+fn distinct(ids: &[String]) -> usize {
+    ids.iter().collect::<std::collections::HashSet<_>>().len()
+}
+
+#[test]
+fn a_page_has_150_posts_and_next_continues_to_the_last_post() {
+    let service = stocked();
+    let first = json(popular(&service, &Page::default()));
+    assert_eq!(ids(&first).len(), 150);
+    let rest = json(popular(&service, &Page { next: first["next"].as_str(), ..Page::default() }));
+    assert_eq!(ids(&rest).len(), 50);
+    assert_eq!(rest["next"], Value::Null);
+    for limit in [1, 7, 149, 150, 151, 300] {
+        let pages = all(|page| popular(&service, page), limit);
+        assert_eq!((pages.len(), distinct(&pages)), (200, 200), "{limit}");
+    }
+}
+
+#[test]
+fn pages_neither_repeat_nor_skip_while_ranks_move() {
+    let service = stocked();
+    let reader = service.member("reader");
+    let mut likes = 0;
+    let pages = all(
+        |page| {
+            let answer = popular(&service, page)?;
+            // Likes move the last posts to the front.
+            let last = json(popular(&service, &Page { limit: Some(300), ..Page::default() }));
+            for id in ids(&last).iter().rev().take(5) {
+                post::like(&service, &reader, id).wait()?;
+                likes += 1;
+            }
+            followed(&service);
+            Ok(answer)
+        },
+        20,
+    );
+    assert_eq!((pages.len(), distinct(&pages), likes), (200, 200, 50));
+}
+
+#[test]
+fn invalid_limits_and_nexts_are_bad_requests() {
+    let service = stocked();
+    let first = json(popular(&service, &Page::default()));
+    let next = first["next"].as_str();
+    for page in [
+        Page { limit: Some(0), ..Page::default() },
+        Page { limit: Some(301), ..Page::default() },
+        Page { limit: Some(-1), ..Page::default() },
+        Page { next: Some(""), ..Page::default() },
+        Page { next: Some("0123456789abcdef0000000000a"), ..Page::default() },
+    ] {
+        assert!(matches!(popular(&service, &page), Err(Error::BadRequest(_))), "{page:?}");
+    }
+    let elsewhere = recommended(&service, &Caller::Guest, &Page { next, ..Page::default() });
+    assert!(matches!(elsewhere, Err(Error::BadRequest(_))), "the next of another feed");
+}
+
+#[test]
+fn the_next_of_a_topic_is_invalid_for_other_topics_also_after_changes() {
+    let service = stocked();
+    let first = json(topic(&service, &Caller::Guest, "cats", &Page { limit: Some(10), ..Page::default() }));
+    let page = |name| {
+        topic(&service, &Caller::Guest, name, &Page { next: first["next"].as_str(), ..Page::default() })
+    };
+    for passed in [false, true] {
+        if passed {
+            let draft = post::Draft {
+                title: Some("new".into()),
+                url: Some("https://new.example/".into()),
+                ..post::Draft::default()
+            };
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+            followed(&service);
+        }
+        assert!(titles(&json(page("cats"))).iter().all(|title| title.starts_with("cats")));
+        for other in ["rust", "unknown"] {
+            assert!(matches!(page(other), Err(Error::BadRequest(_))), "{other}, passed: {passed}");
+        }
+    }
+}
+
+#[test]
+fn a_next_is_valid_for_ten_minutes_after_the_order_changed() {
+    let service = stocked();
+    let next = json(popular(&service, &Page::default()))["next"].as_str().unwrap().to_owned();
+    let again = || popular(&service, &Page { next: Some(&next), ..Page::default() });
+    post::view(&service, &Caller::Guest, &ids(&json(popular(&service, &Page::default())))[0]).wait().unwrap();
+    followed(&service);
+    service.clock().advance(10 * 60_000);
+    // A change of the date neither expires a page nor extends its life.
+    for days in [0, 3, -6] {
+        service.clock().set_by(days * crate::base::clock::DAY_MS);
+        assert_eq!(ids(&json(again())).len(), 50, "{days} days");
+    }
+    service.clock().advance(1);
+    assert!(matches!(again(), Err(Error::BadRequest(_))));
+    // A process that does not know the order continues from the same place.
+    let resumed = popular(&service, &Page { next: Some(&next), resumes: true, ..Page::default() });
+    assert_eq!(ids(&json(resumed)).len(), 50);
+    let none = popular(&service, &Page { next: Some("none"), resumes: true, ..Page::default() });
+    assert!(matches!(none, Err(Error::BadRequest(_))));
+}
+
+#[test]
+fn a_like_weighs_three_views_in_the_popular_feed() {
+    let service = stocked();
+    let reader = service.member("reader");
+    let posts = ids(&json(popular(&service, &Page::default())));
+    post::like(&service, &reader, &posts[10]).wait().unwrap();
+    for _ in 0..2 {
+        post::view(&service, &Caller::Guest, &posts[20]).wait().unwrap();
+    }
+    for _ in 0..4 {
+        post::view(&service, &Caller::Guest, &posts[30]).wait().unwrap();
+    }
+    followed(&service);
+    let now = json(popular(&service, &Page::default()));
+    assert_eq!(ids(&now)[..3], [posts[30].clone(), posts[10].clone(), posts[20].clone()]);
+    assert_eq!((&now["newsfeed"][1]["fav_cnt"], &now["newsfeed"][0]["view"]), (&1.into(), &4.into()));
+}
+
+#[test]
+fn a_view_before_the_clock_was_set_back_counts_as_one_view() {
+    let service = stocked();
+    let posts = ids(&json(popular(&service, &Page::default())));
+    service.clock().advance(300 * DAY_MS);
+    post::view(&service, &Caller::Guest, &posts[40]).wait().unwrap();
+    followed(&service);
+    assert_eq!(ids(&json(popular(&service, &Page::default())))[0], posts[40]);
+    service.clock().advance(-300 * DAY_MS);
+    for _ in 0..2 {
+        post::view(&service, &Caller::Guest, &posts[20]).wait().unwrap();
+    }
+    followed(&service);
+    assert_eq!(ids(&json(popular(&service, &Page::default())))[..2], [posts[20].clone(), posts[40].clone()]);
+}
+
+#[test]
+fn the_first_page_of_a_topic_with_posts_is_recorded_for_a_member() {
+    let service = stocked();
+    let reader = service.member("reader");
+    let page = json(topic(&service, &reader, "cats", &Page { limit: Some(10), ..Page::default() }));
+    assert!(titles(&page).iter().all(|title| title.starts_with("cats")));
+    topic(&service, &reader, "cats", &Page { next: page["next"].as_str(), ..Page::default() }).unwrap();
+    assert_eq!(json(topic(&service, &reader, "dogs", &Page::default()))["newsfeed"], Value::Array(vec![]));
+    topic(&service, &Caller::token("forged"), "rust", &Page::default()).unwrap();
+    let lists =
+        serde_json::to_value(service.call(&reader, profile::GetLists { type_num: "4".into() }).unwrap())
+            .unwrap();
+    let opened = lists["newsfeed_list"].as_array().unwrap();
+    assert_eq!(opened.len(), 1);
+    assert_eq!(opened[0]["newsfeed_name"], "cats");
+    assert_eq!(opened[0]["tag"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn the_recommended_feed_follows_likes_and_leaves_out_seen_posts() {
+    let service = stocked();
+    let reader = service.member("reader");
+    let guests = json(recommended(&service, &Caller::Guest, &Page::default()));
+    assert_eq!(
+        json(recommended(&service, &reader, &Page::default())),
+        guests,
+        "nothing is known of them yet"
+    );
+    let cats: Vec<String> = ids(&json(topic(&service, &Caller::Guest, "cats", &Page::default())));
+    for id in &cats[..3] {
+        post::like(&service, &reader, id).wait().unwrap();
+    }
+    post::view(&service, &reader, &cats[3]).wait().unwrap();
+    let own = json(recommended(&service, &reader, &Page::default()));
+    assert!(cats[..4].iter().all(|seen| !ids(&own).contains(seen)));
+    let cats_in = |page: &Value| titles(page)[..10].iter().filter(|title| title.starts_with("cats")).count();
+    assert_eq!((cats_in(&own), cats_in(&guests) <= 4), (10, true), "all of their acts are on one topic");
+    let pages = all(|page| recommended(&service, &reader, page), 30);
+    assert_eq!((pages.len(), distinct(&pages)), (196, 196), "all posts but the seen ones");
+    service.call(&reader, profile::ResetMeasurement {}).unwrap();
+    followed(&service);
+    let guests = json(recommended(&service, &Caller::Guest, &Page::default()));
+    assert_eq!(
+        json(recommended(&service, &reader, &Page::default())),
+        guests,
+        "earlier acts no longer count"
+    );
+}
+
+#[test]
+fn two_interests_of_a_member_share_the_feed_in_proportion() {
+    let service = stocked();
+    let reader = service.member("reader");
+    for (name, likes) in [("cats", 8), ("rust", 8)] {
+        for id in &ids(&json(topic(&service, &Caller::Guest, name, &Page::default())))[..likes] {
+            post::like(&service, &reader, id).wait().unwrap();
+        }
+    }
+    let own = titles(&json(recommended(&service, &reader, &Page::default())));
+    let in_ten = |name: &str| own[..10].iter().filter(|title| title.starts_with(name)).count();
+    assert_eq!((in_ten("cats"), in_ten("rust")), (5, 5));
+}
+
+#[test]
+fn new_posts_precede_posts_that_the_member_ignored() {
+    let service = service();
+    let reader = service.member("reader");
+    let insert = |name: &str, days: i64| {
+        let draft = post::Draft {
+            title: Some(name.into()),
+            url: Some(format!("https://a.example/{name}")),
+            topic: Some(vec!["cats".into()]),
+            date: Some((service.clock().now() - days * crate::base::clock::DAY_MS).to_string()),
+            ..post::Draft::default()
+        };
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    };
+    let liked: Vec<String> = (0..9).map(|n| insert(&format!("liked{n}"), 30)).collect();
+    insert("passed", 20);
+    for id in &liked {
+        service.clock().advance(crate::base::clock::DAY_MS);
+        post::like(&service, &reader, id).wait().unwrap();
+    }
+    service.clock().advance(crate::base::clock::DAY_MS);
+    insert("unseen", 0);
+    followed(&service);
+    assert_eq!(titles(&json(recommended(&service, &reader, &Page::default()))), ["unseen", "passed"]);
+}
+
+#[test]
+fn with_a_model_posts_with_similar_words_are_recommended() {
+    let opened = service();
+    let (service, location) = (&opened, opened.location());
+    let reader = service.member("reader");
+    let words = [("purr", "whisker"), ("bark", "leash"), ("meow", "kitten")];
+    let posts: Vec<String> = words
+        .iter()
+        .zip(0..)
+        .map(|((one, other), n)| {
+            let draft = post::Draft {
+                title: Some(format!("{one} {other}")),
+                url: Some(format!("https://a.example/{one}")),
+                date: Some((NOW - n * 60_000).to_string()),
+                ..post::Draft::default()
+            };
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+        })
+        .collect();
+    let mut config = service.config().clone();
+    config.feed.interest.min_acts = 1;
+    let service = Tidings::builder(&location).config(config).clock(service.clock().clone()).open().unwrap();
+    post::like(&service, &reader, &posts[0]).wait().unwrap();
+    let own = || titles(&json(recommended(&service, &reader, &Page::default())));
+    assert_eq!(own(), ["bark leash", "meow kitten"], "without the words, only the dates decide");
+    let vectors = "purr 1 0.1\nwhisker 1 0\nmeow 0.9 0.1\nkitten 1 0.2\nbark -0.1 1\nleash 0 1\n";
+    crate::words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
+    let began = std::time::Instant::now();
+    while own()[0] != "meow kitten" {
+        assert!(began.elapsed().as_secs() < 10, "the feeds do not use the new words in time");
+        std::thread::yield_now();
+    }
+    let restarted =
+        Tidings::builder(&location).config(service.config().clone()).clock(service.clock().clone());
+    let restarted = restarted.start().unwrap();
+    let own = recommended(&restarted, &reader, &Page::default());
+    assert_eq!(titles(&json(own))[0], "meow kitten", "the first feed of a member waits for the words");
+    drop((restarted, service));
+}
+
+#[test]
+fn an_older_post_takes_the_place_of_a_removed_one_also_in_a_cached_feed() {
+    let opened = service();
+    let reader = opened.member("reader");
+    let posts: Vec<String> = (0..4)
+        .map(|n| {
+            let draft = post::Draft {
+                title: Some(format!("post {n}")),
+                url: Some(format!("https://a.example/{n}")),
+                date: Some((NOW - n * 60_000).to_string()),
+                ..post::Draft::default()
+            };
+            opened.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+        })
+        .collect();
+    post::like(&opened, &reader, &posts[0]).wait().unwrap();
+    let mut config = opened.config().clone();
+    (config.feed.posts, config.feed.interest.min_acts) = (3, 0);
+    let service =
+        Tidings::builder(opened.location()).config(config).clock(opened.clock().clone()).open().unwrap();
+    let own = || titles(&json(recommended(&service, &reader, &Page::default())));
+    assert_eq!(own(), ["post 1", "post 2"]);
+    service.call(&Caller::Operator, post::Remove { post_obi: (&posts[1]).into() }).unwrap();
+    let began = std::time::Instant::now();
+    while !titles(&json(popular(&service, &Page::default()))).contains(&"post 3".to_owned()) {
+        assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");
+        std::thread::yield_now();
+    }
+    assert_eq!(own(), ["post 2", "post 3"]);
+    drop(service);
+}
+
+#[test]
+fn searches_count_and_the_same_state_gives_the_same_feed() {
+    let service = stocked();
+    let reader = service.member("reader");
+    for _ in 0..3 {
+        search::log(&service, &reader, None, "rust").wait().unwrap();
+    }
+    let first = json(recommended(&service, &reader, &Page::default()));
+    assert_eq!(titles(&first)[..5].iter().filter(|title| title.starts_with("rust")).count(), 5);
+    let again = json(recommended(&service, &reader, &Page { limit: Some(150), ..Page::default() }));
+    assert_eq!(ids(&first), ids(&again));
+}
+
+#[test]
+fn changes_of_other_processes_are_shown() {
+    let service = stocked();
+    let other = Tidings::builder(service.location()).clock(service.clock().clone()).open().unwrap();
+    let gone = ids(&json(popular(&service, &Page::default())))[0].clone();
+    other.call(&Caller::Operator, post::Remove { post_obi: gone.clone() }).unwrap();
+    let began = std::time::Instant::now();
+    while ids(&json(popular(&service, &Page::default()))).contains(&gone) {
+        assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn interest_counts_the_newest_likes_and_all_liked_posts_are_seen() {
+    let service = service();
+    let identity = service.member("reader").identify(&service);
+    let act = |n: i64| (crate::record::id::PostKey::new(n), NOW + n % 7);
+    let (acts, seen) = service
+        .store()
+        .write(Isolation::Alone, move |tx| {
+            let member = identity.member(tx)?;
+            for (post, date) in (1..=310).map(act) {
+                let _ = history::like(tx, &[(&member, post, date)])?.answer(tx)?;
+            }
+            Ok::<_, Error>(history::acts_and_seen(tx, &member)?)
+        })
+        .unwrap();
+    let mut newest: Vec<_> = (1..=310).map(act).collect();
+    newest.sort_by_key(|(post, date)| std::cmp::Reverse((*date, *post)));
+    newest.truncate(300);
+    assert_eq!((acts.liked, acts.viewed.len(), seen.len()), (newest, 0, 310));
+}

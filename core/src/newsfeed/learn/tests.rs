@@ -1,0 +1,244 @@
+//! Tests of learning on stores whose members choose in a known way.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::weights::{GetWeights, LearnWeights};
+use super::*;
+use crate::account::Caller;
+use crate::base::clock::DAY_MS;
+use crate::base::config::Config;
+use crate::import::{Import as _, to_the_end};
+use crate::newsfeed::{Page, recommended};
+use crate::post;
+use crate::store::Isolation;
+use crate::testing::{NOW, Service, service, service_with};
+use crate::transfer::act;
+
+const MEMBERS: i64 = 12;
+const DAYS: i64 = 40;
+
+/// Returns the beginning of a day (UTC); the last one is the day before [`NOW`].
+fn begin(day: i64) -> Timestamp {
+    Timestamp::from_millis((NOW.as_millis().div_euclid(DAY_MS) - DAYS + day) * DAY_MS)
+}
+
+fn service_of(feed: Feed) -> Service {
+    service_with(Config { feed, ..Config::default() })
+}
+
+/// Creates three posts a day, at hours 5, 12 and 20, each of one of three topics.
+fn insert_posts(service: &Service) {
+    for n in 0..3 * DAYS {
+        let at = begin(n / 3) + [5, 12, 20][usize::try_from(n % 3).unwrap()] * 3_600_000;
+        let draft = post::Draft {
+            title: Some(format!("post {n}")),
+            url: Some(format!("https://a.example/{n}")),
+            topic: Some(vec![format!("topic{}", n * 7 % 3)]),
+            date: Some(at.to_string()),
+            ..post::Draft::default()
+        };
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+    }
+}
+
+/// The post that the first member reads on a day and the others follow on the next: `newest` is the number of the newest.
+fn follow(member: i64, newest: i64) -> i64 {
+    let day = (newest + 1) / 3;
+    2 * (day - i64::from(member > 0)) - 7
+}
+
+/// Imports the acts of members who read the same five posts and then a post a day: `choice` tells which, given the member
+/// and the number of the newest post. Returns the members.
+fn import(service: &Service, choice: impl Fn(i64, i64) -> i64) -> Vec<Caller> {
+    let (mut lines, mut members) = (String::new(), Vec::new());
+    for member in 0..MEMBERS {
+        members.push(service.member(&format!("reader{member}")));
+        let mut view = |post: i64, at| {
+            writeln!(
+                lines,
+                r#"{{"id":"reader{member}","type":"view","url":"https://a.example/{post}","date":"{at}"}}"#
+            )
+            .unwrap();
+        };
+        for post in 0..5 {
+            view(post, begin(6) + member + post);
+        }
+        for day in 7..DAYS {
+            view(choice(member, 3 * day - 1), begin(day) + 3_600_000 + member);
+        }
+    }
+    let report =
+        act::ImportActs {}.import(service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
+    assert!(report.errors.is_empty() && report.inserted > 300, "{report:?}");
+    members
+}
+
+fn first_title(service: &Service, member: &Caller) -> String {
+    let page = recommended(service, member, &Page { limit: Some(1), ..Page::default() }).unwrap();
+    page.posts().next().unwrap().title
+}
+
+#[test]
+fn members_who_follow_one_another_get_what_is_popular_first() {
+    let service = service();
+    insert_posts(&service);
+    let members = import(&service, follow);
+    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
+    let popularity = found.popularity.learned.unwrap();
+    assert_eq!(
+        (popularity.half_lives.len(), popularity.half_life_days),
+        (12, found.popularity.half_life_days)
+    );
+    let learned = found.learned.unwrap();
+    assert!(
+        learned.is_better && learned.ndcg10 > learned.ndcg10_before + ERRORS * learned.ndcg10_error,
+        "{learned:?}"
+    );
+    assert_eq!((&*found.in_use, found.weights), ("learned", learned.weights));
+    assert_eq!((learned.members, learned.at), (12, service.now()));
+    assert!(learned.weights[Signal::Popular] > 2.0 * found.settings[Signal::Popular], "{learned:?}");
+    assert_eq!(first_title(&service, &members[1]), "post 71");
+}
+
+#[test]
+fn what_is_no_better_is_not_used() {
+    let service = service();
+    insert_posts(&service);
+    // Each reads their topic, as the settings expect.
+    import(&service, |member, newest| newest - (newest * 7 - member).rem_euclid(3));
+    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
+    assert!(!found.learned.unwrap().is_better);
+    assert_eq!((&*found.in_use, found.weights), ("settings", found.settings));
+}
+
+#[test]
+fn without_learning_the_settings_are_used_and_a_signal_that_is_off_stays_off() {
+    let service = service_of(Feed { learn: false, ..Feed::default() });
+    insert_posts(&service);
+    import(&service, follow);
+    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
+    assert_eq!((&*found.in_use, found.learned), ("settings", None));
+
+    let service = service_of(Feed { recent_weight: 0.0, ..Feed::default() });
+    insert_posts(&service);
+    import(&service, follow);
+    let learned = service.call(&Caller::Operator, GetWeights {}).unwrap().learned.unwrap();
+    assert!(learned.weights[Signal::Recent] == 0.0 && learned.weights[Signal::Popular] > 0.0, "{learned:?}");
+}
+
+#[test]
+fn a_few_visits_teach_nothing() {
+    let service = service();
+    insert_posts(&service);
+    assert_eq!(service.call(&Caller::Operator, LearnWeights {}).unwrap().learned, None);
+}
+
+#[test]
+fn the_age_may_have_a_weight_that_is_learned_and_a_signal_that_is_off_has_none() {
+    let of_age = |age: f64| -> Vector {
+        let mut signals = [0.0; SIGNALS];
+        signals[Signal::Age as usize] = age;
+        signals[Signal::Novel as usize] = age;
+        signals
+    };
+    let lesson = |member| {
+        let others = (0..10).map(|n| (of_age(f64::from(n) / 10.0), 0.0)).collect();
+        (MemberKey::new(member), Choices { chosen: vec![of_age(1.0)], others })
+    };
+    let lessons: Vec<_> = (0..60).map(lesson).collect();
+    let learned = learned_from(&lessons, &Weights::of(&Feed { novel_weight: 0.0, ..Feed::default() }));
+    assert!(learned[Signal::Age] > 0.5 && learned[Signal::Novel] == 0.0, "{learned:?}");
+}
+
+fn store(service: &Service, origin: &'static str, content: &impl Serialize) {
+    let content = serde_json::to_value(content).unwrap();
+    service.store().write(Isolation::Alone, move |tx| stored::write(tx, origin, &content)).unwrap();
+}
+
+#[test]
+fn learned_weights_stay_until_others_are_better_by_two_errors() {
+    let service = service();
+    insert_posts(&service);
+    import(&service, follow);
+    let learn = || service.call(&Caller::Operator, LearnWeights {}).unwrap().learned.unwrap();
+    let mut first = service.call(&Caller::Operator, GetWeights {}).unwrap().learned.unwrap();
+    first.weights.0[Signal::Popular as usize] *= 1.001;
+    store(&service, LEARNED, &first);
+    let again = learn();
+    assert!(again.is_better && again.weights == first.weights, "{again:?}");
+    assert!(again.ndcg10 <= again.ndcg10_before + ERRORS * again.ndcg10_error, "{again:?}");
+    // What the first member reads, the others read on the next day.
+    first.weights.0[Signal::Popular as usize] = 0.0;
+    store(&service, LEARNED, &first);
+    let again = learn();
+    assert!(again.is_better && again.weights[Signal::Popular] > 0.0, "{again:?}");
+}
+
+#[test]
+fn an_import_of_few_acts_teaches_nothing_again() {
+    let service = service();
+    insert_posts(&service);
+    import(&service, follow);
+    let at = |service: &Service| {
+        let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
+        (found.learned.map(|learned| learned.at), found.popularity.learned.map(|learned| learned.at))
+    };
+    let first = at(&service);
+    assert_eq!(first, (Some(service.now()), Some(service.now())));
+    service.clock().advance(2 * DAY_MS);
+    let line = |member: i64, n: i64| {
+        let date = begin(7) + n;
+        format!(r#"{{"id":"reader{member}","type":"view","url":"https://a.example/{n}","date":"{date}"}}"#)
+    };
+    let import = |lines: String| {
+        act::ImportActs {}.import(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap()
+    };
+    assert_eq!(import(line(1, 9)).inserted, 1);
+    assert_eq!(at(&service), first);
+    let many = (0..MEMBERS).flat_map(|member| (10..20).map(move |n| line(member, n)));
+    assert!(import(many.collect::<Vec<_>>().join("\n")).inserted >= 100);
+    assert_eq!(at(&service), (Some(service.now()), Some(service.now())));
+}
+
+#[test]
+fn with_a_fixed_half_life_and_without_learning_an_import_teaches_nothing() {
+    let fixed = Feed { popular_half_life_days: Some(5.0), ..Feed::default() };
+    for (learn, learns_weights) in [(false, false), (true, true)] {
+        let service = service_of(Feed { learn, ..fixed.clone() });
+        insert_posts(&service);
+        import(&service, follow);
+        let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
+        assert_eq!((found.learned.is_some(), found.popularity.learned), (learns_weights, None));
+    }
+}
+
+#[test]
+fn what_an_earlier_build_learned_of_other_signals_is_left_out_and_its_half_life_is_read() {
+    let service = service();
+    let weights = json!({"topic": 0.7, "recent": 0.2, "fresh": 0.2, "age": 0.0, "together": 40.0});
+    let learned = json!({"at": "2026-11-01T00:00:00Z", "visits": 60, "members": 9, "ndcg10_of_settings": 0.1, "ndcg10": 0.2,
+        "ndcg10_error": 0.01, "is_better": true, "weights": weights});
+    let half_life = json!({"at": "2026-11-01T00:00:00Z", "acts": 100, "members": 9, "half_life_days": 1.5,
+        "half_lives": [], "topic_lift": 0.5, "topic_lifts": [{"topic_lift": 0.5, "gain": 0.1, "error": 0.1}]});
+    store(&service, LEARNED, &learned);
+    store(&service, POPULARITY, &half_life);
+    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
+    assert_eq!((&*found.in_use, found.learned), ("settings", None));
+    assert_eq!(found.popularity.half_life_days, Some(1.5));
+}
+
+#[test]
+fn a_learned_weight_of_the_age_shows_in_the_reasons() {
+    let service = service();
+    insert_posts(&service);
+    let members = import(&service, follow);
+    let mut learned = service.call(&Caller::Operator, GetWeights {}).unwrap().learned.unwrap();
+    learned.weights.0[Signal::Age as usize] = 1_000.0;
+    store(&service, LEARNED, &learned);
+    service.feeds().shared.update_scoring().unwrap();
+    let page = recommended(&service, &members[0], &Page::default()).unwrap();
+    let why = crate::newsfeed::feed::why(&service, &members[0], &page).unwrap().decode();
+    assert!(why[0].shares.age > 0.5 && why[0].text.starts_with("new in topic"), "{:?}", why[0]);
+}
