@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::attempt::{ForClient, begin, failed};
 use super::operations::sign_up_refusals;
-use super::{AccessToken, Caller, Scopes, SignInClient, SignUp, otp, role, session};
+use super::{AccessToken, Caller, Scopes, SignInClient, SignUp, code, role, session};
 
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry};
@@ -185,8 +185,8 @@ impl Operation for Add {
         let is_mailed = draft.as_ref().is_ok_and(|draft| draft.email.is_some());
         let mail = ObjectId::new(tidings.clock());
         // If the invitation is mailed, the mail gets another code, and nobody learns this one.
-        let (id, code) = (ObjectId::new(tidings.clock()), otp::random_code());
-        let hash = otp::hash(&code);
+        let (id, code) = (ObjectId::new(tidings.clock()), code::generate());
+        let hash = code::hash(&code);
         let expires = tidings.store().write(Isolation::Alone, move |tx| {
             // A caller who may not invite learns nothing about the invitations.
             let admin = identity.administrator(tx)?;
@@ -217,8 +217,8 @@ pub(crate) fn letter(
     to: &str,
     now: Timestamp,
 ) -> Result<Option<Letter>, StoreError> {
-    let code = Zeroizing::new(otp::random_code());
-    if !sql::set_hash(tx, id, &otp::hash(&code), now)? {
+    let code = Zeroizing::new(code::generate());
+    if !sql::set_hash(tx, id, &code::hash(&code), now)? {
         return Ok(None);
     }
     let link = config.link(INVITE_PAGE, &code);
@@ -288,7 +288,7 @@ impl Operation for SignUpInvited {
 
 impl ForClient for SignUpInvited {
     fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<AccessToken> {
-        let (identity, now, hash) = (caller.identify(tidings), tidings.now(), otp::hash(&self.code));
+        let (identity, now, hash) = (caller.identify(tidings), tidings.now(), code::hash(&self.code));
         let attempt = begin(tidings, None, client.client)?;
         // Checked first, so that only invited people learn which ids are taken, and only they make the server hash a password.
         if !tidings.store().read(|tx| sql::is_open(tx, &hash, now))? {

@@ -8,7 +8,9 @@ use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use super::attempt::{ForClient, begin, failed};
-use super::{Caller, SignInClient, check_new_password, email, find, otp, revoke_tokens, session};
+use super::{
+    Caller, MemberRecord, SignInClient, check_new_password, code, email, find, revoke_tokens, session,
+};
 
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry};
@@ -22,11 +24,8 @@ use crate::record::id::{MemberKey, ObjectId};
 use crate::record::operation::{Access, Failure, Operation, Rate, Spec, Work};
 use crate::store::{Isolation, StoreError, Tx};
 
-mod sql;
 #[cfg(test)]
 mod tests;
-
-pub(super) use sql::remove_mailed;
 
 /// The lifetime of a code of an administrator.
 const LASTS_MS: i64 = HOUR_MS;
@@ -65,15 +64,15 @@ impl Operation for IssueReset {
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<ResetCode> {
         let (identity, expires) = (caller.identify(tidings), tidings.now() + LASTS_MS);
-        let code = otp::random_code();
-        let hash = otp::hash(&code);
+        let code = code::generate();
+        let hash = code::hash(&code);
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.administrator(tx)?;
             let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
             if admin.is(member.key) {
                 return Err(Error::BadRequest(OWN));
             }
-            sql::insert(tx, member.key, &hash, true, expires)?;
+            code::insert(tx, code::Kind::IssuedReset, member.key, &hash, "", expires)?;
             Ok(admin.record(tx, Entry::new(Action::MemberResetCode).on_member(member.key))?)
         })?;
         Ok(ResetCode { code, expires })
@@ -136,8 +135,8 @@ pub(crate) fn letter(
     if !limit::take_pair(tx, &format!("reset {}", member.as_i64()), network, now)? {
         return Ok(None);
     }
-    let code = Zeroizing::new(otp::random_code());
-    sql::insert(tx, member, &otp::hash(&code), false, now + email::LASTS_MS)?;
+    let code = Zeroizing::new(code::generate());
+    code::insert(tx, code::Kind::Reset, member, &code::hash(&code), "", now + email::LASTS_MS)?;
     let link = config.link(RESET_PAGE, &code);
     Ok(Some(Letter { to, text: Text::Reset, id, code: Some(code), link }))
 }
@@ -180,12 +179,18 @@ impl Operation for ResetPassword {
     }
 }
 
+fn holder_of(tx: &mut dyn Tx, hash: &str, now: Timestamp) -> Result<Option<MemberRecord>, StoreError> {
+    let found = code::find(tx, &[code::Kind::Reset, code::Kind::IssuedReset], hash, now)?;
+    let id = found.map_or(Ok(None), |found| email::id(tx, found.member))?;
+    id.map_or(Ok(None), |id| find(tx, &id))
+}
+
 impl ForClient for ResetPassword {
     fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
-        let (identity, now, hash) = (caller.identify(tidings), tidings.now(), otp::hash(&self.code));
+        let (identity, now, hash) = (caller.identify(tidings), tidings.now(), code::hash(&self.code));
         let note = email::Note::new(tidings, Kind::PasswordChanged);
         let attempt = begin(tidings, None, client.client)?;
-        let Some(holder) = tidings.store().read(|tx| sql::holder(tx, &hash, now))? else {
+        let Some(holder) = tidings.store().read(|tx| holder_of(tx, &hash, now))? else {
             return Err(failed(attempt, Outcome::IncorrectCode));
         };
         check_new_password(tidings.config(), "new_pw", &self.new_pw, holder.admin)?;
@@ -196,7 +201,7 @@ impl ForClient for ResetPassword {
         let password = tidings.hasher().hash(&self.new_pw)?;
         tidings.store().write(Isolation::Alone, move |tx| {
             // The code may have been used or replaced in the meantime.
-            let holder = sql::holder(tx, &hash, now)?.ok_or(Outcome::IncorrectCode)?;
+            let holder = holder_of(tx, &hash, now)?.ok_or(Outcome::IncorrectCode)?;
             session::set_password(tx, holder.key, holder.generation, &password)?;
             revoke_tokens(tx, holder.key)?;
             note.send(tx, holder.key)?;

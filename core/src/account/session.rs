@@ -14,7 +14,7 @@ use super::places::Places;
 use super::sessions::NewSession;
 use super::throttle::Attempt;
 use super::verify::{Verdict, university_id, university_name};
-use super::{Caller, check_new_password, cut_nickname, email, fold, is_too_long, revoke_tokens};
+use super::{Caller, check_new_password, code, cut_nickname, email, fold, is_too_long, revoke_tokens};
 
 use crate::Tidings;
 use crate::base::config;
@@ -128,7 +128,7 @@ fn finish(
     let session = Arc::new(NewSession { by_issuer, ..new_session(tidings, client) });
     let (key, now, new) = (stored.key, tidings.now(), Arc::clone(&session));
     let (otp, is_both_factors) = match proof {
-        Proof::Code(otp) | Proof::Issuer(otp) => (otp.map(otp::typed).filter(|otp| !otp.is_empty()), false),
+        Proof::Code(otp) | Proof::Issuer(otp) => (otp.map(code::typed).filter(|otp| !otp.is_empty()), false),
         Proof::Both => (None, true),
     };
     let code_attempt =

@@ -7,7 +7,7 @@ use super::sql;
 use crate::Tidings;
 use crate::account::attempt::{ForClient, begin, failed};
 use crate::account::session::{AccessToken, Proof, sign_in_identified};
-use crate::account::{Caller, SignInClient, email, otp, sessions};
+use crate::account::{Caller, SignInClient, code, email, otp, sessions};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::mail::outbox::Kind;
@@ -59,7 +59,7 @@ impl Operation for SignInOidc {
 
 impl ForClient for SignInOidc {
     fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<AccessToken> {
-        let (now, hash) = (tidings.now(), otp::hash(&self.code));
+        let (now, hash) = (tidings.now(), code::hash(&self.code));
         let attempt = begin(tidings, None, client.client)?;
         let Some(pending) = tidings.store().read(|tx| sql::pending(tx, &hash, now))? else {
             return Err(failed(attempt, Outcome::IncorrectCode));
@@ -107,7 +107,7 @@ impl Operation for LinkOidc {
 
 impl ForClient for LinkOidc {
     fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
-        let (identity, now, hash) = (caller.identify(tidings), tidings.now(), otp::hash(&self.code));
+        let (identity, now, hash) = (caller.identify(tidings), tidings.now(), code::hash(&self.code));
         let confirmed = otp::confirm(tidings, &identity, &self.pw, &client)?;
         let note = email::Note::new(tidings, Kind::SignInChanged);
         let is_linked = tidings.store().write(Isolation::Alone, move |tx| {
@@ -115,12 +115,12 @@ impl ForClient for LinkOidc {
             let is_theirs = |pending: &sql::Pending| !pending.is_linked && pending.member == member.key;
             let pending = sql::pending(tx, &hash, now)?.filter(is_theirs);
             let Some(pending) = pending else { return Ok(false) };
-            let person = sql::Identity { issuer: &pending.issuer, subject: &pending.subject };
+            let person = (&*pending.issuer, &*pending.subject);
             sql::take(tx, &hash, now)?;
-            if sql::member(tx, &person)?.is_some() {
+            if sql::member(tx, person)?.is_some() {
                 return Ok(false);
             }
-            sql::link(tx, member.key, &person, now)?;
+            sql::link(tx, member.key, person, now)?;
             sessions::end_by_issuer(tx, member.key, identity.session())?;
             identity.record_own(tx, &member, Entry::new(Action::MemberLink))?;
             note.send(tx, member.key)?;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use self::issuer::{CLIENT, Fake, SECRET, URL};
 use super::*;
-use crate::account::Caller;
+use crate::account::{Caller, otp};
 use crate::account::email::GetEmail;
 use crate::account::members::{self, MemberEntry};
 use crate::audit;

@@ -6,19 +6,20 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::ENABLED;
 use super::sql::Stored;
-use super::{ENABLED, hash, random_code};
 
 use crate::Tidings;
-use crate::account::{Caller, find};
+use crate::account::{Caller, code, find};
 use crate::audit::trail::{Action, Entry};
-use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::base::clock::{HOUR_MS, Timestamp};
 use crate::record::error::{Code, Error, Problem, Result};
+use crate::record::id::MemberKey;
 use crate::record::operation::{Access, Failure, Operation, Spec};
-use crate::store::Isolation;
+use crate::store::{Isolation, StoreError, Tx};
 
 /// The lifetime of a code, and then that of the secret that was made with it, unless it is enabled.
-const LASTS_MS: i64 = 60 * 60 * SECOND_MS;
+const LASTS_MS: i64 = HOUR_MS;
 
 pub(super) const NEEDED: Problem = Problem::new(
     Code::OtpRequired,
@@ -65,8 +66,8 @@ impl Operation for IssueOtp {
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<EnrolmentCode> {
         let (identity, expires) = (caller.identify(tidings), tidings.now() + LASTS_MS);
-        let code = random_code();
-        let hashed = hash(&code);
+        let code = code::generate();
+        let hashed = code::hash(&code);
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.administrator(tx)?;
             let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
@@ -76,7 +77,7 @@ impl Operation for IssueOtp {
             if super::sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
                 return Err(Error::BadRequest(ENABLED));
             }
-            sql::insert(tx, member.key, &hashed, expires)?;
+            code::insert(tx, code::Kind::Enrolment, member.key, &hashed, "", expires)?;
             Ok(admin.record(tx, Entry::new(Action::MemberOtpCode).on_member(member.key))?)
         })?;
         Ok(EnrolmentCode { enrolment_code: code, expires })
@@ -87,34 +88,16 @@ pub(super) fn is_admitted(factor: &Stored, now: Timestamp) -> bool {
     factor.admitted.is_some_and(|at| now - at < LASTS_MS)
 }
 
-pub(super) mod sql {
-    use crate::base::clock::Timestamp;
-    use crate::record::id::MemberKey;
-    use crate::store::{StoreError, Tx};
-
-    pub(super) fn insert(
-        tx: &mut dyn Tx,
-        member: MemberKey,
-        hash: &str,
-        expires: Timestamp,
-    ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO enrolment_code (member, hash, expires) VALUES ($1, $2, $3)
-                   ON CONFLICT (member) DO UPDATE SET hash = excluded.hash, expires = excluded.expires";
-        tx.run(sql, &[member.into(), hash.into(), expires.into()])?;
-        Ok(())
+pub(super) fn take(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    hash: &str,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let found = code::find(tx, &[code::Kind::Enrolment], hash, now)?;
+    let is_theirs = found.is_some_and(|found| found.member == member);
+    if is_theirs {
+        code::remove(tx, code::Kind::Enrolment, member)?;
     }
-
-    pub(in crate::account::otp) fn take(
-        tx: &mut dyn Tx,
-        member: MemberKey,
-        hash: &str,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM enrolment_code WHERE member = $1 AND hash = $2 AND expires > $3";
-        Ok(tx.run(sql, &[member.into(), hash.into(), now.into()])? > 0)
-    }
-
-    pub(in crate::account::otp) fn remove(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
-        tx.run("DELETE FROM enrolment_code WHERE member = $1", &[member.into()]).map(drop)
-    }
+    Ok(is_theirs)
 }

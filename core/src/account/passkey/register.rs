@@ -18,7 +18,7 @@ use crate::Tidings;
 use crate::account::attempt::ForClient;
 use crate::account::otp::{Proven, present, prove};
 use crate::account::verify::university_name;
-use crate::account::{Caller, SignInClient, email, sealed};
+use crate::account::{Caller, SignInClient, email};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::mail::outbox::Kind;
@@ -110,7 +110,7 @@ impl ForClient for BeginPasskey {
             present,
         };
         let options = serde_json::to_string(&browser).map_err(|error| Error::Internal(error.into()))?;
-        Ok(Ceremony { ceremony: sealed::seal(tidings, PURPOSE, &begun), options })
+        Ok(Ceremony { ceremony: tidings.keys().seal(PURPOSE, &begun), options })
     }
 }
 
@@ -152,7 +152,7 @@ impl Operation for AddPasskey {
         let (identity, now) = (caller.identify(tidings), tidings.now());
         let (settings, relying_party) = settings(tidings)?;
         let key = tidings.store().read(|tx| Ok::<_, Error>(identity.member(tx)?.key))?;
-        let begun: Begun = sealed::open(tidings, PURPOSE, &self.ceremony).ok_or_else(wrong)?;
+        let begun: Begun = tidings.keys().unseal(PURPOSE, &self.ceremony).ok_or_else(wrong)?;
         if begun.member != key.as_i64() {
             return Err(wrong());
         }
