@@ -23,6 +23,7 @@ use token::Claims;
 mod attempt;
 mod authority;
 mod call;
+pub(crate) mod code;
 mod device;
 pub(crate) mod email;
 pub mod invitation;
@@ -32,14 +33,12 @@ pub mod oidc;
 pub(crate) mod otp;
 pub mod passkey;
 pub(crate) mod password;
-mod pending;
 pub(crate) mod places;
 pub(crate) mod reset;
 mod right;
 pub(crate) mod role;
 pub(crate) mod roster;
 mod scopes;
-mod sealed;
 mod session;
 pub(crate) mod sessions;
 pub(crate) mod throttle;
@@ -95,6 +94,7 @@ pub enum Caller {
 #[derive(Clone)]
 pub struct Token(Arc<TokenState>);
 
+#[derive(Default)]
 struct TokenState {
     text: Zeroizing<String>,
     key: Option<KeyHash>,
@@ -151,10 +151,8 @@ impl Token {
 impl Caller {
     /// Returns the bearer of this token, which may be an API key.
     pub fn token(token: impl Into<String>) -> Self {
-        let (text, claims, member) = (Zeroizing::new(token.into()), OnceLock::new(), OnceLock::new());
-        let (key, found_key) = (KeyHash::of(&text), OnceLock::new());
-        let last_seen = OnceLock::new();
-        Self::Token(Token(Arc::new(TokenState { text, key, found_key, claims, member, last_seen })))
+        let text = Zeroizing::new(token.into());
+        Self::Token(Token(Arc::new(TokenState { key: KeyHash::of(&text), text, ..TokenState::default() })))
     }
 
     /// Returns whether this is a token that was signed with one of our keys and has not expired, or an API key that was used
@@ -216,13 +214,16 @@ impl Caller {
 pub(crate) enum ResolvedCaller {
     /// Also a caller without a valid token.
     Guest,
-    /// The member with this key.
     Member(MemberKey),
     /// The bearer of the API key with this hash if there is one, otherwise a guest.
     Key(KeyHash),
     /// The bearer of a signed token that the operation did not look up: the member with this id if their generation is
     /// still `generation` and they still have the session, otherwise a guest.
-    Named { folded: Box<str>, generation: i64, session: Option<Box<str>> },
+    Named {
+        folded: Box<str>,
+        generation: i64,
+        session: Option<Box<str>>,
+    },
 }
 
 impl fmt::Debug for Caller {
@@ -313,8 +314,8 @@ fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     let generation = new_generation();
     let sql = "UPDATE member SET generation = $2 WHERE key = $1";
     tx.run(sql, &[key.into(), generation.into()])?;
-    pending::withdraw(tx, Some(key))?;
-    sessions::remove_all(tx, key)?;
+    code::withdraw(tx, Some(key))?;
+    tx.run("DELETE FROM session WHERE member = $1", &[key.into()])?;
     Ok(generation)
 }
 
@@ -329,9 +330,9 @@ pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(
         send_each(tx, "UPDATE member SET generation = $2 WHERE key = $1", &args)?;
     }
     // Otherwise a code that was used after the backup would work again.
-    pending::withdraw(tx, None)?;
+    code::withdraw(tx, None)?;
     invitation::remove_all(tx)?;
-    sessions::remove_everybodys(tx)
+    tx.run("DELETE FROM session", &[]).map(drop)
 }
 
 pub(crate) fn require_another_administrator(tx: &mut dyn Tx, without: &MemberRecord) -> Result<()> {

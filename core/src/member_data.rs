@@ -12,12 +12,11 @@
 //! | `second_factor`, `recovery_code` | since when it is enabled, and the number of codes left; not the secrets |
 //! | `session` | `sessions` |
 //! | `sign_in_place` | the number of places from which the member signed in lately; not the keyed hashes |
-//! | `member_email` | `account`: the addresses; not the hashes of codes, which work for 20 minutes |
+//! | `member_email` | `account`: the addresses |
 //! | `passkey` | `account`: the names and dates; not the keys of devices |
 //! | `oidc_identity` | `account`: the issuer and its identifier of the person |
-//! | `oidc_sign_in` | nothing: a sign-in of some minutes |
 //! | `mail` | nothing: mail that is sent within seconds, and `mail_limit` has keyed hashes of an hour |
-//! | `enrolment_code`, `reset_code` | nothing: the hash of a code that is used within an hour |
+//! | `code` | nothing: the hashes of codes that are used within an hour |
 //! | `invitation` | nothing: what an administrator has made for others; `audit` has who made and who used which |
 //! | `settled_like`, `recent_like` | `likes` |
 //! | `viewed`, `hidden` | `views`, `hidden_posts` |

@@ -15,19 +15,17 @@ use crate::store::{StoreError, Topic, Tx};
 
 /// The tables whose rows go with their `member`: the columns of the primary key, and the order in which an index has the rows
 /// of a member.
-const MEMBER_TABLES: [(&str, &str, &str); 21] = [
+const MEMBER_TABLES: [(&str, &str, &str); 19] = [
     // A few rows, which the removal deletes at once.
     ("audit_identity", "member", "member"),
     ("second_factor", "member", "member"),
     ("recovery_code", "member, hash", "member, hash"),
     ("session", "id", "member, last_seen"),
-    ("enrolment_code", "member", "member"),
-    ("reset_code", "key", "member"),
+    ("code", "key", "member, key"),
     ("member_email", "member", "member"),
     ("mail", "key", "member"),
     ("passkey", "credential", "member, id"),
     ("oidc_identity", "member", "member"),
-    ("oidc_sign_in", "state", "member"),
     ("invitation", "id", "member, id"),
     ("sign_in_place", "member, place", "member, place"),
     // Before the table to which recent likes move.

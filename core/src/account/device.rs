@@ -13,63 +13,43 @@ impl Default for Device {
     }
 }
 
-/// Product tokens of a `User-Agent` header and their families, each at the beginning of a word: names of devices contain names of
+/// Families and their product tokens in a `User-Agent` header, each at the beginning of a word: names of devices contain names of
 /// browsers too. The first that a header contains counts, because browsers also name those that they are compatible with.
-const PROGRAMS: [(&str, &str); 41] = [
-    ("tidings", "tidings"),
-    ("Edg/", "Edge"),
-    ("EdgA/", "Edge"),
-    ("EdgiOS/", "Edge"),
-    ("Edge/", "Edge"),
-    ("OPR/", "Opera"),
-    ("OPX/", "Opera"),
-    ("OPT/", "Opera"),
-    ("OPiOS/", "Opera"),
-    ("Opera/", "Opera"),
-    ("Opera Mini", "Opera"),
-    ("SamsungBrowser/", "Samsung Internet"),
-    ("Whale/", "Whale"),
-    ("YaBrowser/", "Yandex Browser"),
-    ("YaSearchBrowser/", "Yandex Browser"),
-    ("YaApp", "Yandex Browser"),
-    ("Vivaldi/", "Vivaldi"),
-    ("UCBrowser/", "UC Browser"),
-    ("MiuiBrowser/", "Mi Browser"),
-    ("HuaweiBrowser/", "Huawei Browser"),
-    ("DuckDuckGo/", "DuckDuckGo"),
-    ("Ddg/", "DuckDuckGo"),
-    ("FxiOS/", "Firefox"),
-    ("Focus/", "Firefox"),
-    ("Firefox/", "Firefox"),
-    ("CriOS/", "Chrome"),
-    ("HeadlessChrome/", "Chrome"),
-    ("Chrome/", "Chrome"),
-    ("CFNetwork/", "an app"),
-    ("Safari/", "Safari"),
-    ("okhttp/", "an app"),
-    ("Dart/", "an app"),
-    ("curl/", "curl"),
-    ("Wget/", "Wget"),
-    ("python", "Python"),
-    ("Python", "Python"),
-    ("aiohttp/", "Python"),
-    ("Go-http-client/", "Go"),
-    ("node", "Node.js"),
-    ("Node", "Node.js"),
-    ("undici", "Node.js"),
+const PROGRAMS: [(&str, &[&str]); 21] = [
+    ("tidings", &["tidings"]),
+    ("Edge", &["Edg/", "EdgA/", "EdgiOS/", "Edge/"]),
+    ("Opera", &["OPR/", "OPX/", "OPT/", "OPiOS/", "Opera/", "Opera Mini"]),
+    ("Samsung Internet", &["SamsungBrowser/"]),
+    ("Whale", &["Whale/"]),
+    ("Yandex Browser", &["YaBrowser/", "YaSearchBrowser/", "YaApp"]),
+    ("Vivaldi", &["Vivaldi/"]),
+    ("UC Browser", &["UCBrowser/"]),
+    ("Mi Browser", &["MiuiBrowser/"]),
+    ("Huawei Browser", &["HuaweiBrowser/"]),
+    ("DuckDuckGo", &["DuckDuckGo/", "Ddg/"]),
+    ("Firefox", &["FxiOS/", "Focus/", "Firefox/"]),
+    ("Chrome", &["CriOS/", "HeadlessChrome/", "Chrome/"]),
+    ("an app", &["CFNetwork/"]),
+    ("Safari", &["Safari/"]),
+    ("an app", &["okhttp/", "Dart/"]),
+    ("curl", &["curl/"]),
+    ("Wget", &["Wget/"]),
+    ("Python", &["python", "Python", "aiohttp/"]),
+    ("Go", &["Go-http-client/"]),
+    ("Node.js", &["node", "Node", "undici"]),
 ];
 /// Windows Phone also names Android and the iPhone.
-const SYSTEMS: [(&str, &str); 10] = [
-    ("Windows Phone", "Windows"),
-    ("Android", "Android"),
-    ("iPhone", "iPhone"),
-    ("iPad", "iPad"),
-    ("Darwin", "Apple"),
-    ("Windows", "Windows"),
-    ("Macintosh", "Mac"),
-    ("CrOS", "ChromeOS"),
-    ("Linux", "Linux"),
-    ("FreeBSD", "FreeBSD"),
+const SYSTEMS: [(&str, &[&str]); 10] = [
+    ("Windows", &["Windows Phone"]),
+    ("Android", &["Android"]),
+    ("iPhone", &["iPhone"]),
+    ("iPad", &["iPad"]),
+    ("Apple", &["Darwin"]),
+    ("Windows", &["Windows"]),
+    ("Mac", &["Macintosh"]),
+    ("ChromeOS", &["CrOS"]),
+    ("Linux", &["Linux"]),
+    ("FreeBSD", &["FreeBSD"]),
 ];
 
 /// The token counts only at the beginning of a word.
@@ -80,8 +60,9 @@ fn has_token(text: &str, token: &str) -> bool {
 
 impl Device {
     pub(super) fn of(user_agent: &str) -> Self {
-        let known = |table: &[(&str, &'static str)]| {
-            table.iter().find(|(token, _)| has_token(user_agent, token)).map(|(_, name)| *name)
+        let known = |table: &[(&'static str, &[&str])]| {
+            let has_one = |tokens: &[&str]| tokens.iter().any(|token| has_token(user_agent, token));
+            table.iter().find(|(_, tokens)| has_one(tokens)).map(|(name, _)| *name)
         };
         match (known(&PROGRAMS), known(&SYSTEMS)) {
             (Some(program), Some(system)) => Self(format!("{program} on {system}").into()),

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use super::attempt::{begin, failed};
-use super::{Call, Identity, Member, Transaction, fold, otp, reset};
+use super::{Call, Identity, Member, Transaction, code, fold, otp};
 
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry, hex};
@@ -124,7 +124,7 @@ impl Operation for SetEmail {
                     identity.record_own(tx, &member, Entry::new(Action::MemberEmail))?;
                 }
                 sql::remove(tx, member.key)?;
-                return Ok(reset::remove_mailed(tx, member.key)?);
+                return Ok(code::remove(tx, code::Kind::Reset, member.key)?);
             };
             let of_member = format!("member {}", member.key.as_i64());
             if !limit::take(tx, &of_member, MEMBER_MAX, now)? || !proposal.make(tx, member.key)? {
@@ -164,23 +164,23 @@ impl Operation for ConfirmEmail {
         let tidings = call.tidings();
         let (identity, now, outbox) = (call.authority(), call.now(), tidings.outbox());
         let attempt = begin(call, None)?;
-        let (mail, link) = (ObjectId::new(tidings.clock()), otp::hash(&self.code));
-        let digits = Some(otp::typed(&self.code)).filter(|code| code.len() == DIGITS);
+        let (mail, link) = (ObjectId::new(tidings.clock()), code::hash(&self.code));
+        let digits = Some(code::typed(&self.code)).filter(|code| code.len() == DIGITS);
         let is_confirmed = call.store().write(Isolation::Alone, move |tx| {
             let waiting = match &digits {
-                None => sql::of_link(tx, &link, now)?,
+                None => of_link(tx, &link, now)?,
                 Some(digits) => match identity.visitor(tx)? {
                     Some(member) => of_digits(tx, member.key, digits, now)?,
                     None => None,
                 },
             };
-            let Some(Waiting { member, address, had, .. }) = waiting else { return Ok(false) };
+            let Some(Waiting { member, address, had }) = waiting else { return Ok(false) };
             let Some(address) = Address::parse(&address) else { return Ok(false) };
             if sql::owner(tx, &address.folded())?.is_some_and(|owner| owner != member) {
                 return Ok(false);
             }
             sql::confirm(tx, member, &address, now)?;
-            reset::remove_mailed(tx, member)?;
+            code::remove(tx, code::Kind::Reset, member)?;
             if let Some(had) = had.filter(|had| had.to_ascii_lowercase() != address.folded()) {
                 outbox.append(tx, mail, Kind::AddressChanged, To::Address(member, &had), now)?;
             }
@@ -199,8 +199,18 @@ struct Waiting {
     address: String,
     /// The address that it replaces.
     had: Option<String>,
-    link: String,
-    code: String,
+}
+
+impl Waiting {
+    fn of(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Self>, StoreError> {
+        let EmailAddress { email: had, pending_email } = sql::addresses(tx, member)?;
+        Ok(pending_email.map(|address| Self { member, address, had }))
+    }
+}
+
+fn of_link(tx: &mut dyn Tx, hash: &str, now: Timestamp) -> Result<Option<Waiting>, StoreError> {
+    let found = code::find(tx, &[code::Kind::Address], hash, now)?;
+    found.map_or(Ok(None), |found| Waiting::of(tx, found.member))
 }
 
 fn of_digits(
@@ -209,11 +219,16 @@ fn of_digits(
     digits: &str,
     now: Timestamp,
 ) -> Result<Option<Waiting>, StoreError> {
-    let Some(waiting) = sql::waiting(tx, member, WRONG_MAX, now)? else { return Ok(None) };
-    if hash_of_digits(&waiting.link, digits) == waiting.code {
-        return Ok(Some(waiting));
+    let of = [(code::Kind::Address as i64).into(), member.into(), WRONG_MAX.into(), now.into()];
+    let which = "kind = $1 AND member = $2 AND wrong < $3 AND expires > $4";
+    let Some(mut row) = tx.row(&format!("SELECT hash, data FROM code WHERE {which}"), &of)? else {
+        return Ok(None);
+    };
+    let (link, hash): (String, String) = (row.take(0)?, row.take(1)?);
+    if hash_of_digits(&link, digits) == hash {
+        return Waiting::of(tx, member);
     }
-    sql::count_wrong(tx, member)?;
+    tx.run(&format!("UPDATE code SET wrong = wrong + 1 WHERE {which}"), &of)?;
     Ok(None)
 }
 
@@ -246,7 +261,10 @@ impl Proposal {
 
     /// Stores the address and queues a mail that asks to confirm it. Returns false, without a mail, if there were too many.
     pub(super) fn make(&self, tx: &mut dyn Tx, member: MemberKey) -> Result<bool, StoreError> {
-        sql::propose(tx, member, self.address.as_str())?;
+        let sql = "INSERT INTO member_email (member, pending) VALUES ($1, $2)
+                   ON CONFLICT (member) DO UPDATE SET pending = excluded.pending";
+        tx.run(sql, &[member.into(), self.address.as_str().into()])?;
+        code::remove(tx, code::Kind::Address, member)?;
         let is_within = limit::take_of_network(tx, &self.network, self.at)?
             && limit::take_pair(tx, &self.mailbox, &self.network, self.at)?;
         if is_within {
@@ -300,9 +318,10 @@ pub(crate) fn confirmation(
     let Some(address) = Address::parse(&pending) else { return Ok(None) };
     let owner = sql::owner(tx, &address.folded())?.filter(|owner| *owner != member);
     // Codes are stored in either case, so that the member cannot tell that another one has the address.
-    let (code, digits) = (otp::random_code(), random_digits());
-    let hash = otp::hash(&code);
-    sql::set_codes(tx, member, &hash, &hash_of_digits(&hash, &digits), now + LASTS_MS)?;
+    let (code, digits) = (code::generate(), random_digits());
+    let hash = code::hash(&code);
+    let data = hash_of_digits(&hash, &digits);
+    code::insert(tx, code::Kind::Address, member, &hash, &data, now + LASTS_MS)?;
     if let Some(owner) = owner {
         let owner = sql::id(tx, owner)?;
         return Ok(owner.map(|id| Letter { to: pending, text: Text::Taken, id, code: None, link: None }));

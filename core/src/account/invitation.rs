@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::attempt::{begin, failed};
 use super::session::sign_up_refusals;
-use super::{AccessToken, Admin, Call, Identity, Scopes, SignUp, Transaction, otp, role, session};
+use super::{AccessToken, Admin, Call, Identity, Scopes, SignUp, Transaction, code, role, session};
 
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{DAY_MS, Timestamp};
@@ -181,8 +181,8 @@ impl Operation for Add {
         let is_mailed = draft.as_ref().is_ok_and(|draft| draft.email.is_some());
         let mail = ObjectId::new(call.tidings().clock());
         // If the invitation is mailed, the mail gets another code, and nobody learns this one.
-        let (id, code) = (ObjectId::new(call.tidings().clock()), otp::random_code());
-        let hash = otp::hash(&code);
+        let (id, code) = (ObjectId::new(call.tidings().clock()), code::generate());
+        let hash = code::hash(&code);
         let expires = call.store().write(Isolation::Alone, move |tx| {
             // A caller who may not invite learns nothing about the invitations.
             let admin = identity.admin(tx)?;
@@ -213,8 +213,8 @@ pub(crate) fn letter(
     to: &str,
     now: Timestamp,
 ) -> Result<Option<Letter>, StoreError> {
-    let code = Zeroizing::new(otp::random_code());
-    if !sql::set_hash(tx, id, &otp::hash(&code), now)? {
+    let code = Zeroizing::new(code::generate());
+    if !sql::set_hash(tx, id, &code::hash(&code), now)? {
         return Ok(None);
     }
     let link = config.link(INVITE_PAGE, &code);
@@ -276,7 +276,7 @@ impl Operation for SignUpInvited {
     }
 
     fn run(self, call: &Call<'_>) -> Result<AccessToken> {
-        let (identity, now, hash) = (call.authority(), call.now(), otp::hash(&self.code));
+        let (identity, now, hash) = (call.authority(), call.now(), code::hash(&self.code));
         let attempt = begin(call, None)?;
         // Checked first, so that only invited people learn which ids are taken, and only they make the server hash a password.
         if !call.store().read(|tx| sql::is_open(tx, &hash, now))? {

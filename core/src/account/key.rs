@@ -173,13 +173,8 @@ pub struct NewKey {
     #[serde(rename = "_id")]
     pub id: ObjectId,
     /// The key. It is not shown again.
-    #[serde(serialize_with = "text")]
     #[schema(value_type = String, pattern = "^tidings_[0-9a-f]{48}$", examples("tidings_0123456789abcdef0123456789abcdef0123456789abcdef"))]
     pub key: Zeroizing<String>,
-}
-
-fn text<S: serde::Serializer>(key: &Zeroizing<String>, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(key)
 }
 
 /// The API keys.

@@ -12,7 +12,7 @@ use url::{Url, form_urlencoded};
 use utoipa::ToSchema;
 
 use super::session::{self, New};
-use super::{Client, attempt, cut_nickname, email, find, fold, otp};
+use super::{Client, attempt, code, cut_nickname, email, find, fold};
 use crate::Tidings;
 use crate::audit::trail::hex;
 use crate::base::clock::{SECOND_MS, Timestamp};
@@ -215,10 +215,10 @@ fn identified(tidings: &Tidings, issuer: &Issuer, flow: &Flow, query: &str) -> R
 
 /// Returns the code with which the app signs the person in or links an account.
 fn admit(tidings: &Tidings, flow: &Flow, person: &Person) -> Result<Result<String, Denied>> {
-    let (now, code) = (tidings.now(), otp::random_code());
+    let (now, code) = (tidings.now(), code::generate());
     let issuer = tidings.config().oidc.issuer.as_ref().map(|issuer| issuer.0.as_str()).unwrap_or_default();
     let has_account = tidings.store().read::<_, Error>(|tx| {
-        Ok(sql::member(tx, &identity(issuer, person))?.is_some() || taken(tx, person)?.is_some())
+        Ok(sql::member(tx, (issuer, &person.subject))?.is_some() || taken(tx, person)?.is_some())
     })?;
     let new = if has_account {
         None
@@ -228,20 +228,26 @@ fn admit(tidings: &Tidings, flow: &Flow, person: &Person) -> Result<Result<Strin
             Err(denied) => return Ok(Err(denied)),
         }
     };
-    let (state, hash, kept) = (flow.state(), otp::hash(&code), flow.expires);
+    let (state, hash, flow_expires) = (flow.state(), code::hash(&code), flow.expires);
     let admitted = tidings.store().write(Isolation::Alone, {
         let (issuer, person) = (issuer.to_owned(), person.clone());
         move |tx| {
-            sql::forget(tx, now)?;
-            if sql::has_returned(tx, &state)? {
+            if !code::take_step(tx, &state, flow_expires)? {
                 return Ok(Err(Denied::new(INVALID, "this sign-in has ended already: begin again")));
             }
-            let person_at = identity(&issuer, &person);
-            let (member, is_linked) = match (sql::member(tx, &person_at)?, taken(tx, &person)?, &new) {
+            let person_at = (&*issuer, &*person.subject);
+            let (member, is_linked) = match (sql::member(tx, person_at)?, taken(tx, &person)?, &new) {
                 (Some(member), ..) => (member, true),
                 (None, Some(_), _) if person.email.is_none() => return Ok(Err(UNVERIFIED)),
                 (None, Some(member), _) => (member, false),
-                (None, None, Some(new)) => (join(tx, new, &person_at, &person, now)?, true),
+                (None, None, Some(new)) => {
+                    let (member, _) = session::insert_member(tx, new, now)?;
+                    sql::link(tx, member, person_at, now)?;
+                    if let Some(email) = &person.email {
+                        email::import(tx, member, email, now)?;
+                    }
+                    (member, true)
+                }
                 // The member with the same id or address has just been removed.
                 (None, None, None) => return Ok(Err(UNAVAILABLE)),
             };
@@ -249,18 +255,11 @@ fn admit(tidings: &Tidings, flow: &Flow, person: &Person) -> Result<Result<Strin
                 sql::name(tx, member, &person.name)?;
             }
             let expires = now + if is_linked { CODE_MS } else { LINK_MS };
-            let kept = kept.max(expires);
-            let (state, code) = (&state, &hash);
-            let returned = sql::Returned { state, code, person: person_at, member, is_linked, expires, kept };
-            sql::insert(tx, &returned)?;
+            sql::insert(tx, &hash, member, person_at, is_linked, expires)?;
             Ok::<_, Error>(Ok(()))
         }
     })?;
     Ok(admitted.map(|()| code))
-}
-
-fn identity<'a>(issuer: &'a str, person: &'a Person) -> sql::Identity<'a> {
-    sql::Identity { issuer, subject: &person.subject }
 }
 
 fn taken(tx: &mut dyn Tx, person: &Person) -> Result<Option<MemberKey>, StoreError> {
@@ -289,21 +288,6 @@ fn new_member(tidings: &Tidings, person: &Person) -> Result<Result<New, Denied>>
     let nickname = cut_nickname(&person.name, &id);
     let password = tidings.hasher().hash(&hex(&random::<32>()))?;
     Ok(Ok(New { id, nickname, password, verified: None, email: None }))
-}
-
-fn join(
-    tx: &mut dyn Tx,
-    new: &New,
-    identity: &sql::Identity<'_>,
-    person: &Person,
-    now: Timestamp,
-) -> Result<MemberKey, StoreError> {
-    let member = session::insert_member(tx, new, now)?;
-    sql::link(tx, member, identity, now)?;
-    if let Some(email) = &person.email {
-        email::import(tx, member, email, now)?;
-    }
-    Ok(member)
 }
 
 fn back(flow: &Flow, code: Result<&str, &Denied>) -> String {

@@ -4,17 +4,18 @@
 //! The secret is in the database, because codes are computed from it: a reader of the database can compute codes, but not
 //! passwords.
 
-use data_encoding::Specification;
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
-use unicode_normalization::UnicodeNormalization as _;
+use sha1::Sha1;
+use subtle::ConstantTimeEq as _;
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
+use super::code::{self, hash, typed};
 use super::{Call, Identity, Member, email, find, sessions};
 
-use crate::audit::trail::{Action, Entry, hex};
-use crate::base::clock::Timestamp;
+use crate::audit::trail::{Action, Entry};
+use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::base::random::random;
 use crate::mail::outbox::Kind;
 use crate::record::error::{Code, Error, Problem, Result};
@@ -23,7 +24,6 @@ use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::record::schema::{RecoveryCode, Switch};
 use crate::store::{Isolation, StoreError, Tx};
 
-mod code;
 mod enrolment;
 mod operations;
 mod proof;
@@ -36,11 +36,13 @@ pub use enrolment::IssueOtp;
 pub use operations::{BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes};
 pub(super) use proof::{Proven, confirm, present, prove};
 
+/// In bytes, as RFC 4226 recommends.
+const SECRET_BYTES: usize = 20;
+const DIGITS: u32 = 6;
+const STEP_MS: i64 = 30 * SECOND_MS;
+/// The number of earlier and later steps whose codes are accepted, for clocks that differ.
+const AROUND: i64 = 1;
 const RECOVERY_CODES: usize = 10;
-/// The number of random bytes of a recovery code: 16 letters and digits.
-const RECOVERY: usize = 10;
-/// The maximum number of characters that are read of a typed code, including those around its letters and digits.
-const CODE_MAX: usize = 128;
 /// The name that authenticators show beside the member's id.
 const ISSUER: &str = "tidings";
 
@@ -157,46 +159,44 @@ pub(super) fn verify(
         return Ok(Factor::None);
     };
     let Some(otp) = otp.filter(|otp| !otp.is_empty()) else { return Ok(Factor::Missing) };
-    let is_used_up = match code::matching(&factor.secret, otp, now, factor.last_step) {
-        Some(step) => sql::use_step(tx, member, step)?,
-        None => sql::use_recovery_code(tx, member, &hash(otp))?,
+    let used = match matching(&factor.secret, otp, now, factor.last_step) {
+        Some(step) => {
+            let sql = "UPDATE second_factor SET last_step = $2 WHERE member = $1 AND last_step < $2";
+            tx.run(sql, &[member.into(), step.into()])?
+        }
+        None => {
+            let sql = "DELETE FROM recovery_code WHERE member = $1 AND hash = $2";
+            tx.run(sql, &[member.into(), (&hash(otp)).into()])?
+        }
     };
-    Ok(if is_used_up { Factor::Right } else { Factor::Wrong })
+    Ok(if used > 0 { Factor::Right } else { Factor::Wrong })
 }
 
-/// Removes what people type and paste around the digits of a code: white space, hyphens and invisible characters. Full-width
-/// digits and letters become ASCII ones.
-pub(super) fn typed(code: &str) -> Zeroizing<String> {
-    let is_part = |c: &char| {
-        !c.is_whitespace()
-            && !matches!(c, '-' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2010}'..='\u{2015}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{2212}' | '\u{feff}')
-    };
-    // The longest code has 16 characters, and no more than four around each.
-    Zeroizing::new(code.chars().take(CODE_MAX).nfkc().filter(is_part).collect())
+const fn step(at: Timestamp) -> i64 {
+    at.as_millis().div_euclid(STEP_MS)
+}
+
+/// RFC 6238, with SHA-1, as all authenticators compute it.
+fn one_time(secret: &[u8], step: i64) -> String {
+    let mut mac = Hmac::<Sha1>::new_from_slice(secret).expect("a key of HMAC has any length");
+    mac.update(&step.to_be_bytes());
+    let hash = mac.finalize().into_bytes();
+    let offset = usize::from(hash[hash.len() - 1] & 0x0f);
+    let four = [hash[offset] & 0x7f, hash[offset + 1], hash[offset + 2], hash[offset + 3]];
+    let number = u32::from_be_bytes(four) % 10_u32.pow(DIGITS);
+    format!("{number:0width$}", width = DIGITS as usize)
+}
+
+/// Returns a period around the time and after the period `last`.
+fn matching(secret: &[u8], given: &str, at: Timestamp, last: i64) -> Option<i64> {
+    let now = step(at);
+    // Every code is compared, so that the time tells nothing.
+    (now - AROUND..=now + AROUND).fold(None, |found, step| {
+        let is_equal = bool::from(one_time(secret, step).as_bytes().ct_eq(given.as_bytes()));
+        if is_equal && step > last { Some(step) } else { found }
+    })
 }
 
 fn generate() -> RecoveryCodes {
-    RecoveryCodes { recovery_codes: (0..RECOVERY_CODES).map(|_| random_code()).collect() }
-}
-
-/// Four groups of four letters and digits.
-pub(super) fn random_code() -> String {
-    let mut letters = Specification::new();
-    // Crockford's alphabet, without letters that look like digits.
-    letters.symbols.push_str("0123456789abcdefghjkmnpqrstvwxyz");
-    let encoding = letters.encoding().expect("the alphabet has 32 different characters");
-    let text = encoding.encode(&random::<RECOVERY>());
-    let groups: Vec<&str> = (0..text.len()).step_by(4).map(|at| &text[at..at + 4]).collect();
-    groups.join("-")
-}
-
-/// Letters that look like digits count as these digits.
-pub(super) fn hash(code: &str) -> String {
-    let code = typed(code);
-    let letters = code.chars().map(|c| match c.to_ascii_lowercase() {
-        'o' => '0',
-        'i' | 'l' => '1',
-        c => c,
-    });
-    hex(&Sha256::digest(Zeroizing::new(letters.collect::<String>()).as_bytes()))
+    RecoveryCodes { recovery_codes: (0..RECOVERY_CODES).map(|_| code::generate()).collect() }
 }

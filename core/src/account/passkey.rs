@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use webauthn_rp::bin::Encode as _;
 
-use super::email;
+use super::{code, email};
 use crate::Tidings;
 use crate::account::{Call, Identity, Member, Transaction};
 use crate::audit::trail::{Action, Entry};
@@ -37,7 +37,6 @@ pub(super) use sql::remove_all;
 
 const GROUP: &str = "account";
 
-/// The maximum number of passkeys of a member.
 const PASSKEYS_MAX: i64 = 20;
 /// In characters.
 const NAME_MAX: usize = 100;
@@ -171,5 +170,5 @@ fn name_of(challenge: webauthn_rp::response::SentChallenge) -> String {
 
 /// Fails with [`wrong`] if the ceremony has ended before.
 fn end(tx: &mut dyn Tx, challenge: &str, now: Timestamp) -> Result<()> {
-    if sql::end(tx, challenge, now, now + KEPT_MS)? { Ok(()) } else { Err(wrong()) }
+    if code::take_step(tx, challenge, now + KEPT_MS)? { Ok(()) } else { Err(wrong()) }
 }

@@ -12,16 +12,20 @@ use zeroize::Zeroizing;
 
 use crate::record::error::{Error, Result};
 
-mod common;
 pub(crate) mod stored;
 
-pub(crate) use common::is_common;
 use stored::Stored;
 
 #[cfg(feature = "fuzzing")]
 pub(crate) fn is_hash(text: &str) -> bool {
     Stored::parse(text).is_ok()
 }
+
+/// The 10,000 most common passwords, which attackers try first, in NFC and lower case, one per line. Source and licence:
+/// `common/LICENSE`.
+const COMMON: &str = include_str!("password/common/passwords.txt");
+/// The maximum length of a common password, in bytes.
+const COMMON_MAX: usize = 64;
 
 /// The parameters of Argon2id: 19 MiB of memory, two passes, one lane.
 ///
@@ -123,6 +127,14 @@ fn params() -> Params {
     Params::new(MEMORY_KIB, PASSES, LANES, None).expect("the parameters are within bounds")
 }
 
+pub(crate) fn is_common(password: &str) -> bool {
+    if password.len() > 2 * COMMON_MAX {
+        return false;
+    }
+    let folded = Zeroizing::new(normalised(password).to_lowercase());
+    COMMON.lines().any(|line| line == *folded)
+}
+
 /// NFC does not depend on how the keyboard composes characters.
 fn normalised(password: &str) -> Zeroizing<String> {
     Zeroizing::new(password.nfc().collect())
@@ -189,5 +201,30 @@ mod tests {
             assert!(order.iter().take(8).eq(0..8));
         });
         assert_eq!(hasher.lock().complete, 9);
+    }
+    #[test]
+    fn the_list_is_sorted_and_every_entry_is_found() {
+        let lines: Vec<&str> = COMMON.lines().collect();
+        assert_eq!(lines.len(), 10_000);
+        assert!(lines.is_sorted_by(|one, next| one.as_bytes() < next.as_bytes()));
+        for line in lines {
+            assert!(is_common(line), "{line}");
+            assert_eq!(*normalised(&line.to_lowercase()), *line);
+            assert!(line.len() <= COMMON_MAX);
+        }
+    }
+
+    #[test]
+    fn common_passwords_are_found_in_any_case_and_others_are_not() {
+        for common in ["password", "PassWord", "12345678", "QWERTYUIOP", "iloveyou", "ПАРОЛЬ"] {
+            assert!(is_common(common), "{common}");
+        }
+        let long = "password".repeat(10_000);
+        for other in
+            ["", "\n", "password\n", "pass", "correct horse", "비밀번호여덟글자", "~~~~", "\0", &long]
+        {
+            assert!(!is_common(other) || COMMON.lines().any(|line| line == other), "{other}");
+        }
+        assert!(!is_common("correct horse") && !is_common(&long));
     }
 }

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 
-use super::fold;
+use super::find;
 use crate::Tidings;
 use crate::audit::trail::hex;
 use crate::base::client::Client;
@@ -65,68 +65,31 @@ impl Places {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let [place, _] = self.hashes(member);
-        sql::insert(tx, member, generation, &place, at)?;
-        sql::remove_surplus(tx, member)
+        let sql = "INSERT INTO sign_in_place (member, place, date)
+                   SELECT key, CAST($3 AS TEXT), CAST($4 AS BIGINT) FROM member WHERE key = $1 AND generation = $2
+                   ON CONFLICT (member, place) DO UPDATE SET date = excluded.date";
+        tx.run(sql, &[member.into(), generation.into(), (&place).into(), at.into()])?;
+        let sql = "DELETE FROM sign_in_place WHERE member = $1 AND place IN (
+                       SELECT place FROM sign_in_place WHERE member = $1
+                       ORDER BY date DESC, place LIMIT 100 OFFSET $2)";
+        tx.run(sql, &[member.into(), PLACES_MAX.into()]).map(drop)
     }
 }
 
 pub(super) fn is_known(tidings: &Tidings, id: &str, client: Client) -> Result<bool> {
     let (places, since) = (Places::of(tidings, client), tidings.now() - KNOWN_MS);
-    Ok(tidings.store().read(|tx| {
-        let Some(member) = sql::member(tx, &fold(id))? else { return Ok::<_, StoreError>(false) };
-        sql::exists(tx, member, &places.hashes(member), since)
+    Ok(tidings.store().read::<_, StoreError>(|tx| {
+        let Some(member) = find(tx, id)? else { return Ok(false) };
+        let [current, previous] = places.hashes(member.key);
+        let sql = "SELECT 1 FROM sign_in_place WHERE member = $1 AND place IN ($2, $3) AND date > $4 LIMIT 1";
+        let args = [member.key.into(), (&current).into(), (&previous).into(), since.into()];
+        Ok(tx.row(sql, &args)?.is_some())
     })?)
 }
 
 /// Returns whether there may be more.
 pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
-    sql::prune(tx, now - KNOWN_MS, limit)
-}
-
-mod sql {
-    use super::{MemberKey, PLACES_MAX, StoreError, Timestamp, Tx};
-
-    pub(super) fn member(tx: &mut dyn Tx, folded: &str) -> Result<Option<MemberKey>, StoreError> {
-        let row = tx.row("SELECT key FROM member WHERE folded = $1", &[folded.into()])?;
-        row.map(|mut row| row.take(0)).transpose()
-    }
-
-    pub(super) fn insert(
-        tx: &mut dyn Tx,
-        member: MemberKey,
-        generation: i64,
-        place: &str,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO sign_in_place (member, place, date)
-                   SELECT key, CAST($3 AS TEXT), CAST($4 AS BIGINT) FROM member WHERE key = $1 AND generation = $2
-                   ON CONFLICT (member, place) DO UPDATE SET date = excluded.date";
-        tx.run(sql, &[member.into(), generation.into(), place.into(), at.into()])?;
-        Ok(())
-    }
-
-    pub(super) fn remove_surplus(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
-        let sql = "DELETE FROM sign_in_place WHERE member = $1 AND place IN (
-                       SELECT place FROM sign_in_place WHERE member = $1
-                       ORDER BY date DESC, place LIMIT 100 OFFSET $2)";
-        tx.run(sql, &[member.into(), PLACES_MAX.into()])?;
-        Ok(())
-    }
-
-    pub(super) fn exists(
-        tx: &mut dyn Tx,
-        member: MemberKey,
-        places: &[String; 2],
-        since: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM sign_in_place WHERE member = $1 AND place IN ($2, $3) AND date > $4 LIMIT 1";
-        let [current, previous] = places;
-        Ok(tx.row(sql, &[member.into(), current.into(), previous.into(), since.into()])?.is_some())
-    }
-
-    pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM sign_in_place WHERE (member, place) IN (
-                       SELECT member, place FROM sign_in_place WHERE date <= $1 ORDER BY date LIMIT $2)";
-        Ok(tx.run(sql, &[before.into(), limit.cast_signed().into()])? == limit)
-    }
+    let sql = "DELETE FROM sign_in_place WHERE (member, place) IN (
+                   SELECT member, place FROM sign_in_place WHERE date <= $1 ORDER BY date LIMIT $2)";
+    Ok(tx.run(sql, &[(now - KNOWN_MS).into(), limit.cast_signed().into()])? == limit)
 }

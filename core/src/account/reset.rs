@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use super::attempt::{begin, failed};
-use super::{Call, check_new_password, email, find, otp, revoke_tokens, session};
+use super::{Call, MemberRecord, check_new_password, code, email, find, revoke_tokens, session};
 
 use crate::account::{Admin, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
@@ -22,11 +22,8 @@ use crate::record::id::{MemberKey, ObjectId};
 use crate::record::operation::{Access, Failure, Operation, Rate, Spec, Work};
 use crate::store::{Isolation, StoreError, Tx};
 
-mod sql;
 #[cfg(test)]
 mod tests;
-
-pub(super) use sql::remove_mailed;
 
 /// The lifetime of a code of an administrator.
 const LASTS_MS: i64 = HOUR_MS;
@@ -65,12 +62,12 @@ impl Transaction for IssueReset {
         Spec::get("admin", "/issue_pw_reset/{user_id}", Access::Persons).writes().or(&[Failure::Missing]);
 
     fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<ResetCode> {
-        let (code, expires) = (otp::random_code(), identity.now() + LASTS_MS);
+        let (code, expires) = (code::generate(), identity.now() + LASTS_MS);
         let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
         if admin.is(member.key) {
             return Err(Error::BadRequest(OWN));
         }
-        sql::insert(tx, member.key, &otp::hash(&code), true, expires)?;
+        code::insert(tx, code::Kind::IssuedReset, member.key, &code::hash(&code), "", expires)?;
         admin.record(tx, Entry::new(Action::MemberResetCode).on_member(member.key))?;
         Ok(ResetCode { code, expires })
     }
@@ -128,10 +125,16 @@ pub(crate) fn letter(
     if !limit::take_pair(tx, &format!("reset {}", member.as_i64()), network, now)? {
         return Ok(None);
     }
-    let code = Zeroizing::new(otp::random_code());
-    sql::insert(tx, member, &otp::hash(&code), false, now + email::LASTS_MS)?;
+    let code = Zeroizing::new(code::generate());
+    code::insert(tx, code::Kind::Reset, member, &code::hash(&code), "", now + email::LASTS_MS)?;
     let link = config.link(RESET_PAGE, &code);
     Ok(Some(Letter { to, text: Text::Reset, id, code: Some(code), link }))
+}
+
+fn holder_of(tx: &mut dyn Tx, hash: &str, now: Timestamp) -> Result<Option<MemberRecord>, StoreError> {
+    let found = code::find(tx, &[code::Kind::Reset, code::Kind::IssuedReset], hash, now)?;
+    let id = found.map_or(Ok(None), |found| email::id(tx, found.member))?;
+    id.map_or(Ok(None), |id| find(tx, &id))
 }
 
 /// Reset a forgotten password
@@ -171,10 +174,10 @@ impl Operation for ResetPassword {
 
     fn run(self, call: &Call<'_>) -> Result<()> {
         let tidings = call.tidings();
-        let (identity, now, hash) = (call.authority(), call.now(), otp::hash(&self.code));
+        let (identity, now, hash) = (call.authority(), call.now(), code::hash(&self.code));
         let note = email::Note::new(tidings, Kind::PasswordChanged);
         let attempt = begin(call, None)?;
-        let Some(holder) = call.store().read(|tx| sql::holder(tx, &hash, now))? else {
+        let Some(holder) = call.store().read(|tx| holder_of(tx, &hash, now))? else {
             return Err(failed(attempt, Outcome::IncorrectCode));
         };
         check_new_password(tidings.config(), "new_pw", &self.new_pw, holder.admin)?;
@@ -185,7 +188,7 @@ impl Operation for ResetPassword {
         let password = tidings.hasher().hash(&self.new_pw)?;
         call.store().write(Isolation::Alone, move |tx| {
             // The code may have been used or replaced in the meantime.
-            let holder = sql::holder(tx, &hash, now)?.ok_or(Outcome::IncorrectCode)?;
+            let holder = holder_of(tx, &hash, now)?.ok_or(Outcome::IncorrectCode)?;
             session::set_password(tx, holder.key, holder.generation, &password)?;
             revoke_tokens(tx, holder.key)?;
             note.send(tx, holder.key)?;

@@ -13,8 +13,6 @@ use crate::record::error::{Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Spec, Work};
 use crate::record::scope::Scope;
 
-pub(crate) mod table;
-
 /// The maximum number of entries on a page of the roster.
 pub const ROSTER_MAX: i64 = 1_000;
 const ENTRIES: i64 = 100;
@@ -76,6 +74,61 @@ impl Operation for ListRoster {
             let next = answer::cut(&mut roster, limit).map(|member| member.id.clone());
             Ok(RosterPage { roster, next })
         })
+    }
+}
+
+pub(crate) mod table {
+    use super::RosterMember;
+    use crate::account::Admin;
+    use crate::store::{StoreError, Tx};
+
+    #[derive(PartialEq, Eq)]
+    pub(crate) struct RosterEntry {
+        pub(crate) name: String,
+        /// May be empty.
+        pub(crate) major: String,
+        /// The hash.
+        pub(crate) password: String,
+    }
+
+    pub(crate) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<RosterEntry>, StoreError> {
+        let sql = "SELECT name, major, password FROM roster WHERE folded = $1";
+        let row = tx.row(sql, &[folded.into()])?;
+        let entry = row.map(|mut row| {
+            Ok(RosterEntry { name: row.take(0)?, major: row.take(1)?, password: row.take(2)? })
+        });
+        entry.transpose()
+    }
+
+    pub(super) fn list(
+        tx: &mut dyn Tx,
+        _: &Admin<'_>,
+        after: &str,
+        limit: i64,
+    ) -> Result<Vec<RosterMember>, StoreError> {
+        // No id has this character, which the engines compare in different ways.
+        if after.contains('\0') {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT id, name, major FROM roster WHERE folded > $1 ORDER BY folded LIMIT $2";
+        let rows = tx.rows(sql, &[after.into(), limit.into()])?.into_iter();
+        rows.map(|mut row| Ok(RosterMember { id: row.take(0)?, name: row.take(1)?, major: row.take(2)? }))
+            .collect()
+    }
+
+    pub(crate) fn insert(
+        tx: &mut dyn Tx,
+        _: &Admin<'_>,
+        folded: &str,
+        id: &str,
+        entry: &RosterEntry,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO roster (folded, id, name, major, password) VALUES ($1, $2, $3, $4, $5)
+                   ON CONFLICT (folded) DO UPDATE SET id = excluded.id, name = excluded.name,
+                   major = excluded.major, password = excluded.password";
+        let RosterEntry { name, major, password } = entry;
+        tx.run(sql, &[folded, id, name, major, password].map(Into::into))?;
+        Ok(())
     }
 }
 

@@ -11,7 +11,7 @@ use super::password::is_common;
 use super::places::Places;
 use super::sessions::NewSession;
 use super::throttle::Attempt;
-use super::{Call, email, fold};
+use super::{Call, code, email, fold};
 
 use crate::record::error::{Error, Outcome, Result};
 use crate::record::id::{MemberKey, ObjectId};
@@ -75,7 +75,7 @@ fn finish(
     let session = Arc::new(NewSession { by_issuer, ..new_session(call) });
     let (key, now, new) = (stored.key, call.now(), Arc::clone(&session));
     let (otp, is_both_factors) = match proof {
-        Proof::Code(otp) | Proof::Issuer(otp) => (otp.map(otp::typed).filter(|otp| !otp.is_empty()), false),
+        Proof::Code(otp) | Proof::Issuer(otp) => (otp.map(code::typed).filter(|otp| !otp.is_empty()), false),
         Proof::Both => (None, true),
     };
     let code_attempt = if stored.has_factor && otp.is_some() { begin_code(call, key)? } else { None };

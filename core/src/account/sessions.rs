@@ -10,8 +10,8 @@ use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::code;
 use super::device::Device;
-use super::pending;
 use super::places::Places;
 
 use crate::Tidings;
@@ -30,7 +30,6 @@ mod tests;
 pub const SESSIONS_MAX: usize = 1_000;
 /// The minimum time between two writes of the use of a session.
 const SEEN_MS: i64 = 60 * 60 * SECOND_MS;
-/// The capacity of [`SeenSessions`].
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
 
 /// The sessions of a member.
@@ -116,7 +115,6 @@ pub(super) struct NewSession {
     pub(super) expires: Timestamp,
     /// `None` for this machine.
     pub(super) places: Option<Places>,
-    /// Whether it begins with single sign-on.
     pub(super) by_issuer: bool,
 }
 
@@ -132,8 +130,27 @@ impl NewSession {
         generation: i64,
         gave_code: bool,
     ) -> Result<(), StoreError> {
-        sql::insert(tx, member, generation, self, gave_code)?;
-        sql::remove_surplus(tx, member, self.at)?;
+        let sql = "INSERT INTO session (id, member, device, date, last_seen, expires, otp, by_issuer)
+                   SELECT CAST($3 AS TEXT), key, CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($5 AS BIGINT),
+                          CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT)
+                   FROM member WHERE key = $1 AND generation = $2";
+        let id = self.id.to_string();
+        let args = [
+            member.into(),
+            generation.into(),
+            (&id).into(),
+            self.device.name().into(),
+            self.at.into(),
+            self.expires.into(),
+            gave_code.then_some(self.at).into(),
+            i64::from(self.by_issuer).into(),
+        ];
+        tx.run(sql, &args)?;
+        let sql = "DELETE FROM session WHERE id IN (
+                       SELECT id FROM session WHERE member = $1 AND expires > $2
+                       ORDER BY last_seen DESC, date DESC, id DESC LIMIT 100 OFFSET $3)";
+        let most = i64::try_from(SESSIONS_MAX).unwrap_or(i64::MAX);
+        tx.run(sql, &[member.into(), self.at.into(), most.into()])?;
         if let Some(places) = &self.places {
             places.insert(tx, member, generation, self.at)?;
         }
@@ -150,12 +167,12 @@ pub(super) fn end_others(
     gave_code: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    sql::remove_others(tx, member, current.unwrap_or_default())?;
-    sql::set_code(tx, member, gave_code)?;
-    pending::withdraw(tx, Some(member))?;
+    let current = current.unwrap_or_default();
+    tx.run("DELETE FROM session WHERE member = $1 AND id <> $2", &[member.into(), current.into()])?;
+    tx.run("UPDATE session SET otp = $2 WHERE member = $1", &[member.into(), gave_code.into()])?;
+    code::withdraw(tx, Some(member))?;
     // This revokes tokens without a session too.
-    tx.run("UPDATE member SET sessions_from = $2 WHERE key = $1", &[member.into(), now.into()])?;
-    Ok(())
+    tx.run("UPDATE member SET sessions_from = $2 WHERE key = $1", &[member.into(), now.into()]).map(drop)
 }
 
 /// Returns false if the member has no such session. Unless it is the session `current`, another person may have been signed in,
@@ -166,9 +183,10 @@ pub(crate) fn end_one(
     id: &str,
     current: Option<&str>,
 ) -> Result<bool, StoreError> {
-    let is_ended = sql::remove(tx, member, id)?;
+    let sql = "DELETE FROM session WHERE id = $1 AND member = $2";
+    let is_ended = tx.run(sql, &[id.into(), member.into()])? > 0;
     if is_ended && current != Some(id) {
-        pending::withdraw(tx, Some(member))?;
+        code::withdraw(tx, Some(member))?;
     }
     Ok(is_ended)
 }
@@ -180,15 +198,6 @@ pub(super) fn end_by_issuer(
 ) -> Result<(), StoreError> {
     let sql = "DELETE FROM session WHERE member = $1 AND by_issuer = 1 AND id <> $2";
     tx.run(sql, &[member.into(), current.unwrap_or_default().into()]).map(drop)
-}
-
-pub(super) fn remove_all(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
-    tx.run("DELETE FROM session WHERE member = $1", &[member.into()])?;
-    Ok(())
-}
-
-pub(super) fn remove_everybodys(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    tx.run("DELETE FROM session", &[]).map(drop)
 }
 
 /// Returns whether there may be more.
@@ -224,13 +233,14 @@ impl SeenSessions {
         let session = session.to_owned();
         // It changes one row. The next hour makes up for a write that fails.
         drop(tidings.store().submit::<_, StoreError>(Isolation::Locking, move |tx| {
-            sql::seen(tx, &session, now, now - SEEN_MS)
+            let sql = "UPDATE session SET last_seen = $2 WHERE id = $1 AND last_seen <= $3";
+            tx.run(sql, &[(&session).into(), now.into(), (now - SEEN_MS).into()]).map(drop)
         }));
     }
 }
 
 pub(crate) mod sql {
-    use super::{MemberKey, NewSession, SESSIONS_MAX, Session, StoreError, Timestamp, Tx};
+    use super::{MemberKey, Session, StoreError, Timestamp, Tx};
 
     pub(crate) fn list(
         tx: &mut dyn Tx,
@@ -247,77 +257,6 @@ pub(crate) mod sql {
             Ok(Session { id, device: row.take(1)?, date: row.take(2)?, last_seen: row.take(3)?, current })
         })
         .collect()
-    }
-
-    pub(super) fn insert(
-        tx: &mut dyn Tx,
-        member: MemberKey,
-        generation: i64,
-        new: &NewSession,
-        gave_code: bool,
-    ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO session (id, member, device, date, last_seen, expires, otp, by_issuer)
-                   SELECT CAST($3 AS TEXT), key, CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($5 AS BIGINT),
-                          CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT)
-                   FROM member WHERE key = $1 AND generation = $2";
-        let (id, device) = (new.id.to_string(), new.device.name());
-        tx.run(
-            sql,
-            &[
-                member.into(),
-                generation.into(),
-                (&id).into(),
-                device.into(),
-                new.at.into(),
-                new.expires.into(),
-                gave_code.then_some(new.at).into(),
-                i64::from(new.by_issuer).into(),
-            ],
-        )?;
-        Ok(())
-    }
-
-    pub(super) fn remove_surplus(
-        tx: &mut dyn Tx,
-        member: MemberKey,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let sql = "DELETE FROM session WHERE id IN (
-                       SELECT id FROM session WHERE member = $1 AND expires > $2
-                       ORDER BY last_seen DESC, date DESC, id DESC LIMIT 100 OFFSET $3)";
-        let most = i64::try_from(SESSIONS_MAX).unwrap_or(i64::MAX);
-        tx.run(sql, &[member.into(), now.into(), most.into()])?;
-        Ok(())
-    }
-
-    pub(super) fn remove_others(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<(), StoreError> {
-        tx.run("DELETE FROM session WHERE member = $1 AND id <> $2", &[member.into(), id.into()])?;
-        Ok(())
-    }
-
-    pub(super) fn set_code(
-        tx: &mut dyn Tx,
-        member: MemberKey,
-        at: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
-        tx.run("UPDATE session SET otp = $2 WHERE member = $1", &[member.into(), at.into()])?;
-        Ok(())
-    }
-
-    pub(super) fn remove(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM session WHERE id = $1 AND member = $2";
-        Ok(tx.run(sql, &[id.into(), member.into()])? > 0)
-    }
-
-    pub(super) fn seen(
-        tx: &mut dyn Tx,
-        id: &str,
-        at: Timestamp,
-        before: Timestamp,
-    ) -> Result<(), StoreError> {
-        let sql = "UPDATE session SET last_seen = $2 WHERE id = $1 AND last_seen <= $3";
-        tx.run(sql, &[id.into(), at.into(), before.into()])?;
-        Ok(())
     }
 
     pub(crate) fn exists(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<bool, StoreError> {

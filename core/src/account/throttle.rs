@@ -11,8 +11,6 @@ use std::collections::VecDeque;
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use memory::Memory;
-use rows::Rows;
 use siphasher::sip::SipHasher24;
 
 use crate::base::client::Client;
@@ -21,13 +19,13 @@ use crate::base::random::random;
 use crate::record::error::{Error, Result};
 use crate::record::id::MemberKey;
 use crate::store::{Isolation, Store, StoreError};
+use tables::{Memory, Rows};
 
-mod memory;
-mod rows;
+mod tables;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use rows::prune;
+pub(crate) use tables::prune;
 
 /// Milliseconds of the clock that all users of the failures share.
 type Millis = i64;
@@ -80,23 +78,10 @@ struct Key {
 }
 
 impl Key {
-    fn of_client(keys: (u64, u64), client: Client) -> Self {
+    fn new(kind: Kind, keys: (u64, u64), add: impl FnOnce(&mut SipHasher24)) -> Self {
         let mut hasher = SipHasher24::new_with_keys(keys.0, keys.1);
-        client.hash(&mut hasher);
-        Self { kind: Kind::Client, hash: hasher.finish() }
-    }
-
-    fn of_pair(keys: (u64, u64), id: &str, client: Client) -> Self {
-        let mut hasher = SipHasher24::new_with_keys(keys.0, keys.1);
-        client.hash(&mut hasher);
-        hasher.write(id.to_ascii_lowercase().as_bytes());
-        Self { kind: Kind::Pair, hash: hasher.finish() }
-    }
-
-    fn of_codes(keys: (u64, u64), member: MemberKey) -> Self {
-        let mut hasher = SipHasher24::new_with_keys(keys.0, keys.1);
-        hasher.write_i64(member.as_i64());
-        Self { kind: Kind::Codes, hash: hasher.finish() }
+        add(&mut hasher);
+        Self { kind, hash: hasher.finish() }
     }
 }
 
@@ -108,7 +93,6 @@ struct Failures {
     /// The times of a client's failures that count, oldest first, at most [`CLIENT_FAILURES`].
     times: VecDeque<Millis>,
     running: u32,
-    /// The end of the latest reservation.
     reserved_until: Millis,
 }
 
@@ -202,7 +186,6 @@ trait Table {
 enum Outcome {
     /// The password or the code was wrong, or the account does not exist.
     Failed,
-    /// The password, and the code if there is one, was right.
     Succeeded,
     /// The attempt counts neither as a failure nor as a success.
     Unknown,
@@ -246,8 +229,14 @@ impl Throttle {
         is_known: impl FnOnce() -> Result<bool>,
     ) -> Result<Attempt<'_>> {
         let (keys, now) = (self.keys()?, self.now());
-        let pair = id.map(|id| Key::of_pair(keys, id, client));
-        let client = Key::of_client(keys, client);
+        let pair = |id: &str| {
+            Key::new(Kind::Pair, keys, |hasher| {
+                client.hash(hasher);
+                hasher.write(id.to_ascii_lowercase().as_bytes());
+            })
+        };
+        let pair = id.map(pair);
+        let client = Key::new(Kind::Client, keys, |hasher| client.hash(hasher));
         // Rejected here, so that a flood of attempts writes nothing.
         let admit = |table: &mut dyn Table, key: Key| Ok::<_, Error>(table.get(key, now)?.admit(now));
         let (of_client, of_pair) =
@@ -264,7 +253,8 @@ impl Throttle {
     }
 
     pub(crate) fn begin_code(&self, member: MemberKey) -> Result<Attempt<'_>> {
-        let (codes, now) = (Key::of_codes(self.keys()?, member), self.now());
+        let codes = Key::new(Kind::Codes, self.keys()?, |hasher| hasher.write_i64(member.as_i64()));
+        let now = self.now();
         self.read(|table| table.get(codes, now)?.admit(now))?;
         self.reserve(codes, now)?;
         Ok(Attempt { throttle: self, client: None, account: Some(codes), outcome: Outcome::Unknown })
@@ -331,7 +321,7 @@ impl Throttle {
     fn keys(&self) -> Result<(u64, u64)> {
         match (self.keys.get(), &self.place) {
             (None, Place::Database(store)) => {
-                let keys = store.read(rows::keys)?;
+                let keys = store.read(tables::keys)?;
                 Ok(*self.keys.get_or_init(|| keys))
             }
             (keys, _) => Ok(*keys.expect("memory has keys")),

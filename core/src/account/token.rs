@@ -5,29 +5,27 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
 
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::config::{Config, Secret};
-use crate::base::files::{key_file, previous_key_file};
+use crate::base::files::key_file;
+use crate::base::keyed;
 use crate::base::random::random;
 use crate::record::error::{Error, Result};
 use crate::store::{Isolation, Store, StoreError};
-use file::Stamp;
-use shared::fingerprint;
-use verified::VerifiedTokens;
+use source::{Source, Stamp, fingerprint, is_given, make_first, record, recorded, sources};
 
-mod file;
 mod hmac;
-mod shared;
+mod source;
 #[cfg(test)]
 mod tests;
-mod verified;
 
 #[cfg(unix)]
-pub(crate) use file::NOT_THEIRS;
+pub(crate) use source::NOT_THEIRS;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Claims {
@@ -91,27 +89,6 @@ struct First {
     is_made: Mutex<bool>,
 }
 
-enum Source {
-    Given(Secret),
-    File(PathBuf),
-}
-
-impl Source {
-    fn read(&self) -> Result<Option<Secret>> {
-        match self {
-            Self::Given(secret) => Ok(Some(secret.clone())),
-            Self::File(path) => file::read(path),
-        }
-    }
-
-    fn stamp(&self) -> Option<Stamp> {
-        match self {
-            Self::Given(_) => None,
-            Self::File(path) => Stamp::of(path),
-        }
-    }
-}
-
 /// The current key and the previous one.
 type Secrets = (Secret, Option<Secret>);
 
@@ -135,7 +112,7 @@ impl Keys {
     pub(crate) fn open(config: &Config, database: &Path, named: &Path, clock: Clock) -> Result<Self> {
         if !is_given(config) {
             let earlier = (named != database).then(|| key_file(named));
-            file::make_first(&key_file(database), earlier.as_deref())?;
+            make_first(&key_file(database), earlier.as_deref())?;
         }
         let (current, previous) = sources(config, database);
         Self::new(current, previous, config.token_days, clock)
@@ -153,7 +130,7 @@ impl Keys {
         clock: Clock,
     ) -> Result<Self> {
         let file = key_file(stem);
-        let recorded = store.read(shared::recorded)?;
+        let recorded = store.read(recorded)?;
         if !is_given(config) && matches!(file.try_exists(), Ok(false)) {
             let random = Secret(random::<{ Secret::BYTES_MIN }>().to_vec().into());
             if recorded.is_some() {
@@ -173,7 +150,7 @@ impl Keys {
             return Ok(keys);
         }
         let earlier: Vec<_> = previous.iter().map(fingerprint).collect();
-        if store.write::<_, StoreError>(Isolation::Alone, move |tx| shared::record(tx, &current, &earlier))? {
+        if store.write::<_, StoreError>(Isolation::Alone, move |tx| record(tx, &current, &earlier))? {
             return Ok(keys);
         }
         Err(StoreError::OtherKey { file }.into())
@@ -220,10 +197,10 @@ impl Keys {
     }
 
     fn make_first(&self, file: &Path, store: &Store) -> Result<()> {
-        file::make_first(file, None)?;
+        make_first(file, None)?;
         let set = Set::read(&self.current, self.previous.as_ref())?;
         let current = fingerprint(&set.secrets.0);
-        if store.write::<_, StoreError>(Isolation::Alone, move |tx| shared::record(tx, &current, &[]))? {
+        if store.write::<_, StoreError>(Isolation::Alone, move |tx| record(tx, &current, &[]))? {
             self.set.store(set.into());
             return Ok(());
         }
@@ -329,27 +306,8 @@ impl Keys {
         let earlier: Vec<_> =
             [Some(&before.0), now.1.as_ref()].into_iter().flatten().map(fingerprint).collect();
         // If it fails, the next start reports it.
-        drop(
-            store.submit::<_, StoreError>(Isolation::Alone, move |tx| shared::record(tx, &current, &earlier)),
-        );
+        drop(store.submit::<_, StoreError>(Isolation::Alone, move |tx| record(tx, &current, &earlier)));
     }
-}
-
-const fn is_given(config: &Config) -> bool {
-    config.token_key.is_some() || config.token_key_file.is_some()
-}
-
-fn sources(config: &Config, database: &Path) -> (Source, Option<Source>) {
-    let file = |path: &Option<PathBuf>| path.clone().map(Source::File);
-    let given = |secret: &Option<Secret>| secret.clone().map(Source::Given);
-    let current = given(&config.token_key).or_else(|| file(&config.token_key_file));
-    let current = current.unwrap_or_else(|| Source::File(key_file(database)));
-    let beside = match &current {
-        Source::Given(_) => None,
-        Source::File(path) => Some(Source::File(previous_key_file(path))),
-    };
-    let previous = given(&config.token_key_previous).or_else(|| file(&config.token_key_previous_file));
-    (current, previous.or(beside))
 }
 
 fn stamps(current: &Source, previous: Option<&Source>) -> [Option<Stamp>; 2] {
@@ -382,5 +340,49 @@ impl Set {
     fn at(&self, stamps: [Option<Stamp>; 2]) -> Self {
         let (current, previous) = self.secrets.clone();
         Self::new(stamps, current, previous)
+    }
+}
+
+/// The maximum number of cached tokens. A token has one slot, and replaces the token in it.
+const SLOTS: usize = 4_096;
+/// The maximum length of a cached token in bytes. Those that [`Keys::sign`] makes are much shorter.
+const TOKEN_MAX: usize = 1_024;
+
+/// Tokens that one key has signed, whose signature is not verified again for each request. Reading and inserting take no lock.
+struct VerifiedTokens(Box<[ArcSwapOption<Verified>]>);
+
+struct Verified {
+    /// The token's hash under the random key of this process. It is compared first, so that the time of the comparison of the
+    /// texts reveals nothing about a token.
+    hash: u64,
+    token: Zeroizing<String>,
+    claims: Arc<Claims>,
+}
+
+impl VerifiedTokens {
+    fn new() -> Self {
+        Self((0..SLOTS).map(|_| ArcSwapOption::empty()).collect())
+    }
+
+    fn get(&self, token: &str) -> Option<Arc<Claims>> {
+        let hash = keyed::hash(token);
+        let found = self.slot(hash).load();
+        let found = found.as_ref().filter(|found| found.hash == hash && *found.token == token);
+        found.map(|found| Arc::clone(&found.claims))
+    }
+
+    fn insert(&self, token: &str, claims: Claims) -> Arc<Claims> {
+        let claims = Arc::new(claims);
+        if token.len() <= TOKEN_MAX {
+            let (hash, token) = (keyed::hash(token), Zeroizing::new(token.to_owned()));
+            let verified = Verified { hash, token, claims: Arc::clone(&claims) };
+            self.slot(hash).store(Some(Arc::new(verified)));
+        }
+        claims
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the remainder is small")]
+    fn slot(&self, hash: u64) -> &ArcSwapOption<Verified> {
+        &self.0[(hash % SLOTS as u64) as usize]
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::Tidings;
-use crate::account::{invitation, places, sessions, throttle};
+use crate::account::{code, invitation, places, sessions, throttle};
 use crate::analysis::calendar::Calendar;
 use crate::analysis::visitor::{self, DayKeys, day_keys};
 use crate::analysis::{LATE_MS, log, trends};
@@ -174,6 +174,7 @@ impl Janitor {
             self.in_batches(u64::MAX, move |tx, limit| trends::prune(tx, now, limit)),
             self.in_batches(u64::MAX, move |tx, limit| sessions::prune(tx, now, limit)),
             self.in_batches(u64::MAX, move |tx, limit| places::prune(tx, now, limit)),
+            self.in_batches(u64::MAX, move |tx, limit| code::prune(tx, now, limit)),
             self.in_batches(u64::MAX, move |tx, limit| throttle::prune(tx, now, limit)),
             self.delete_lines(log_from),
             self.in_batches(u64::MAX, move |tx, limit| audit::prune(tx, now, audit_from, limit)),

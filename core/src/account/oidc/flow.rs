@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use crate::Tidings;
-use crate::account::sealed;
 use crate::audit::trail::hex;
 use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::base::random::random;
@@ -58,7 +57,7 @@ impl Flow {
     }
 
     pub(super) fn cookie(&self, tidings: &Tidings) -> (String, String) {
-        (cookie_name(tidings, &self.state()), sealed::seal(tidings, DOMAIN, self))
+        (cookie_name(tidings, &self.state()), tidings.keys().seal(DOMAIN, self))
     }
 
     pub(super) fn of_cookies(tidings: &Tidings, cookies: &[&str], state: &str) -> Option<Self> {
@@ -69,7 +68,7 @@ impl Flow {
             .filter_map(|pair| pair.trim().split_once('='));
         let values = pairs.filter(|(key, _)| *key == name).map(|(_, value)| value);
         let now = tidings.now();
-        let mut flows = values.filter_map(|value| sealed::open::<Self>(tidings, DOMAIN, value));
+        let mut flows = values.filter_map(|value| tidings.keys().unseal::<Self>(DOMAIN, value));
         flows.find(|flow| flow.expires > now && flow.state() == state)
     }
 }

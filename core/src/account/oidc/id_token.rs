@@ -16,7 +16,6 @@ const SKEW_MS: i64 = 60 * SECOND_MS;
 /// The length of a public key of Ed25519 in base 64.
 const ED25519: usize = 43;
 
-/// The issuer's assertions about a person.
 pub(super) type Claims = Map<String, Value>;
 
 pub(super) struct IdToken<'t> {

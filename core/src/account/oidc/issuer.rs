@@ -29,7 +29,6 @@ use crate::record::outgoing;
 const WHOLE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_secs(3);
 const ANSWER_MAX: u64 = 1 << 20;
-/// What the issuer is asked for.
 const SCOPE: &str = "openid profile email";
 const SCOPE_WITH_GROUPS: &str = "openid profile email groups";
 /// The refusals of this service (RFC 6749 section 5.2), whatever the code.

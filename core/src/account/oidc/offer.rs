@@ -42,7 +42,6 @@ impl Metadata {
         methods.is_some_and(|methods| !methods.contains(&"client_secret_basic"))
     }
 
-    /// Returns whether it says that it knows a scope.
     pub(super) fn has_scope(&self, scope: &str) -> bool {
         self.list("scopes_supported").is_some_and(|scopes| scopes.contains(&scope))
     }
@@ -81,7 +80,6 @@ pub(super) struct Offer {
 #[derive(Default)]
 struct Known {
     metadata: Option<Arc<Metadata>>,
-    /// The times of the latest request and of the latest successful response.
     asked: Option<Timestamp>,
     answered: Option<Timestamp>,
 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::sql;
 use crate::account::attempt::{begin, failed};
 use crate::account::session::{AccessToken, Proof, sign_in_identified};
-use crate::account::{Call, email, otp, sessions};
+use crate::account::{Call, code, email, otp, sessions};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::mail::outbox::Kind;
@@ -53,7 +53,7 @@ impl Operation for SignInOidc {
     }
 
     fn run(self, call: &Call<'_>) -> Result<AccessToken> {
-        let (now, hash) = (call.now(), otp::hash(&self.code));
+        let (now, hash) = (call.now(), code::hash(&self.code));
         let attempt = begin(call, None)?;
         let Some(pending) = call.store().read(|tx| sql::pending(tx, &hash, now))? else {
             return Err(failed(attempt, Outcome::IncorrectCode));
@@ -97,7 +97,7 @@ impl Operation for LinkOidc {
     }
 
     fn run(self, call: &Call<'_>) -> Result<()> {
-        let (identity, now, hash) = (call.authority(), call.now(), otp::hash(&self.code));
+        let (identity, now, hash) = (call.authority(), call.now(), code::hash(&self.code));
         let confirmed = otp::confirm(call, &self.pw)?;
         let note = email::Note::new(call.tidings(), Kind::SignInChanged);
         let is_linked = call.store().write(Isolation::Alone, move |tx| {
@@ -105,12 +105,12 @@ impl Operation for LinkOidc {
             let is_theirs = |pending: &sql::Pending| !pending.is_linked && pending.member == member.key;
             let pending = sql::pending(tx, &hash, now)?.filter(is_theirs);
             let Some(pending) = pending else { return Ok(false) };
-            let person = sql::Identity { issuer: &pending.issuer, subject: &pending.subject };
+            let person = (&*pending.issuer, &*pending.subject);
             sql::take(tx, &hash, now)?;
-            if sql::member(tx, &person)?.is_some() {
+            if sql::member(tx, person)?.is_some() {
                 return Ok(false);
             }
-            sql::link(tx, member.key, &person, now)?;
+            sql::link(tx, member.key, person, now)?;
             sessions::end_by_issuer(tx, member.key, identity.session())?;
             identity.record_own(tx, &member, Entry::new(Action::MemberLink))?;
             note.send(tx, member.key)?;

@@ -1,31 +1,35 @@
-//! The tables of linked people and of codes for apps.
+//! The table of linked people, and the codes for apps.
+
+use serde_json::json;
 
 use super::LinkedPerson;
+use crate::account::code::{self, Code, Kind};
 use crate::base::clock::Timestamp;
 use crate::record::id::MemberKey;
-use crate::store::{Arg, StoreError, Topic, Tx};
+use crate::store::{StoreError, Topic, Tx};
 
-pub(super) struct Identity<'a> {
-    pub(super) issuer: &'a str,
-    pub(super) subject: &'a str,
-}
+/// The issuer, and its identifier of a person.
+pub(super) type Person<'a> = (&'a str, &'a str);
 
-pub(super) fn member(tx: &mut dyn Tx, of: &Identity<'_>) -> Result<Option<MemberKey>, StoreError> {
+pub(super) fn member(
+    tx: &mut dyn Tx,
+    (issuer, subject): Person<'_>,
+) -> Result<Option<MemberKey>, StoreError> {
     let sql = "SELECT member FROM oidc_identity WHERE issuer = $1 AND subject = $2";
-    tx.row(sql, &[of.issuer.into(), of.subject.into()])?.map(|mut row| row.take(0)).transpose()
+    tx.row(sql, &[issuer.into(), subject.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
 /// Replaces an earlier link of the member. From now on, the issuer names the member unless the university does.
 pub(super) fn link(
     tx: &mut dyn Tx,
     member: MemberKey,
-    to: &Identity<'_>,
+    (issuer, subject): Person<'_>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO oidc_identity (member, issuer, subject, date, names)
                SELECT key, $2, $3, $4, CASE WHEN name IS NULL THEN 1 ELSE 0 END FROM member WHERE key = $1
                ON CONFLICT (member) DO UPDATE SET issuer = excluded.issuer, subject = excluded.subject, date = excluded.date";
-    tx.run(sql, &[member.into(), to.issuer.into(), to.subject.into(), now.into()]).map(drop)
+    tx.run(sql, &[member.into(), issuer.into(), subject.into(), now.into()]).map(drop)
 }
 
 /// Stores the name that the issuer has for a member, unless it is empty.
@@ -53,45 +57,18 @@ pub(crate) fn linked(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Linked
         .transpose()
 }
 
-/// Removes flows that have come back and cannot come back again.
-pub(super) fn forget(tx: &mut dyn Tx, now: Timestamp) -> Result<(), StoreError> {
-    tx.run("DELETE FROM oidc_sign_in WHERE kept <= $1", &[now.into()]).map(drop)
-}
-
-/// A flow that has come back.
-pub(super) struct Returned<'a> {
-    pub(super) state: &'a str,
-    /// The hash of the code for the app.
-    pub(super) code: &'a str,
-    pub(super) person: Identity<'a>,
-    pub(super) member: MemberKey,
-    /// Otherwise the person has to prove with a password that the account is theirs.
-    pub(super) is_linked: bool,
-    /// The time at which the code expires, and that until which the flow is kept.
-    pub(super) expires: Timestamp,
-    pub(super) kept: Timestamp,
-}
-
-pub(super) fn has_returned(tx: &mut dyn Tx, state: &str) -> Result<bool, StoreError> {
-    Ok(tx.row("SELECT 1 FROM oidc_sign_in WHERE state = $1", &[state.into()])?.is_some())
-}
-
-pub(super) fn insert(tx: &mut dyn Tx, returned: &Returned<'_>) -> Result<(), StoreError> {
-    let Returned { state, code, person, member, is_linked, expires, kept } = returned;
-    let sql = "INSERT INTO oidc_sign_in (state, code, issuer, subject, member, linked, expires, kept)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    let (issuer, subject) = (person.issuer.into(), person.subject.into());
-    let args: [Arg<'_>; 8] = [
-        (*state).into(),
-        (*code).into(),
-        issuer,
-        subject,
-        (*member).into(),
-        i64::from(*is_linked).into(),
-        (*expires).into(),
-        (*kept).into(),
-    ];
-    tx.run(sql, &args).map(drop)
+/// Stores the code with which the app goes on. Unless `is_linked`, the person has to prove with a password that the account is
+/// theirs.
+pub(super) fn insert(
+    tx: &mut dyn Tx,
+    hash: &str,
+    member: MemberKey,
+    (issuer, subject): Person<'_>,
+    is_linked: bool,
+    expires: Timestamp,
+) -> Result<(), StoreError> {
+    let data = json!([issuer, subject, is_linked]).to_string();
+    code::insert(tx, Kind::SignOn, member, hash, &data, expires)
 }
 
 pub(super) struct Pending {
@@ -102,17 +79,19 @@ pub(super) struct Pending {
 }
 
 /// The code of a sign-in needs the link that the member had when the code was made.
-pub(super) fn pending(tx: &mut dyn Tx, code: &str, now: Timestamp) -> Result<Option<Pending>, StoreError> {
-    let sql = "SELECT issuer, subject, member, linked FROM oidc_sign_in s WHERE code = $1 AND expires > $2
-               AND (linked = 0 OR EXISTS (SELECT 1 FROM oidc_identity i
-                    WHERE i.member = s.member AND i.issuer = s.issuer AND i.subject = s.subject))";
-    let Some(mut row) = tx.row(sql, &[code.into(), now.into()])? else { return Ok(None) };
-    let (issuer, subject, member) = (row.take(0)?, row.take(1)?, row.take(2)?);
-    Ok(Some(Pending { issuer, subject, member, is_linked: row.take::<i64>(3)? != 0 }))
+pub(super) fn pending(tx: &mut dyn Tx, hash: &str, now: Timestamp) -> Result<Option<Pending>, StoreError> {
+    let Some(Code { member, data }) = code::find(tx, &[Kind::SignOn], hash, now)? else { return Ok(None) };
+    let damaged = |_| StoreError::Damaged("the person of a single sign-on cannot be read".into());
+    let (issuer, subject, is_linked): (String, String, bool) =
+        serde_json::from_str(&data).map_err(damaged)?;
+    if is_linked && self::member(tx, (&issuer, &subject))? != Some(member) {
+        return Ok(None);
+    }
+    Ok(Some(Pending { issuer, subject, member, is_linked }))
 }
 
-pub(super) fn take(tx: &mut dyn Tx, code: &str, now: Timestamp) -> Result<Option<Pending>, StoreError> {
-    let pending = pending(tx, code, now)?;
-    tx.run("UPDATE oidc_sign_in SET code = NULL WHERE code = $1", &[code.into()])?;
+pub(super) fn take(tx: &mut dyn Tx, hash: &str, now: Timestamp) -> Result<Option<Pending>, StoreError> {
+    let pending = pending(tx, hash, now)?;
+    tx.run("DELETE FROM code WHERE hash = $1", &[hash.into()])?;
     Ok(pending)
 }

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use self::issuer::{CLIENT, Fake, SECRET, URL};
 use super::*;
-use crate::account::Caller;
 use crate::account::email::GetEmail;
 use crate::account::members::{self, MemberEntry};
+use crate::account::{Caller, otp};
 use crate::audit;
 use crate::base::client::Client;
 use crate::base::config::{Issuer as IssuerUrl, Oidc, Secret};

@@ -6,18 +6,19 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::ENABLED;
 use super::sql::Stored;
-use super::{ENABLED, hash, random_code};
 
-use crate::account::{Admin, Call, Identity, Transaction, find};
+use crate::account::{Admin, Identity, Transaction, code, find};
 use crate::audit::trail::{Action, Entry};
-use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::base::clock::{HOUR_MS, Timestamp};
 use crate::record::error::{Code, Error, Problem, Result};
+use crate::record::id::MemberKey;
 use crate::record::operation::{Access, Failure, Operation, Spec};
-use crate::store::{Isolation, Tx};
+use crate::store::{StoreError, Tx};
 
 /// The lifetime of a code, and then that of the secret that was made with it, unless it is enabled.
-const LASTS_MS: i64 = 60 * 60 * SECOND_MS;
+const LASTS_MS: i64 = HOUR_MS;
 
 pub(super) const NEEDED: Problem = Problem::new(
     Code::OtpRequired,
@@ -64,7 +65,7 @@ impl Transaction for IssueOtp {
         Spec::get("admin", "/issue_member_otp/{user_id}", Access::Persons).writes().or(&[Failure::Missing]);
 
     fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<EnrolmentCode> {
-        let (code, expires) = (random_code(), identity.now() + LASTS_MS);
+        let (code, expires) = (code::generate(), identity.now() + LASTS_MS);
         let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
         if admin.is(member.key) {
             return Err(Error::BadRequest(OWN));
@@ -72,7 +73,7 @@ impl Transaction for IssueOtp {
         if super::sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
             return Err(Error::BadRequest(ENABLED));
         }
-        sql::insert(tx, member.key, &hash(&code), expires)?;
+        code::insert(tx, code::Kind::Enrolment, member.key, &code::hash(&code), "", expires)?;
         admin.record(tx, Entry::new(Action::MemberOtpCode).on_member(member.key))?;
         Ok(EnrolmentCode { enrolment_code: code, expires })
     }
@@ -82,34 +83,16 @@ pub(super) fn is_admitted(factor: &Stored, now: Timestamp) -> bool {
     factor.admitted.is_some_and(|at| now - at < LASTS_MS)
 }
 
-pub(super) mod sql {
-    use crate::base::clock::Timestamp;
-    use crate::record::id::MemberKey;
-    use crate::store::{StoreError, Tx};
-
-    pub(super) fn insert(
-        tx: &mut dyn Tx,
-        member: MemberKey,
-        hash: &str,
-        expires: Timestamp,
-    ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO enrolment_code (member, hash, expires) VALUES ($1, $2, $3)
-                   ON CONFLICT (member) DO UPDATE SET hash = excluded.hash, expires = excluded.expires";
-        tx.run(sql, &[member.into(), hash.into(), expires.into()])?;
-        Ok(())
+pub(super) fn take(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    hash: &str,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let found = code::find(tx, &[code::Kind::Enrolment], hash, now)?;
+    let is_theirs = found.is_some_and(|found| found.member == member);
+    if is_theirs {
+        code::remove(tx, code::Kind::Enrolment, member)?;
     }
-
-    pub(in crate::account::otp) fn take(
-        tx: &mut dyn Tx,
-        member: MemberKey,
-        hash: &str,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM enrolment_code WHERE member = $1 AND hash = $2 AND expires > $3";
-        Ok(tx.run(sql, &[member.into(), hash.into(), now.into()])? > 0)
-    }
-
-    pub(in crate::account::otp) fn remove(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
-        tx.run("DELETE FROM enrolment_code WHERE member = $1", &[member.into()]).map(drop)
-    }
+    Ok(is_theirs)
 }

@@ -7,9 +7,10 @@ use zeroize::Zeroizing;
 
 use super::proof::{Confirmed, confirm};
 use super::{
-    ENABLED, Factor, ISSUER, NOT_BEGUN, NOT_ENABLED, OtpSecret, OtpStatus, RecoveryCodes, changed, code,
-    enrolment, generate, hash, sql, typed, verify,
+    ENABLED, Factor, ISSUER, NOT_BEGUN, NOT_ENABLED, OtpSecret, OtpStatus, RecoveryCodes, SECRET_BYTES,
+    changed, enrolment, generate, matching, sql, verify,
 };
+use crate::account::code::{self, hash, typed};
 
 use crate::account::attempt::begin;
 use crate::account::{Call, Identity, Member, Transaction, email};
@@ -73,15 +74,14 @@ impl Operation for BeginOtp {
         if needs_code && code.is_none() && !confirmed.is_enabled {
             return Err(Outcome::OtpRequired.because(enrolment::NEEDED));
         }
-        let secret = Zeroizing::new(BASE32_NOPAD.encode(&*Zeroizing::new(random::<{ code::SECRET }>())));
+        let secret = Zeroizing::new(BASE32_NOPAD.encode(&*Zeroizing::new(random::<SECRET_BYTES>())));
         let stored = secret.clone();
         let id = confirmed.check(call, needs_code, move |tx| {
             let member = identity.member(tx)?;
             if sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
                 return Err(Error::BadRequest(ENABLED));
             }
-            if needs_code && !enrolment::sql::take(tx, member.key, code.as_deref().unwrap_or_default(), now)?
-            {
+            if needs_code && !enrolment::take(tx, member.key, code.as_deref().unwrap_or_default(), now)? {
                 return Err(Outcome::IncorrectOtp.because(enrolment::WRONG));
             }
             sql::begin(tx, &member, &stored, needs_code.then_some(now))?;
@@ -137,12 +137,12 @@ impl Operation for EnableOtp {
             if identity.needs_enrolment_code() && !enrolment::is_admitted(&factor, now) {
                 return Err(Error::BadRequest(NOT_BEGUN));
             }
-            let Some(step) = code::matching(&factor.secret, &otp, now, factor.last_step) else {
+            let Some(step) = matching(&factor.secret, &otp, now, factor.last_step) else {
                 return Err(Outcome::IncorrectOtp.into());
             };
             sql::enable(tx, &member, now, step)?;
             sql::replace_recovery_codes(tx, member.key, &hashes)?;
-            enrolment::sql::remove(tx, member.key)?;
+            code::remove(tx, code::Kind::Enrolment, member.key)?;
             changed(tx, &identity, &member, Action::MemberOtpEnable, note)
         })?;
         Ok(codes)

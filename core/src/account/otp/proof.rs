@@ -2,8 +2,9 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Factor, sql, typed, verify};
+use super::{Factor, sql, verify};
 use crate::account::attempt::{begin, begin_code, failed, succeeded};
+use crate::account::code::typed;
 use crate::account::password::Check;
 use crate::account::throttle::Attempt;
 use crate::account::{Call, Identity, Member};
@@ -15,7 +16,6 @@ use crate::store::{Isolation, Tx};
 /// A member whose password was right.
 pub(in crate::account) struct Confirmed<'t> {
     pub(super) key: MemberKey,
-    /// Whether the second factor was enabled.
     pub(super) is_enabled: bool,
     pub(super) attempt: Option<Attempt<'t>>,
 }
@@ -24,8 +24,9 @@ pub(in crate::account) fn confirm<'t>(call: &Call<'t>, pw: &str) -> Result<Confi
     let (tidings, identity) = (call.tidings(), call.authority());
     let (key, id, password, is_enabled) = call.store().read(|tx| {
         let member = identity.member(tx)?;
-        let (password, factor) = (sql::password(tx, &member)?, sql::factor(tx, member.key)?);
-        let is_enabled = factor.is_some_and(|factor| factor.is_enabled);
+        let password: String =
+            tx.one("SELECT password FROM member WHERE key = $1", &[member.key.into()])?.take(0)?;
+        let is_enabled = sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled);
         Ok::<_, Error>((member.key, member.id.clone(), password, is_enabled))
     })?;
     let attempt = begin(call, Some(&id))?;

@@ -35,8 +35,7 @@ pub(super) fn begin(
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO second_factor (member, secret, last_step, admitted) VALUES ($1, $2, 0, $3)
                ON CONFLICT (member) DO UPDATE SET secret = excluded.secret, last_step = 0, admitted = excluded.admitted";
-    tx.run(sql, &[member.key.into(), secret.into(), admitted.into()])?;
-    Ok(())
+    tx.run(sql, &[member.key.into(), secret.into(), admitted.into()]).map(drop)
 }
 
 pub(super) fn enable(
@@ -46,22 +45,14 @@ pub(super) fn enable(
     step: i64,
 ) -> Result<(), StoreError> {
     let sql = "UPDATE second_factor SET enabled = $2, last_step = $3 WHERE member = $1";
-    tx.run(sql, &[member.key.into(), now.into(), step.into()])?;
-    Ok(())
+    tx.run(sql, &[member.key.into(), now.into(), step.into()]).map(drop)
 }
 
 pub(super) fn disable(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
     tx.run("DELETE FROM second_factor WHERE member = $1", &[member.into()])?;
     tx.run("DELETE FROM recovery_code WHERE member = $1", &[member.into()])?;
     // A passkey replaces the factor whose code it was added with, and no later one.
-    tx.run("UPDATE passkey SET gave_code = 0 WHERE member = $1", &[member.into()])?;
-    Ok(())
-}
-
-/// Returns false if this step or a later one was used before.
-pub(super) fn use_step(tx: &mut dyn Tx, member: MemberKey, step: i64) -> Result<bool, StoreError> {
-    let sql = "UPDATE second_factor SET last_step = $2 WHERE member = $1 AND last_step < $2";
-    Ok(tx.run(sql, &[member.into(), step.into()])? > 0)
+    tx.run("UPDATE passkey SET gave_code = 0 WHERE member = $1", &[member.into()]).map(drop)
 }
 
 pub(super) fn recovery_codes(tx: &mut dyn Tx, member: MemberKey) -> Result<i64, StoreError> {
@@ -78,13 +69,4 @@ pub(super) fn replace_recovery_codes(
         tx.run("INSERT INTO recovery_code (member, hash) VALUES ($1, $2)", &[member.into(), hash.into()])?;
     }
     Ok(())
-}
-
-pub(super) fn use_recovery_code(tx: &mut dyn Tx, member: MemberKey, hash: &str) -> Result<bool, StoreError> {
-    let sql = "DELETE FROM recovery_code WHERE member = $1 AND hash = $2";
-    Ok(tx.run(sql, &[member.into(), hash.into()])? > 0)
-}
-
-pub(super) fn password(tx: &mut dyn Tx, member: &Member<'_>) -> Result<String, StoreError> {
-    tx.one("SELECT password FROM member WHERE key = $1", &[member.key.into()])?.take(0)
 }

@@ -8,7 +8,7 @@ use crate::Tidings;
 use crate::account::SignIn;
 use crate::admin;
 use crate::base::client::Client;
-use crate::base::clock::{DAY_MS, SECOND_MS};
+use crate::base::clock::DAY_MS;
 use crate::base::config::Config;
 use crate::mail::tests::{Mailing, config};
 use crate::record::scope::Scope;
@@ -29,7 +29,7 @@ pub(in crate::account) struct Phone(Vec<u8>);
 
 impl Phone {
     pub(in crate::account) fn code(&self, service: &Service) -> String {
-        code::at(&self.0, service.now())
+        one_time(&self.0, step(service.now()))
     }
 }
 
@@ -49,7 +49,7 @@ pub(in crate::account) fn enable(service: &Service, caller: &Caller, id: &str) -
     let phone = Phone(BASE32_NOPAD.decode(secret.secret.as_bytes()).unwrap());
     let codes =
         EnableOtp { otp: (&phone.code(service)).into() }.run_for(service, caller, NOBODY.into()).unwrap();
-    service.clock().advance(code::STEP_MS);
+    service.clock().advance(STEP_MS);
     (phone, codes.recovery_codes)
 }
 
@@ -104,7 +104,7 @@ fn a_sign_in_needs_a_code_once_the_second_factor_is_enabled_and_each_code_works_
     let code = phone.code(&service);
     try_with(Some(&format!(" {code} "))).unwrap();
     assert_eq!(refusal(try_with(Some(&code))), "incorrect otp", "each code works once");
-    service.clock().advance(code::STEP_MS);
+    service.clock().advance(STEP_MS);
     try_with(Some(&phone.code(&service))).unwrap();
     // A recovery code, as people type it.
     try_with(Some(&codes[3].to_uppercase().replace('-', " ").replace('0', "O"))).unwrap();
@@ -272,4 +272,30 @@ fn a_mail_tells_the_member_about_each_change_of_what_a_sign_in_needs() {
     let form = DisableOtp { pw: "password of ann".into(), otp: codes[1].clone() };
     mailing.call(&ann, form).unwrap();
     assert!(told(&mut mailing));
+}
+
+#[test]
+fn codes_are_those_of_the_rfc() {
+    // RFC 6238, appendix B: the last six of the eight digits.
+    let secret = b"12345678901234567890";
+    for (seconds, digits) in [
+        (59, "287082"),
+        (1_111_111_109, "081804"),
+        (1_111_111_111, "050471"),
+        (1_234_567_890, "005924"),
+        (2_000_000_000, "279037"),
+        (20_000_000_000, "353130"),
+    ] {
+        let at = Timestamp::from_millis(seconds * SECOND_MS);
+        assert_eq!(one_time(secret, step(at)), digits, "{seconds}");
+        assert_eq!(matching(secret, digits, at, 0), Some(step(at)));
+        assert_eq!(matching(secret, digits, at, step(at)), None, "each code works once");
+        assert_eq!(matching(secret, digits, at + STEP_MS, 0), Some(step(at)), "a clock may be late");
+        assert_eq!(matching(secret, digits, at + 2 * STEP_MS, 0), None);
+        assert_eq!(matching(secret, digits, at + -STEP_MS, 0), Some(step(at)), "or early");
+        assert_eq!(matching(secret, digits, at + -2 * STEP_MS, 0), None);
+    }
+    for other in ["", "28708", "2870822", "000000", "한"] {
+        assert_eq!(matching(secret, other, Timestamp::from_millis(59 * SECOND_MS), 0), None, "{other:?}");
+    }
 }

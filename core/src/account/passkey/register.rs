@@ -16,7 +16,7 @@ use webauthn_rp::{PublicKeyCredentialCreationOptions, Registration, Registration
 use super::{Ceremony, GROUP, NAME_MAX, PASSKEYS_MAX, end, name_of, parse, settings, sql, to_json, wrong};
 use crate::account::otp::{Proven, present, prove};
 use crate::account::verify::university_name;
-use crate::account::{Call, email, sealed};
+use crate::account::{Call, email};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::mail::outbox::Kind;
@@ -104,7 +104,7 @@ impl Operation for BeginPasskey {
             present,
         };
         let options = serde_json::to_string(&browser).map_err(|error| Error::Internal(error.into()))?;
-        Ok(Ceremony { ceremony: sealed::seal(tidings, PURPOSE, &begun), options })
+        Ok(Ceremony { ceremony: tidings.keys().seal(PURPOSE, &begun), options })
     }
 }
 
@@ -146,7 +146,7 @@ impl Operation for AddPasskey {
         let (identity, now) = (call.authority(), call.now());
         let (settings, relying_party) = settings(call.tidings())?;
         let key = call.store().read(|tx| Ok::<_, Error>(identity.member(tx)?.key))?;
-        let begun: Begun = sealed::open(call.tidings(), PURPOSE, &self.ceremony).ok_or_else(wrong)?;
+        let begun: Begun = call.tidings().keys().unseal(PURPOSE, &self.ceremony).ok_or_else(wrong)?;
         if begun.member != key.as_i64() {
             return Err(wrong());
         }

@@ -14,9 +14,9 @@ use webauthn_rp::{
 
 use super::{Ceremony, GROUP, end, name_of, parse, settings, sql, to_json, wrong};
 use crate::Tidings;
+use crate::account::Call;
 use crate::account::attempt::{begin, failed};
 use crate::account::session::{AccessToken, Proof, sign_in_identified};
-use crate::account::{Call, sealed};
 use crate::base::config::{Config, Passkeys};
 use crate::record::error::{Error, Outcome, Result};
 use crate::record::operation::{Access, Operation, Rate, Spec, Work};
@@ -43,7 +43,7 @@ impl Operation for BeginPasskeySignIn {
         let (server, browser) = options.start_ceremony().map_err(|error| Error::Internal(error.into()))?;
         let state = BASE64URL_NOPAD.encode(&server.encode().map_err(|error| Error::Internal(error.into()))?);
         let options = serde_json::to_string(&browser).map_err(|error| Error::Internal(error.into()))?;
-        Ok(Ceremony { ceremony: sealed::seal(call.tidings(), PURPOSE, &state), options })
+        Ok(Ceremony { ceremony: call.tidings().keys().seal(PURPOSE, &state), options })
     }
 }
 
@@ -114,7 +114,7 @@ fn used(
     let answer = to_json(&id, &response);
     let verified = || {
         let state =
-            BASE64URL_NOPAD.decode(sealed::open::<String>(tidings, PURPOSE, ceremony)?.as_bytes()).ok()?;
+            BASE64URL_NOPAD.decode(tidings.keys().unseal::<String>(PURPOSE, ceremony)?.as_bytes()).ok()?;
         let state = DiscoverableAuthenticationServerState::decode(&state).ok()?;
         let answer = DiscoverableAuthentication64::from_json_relaxed(answer.as_bytes()).ok()?;
         let challenge = name_of(answer.challenge_relaxed().ok()?);

@@ -105,16 +105,3 @@ pub(super) fn used(tx: &mut dyn Tx, found: &Stored, state: &str, now: Timestamp)
 pub(in crate::account) fn remove_all(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
     tx.run("DELETE FROM passkey WHERE member = $1", &[member.into()]).map(drop)
 }
-
-/// Returns false if the ceremony has ended before.
-pub(super) fn end(
-    tx: &mut dyn Tx,
-    challenge: &str,
-    now: Timestamp,
-    kept: Timestamp,
-) -> Result<bool, StoreError> {
-    tx.run("DELETE FROM passkey_challenge WHERE kept <= $1", &[now.into()])?;
-    let sql =
-        "INSERT INTO passkey_challenge (challenge, kept) VALUES ($1, $2) ON CONFLICT (challenge) DO NOTHING";
-    Ok(tx.run(sql, &[challenge.into(), kept.into()])? > 0)
-}

@@ -107,7 +107,7 @@ fn only_administrators_issue_codes_and_not_to_themselves() {
     assert_eq!(text(issue(&service, &Caller::Guest, "ann")), "bad token");
     assert_eq!(text(issue(&service, &boss, "Boss")), "bad request");
     assert_eq!(text(issue(&service, &boss, "nobody")), "Not found");
-    let rows = "SELECT count(*) FROM reset_code";
+    let rows = "SELECT count(*) FROM code";
     assert_eq!(service.store().read(|tx| tx.one(rows, &[])?.take::<i64>(0)).unwrap(), 0);
 }
 

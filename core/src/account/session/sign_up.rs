@@ -7,14 +7,14 @@ use utoipa::ToSchema;
 
 use super::{AccessToken, issue, new_session};
 use crate::Tidings;
-use crate::account::{Call, Caller, check_new_password, email, find, is_id, new_generation, nickname};
+use crate::account::{Call, Caller, check_new_password, email, find, fold, is_id, new_generation, nickname};
 use crate::base::clock::Timestamp;
 use crate::base::config::{self, Config, ID_LENGTH, NICKNAME_LENGTH};
 use crate::mail::address::{Address, RULE};
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
 use crate::record::id::MemberKey;
 use crate::record::operation::{Access, Failure, Operation, Rate, Spec, Work};
-use crate::store::{Isolation, StoreError, Tx};
+use crate::store::{Arg, Isolation, StoreError, Topic, Tx};
 
 const ROSTER_ONLY: Problem = Problem::new(
     Code::SignUpClosed,
@@ -84,7 +84,7 @@ pub(crate) fn sign_up_admin(
     let now = tidings.now();
     register(tidings, form, true, |new| {
         let inserted = tidings.store().write(Isolation::Alone, move |tx| {
-            let key = sql::insert(tx, &new, new_generation(), now)?;
+            let (key, _) = insert_member(tx, &new, now)?;
             grant(tx, key)
         });
         inserted.map_err(taken)
@@ -139,12 +139,29 @@ pub(in crate::account) struct New {
     pub(in crate::account) email: Option<Address>,
 }
 
+/// Also returns the generation of the member's tokens.
 pub(in crate::account) fn insert_member(
     tx: &mut dyn Tx,
     new: &New,
     now: Timestamp,
-) -> Result<MemberKey, StoreError> {
-    sql::insert(tx, new, new_generation(), now)
+) -> Result<(MemberKey, i64), StoreError> {
+    let (name, major) = new.verified.as_ref().map(|(name, major)| (name, major)).unzip();
+    let sql = "INSERT INTO member (id, folded, password, generation, nickname, name, major, date)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING key";
+    let (folded, generation) = (fold(&new.id), new_generation());
+    let args: [Arg<'_>; 8] = [
+        (&new.id).into(),
+        (&folded).into(),
+        (&new.password).into(),
+        generation.into(),
+        (&new.nickname).into(),
+        name.into(),
+        major.into(),
+        now.into(),
+    ];
+    let key = tx.one(sql, &args)?.take(0)?;
+    tx.touch(Topic::Members);
+    Ok((key, generation))
 }
 
 /// Like [`SignUp`], whatever the setting `sign_up`: `accept` decides, in the same transaction.
@@ -167,58 +184,26 @@ fn insert_with(
     isolation: Isolation,
     accept: impl Fn(&mut dyn Tx, MemberKey) -> Result<()> + Send + 'static,
 ) -> Result<AccessToken> {
-    let (now, generation, id) = (call.now(), new_generation(), new.id.clone());
+    let (now, id) = (call.now(), new.id.clone());
     let session = Arc::new(new_session(call));
     let begun = Arc::clone(&session);
     let proposal = new.email.clone().map(|email| email::Proposal::new(call, email));
     let inserted = call.store().write(isolation, move |tx| {
-        let key = sql::insert(tx, &new, generation, now)?;
+        let (key, generation) = insert_member(tx, &new, now)?;
         accept(tx, key)?;
         if let Some(proposal) = &proposal {
             // Without a mail if there were too many: the member asks for another one later.
             proposal.make(tx, key)?;
         }
-        Ok(begun.insert(tx, key, generation, false)?)
+        begun.insert(tx, key, generation, false)?;
+        Ok(generation)
     });
-    inserted.map_err(taken)?;
-    issue(call, &id, generation, &session)
+    issue(call, &id, inserted.map_err(taken)?, &session)
 }
 
 fn taken(error: Error) -> Error {
     match error {
         Error::Store(StoreError::Duplicate) => Outcome::AlreadyId.into(),
         error => error,
-    }
-}
-
-mod sql {
-    use super::{MemberKey, New, StoreError, Tx};
-    use crate::account::fold;
-    use crate::base::clock::Timestamp;
-    use crate::store::{Arg, Topic};
-
-    pub(super) fn insert(
-        tx: &mut dyn Tx,
-        new: &New,
-        generation: i64,
-        now: Timestamp,
-    ) -> Result<MemberKey, StoreError> {
-        let (name, major) = new.verified.as_ref().map(|(name, major)| (name, major)).unzip();
-        let sql = "INSERT INTO member (id, folded, password, generation, nickname, name, major, date)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING key";
-        let folded = fold(&new.id);
-        let args: [Arg<'_>; 8] = [
-            (&new.id).into(),
-            (&folded).into(),
-            (&new.password).into(),
-            generation.into(),
-            (&new.nickname).into(),
-            name.into(),
-            major.into(),
-            now.into(),
-        ];
-        let key = tx.one(sql, &args)?.take(0)?;
-        tx.touch(Topic::Members);
-        Ok(key)
     }
 }

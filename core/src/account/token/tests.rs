@@ -5,6 +5,7 @@ use std::fs;
 use proptest::prelude::*;
 
 use super::*;
+use crate::base::files::previous_key_file;
 use crate::base::location::Location;
 use crate::store::{Isolation, Tx};
 use crate::testing::NOW;
@@ -167,7 +168,7 @@ fn a_program_that_needs_no_key_makes_none_for_a_new_shared_database() {
     let (command, other) = (open("a"), open("a"));
     assert!(command.verify("a.b.c").is_none());
     assert!(!dir.path().join("a.key").exists());
-    assert_eq!(store.read(shared::recorded).unwrap(), None);
+    assert_eq!(store.read(recorded).unwrap(), None);
     // A server with the key of the site starts later.
     fs::write(dir.path().join("b.key"), NEW).unwrap();
     let server = open("b");
@@ -202,7 +203,7 @@ fn a_key_file_of_a_shared_database_is_replaced_while_a_server_runs() {
     fs::write(&next, NEW).unwrap();
     fs::rename(&next, dir.path().join("a.key")).unwrap();
     assert!(keys.sign("Ann", 7, None, NOW).is_ok());
-    let recorded = store.write(Isolation::Alone, |tx| shared::recorded(tx)).unwrap();
+    let recorded = store.write(Isolation::Alone, |tx| recorded(tx)).unwrap();
     assert_eq!(recorded, Some(fingerprint(&Secret(NEW.to_vec().into()))));
     assert!(open().is_ok());
 }

@@ -19,8 +19,11 @@ impl Step {
 }
 
 /// The schema of version [`BASE`], and the steps after it, as on SQLite.
-const STEPS: [Step; 2] =
-    [Step::new(include_str!("0034_schema.sql"), 26), Step::new(include_str!("0035_corrections.sql"), 35)];
+const STEPS: [Step; 3] = [
+    Step::new(include_str!("0034_schema.sql"), 26),
+    Step::new(include_str!("0035_corrections.sql"), 35),
+    Step::new(include_str!("0036_codes.sql"), 36),
+];
 
 const BASE: usize = 34;
 

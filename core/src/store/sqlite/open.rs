@@ -18,7 +18,8 @@ use crate::store::missing;
 
 /// The schema of version [`BASE`], and the steps after it, which are applied once each and in order. Until the first release, a
 /// change is a further step; the release folds the steps into the schema. A released step is never edited.
-const STEPS: [&str; 2] = [include_str!("0031_schema.sql"), include_str!("0032_corrections.sql")];
+const STEPS: [&str; 3] =
+    [include_str!("0031_schema.sql"), include_str!("0032_corrections.sql"), include_str!("0033_codes.sql")];
 
 const BASE: usize = 31;
 

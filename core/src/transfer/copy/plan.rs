@@ -12,7 +12,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 73] = [
+const TABLES: [(&str, Treatment); 70] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -21,17 +21,12 @@ const TABLES: [(&str, Treatment); 73] = [
     ("second_factor", Treatment::Rows),
     ("recovery_code", Treatment::Rows),
     // Codes of an hour, which must not work twice.
-    ("enrolment_code", Treatment::Empty),
-    ("reset_code", Treatment::Empty),
+    ("code", Treatment::Empty),
     ("invitation", Treatment::Rows),
     ("member_email", Treatment::Rows),
     ("mail", Treatment::Rows),
     ("passkey", Treatment::Rows),
-    // Ceremonies of minutes.
-    ("passkey_challenge", Treatment::Empty),
     ("oidc_identity", Treatment::Rows),
-    // Codes of minutes, which must not work twice.
-    ("oidc_sign_in", Treatment::Empty),
     // Numbers of the last hour.
     ("mail_limit", Treatment::Empty),
     ("sign_in_place", Treatment::Rows),

@@ -123,7 +123,7 @@ fn codes_are_accepted_as_authenticators_show_and_people_type_them() {
         |code: &str| code.chars().map(|c| char::from_u32(u32::from(c) + 0xfee0).unwrap()).collect::<String>();
     let cut = |code: &str, between: &str| format!("{}{between}{}", &code[..3], &code[3..]);
     let fresh = || {
-        service.clock().advance(code::STEP_MS);
+        service.clock().advance(STEP_MS);
         phone.code(&service)
     };
     EnableOtp { otp: (&cut(&fresh(), " ")).into() }.run_for(&service, &ann, NOBODY.into()).unwrap();

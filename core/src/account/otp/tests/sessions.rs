@@ -151,7 +151,7 @@ fn where_it_is_required_setting_it_up_needs_the_latest_code_of_somebody_else_onc
     let third = issue(&boss).unwrap();
     service.clock().advance(60 * 60 * SECOND_MS);
     assert_eq!(refusal(begin(Some(&third))), "incorrect otp", "it has expired");
-    let stored = "SELECT hash FROM enrolment_code";
+    let stored = "SELECT hash FROM code";
     let stored = service.store().read(|tx| tx.one(stored, &[])?.take::<String>(0)).unwrap();
     assert_eq!(stored, hash(&third), "only the hash is stored");
     assert!(trail(&service).contains(&"boss member.otp_code".to_owned()), "{:?}", trail(&service));

@@ -1,13 +1,15 @@
-//! Tests of withdrawing what is pending.
+//! Tests of codes, and of withdrawing what is pending.
 
+use super::*;
 use crate::account::{
     Caller, ChangePassword, ConfirmEmail, GetEmail, ListSessions, ResetPassword, SetEmail, SignOutAll,
     SignOutSession, otp,
 };
 use crate::mail::tests::{Mailing, config, text};
 use crate::member::{IssueOtp, IssueReset};
-use crate::store::{Isolation, StoreError, Tx};
-use crate::testing::sign_in;
+use crate::service::retention;
+use crate::store::Isolation;
+use crate::testing::{service, sign_in};
 use crate::{admin, member};
 
 const NEW: &str = "a new sentence";
@@ -113,9 +115,12 @@ fn single_sign_ons_and_enrolments_are_withdrawn_of_this_member_alone() {
         mailing.call(&Caller::Operator, IssueReset { user_id: id.into() }).unwrap();
     }
     let insert = |tx: &mut dyn Tx| {
-        let sql = "INSERT INTO oidc_sign_in (state, code, issuer, subject, member, linked, expires, kept)
-                   SELECT id, id, 'issuer', id, key, 1, 0, 0 FROM member";
-        tx.run(sql, &[])?;
+        let sign_on = Kind::SignOn as i64;
+        let sql = "INSERT INTO code (kind, hash, member, data, expires)";
+        tx.run(&format!("{sql} SELECT {sign_on}, id, key, '', 0 FROM member"), &[])?;
+        for id in ["ann", "ben"] {
+            assert!(take_step(tx, &format!("the flow of {id}"), Timestamp::default())?);
+        }
         tx.run(
             "INSERT INTO second_factor (member, secret, last_step) SELECT key, 'JBSWY3DP', 0 FROM member",
             &[],
@@ -124,15 +129,33 @@ fn single_sign_ons_and_enrolments_are_withdrawn_of_this_member_alone() {
     mailing.service.store().write::<_, StoreError>(Isolation::Alone, insert).unwrap();
     let left = || {
         let left = mailing.service.store().read::<_, StoreError>(|tx| {
-            let sql = "SELECT (SELECT count(*) FROM oidc_sign_in), (SELECT count(code) FROM oidc_sign_in),
-                       (SELECT count(*) FROM second_factor), (SELECT count(*) FROM enrolment_code),
-                       (SELECT count(*) FROM reset_code)";
-            let mut row = tx.one(sql, &[])?;
-            (0..5).map(|at| row.take::<i64>(at)).collect::<Result<Vec<_>, _>>()
+            let mut count = |table: &str| {
+                let sql = format!("SELECT count(*) FROM {table}");
+                tx.one(&sql, &[])?.take::<i64>(0)
+            };
+            let mut codes = |kind: Kind| count(&format!("code WHERE kind = {}", kind as i64));
+            let kinds = [Kind::Taken, Kind::SignOn, Kind::Enrolment, Kind::IssuedReset];
+            let [steps, sign_ons, enrolments, resets] = kinds.map(&mut codes);
+            Ok([steps?, sign_ons?, count("second_factor")?, enrolments?, resets?])
         });
         left.unwrap()
     };
     assert_eq!(left(), [2, 2, 2, 2, 2]);
     mailing.call(&ann, SignOutAll {}).unwrap();
     assert_eq!(left(), [2, 1, 1, 1, 1], "a flow that came back does not come back again");
+}
+
+#[test]
+fn expired_codes_are_deleted() {
+    let service = service();
+    service.member("ann");
+    let expires = service.call(&Caller::Operator, IssueReset { user_id: "ann".into() }).unwrap().expires;
+    let left = || {
+        retention::delete_expired(&service);
+        service.store().read(|tx| tx.one("SELECT count(*) FROM code", &[])?.take::<i64>(0)).unwrap()
+    };
+    service.clock().advance(expires - service.now() - 1);
+    assert_eq!(left(), 1);
+    service.clock().advance(1);
+    assert_eq!(left(), 0);
 }
