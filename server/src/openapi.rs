@@ -18,7 +18,6 @@ use crate::filter::request::Call;
 use crate::route::Route;
 
 mod declared;
-mod examples;
 mod failures;
 mod limits;
 mod page;
@@ -74,7 +73,7 @@ pub fn openapi(core: &config::Config, server: &Config) -> String {
     failures::narrow_successes(components);
     declared::write_insertions(components, &insertions);
     Limits::new(core, server).write(&mut document);
-    examples::write_successes(&mut document);
+    failures::write_examples(&mut document);
     document.servers = Some(vec![ServerBuilder::new().url(limits::url(server)).build()]);
     document.to_pretty_json().expect("the document is JSON")
 }

@@ -2,7 +2,7 @@
 //! operations share.
 
 use http::HeaderValue;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use tidings_core::answer::SUCCESS;
 use tidings_core::error::{Code, Problem};
 use tidings_core::import::Done;
@@ -12,10 +12,10 @@ use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{Components, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
-use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, ResponseBuilder};
 
 use super::schema::objects;
-use super::{CONST, JSON, answer_of};
+use super::{CONST, JSON, answer_of, operations};
 use crate::filter::reply::Refusal;
 
 /// The statuses of failures that every operation can have, and the names of the responses.
@@ -220,4 +220,47 @@ pub(super) fn add_documented(operation: &mut Operation, components: &mut Compone
     let success = content.schema.take().unwrap_or_default();
     let either = OneOfBuilder::new().item(success).item(Ref::from_schema_name(name)).build();
     content.schema = Some(Schema::OneOf(either).into());
+}
+
+/// Sorted before the codes of failures.
+const SUCCESS_EXAMPLE: &str = "Success";
+
+/// Adds an example of the success to answers that have examples of failures, so that these are not taken for the answer. It is
+/// composed of the examples of the fields.
+pub(super) fn write_examples(document: &mut OpenApi) {
+    let components = serde_json::to_value(&document.components).expect("the document is JSON");
+    for operation in operations(document) {
+        let Some(content) = answer_of(operation).filter(|content| !content.examples.is_empty()) else {
+            continue;
+        };
+        let schema = serde_json::to_value(&content.schema).expect("the document is JSON");
+        let example = ExampleBuilder::new().value(Some(example(&schema, &components))).build();
+        content.examples.insert(SUCCESS_EXAMPLE.into(), example.into());
+    }
+}
+
+fn example(schema: &Value, components: &Value) -> Value {
+    let example = |schema| example(schema, components);
+    let first = |name: &str| schema[name].get(0);
+    if let Some(reference) = schema["$ref"].as_str() {
+        let path = reference.strip_prefix("#/components").unwrap_or_default();
+        return components.pointer(path).map_or(Value::Null, example);
+    }
+    if let Some(value) = schema.get(CONST).or(schema.get("default")).or(first("examples")).or(first("enum")) {
+        return value.clone();
+    }
+    if let Some(branch) = first("oneOf").or(first("anyOf")) {
+        return example(branch);
+    }
+    if let Some(parts) = schema["allOf"].as_array() {
+        let parts = parts.iter().map(example);
+        let fields =
+            parts.filter_map(|part| if let Value::Object(fields) = part { Some(fields) } else { None });
+        return Value::Object(fields.flatten().collect());
+    }
+    if let Some(items) = schema.get("items") {
+        return json!([example(items)]);
+    }
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    Value::Object(fields.map(|(name, schema)| (name.clone(), example(schema))).collect::<Map<_, _>>())
 }
