@@ -257,7 +257,9 @@ pub(crate) async fn document(
 const CACHED: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
 
 /// The documents that many clients ask for, by their addresses, each with the answer from which it was made.
-pub(crate) struct Documents(Mutex<LruCache<String, (Arc<Encoded>, Arc<Encoded>)>>);
+pub(crate) struct Documents(Mutex<LruCache<String, SourceAndDocument>>);
+
+type SourceAndDocument = (Arc<Encoded>, Arc<Encoded>);
 
 impl Documents {
     pub(crate) fn new() -> Self {

@@ -88,11 +88,10 @@ impl Limits {
         is_signed: impl Fn() -> bool,
     ) -> Result<()> {
         let limit = match rate {
-            Rate::General => return Ok(()),
             Rate::SignUp => &self.sign_ups,
             Rate::Search => &self.searches,
             Rate::Write | Rate::Feedback if !is_signed() => &self.guest_writes,
-            Rate::Write => return Ok(()),
+            Rate::General | Rate::Write => return Ok(()),
             Rate::Feedback => &self.feedback,
         };
         limit.as_ref().map_or(Ok(()), |limit| limit.check(Key::Client(client())))

@@ -204,7 +204,7 @@ fn callers(access: Access) -> &'static str {
 fn split(spec: &Spec, fields: Object, named: &[Named]) -> (Vec<Parameter>, Object) {
     let (mut in_path, mut in_query, mut body) = (Vec::new(), Vec::new(), Object::new());
     for (name, schema) in fields.properties {
-        let is_query = spec.method == Method::Get || name == QUERY;
+        let has_no_body = spec.method == Method::Get || name == QUERY;
         let fields = match &*name {
             QUERY | REST => resolved(&schema, named).properties,
             _ => [(name, schema)].into(),
@@ -212,7 +212,7 @@ fn split(spec: &Spec, fields: Object, named: &[Named]) -> (Vec<Parameter>, Objec
         for (name, schema) in fields {
             if spec.parameters().any(|parameter| parameter == name) {
                 in_path.push(parameter(name, ParameterIn::Path, schema));
-            } else if is_query {
+            } else if has_no_body {
                 in_query.push(parameter(name, ParameterIn::Query, schema));
             } else {
                 body.properties.insert(name, schema);
