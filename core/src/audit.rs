@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Tidings;
-use crate::account::{Admin, Call, Caller, Identity, Member, REMOVED, Transaction, find, fold};
+use crate::account::{Admin, Caller, Identity, Member, REMOVED, Transaction, find, fold};
 use crate::audit::trail::{Action, Entry, Record, Surface};
 use crate::base::clock::Timestamp;
 use crate::record::answer;
 use crate::record::error::{Error, Problem, Result};
 use crate::record::export::{self, Export, ExportLines, Part};
-use crate::record::operation::{Access, NDJSON, Operation, Spec, Stream, Work};
+use crate::record::operation::{Access, NDJSON, Spec, Stream, Work};
 use crate::record::schema::ActorKind;
 use crate::record::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::account::{Admin, Call, Identity, Transaction};
+use crate::account::{Admin, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Bounds;
 use crate::base::text;
 use crate::record::error::{BrokenRule, Code, Problem, Result};
-use crate::record::operation::{Access, Operation, Spec};
+use crate::record::operation::{Access, Spec};
 use crate::record::schema::InfoLine;
 use crate::record::scope::Scope;
 use crate::store::Tx;

@@ -11,12 +11,11 @@ use subtle::ConstantTimeEq as _;
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::code::{self, hash, typed};
+use super::code::{self, hash};
 use super::{Call, Identity, Member, email, find, sessions};
 
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{SECOND_MS, Timestamp};
-use crate::base::random::random;
 use crate::mail::outbox::Kind;
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::id::MemberKey;

@@ -19,7 +19,7 @@ use crate::account::{Identity, Member, Transaction};
 use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::record::error::{Error, Result};
 use crate::record::id::{MemberKey, ObjectId};
-use crate::record::operation::{Access, Failure, Operation, Spec};
+use crate::record::operation::{Access, Failure, Spec};
 use crate::record::schema::Switch;
 use crate::store::{Isolation, StoreError, Tx};
 

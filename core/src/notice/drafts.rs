@@ -5,15 +5,15 @@ use utoipa::ToSchema;
 
 use super::{Change, Draft, change_in, insert_in, sql as notices};
 
-use crate::account::{Admin, Call, Identity, Transaction};
+use crate::account::{Admin, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::clock::Timestamp;
 use crate::record::answer::Inserted;
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::id::ObjectId;
-use crate::record::operation::{Access, Failure, Operation, Spec};
+use crate::record::operation::{Access, Failure, Spec};
 use crate::record::scope::Scope;
-use crate::store::{Isolation, StoreError, Tx};
+use crate::store::{StoreError, Tx};
 
 /// The maximum number of saved drafts.
 pub const DRAFTS_MAX: usize = 200;

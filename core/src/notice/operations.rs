@@ -11,6 +11,7 @@ use super::full::ListQuery;
 use super::placement::Audience;
 use super::reader::{Reader, read_as};
 use super::{Draft, FullList, NoticeList, OneNotice, change_in, insert_in, sql};
+use crate::Tidings;
 use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
@@ -22,7 +23,6 @@ use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::record::schema::{FeedFormat, Switch};
 use crate::record::scope::Scope;
 use crate::store::{Topic, Tx};
-use crate::{Caller, Tidings};
 
 const GROUP: &str = "notice";
 const ADMINS: Access = Access::Admins(Scope::Notices);

@@ -6,12 +6,12 @@ use utoipa::ToSchema;
 
 use super::Post;
 
-use crate::account::{Call, Identity, Transaction};
+use crate::account::{Identity, Transaction};
 use crate::base::clock::Timestamp;
 use crate::record::answer;
 use crate::record::error::{Error, Problem, Result};
 use crate::record::id::ObjectId;
-use crate::record::operation::{Access, Operation, Spec, Work};
+use crate::record::operation::{Access, Spec, Work};
 use crate::store::{Arg, StoreError, Tx};
 
 /// The maximum number of posts of a page.

@@ -1,16 +1,13 @@
-//! Imports, and learning, which takes a place of an import.
+//! Imports.
 
 use std::pin::pin;
 
 use http::header::CONTENT_TYPE;
-use tidings_core::account::key::Scope;
 use tidings_core::account::{Account, Caller};
 use tidings_core::act::ImportActs;
 use tidings_core::error::{Code, Problem};
 use tidings_core::import::{Import, to_the_end};
 use tidings_core::member_import::ImportMembers;
-use tidings_core::newsfeed::LearnWeights;
-use tidings_core::operation::Operation as _;
 use tidings_core::post::{Format, ImportPosts};
 use tidings_core::roster_import::ImportRoster;
 use tidings_core::{Error, Result, Tidings};
@@ -27,7 +24,6 @@ pub(crate) fn handlers() -> Vec<Route> {
         Route::stream::<ImportMembers, _>(run),
         Route::stream::<ImportActs, _>(run),
         Route::stream::<ImportRoster, _>(run),
-        Route::of::<LearnWeights>().answered_by(learn),
     ]
 }
 
@@ -59,16 +55,6 @@ async fn run<I: Import>(mut call: Call, operation: I) -> Answer {
         (Ok(_), Ok(0)) => Err(Error::BadRequest(Problem::new(Code::MalformedBody, I::EMPTY)).into()),
         (imported, _) => imported,
     }
-}
-
-async fn learn(call: Call, fields: LearnWeights) -> Answer {
-    Right::of(&call, Scope::Posts).await?;
-    let place = take_place(&call)?;
-    let learn = move |tidings: &_, caller: &_| {
-        let _place = place;
-        fields.run(tidings, caller)
-    };
-    call.answer_in(|lanes| lanes.of(LearnWeights::SPEC.work), learn).await
 }
 
 pub(crate) async fn import_posts(call: Call, _: ImportPosts) -> Answer {

@@ -7,7 +7,6 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY};
 use tidings_core::Error;
 use tidings_core::answer::Encoded;
 use tidings_core::api::{GetReportPage, GetReportTable};
-use tidings_core::operation::Operation as _;
 use tidings_report::{Place, Table};
 
 use crate::filter::forms::Forms as _;

@@ -58,12 +58,6 @@ impl Reply {
         Self::coded(json, JSON, |json| accepted.gzip.then(|| (coding::gzip(json), "gzip")))
     }
 
-    /// Responds once the write is on disk. No thread blocks while it waits.
-    pub(crate) async fn written(write: Pending<()>) -> Answer {
-        write.await?;
-        Ok(Self::success(&()))
-    }
-
     /// Sends the smallest form that the client accepts: brotli if it exists, otherwise gzip, which is computed now unless it
     /// exists.
     pub(crate) fn encoded(cached: &Encoded, media_type: HeaderValue, accepted: Accepted) -> Self {

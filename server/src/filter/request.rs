@@ -8,7 +8,6 @@ use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts as Head;
 use http::{HeaderMap, Method};
 use tidings_core::account::{Caller, Client, ClientInfo};
-use tidings_core::analysis::Guest;
 use tidings_core::operation::Media;
 use tidings_core::{Result, Tidings};
 

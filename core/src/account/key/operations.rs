@@ -7,13 +7,13 @@ use super::{
     EXPIRED, KEYS_MAX, KeyHash, Keys, NAME, NAME_RULE, NAME_TAKEN, NO_SCOPE, NewKey, Scope, Scopes, TOO_MANY,
     generate, sql,
 };
-use crate::account::{Admin, Call, Identity, Transaction};
+use crate::account::{Admin, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::base::text;
-use crate::record::error::{Error, Problem, Result};
+use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
-use crate::record::operation::{Access, Failure, Operation, Spec};
-use crate::store::{Isolation, StoreError, Tx};
+use crate::record::operation::{Access, Failure, Spec};
+use crate::store::{StoreError, Tx};
 
 const GROUP: &str = "admin";
 

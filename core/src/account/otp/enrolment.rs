@@ -14,7 +14,7 @@ use crate::audit::trail::{Action, Entry};
 use crate::base::clock::{HOUR_MS, Timestamp};
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::id::MemberKey;
-use crate::record::operation::{Access, Failure, Operation, Spec};
+use crate::record::operation::{Access, Failure, Spec};
 use crate::store::{StoreError, Tx};
 
 /// The lifetime of a code, and then that of the secret that was made with it, unless it is enabled.

@@ -1,6 +1,6 @@
 //! Tests of sessions.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
 use super::*;
 use crate::Caller;

@@ -3,7 +3,6 @@
 use super::*;
 use crate::Caller;
 use crate::account::ChangePassword;
-use crate::testing::RunFor as _;
 use data_encoding::BASE32_NOPAD;
 
 fn from(n: u8) -> Client {

@@ -5,7 +5,6 @@ use crate::Caller;
 use crate::Tidings;
 use crate::account::ChangePassword;
 use crate::audit::List;
-use crate::testing::RunFor as _;
 use data_encoding::BASE32_NOPAD;
 
 /// A service where administrators need a second factor.
