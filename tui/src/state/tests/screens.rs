@@ -10,7 +10,7 @@ const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (160, 50)];
 
 /// Takes a snapshot of each screen at each size.
 fn every_screen(name: &str, stage: &mut Stage) {
-    for (i, title) in layout::TITLES.iter().enumerate() {
+    for (i, title) in TITLES.iter().enumerate() {
         for (columns, rows) in SIZES {
             stage.resize(columns, rows);
             stage.keys(&[&(i + 1).to_string()]);
@@ -88,7 +88,7 @@ fn each_screen_is_drawn_at_every_size() {
         .into_iter()
         .enumerate()
     {
-        for screen in 0..layout::TITLES.len() {
+        for screen in 0..TITLES.len() {
             stage.resize(80, 24);
             stage.keys(&["Esc", "Esc", "Esc", "k", "Esc", &(screen + 1).to_string()]);
             stage.keys(keys);
@@ -122,7 +122,7 @@ fn a_too_small_window_says_so_and_still_quits() {
 fn without_colours_no_cell_has_one() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.state.ctx.theme = crate::theme::Theme::new(false);
-    for screen in 1..=layout::TITLES.len() {
+    for screen in 1..=TITLES.len() {
         stage.keys(&[&screen.to_string()]);
         stage.tick(0);
         let buffer = stage.buffer();
