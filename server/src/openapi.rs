@@ -63,7 +63,7 @@ struct Document;
 /// Returns the OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
 pub fn openapi(core: &config::Config, server: &Config) -> String {
     let mut document = Document::openapi();
-    Writer::write_all(&mut document, core);
+    let insertions = Writer::write_all(&mut document, core);
     let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
     let (live, others) = schema::of::<events::LiveEvents>();
     let components = document.components.get_or_insert_default();
@@ -71,6 +71,7 @@ pub fn openapi(core: &config::Config, server: &Config) -> String {
     components.security_schemes.insert("token".into(), SecurityScheme::Http(token).into());
     failures::add_shared(components);
     failures::narrow_successes(components);
+    declared::write_insertions(components, &insertions);
     Limits::new(core, server).write(&mut document);
     failures::write_examples(&mut document);
     document.servers = Some(vec![ServerBuilder::new().url(limits::url(server)).build()]);

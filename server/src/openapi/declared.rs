@@ -16,7 +16,9 @@ use utoipa::openapi::path::{
     HttpMethod, Operation as Described, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
 };
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{AllOfBuilder, ArrayBuilder, Object, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{
+    AllOfBuilder, ArrayBuilder, Components, Object, ObjectBuilder, Schema, SchemaType, Type,
+};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Required, ResponseBuilder};
 use utoipa::{PartialSchema, ToSchema};
@@ -28,9 +30,13 @@ use crate::syndication::JsonFeed;
 
 const SUCCESS: &str = "The answer of a successful operation.";
 
+/// The name of the schema of fields that insert a record, and those that an insertion requires.
+type Insertion = (String, &'static [&'static str]);
+
 pub(super) struct Writer<'a> {
     document: &'a mut OpenApi,
     settings: &'a Config,
+    insertions: Vec<Insertion>,
 }
 
 type Content = Vec<(&'static str, RefOr<Schema>)>;
@@ -64,8 +70,10 @@ impl Visitor for Writer<'_> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn write_all(document: &'a mut OpenApi, settings: &'a Config) {
-        operations::each(&mut Self { document, settings });
+    pub(super) fn write_all(document: &'a mut OpenApi, settings: &'a Config) -> Vec<Insertion> {
+        let mut writer = Self { document, settings, insertions: Vec::new() };
+        operations::each(&mut writer);
+        writer.insertions
     }
 
     fn schemas(&mut self) -> &mut BTreeMap<String, RefOr<Schema>> {
@@ -108,6 +116,10 @@ impl<'a> Writer<'a> {
     ) {
         let ((name, fields), of_fields) = schema::of::<T>();
         let RefOr::T(Schema::Object(fields)) = fields else { panic!("the fields of {name} are a struct") };
+        let is_insertion = !spec.requires.is_empty();
+        if is_insertion {
+            self.insertions.push((name.clone(), spec.requires));
+        }
         let components = self.document.components.get_or_insert_default();
         let about = fields.description.clone().unwrap_or_default();
         let (summary, about) = about.split_once("\n\n").unwrap_or((&about, ""));
@@ -119,27 +131,20 @@ impl<'a> Writer<'a> {
             .operation_id(Some(spec.name()))
             .deprecated(fields.deprecated.clone())
             .securities(security(spec.access));
-        let (parameters, mut body) = split(&spec, fields, &of_fields);
+        let (parameters, body) = split(&spec, fields, &of_fields);
         for parameter in parameters {
             operation = operation.parameter(parameter);
         }
         let mut failures = failures(&spec, refusals);
-        components.schemas.extend(of_fields.into_iter().filter(|(other, _)| refers_to(&body, other)));
+        let used = |other: &Named| refers_to(&body, &other.0);
+        components.schemas.extend(of_fields.into_iter().filter(used));
         if spec.method == Method::Post {
             failures.push(("413", if takes.is_empty() { "BodyTooLarge" } else { "ImportTooLarge" }));
             failures.push(("415", "UnsupportedMediaType"));
             let mut request = RequestBodyBuilder::new().required(Some(Required::True));
             let mut content = takes;
             if content.is_empty() {
-                let new = format!("New{name}");
-                let is_insertion = !spec.requires.is_empty();
-                content = media(if is_insertion { &new } else { &name }, &body);
-                if is_insertion {
-                    let insertion = insertion(body.clone(), spec.requires);
-                    components.schemas.insert(new.clone(), insertion.into());
-                }
-                // A change requires at least one field.
-                body.min_properties = components.schemas.contains_key(&new).then_some(1);
+                content = media(&if is_insertion { format!("New{name}") } else { name.clone() }, &body);
                 components.schemas.insert(name, body.into());
             }
             for (media, schema) in content {
@@ -179,15 +184,20 @@ fn media(schema: &str, body: &Object) -> Vec<(&'static str, RefOr<Schema>)> {
     types.iter().map(|name| (*name, Ref::from_schema_name(schema).into())).collect()
 }
 
-/// Such a body has the fields of operations that change a record, but requires some of them.
-fn insertion(mut body: Object, required: &[&str]) -> Object {
-    for field in required {
-        body.required.push((*field).to_owned());
-        if let Some(RefOr::T(Schema::Object(field))) = body.properties.get_mut(*field) {
-            field.schema_type = SchemaType::Type(Type::String);
+/// They have the fields of operations that change a record, but require some of them; a change requires at least one.
+pub(super) fn write_insertions(components: &mut Components, insertions: &[Insertion]) {
+    for (name, required) in insertions {
+        let Some(RefOr::T(Schema::Object(change))) = components.schemas.get_mut(name) else { continue };
+        let mut insertion = change.clone();
+        change.min_properties = Some(1);
+        for field in *required {
+            insertion.required.push((*field).to_owned());
+            if let Some(RefOr::T(Schema::Object(field))) = insertion.properties.get_mut(*field) {
+                field.schema_type = SchemaType::Type(Type::String);
+            }
         }
+        components.schemas.insert(format!("New{name}"), insertion.into());
     }
-    body
 }
 
 fn callers(access: Access) -> &'static str {
