@@ -165,7 +165,9 @@ pub struct GetLists {
 
 impl Operation for GetLists {
     type Answer = Ready<Lists>;
-    const SPEC: Spec = Spec::get(GROUP, "/get_specific_userinfo/{type_num}", Access::Members).tagged();
+    const SPEC: Spec = Spec::get(GROUP, "/get_specific_userinfo/{type_num}", Access::Members)
+        .tagged()
+        .refused_with(Outcome::BadRequest);
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::BadRequest.because(TYPE_RULE)]

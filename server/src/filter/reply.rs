@@ -9,8 +9,8 @@ use http::header::{
 use http::{HeaderValue, StatusCode};
 use http_body::Body as _;
 use serde::Serialize;
+use tidings_core::Error;
 use tidings_core::answer::{self, Encoded, SUCCESS};
-use tidings_core::{Error, Pending};
 use warp::Reply as _;
 
 use crate::filter::caching::Content;
