@@ -329,6 +329,7 @@ pub enum Failure {
 /// The declaration of an operation besides its fields and its answer.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
+#[expect(clippy::struct_excessive_bools, reason = "each is declared by its name")]
 pub struct Spec {
     /// The part of the service that it belongs to, as the documentation groups operations.
     pub group: &'static str,
