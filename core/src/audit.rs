@@ -160,7 +160,7 @@ impl Transaction for List {
             return Err(Error::BadRequest(BEFORE_RULE));
         }
         let limit = limit.min(RECORDS_MAX);
-        let filter = filter(tx, &self)?;
+        let filter = filter(tx, self)?;
         // One more than the page has, to detect whether another page follows.
         let mut records = sql::latest(tx, admin, &filter, limit + 1)?;
         let next = answer::cut(&mut records, limit).map(|last| last.record.seq);

@@ -260,7 +260,7 @@ fn checked<T: Transaction>(operation: &T, tx: &mut dyn Tx, authority: &Authority
         assert!(
             T::By::OF as u8 == Proved::by(T::SPEC.access) as u8,
             "the proof is not of the declared callers"
-        )
+        );
     };
     let by = T::By::check(authority, tx)?;
     operation.run(tx, &by, authority)

@@ -158,15 +158,12 @@ pub(super) fn verify(
         return Ok(Factor::None);
     };
     let Some(otp) = otp.filter(|otp| !otp.is_empty()) else { return Ok(Factor::Missing) };
-    let used = match matching(&factor.secret, otp, now, factor.last_step) {
-        Some(step) => {
-            let sql = "UPDATE second_factor SET last_step = $2 WHERE member = $1 AND last_step < $2";
-            tx.run(sql, &[member.into(), step.into()])?
-        }
-        None => {
-            let sql = "DELETE FROM recovery_code WHERE member = $1 AND hash = $2";
-            tx.run(sql, &[member.into(), (&hash(otp)).into()])?
-        }
+    let used = if let Some(step) = matching(&factor.secret, otp, now, factor.last_step) {
+        let sql = "UPDATE second_factor SET last_step = $2 WHERE member = $1 AND last_step < $2";
+        tx.run(sql, &[member.into(), step.into()])?
+    } else {
+        let sql = "DELETE FROM recovery_code WHERE member = $1 AND hash = $2";
+        tx.run(sql, &[member.into(), (&hash(otp)).into()])?
     };
     Ok(if used > 0 { Factor::Right } else { Factor::Wrong })
 }
