@@ -234,9 +234,9 @@ impl Server {
         let escaped = |text| utf8_percent_encode(text, SEGMENT);
         let mut url = self.address.0.clone();
         url.extend(request.path.iter().map(|segment| format!("/{}", escaped(segment))));
-        for (i, (name, value)) in request.query.iter().enumerate() {
-            url += &format!("{}{name}={}", if i == 0 { '?' } else { '&' }, escaped(value));
-        }
+        let separators = std::iter::once('?').chain(std::iter::repeat('&'));
+        let fields = request.query.iter().zip(separators);
+        url.extend(fields.map(|((name, value), separator)| format!("{separator}{name}={}", escaped(value))));
         let mut head = http::Request::builder().uri(url);
         if let Some(token) = &self.token {
             head = head.header(header::AUTHORIZATION, format!("Bearer {}", token.as_str()));

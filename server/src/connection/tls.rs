@@ -144,7 +144,7 @@ impl Tls {
     fn look(&self) {
         let mut watched = self.watched();
         let now = stamps(&watched.files);
-        let has_settled = std::mem::replace(&mut watched.seen, now.clone()) == now;
+        let has_settled = std::mem::replace(&mut watched.seen, now) == now;
         if now == watched.loaded || !has_settled {
             return;
         }
@@ -189,7 +189,7 @@ fn load(files: TlsFiles, tickets: &Arc<dyn ProducesTickets>) -> Result<Loaded, I
     let loaded = stamps(&files);
     let (key, expires_at) = pair::load(&files)?;
     let active = Active { config: configure(key, Arc::clone(tickets)), expires_at };
-    Ok(Loaded { active, watched: Watched { files, seen: loaded.clone(), loaded } })
+    Ok(Loaded { active, watched: Watched { files, seen: loaded, loaded } })
 }
 
 fn configure(key: CertifiedKey, tickets: Arc<dyn ProducesTickets>) -> Arc<ServerConfig> {

@@ -115,10 +115,12 @@ impl Compressor {
     /// Queues a response that a client with these codings asked for, if Brotli is worth it. Never blocks.
     pub(crate) fn offer(&self, response: &Arc<Encoded>, accepted: Accepted, level: Level) {
         let fits = (WORTH_COMPRESSING..=BROTLI_MAX).contains(&response.json().len());
-        if accepted.brotli && fits && response.claim_brotli() {
-            if self.0.try_send((Arc::downgrade(response), level)).is_err() {
-                response.release_brotli();
-            }
+        if accepted.brotli
+            && fits
+            && response.claim_brotli()
+            && self.0.try_send((Arc::downgrade(response), level)).is_err()
+        {
+            response.release_brotli();
         }
     }
 }

@@ -24,12 +24,13 @@ use crate::state::AppRef;
 const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 
 /// Begins an operation, which does not block.
-pub(crate) type Work = Box<dyn FnOnce(&Tidings, &Caller, &ClientInfo) -> Begun + Send>;
+pub(crate) type Work = Begin<Begun>;
+type Begin<T> = Box<dyn FnOnce(&Tidings, &Caller, &ClientInfo) -> T + Send>;
 
 pub(crate) enum Begun {
     Awaited(Pin<Box<dyn Future<Output = Result<Made>> + Send>>),
     /// It blocks, so it runs where its kind of work belongs.
-    Blocking(Box<dyn FnOnce(&Tidings, &Caller, &ClientInfo) -> Result<Made> + Send>),
+    Blocking(Begin<Result<Made>>),
 }
 
 #[derive(Clone)]
