@@ -40,7 +40,9 @@ pub(crate) enum Effect {
 /// Of the type that the request expects.
 pub(crate) type Answer = Box<dyn Any + Send>;
 
-pub(crate) struct Work<T>(Box<dyn FnOnce(&Sources) -> Result<T, Problem> + Send>);
+type Run<T> = dyn FnOnce(&Sources) -> Result<T, Problem> + Send;
+
+pub(crate) struct Work<T>(Box<Run<T>>);
 
 impl<T: Send + 'static> Work<T> {
     pub(crate) fn new(work: impl FnOnce(&Sources) -> Result<T, Problem> + Send + 'static) -> Self {

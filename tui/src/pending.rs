@@ -76,8 +76,8 @@ mod tests {
         Work::new(|_| Ok("new"))
     }
 
-    fn answer(text: &'static str) -> Option<Result<Answer, Problem>> {
-        Some(Ok(Box::new(text)))
+    fn answer(text: &'static str) -> Answer {
+        Box::new(text)
     }
 
     fn number(effect: &Effect) -> u64 {
@@ -92,11 +92,11 @@ mod tests {
         let mut pending = Pending::default();
         let first = number(&pending.request(at(0), query()));
         let second = number(&pending.request(at(10), query()));
-        assert_eq!(pending.take::<&str>(first, &mut answer("stale")), None);
+        assert_eq!(pending.take::<&str>(first, &mut Some(Ok(answer("stale")))), None);
         assert!(pending.is_waiting());
-        assert_eq!(pending.take(second, &mut answer("new")), Some("new"));
+        assert_eq!(pending.take(second, &mut Some(Ok(answer("new")))), Some("new"));
         assert!(!pending.is_waiting());
-        assert_eq!(pending.take::<&str>(second, &mut answer("twice")), None);
+        assert_eq!(pending.take::<&str>(second, &mut Some(Ok(answer("twice")))), None);
     }
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
         assert!(!pending.is_slow(at(SLOW_MS - 1)) && pending.is_slow(at(SLOW_MS)));
         assert!(pending.cancel() && !pending.cancel());
         assert!(!pending.is_slow(at(10_000)));
-        assert_eq!(pending.take::<&str>(asked, &mut answer("late")), None);
+        assert_eq!(pending.take::<&str>(asked, &mut Some(Ok(answer("late")))), None);
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(pending.take::<&str>(asked, &mut Some(Err(Problem::new("It failed.")))), None);
         assert!(pending.problem().is_some());
         let asked = number(&pending.request(at(0), query()));
-        assert_eq!(pending.take(asked, &mut answer("new")), Some("new"));
+        assert_eq!(pending.take(asked, &mut Some(Ok(answer("new")))), Some("new"));
         assert!(pending.problem().is_none());
     }
 }

@@ -47,7 +47,7 @@ impl Form for PostEditor {
         let (title, draft): (_, Draft) = (typed.texts[0].trim(), filled(fields));
         let (done, work) = match self.0.clone() {
             None => ("Added", Work::call(Insert { draft }).map(|added| Some(added.id.to_string()))),
-            Some(id) => ("Saved", Work::call(Update { post_obi: id.clone(), draft }).map(|_| Some(id))),
+            Some(id) => ("Saved", Work::call(Update { post_obi: id.clone(), draft }).map(|()| Some(id))),
         };
         Ok(Act::new(tab::POSTS, Kind::Save, format!("{done} “{title}”."), work))
     }
