@@ -11,7 +11,7 @@ use crate::account::{self, Call, Identity, Member, Transaction};
 use crate::base::clock::Timestamp;
 use crate::base::config::{Config, NICKNAME_LENGTH};
 use crate::record::answer::{self, Encoded, Ready};
-use crate::record::error::{Error, Outcome, Problem, Result};
+use crate::record::error::{Error, Outcome, Pending, Problem, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::schema::Switch;
 use crate::removal;
@@ -85,7 +85,7 @@ impl Operation for Get {
     }
 
     /// On a database server, many of these reads run together.
-    fn start(self, call: &Call<'_>) -> Result<crate::Pending<Ready<UserInfo>>, Self> {
+    fn start(self, call: &Call<'_>) -> Result<Pending<Ready<UserInfo>>, Self> {
         let tidings = call.tidings();
         if tidings.is_on_server() { Ok(tidings.user_infos().0.submit(call.authority())) } else { Err(self) }
     }

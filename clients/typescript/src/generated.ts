@@ -4492,12 +4492,12 @@ export interface components {
              * @description What went wrong, as clients compare it.
              * @enum {string}
              */
-            readonly result: "rewrite_nickname" | "No member";
+            readonly result: "No member" | "rewrite_nickname";
             /**
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "invalid_value" | "bad_token";
+            readonly code: "bad_token" | "invalid_value";
             /**
              * @description What was wrong, or what to do, for people.
              * @example a nickname has 1 to 30 visible characters on one line
@@ -4635,7 +4635,7 @@ export interface components {
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "invalid_value" | "bad_token";
+            readonly code: "bad_token" | "invalid_value";
             /**
              * @description What was wrong, or what to do, for people.
              * @example type_num is 0 to 4
@@ -4730,12 +4730,12 @@ export interface components {
             readonly code: "bad_token" | "not_found" | "invalid_value";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
+             * @example post is 1 to 5,000 characters
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example post
              */
             readonly field?: string;
         };
@@ -4914,12 +4914,12 @@ export interface components {
             readonly code: "bad_token" | "invalid_value";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
+             * @example post is 1 to 5,000 characters
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example post
              */
             readonly field?: string;
         };
@@ -5052,12 +5052,12 @@ export interface components {
             readonly code: "university_unavailable" | "unknown_to_university" | "otp_required" | "wrong_password" | "blacklisted" | "wrong_otp" | "sign_up_closed";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example the university's system did not answer, or none is set: try again later
+             * @example the university does not know this id
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example id
              */
             readonly field?: string;
         };

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::{Log, Window, read_log};
 use crate::account::Call;
-use crate::record::error::Result;
+use crate::record::error::{Pending, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::schema::ReportedDevice;
 use crate::record::scope::Scope;
@@ -111,7 +111,7 @@ impl Operation for InsertDevice {
         super::insert_device_from(call.tidings(), call.caller(), &self.device).wait()
     }
 
-    fn start(self, call: &Call<'_>) -> Result<crate::Pending<()>, Self> {
+    fn start(self, call: &Call<'_>) -> Result<Pending<()>, Self> {
         Ok(super::insert_device_from(call.tidings(), call.caller(), &self.device))
     }
 }

@@ -13,7 +13,7 @@ use crate::account::{Admin, Call, Identity, Transaction};
 use crate::analysis::Guest;
 use crate::audit::trail::{Action, Entry};
 use crate::record::answer::Inserted;
-use crate::record::error::{Error, Result};
+use crate::record::error::{Error, Pending, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::scope::Scope;
@@ -81,7 +81,7 @@ impl Operation for View {
     }
 
     /// A browser that prefetches the post does not view it.
-    fn start(self, call: &Call<'_>) -> Result<crate::Pending<()>, Self> {
+    fn start(self, call: &Call<'_>) -> Result<Pending<()>, Self> {
         if call.client().is_prefetch {
             return Err(self);
         }
@@ -108,7 +108,7 @@ macro_rules! acts {
                 $act(call.tidings(), call.caller(), &self.post_obi).wait()
             }
 
-            fn start(self, call: &Call<'_>) -> Result<crate::Pending<()>, Self> {
+            fn start(self, call: &Call<'_>) -> Result<Pending<()>, Self> {
                 Ok($act(call.tidings(), call.caller(), &self.post_obi))
             }
         }

@@ -18,7 +18,7 @@ use crate::post::{Post, texts};
 use crate::profile::Listed;
 use crate::record::activation::is_on;
 use crate::record::answer::{self, Encoded, Ready};
-use crate::record::error::{Error, Problem, Result};
+use crate::record::error::{Error, Pending, Problem, Result};
 use crate::record::operation::{Access, Operation, Rate, Spec, Work};
 use crate::record::schema::Switch;
 use crate::store::{QUERY_TIMEOUT, StoreError, Tx};
@@ -50,7 +50,7 @@ impl Operation for Log {
     }
 
     /// Finding words similar to a member's search takes long.
-    fn start(self, call: &Call<'_>) -> Result<crate::Pending<()>, Self> {
+    fn start(self, call: &Call<'_>) -> Result<Pending<()>, Self> {
         if !matches!(call.caller(), Caller::Guest) {
             return Err(self);
         }

@@ -215,7 +215,9 @@ pub(super) fn add_documented(operation: &mut Operation, components: &mut Compone
     }
     let name = format!("Failure_{id}");
     let description = format!("The failures of `{id}` that have status 200.");
-    let example = object(&answer::failure(&failures[0]));
+    // One that names a field shows most.
+    let shown = failures.iter().find(|failure| failure.problem().field.is_some()).unwrap_or(&failures[0]);
+    let example = object(&answer::failure(shown));
     components.schemas.insert(name.clone(), failure(&results, codes, &description, &example).into());
     let success = content.schema.take().unwrap_or_default();
     let either = OneOfBuilder::new().item(success).item(Ref::from_schema_name(name)).build();
