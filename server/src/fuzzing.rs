@@ -11,13 +11,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::api;
 use crate::config::{BasePath, Config, IpNet, Origin};
 use crate::filter::coding::Accepted;
 use crate::filter::fields::{Format, Given};
 use crate::filter::reply::Refusal;
 use crate::filter::{client, request};
 use crate::route::{self, Table};
+use crate::routes;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
@@ -47,7 +47,7 @@ fn read<T: DeserializeOwned>(content_type: Option<&HeaderValue>, body: &[u8]) ->
 pub fn path(bytes: &[u8]) -> bool {
     static TABLE: OnceLock<Table> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        Table::new(api::routes(&tidings_core::config::Config::default(), &Config::default()))
+        Table::new(routes::all(&tidings_core::config::Config::default(), &Config::default()))
     });
     let Ok(path) = str::from_utf8(bytes) else { return false };
     let Ok(found) = table.find(path) else { return false };

@@ -46,6 +46,7 @@ mod metrics;
 mod openapi;
 mod route;
 mod router;
+mod routes;
 mod service;
 mod state;
 mod syndication;

@@ -17,7 +17,7 @@ use tidings_core::analysis::{self, Communication, Operation};
 use tidings_core::operation::{Effect, Rate};
 use tower::Service;
 
-use crate::api::{self, home};
+use crate::api::home;
 use crate::filter::client::{self, PeerAddress};
 use crate::filter::cors;
 use crate::filter::limit::Key;
@@ -26,6 +26,7 @@ use crate::filter::request::Context;
 use crate::filter::target;
 use crate::filter::upload::Upload;
 use crate::route::{Route, Table};
+use crate::routes;
 use crate::state::{App, AppRef, Policy};
 
 type BoxError = Box<dyn StdError + Send + Sync>;
@@ -38,7 +39,7 @@ pub(crate) struct Router {
 
 impl Router {
     pub(crate) fn new(app: &Arc<App>) -> Self {
-        Self::with(app, Table::new(api::routes(app.tidings.config(), &app.config)))
+        Self::with(app, Table::new(routes::all(app.tidings.config(), &app.config)))
     }
 
     fn with(app: &Arc<App>, table: Table) -> Self {

@@ -34,7 +34,7 @@ fn bounds_in_attributes_are_those_of_the_code() {
 #[test]
 fn the_document_has_every_operation_and_no_other() {
     let in_table: BTreeSet<(String, String)> =
-        crate::api::routes(&config::Config::default(), &Config::default())
+        crate::routes::all(&config::Config::default(), &Config::default())
             .iter()
             // None of them is for those who call the API.
             .filter(|route| {

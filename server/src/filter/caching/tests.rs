@@ -230,7 +230,7 @@ async fn head_has_the_headers_of_get_and_no_body() {
 #[tokio::test]
 async fn head_is_refused_where_get_changes_something() {
     let service = service();
-    for route in crate::api::routes(service.tidings.config(), &Config::default()) {
+    for route in crate::routes::all(service.tidings.config(), &Config::default()) {
         let path = route.spec.path.replace(['{', '}'], "");
         let answer = service.call(request("HEAD", &path)).await;
         let allow = header(&answer, "allow");
