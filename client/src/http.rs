@@ -1,7 +1,7 @@
 //! Requests to a server.
 
 use std::fmt;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::str::FromStr;
@@ -308,10 +308,16 @@ impl Server {
             Some(TlsError::InvalidMessage(_)) => format!(
                 "it does not speak TLS ({error}): write http:// if it is on this machine, and else another port"
             ),
-            // A server that expects TLS answers with an alert of TLS, which is no HTTP, or not at all.
-            None if self.address.0.starts_with("http:") && matches!(error, ureq::Error::Protocol(_)) => {
-                format!("it does not speak plain HTTP ({error}): write https:// if it has TLS")
-            }
+            // A server that expects TLS answers with an alert of TLS, which is no HTTP, or ends the connection.
+            None if self.address.0.starts_with("http:") => match error {
+                ureq::Error::Protocol(_) => {
+                    format!("it does not speak plain HTTP ({error}): write https:// if it has TLS")
+                }
+                ureq::Error::Io(io) if matches!(io.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
+                    format!("it ended the connection ({error}): write https:// if it has TLS")
+                }
+                _ => error.to_string(),
+            },
             _ => error.to_string(),
         }
     }
@@ -349,7 +355,24 @@ pub(crate) fn line_ends(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
     use super::*;
+
+    #[test]
+    fn a_server_that_ends_the_connection_may_expect_tls() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address: Address = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        // The system resets a connection that is closed with bytes nobody has read.
+        let closing = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.read_exact(&mut [0]).unwrap();
+        });
+        let error = Server::new(address, None, None).ready().unwrap_err().to_string();
+        closing.join().unwrap();
+        assert!(error.contains("write https://"), "{error}");
+    }
 
     #[test]
     fn an_address_is_https_or_on_this_machine() {
