@@ -22,6 +22,7 @@ mod templates;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use operations::latest;
 pub use operations::{List, Retry, Test, TestResult};
 pub use outbox::Kind;
 pub(crate) use queue::start;

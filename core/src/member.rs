@@ -8,13 +8,17 @@ pub use crate::account::otp::{IssueOtp, ResetOtp};
 pub use crate::account::reset::IssueReset;
 pub use crate::account::role::{GetRole, SetRole};
 pub use crate::account::roster::ListRoster;
-use crate::account::{self, Admin, Call, Identity, Sessions, Transaction, find, sessions};
+use crate::account::{
+    self, Admin, Call, Identity, Sessions, Transaction, email, find, oidc, otp, passkey, sessions,
+};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
+use crate::mail::{self, Mail};
 pub use crate::profile::of_member::{ChangeNickname, Get, GetLists, ResetMeasurement, UpdateAutoLogin};
 use crate::record::error::{Error, Outcome, Result};
 use crate::record::id::ObjectId;
 use crate::record::operation::{Access, Failure, Operation, Spec};
+use crate::record::schema::Switch;
 use crate::record::scope::Scope;
 use crate::removal;
 use crate::store::{Isolation, Tx};
@@ -49,6 +53,52 @@ impl Transaction for Remove {
         let member = account::find(tx, &self.user_id)?.ok_or(Outcome::NotFound)?;
         admin.record(tx, Entry::new(Action::MemberRemove).on_member(member.key))?;
         removal::remove(tx, &admin.act_for(member))
+    }
+}
+
+/// The ways in which a member can sign in and be reached.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SignIns {
+    /// Whether the member has a confirmed e-mail address, 0 or 1.
+    #[schema(value_type = Switch)]
+    pub email: u8,
+    /// Whether the member has enabled the second factor, 0 or 1.
+    #[schema(value_type = Switch)]
+    pub otp: u8,
+    /// The number of the member's passkeys.
+    #[schema(minimum = 0, maximum = 20, examples(1))]
+    pub passkeys: usize,
+    /// Whether a person of single sign-on is linked, 0 or 1.
+    #[schema(value_type = Switch)]
+    pub oidc: u8,
+    /// The latest mail to the member that was not sent; null if there is none.
+    pub mail: Option<Mail>,
+}
+
+/// Get a member's ways to sign in
+///
+/// It tells why a member cannot sign in or gets no mail; addresses and the names of devices stay with the member.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GetSignIns {
+    /// The id of the member
+    #[schema(min_length = 1, examples("ann"))]
+    pub user_id: String,
+}
+
+impl Transaction for GetSignIns {
+    type By = Admin<'static>;
+    type Answer = SignIns;
+    const SPEC: Spec = Spec::get(GROUP, "/get_member_sign_ins/{user_id}", READERS).or(&[Failure::Missing]);
+
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<SignIns> {
+        let key = find(tx, &self.user_id)?.ok_or(Error::NotFound)?.key;
+        Ok(SignIns {
+            email: u8::from(email::confirmed(tx, key)?.is_some()),
+            otp: u8::from(otp::is_enabled(tx, key)?),
+            passkeys: passkey::list(tx, key)?.len(),
+            oidc: u8::from(oidc::linked(tx, key)?.is_some()),
+            mail: mail::latest(tx, admin, key)?,
+        })
     }
 }
 
@@ -126,4 +176,47 @@ fn sign_out(call: &Call<'_>, user_id: String, session: Option<&str>) -> Result<(
         let what = if session.is_some() { "one session" } else { "everywhere" };
         Ok(admin.record(tx, Entry::new(Action::MemberSignOut).on_member(key).after(what))?)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mail::tests::{Mailing, config, text};
+    use crate::mail::{Kind, State};
+
+    #[test]
+    fn the_ways_to_sign_in_are_those_that_are_confirmed_and_the_mail_is_the_latest_that_waits() {
+        let mut mailing = Mailing::new(config());
+        let admin = mailing.service.admin("admin");
+        mailing.member_at("ann", "ann@example.org");
+        mailing.member_at("ben", "ben@example.org");
+        let get = |mailing: &Mailing, id: &str| mailing.call(&admin, GetSignIns { user_id: id.to_owned() });
+        let confirmed = SignIns { email: 1, otp: 0, passkeys: 0, oidc: 0, mail: None };
+        assert_eq!(get(&mailing, "Ann").unwrap(), confirmed);
+        for sql in [
+            "INSERT INTO second_factor (member, secret, last_step) SELECT key, '', 0 FROM member",
+            "UPDATE second_factor SET enabled = 1 WHERE member = (SELECT key FROM member WHERE id = 'ann')",
+            "INSERT INTO passkey (credential, id, member, handle, name, public_key, state, gave_code, date)
+             SELECT 'c', 'i', key, 'h', 'n', 'p', 's', 0, 1 FROM member WHERE id = 'ann'",
+            "INSERT INTO oidc_identity (member, issuer, subject, date, names)
+             SELECT key, 'https://id.example', 's', 1, 0 FROM member WHERE id = 'ann'",
+        ] {
+            mailing.service.store().write(Isolation::Alone, move |tx| tx.run(sql, &[])).unwrap();
+        }
+        assert_eq!(get(&mailing, "ben").unwrap(), confirmed, "a factor counts once it is enabled");
+        let all = SignIns { otp: 1, passkeys: 1, oidc: 1, ..confirmed };
+        assert_eq!(get(&mailing, "ann").unwrap(), all);
+        let mail = |kind: &str, date: i64, id: &str| {
+            let sql = format!(
+                "INSERT INTO mail (id, kind, member, date, next_attempt)
+                 SELECT '{id}', '{kind}', key, {date}, {date} FROM member WHERE id = 'ann'"
+            );
+            mailing.service.store().write(Isolation::Alone, move |tx| tx.run(&sql, &[])).unwrap();
+        };
+        mail("confirm", 1, "a");
+        mail("password_changed", 2, "b");
+        let latest = get(&mailing, "ann").unwrap().mail.unwrap();
+        assert_eq!((latest.kind, latest.state, &*latest.id), (Kind::PasswordChanged, State::Pending, "b"));
+        assert_eq!(text(get(&mailing, "nobody")), "Not found");
+    }
 }

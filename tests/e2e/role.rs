@@ -84,6 +84,9 @@ fn the_command_line_shows_and_sets_roles() {
     assert_eq!(shown, json!({ "result": "success", "scopes": ["notices", "analytics:read"] }));
     assert!(run(&["member", "list", "--only", "roles"]).contains("notices, analytics:read"));
     assert!(run(&["member", "show", "ann"]).contains("notices, analytics:read"));
+    let sign_ins =
+        json!({ "result": "success", "email": 0, "otp": 0, "passkeys": 0, "oidc": 0, "mail": null });
+    assert_eq!(server.admin().get("/get_member_sign_ins/ANN").succeeded().body, sign_ins);
     assert_eq!(ann.get("/get_status").outcome(), "200 success");
     let of_ann = server.cli(["--as", "ann", "member", "role", "ann"]).succeeded();
     assert_eq!(of_ann.stdout, "ann may: notices, analytics:read.\n");

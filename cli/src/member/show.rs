@@ -3,7 +3,8 @@
 use clap::builder::PossibleValuesParser;
 use tidings_core::account::key::Scope;
 use tidings_core::account::{MEMBERS_MAX, MemberFilter};
-use tidings_core::member::{self, GetRole, SetRole};
+use tidings_core::mail::Mail;
+use tidings_core::member::{self, GetRole, GetSignIns, SetRole};
 use tidings_core::profile::PostRecord;
 
 use crate::key;
@@ -68,7 +69,7 @@ pub(super) fn info(Session { service, out }: &Session, id: &str) -> Exit {
         let role = service.call(GetRole { user_id: info.user_id.clone() });
         let role = role.map(|role| key::scope_names(&role.scopes)).unwrap_or_default();
         let yes = |flag: i64| if flag == 1 { "yes" } else { "no" }.to_owned();
-        page.fields(&[
+        let mut fields = vec![
             ("ID", info.user_id.clone()),
             ("Nickname", info.nickname.clone()),
             ("Name", info.user_name.clone()),
@@ -77,8 +78,24 @@ pub(super) fn info(Session { service, out }: &Session, id: &str) -> Exit {
             ("Role", if role.is_empty() { "none".to_owned() } else { role }),
             ("Auto-login", yes(info.auto_login)),
             ("Likes", number(info.user_fav_list.len())),
-        ]);
+        ];
+        // For administrators, and not of an earlier server.
+        if let Ok(sign_ins) = service.call(GetSignIns { user_id: info.user_id.clone() }) {
+            fields.extend([
+                ("E-mail", if sign_ins.email == 1 { "confirmed" } else { "none" }.to_owned()),
+                ("Second factor", yes(sign_ins.otp.into())),
+                ("Passkeys", number(sign_ins.passkeys)),
+                ("Single sign-on", yes(sign_ins.oidc.into())),
+            ]);
+            fields.extend(sign_ins.mail.map(|mail| ("Unsent mail", unsent(&mail))));
+        }
+        page.fields(&fields);
     })
+}
+
+fn unsent(mail: &Mail) -> String {
+    let error = mail.error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
+    format!("{} of {}{error}", mail.kind, local(mail.date))
 }
 
 pub(super) fn lists(Session { service, out }: &Session, id: &str, kind: u8) -> Exit {

@@ -1065,6 +1065,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/get_member_sign_ins/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get a member's ways to sign in
+         * @description It tells why a member cannot sign in or gets no mail; addresses and the names of devices stay with the member.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["get_member_sign_ins"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/get_member_role/{user_id}": {
         readonly parameters: {
             readonly query?: never;
@@ -7517,6 +7539,36 @@ export interface components {
              */
             readonly otp?: string | null;
         };
+        /** @description The ways in which a member can sign in and be reached. */
+        readonly SignIns: {
+            /**
+             * Format: int64
+             * @description Whether the member has a confirmed e-mail address, 0 or 1.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly email: 0 | 1;
+            /**
+             * Format: int64
+             * @description Whether the member has enabled the second factor, 0 or 1.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly otp: 0 | 1;
+            /**
+             * @description The number of the member's passkeys.
+             * @example 1
+             */
+            readonly passkeys: number;
+            /**
+             * Format: int64
+             * @description Whether a person of single sign-on is linked, 0 or 1.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly oidc: 0 | 1;
+            readonly mail?: components["schemas"]["Mail"] | null;
+        };
         /** @description The service failed, and nobody was signed up. */
         readonly SignUpFailed: {
             /**
@@ -8980,6 +9032,42 @@ export interface components {
         readonly Success_Sessions: {
             /** @description At most 1,000 sessions, the one that was used last first. */
             readonly sessions: readonly components["schemas"]["Session"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_SignIns: {
+            /**
+             * Format: int64
+             * @description Whether the member has a confirmed e-mail address, 0 or 1.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly email: 0 | 1;
+            /**
+             * Format: int64
+             * @description Whether the member has enabled the second factor, 0 or 1.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly otp: 0 | 1;
+            /**
+             * @description The number of the member's passkeys.
+             * @example 1
+             */
+            readonly passkeys: number;
+            /**
+             * Format: int64
+             * @description Whether a person of single sign-on is linked, 0 or 1.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly oidc: 0 | 1;
+            readonly mail?: components["schemas"]["Mail"] | null;
         } & {
             /**
              * @description `success`.
@@ -11488,6 +11576,39 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Success_ResetCode"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_member_sign_ins: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_SignIns"];
                 };
             };
             readonly 400: components["responses"]["BadRequest"];

@@ -249,6 +249,11 @@ export abstract class Operations {
         return this.call("issuePwReset", input, options);
     }
 
+    /** Get a member's ways to sign in. For administrators. `GET /get_member_sign_ins/{user_id}` */
+    getMemberSignIns(input: Input<"getMemberSignIns">, options?: CallOptions): Answer<"getMemberSignIns"> {
+        return this.call("getMemberSignIns", input, options);
+    }
+
     /** Get a member's role. For administrators, and for members about themselves. `GET /get_member_role/{user_id}` */
     getMemberRole(input: Input<"getMemberRole">, options?: CallOptions): Answer<"getMemberRole"> {
         return this.call("getMemberRole", input, options);

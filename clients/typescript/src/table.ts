@@ -49,6 +49,7 @@ export const OPERATIONS = {
     resetMemberMeasurement: { id: "reset_member_measurement", method: "GET", path: "/reset_member_measurement/{user_id}", query: [], answers: "result" },
     setMemberPassword: { id: "set_member_password", method: "POST", path: "/set_member_password/{user_id}", query: [], answers: "result" },
     issuePwReset: { id: "issue_pw_reset", method: "GET", path: "/issue_pw_reset/{user_id}", query: [], answers: "result" },
+    getMemberSignIns: { id: "get_member_sign_ins", method: "GET", path: "/get_member_sign_ins/{user_id}", query: [], answers: "result" },
     getMemberRole: { id: "get_member_role", method: "GET", path: "/get_member_role/{user_id}", query: [], answers: "result" },
     setMemberRole: { id: "set_member_role", method: "POST", path: "/set_member_role/{user_id}", query: [], answers: "result" },
     resetMemberOtp: { id: "reset_member_otp", method: "GET", path: "/reset_member_otp/{user_id}", query: [], answers: "result" },

@@ -34,6 +34,7 @@ pub use enrolment::EnrolmentCode;
 pub use enrolment::IssueOtp;
 pub use operations::{BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes};
 pub(super) use proof::{Proven, confirm, present, prove};
+pub(crate) use sql::is_enabled;
 
 /// In bytes, as RFC 4226 recommends.
 const SECRET_BYTES: usize = 20;

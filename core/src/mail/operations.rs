@@ -3,20 +3,20 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Mails;
 use super::address::{Address, RULE};
 use super::letter::{Letter, Text};
 use super::outbox::MAIL_IS_OFF;
 use super::smtp::{Outgoing, Smtp};
 use super::templates::Templates;
+use super::{LIST_MAX, Mail, Mails};
 use crate::account::{Admin, Call, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
 use crate::record::error::{Error, Result};
-use crate::record::id::ObjectId;
+use crate::record::id::{MemberKey, ObjectId};
 use crate::record::jobs::Transport as _;
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::scope::Scope;
-use crate::store::Tx;
+use crate::store::{StoreError, Tx};
 
 const GROUP: &str = "admin";
 const ADMINS: Access = Access::Admins(Scope::Members);
@@ -31,8 +31,17 @@ impl Transaction for List {
     const SPEC: Spec = Spec::get(GROUP, "/get_mails", ADMINS);
 
     fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<Mails> {
-        Ok(Mails { mails: sql::list(tx, admin)? })
+        Ok(Mails { mails: sql::list(tx, admin, None, LIST_MAX)? })
     }
+}
+
+/// Returns the latest mail to a member that was not sent.
+pub(crate) fn latest(
+    tx: &mut dyn Tx,
+    admin: &Admin<'_>,
+    member: MemberKey,
+) -> Result<Option<Mail>, StoreError> {
+    Ok(sql::list(tx, admin, Some(member), 1)?.pop())
 }
 
 /// Retry a mail
@@ -108,12 +117,20 @@ mod sql {
     use crate::account::Admin;
     use crate::base::clock::Timestamp;
     use crate::mail::outbox::MAILS;
-    use crate::mail::{LIST_MAX, Mail, State};
+    use crate::mail::{Mail, State};
+    use crate::record::id::MemberKey;
     use crate::store::{Row, StoreError, Topic, Tx};
 
-    pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Mail>, StoreError> {
+    /// Latest first: of one member, or of all.
+    pub(super) fn list(
+        tx: &mut dyn Tx,
+        _: &Admin<'_>,
+        of: Option<MemberKey>,
+        limit: i64,
+    ) -> Result<Vec<Mail>, StoreError> {
         let sql = "SELECT w.id, w.kind, m.id, w.date, w.dead, w.attempts, w.next_attempt, w.last_error
-                   FROM mail w LEFT JOIN member m ON m.key = w.member ORDER BY w.key DESC LIMIT $1";
+                   FROM mail w LEFT JOIN member m ON m.key = w.member
+                   WHERE CAST($1 AS bigint) IS NULL OR w.member = $1 ORDER BY w.key DESC LIMIT $2";
         let mail = |mut row: Row| {
             // A kind of a newer program is not sent by this one.
             let Ok(kind) = row.take::<String>(1)?.parse() else { return Ok(None) };
@@ -130,7 +147,10 @@ mod sql {
                 error: row.take(7)?,
             }))
         };
-        tx.rows(sql, &[LIST_MAX.into()])?.into_iter().filter_map(|row| mail(row).transpose()).collect()
+        tx.rows(sql, &[of.into(), limit.into()])?
+            .into_iter()
+            .filter_map(|row| mail(row).transpose())
+            .collect()
     }
 
     /// With all its attempts; returns false if no mail has this id.

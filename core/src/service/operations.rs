@@ -67,6 +67,7 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<member::ResetMeasurement>();
     visitor.visit::<member::SetPassword>();
     visitor.visit::<member::IssueReset>();
+    visitor.visit::<member::GetSignIns>();
     visitor.visit::<member::GetRole>();
     visitor.visit::<member::SetRole>();
     visitor.visit::<member::ResetOtp>();

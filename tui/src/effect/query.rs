@@ -8,6 +8,7 @@ use tidings_core::analysis::{Period, SearchBurst};
 use tidings_core::clock::Timestamp;
 use tidings_core::error::Code;
 use tidings_core::feedback::{Feedback, ListAll};
+use tidings_core::member::{GetSignIns, SignIns};
 use tidings_core::newsfeed::{FeedPost, ListPopular, Paging};
 use tidings_core::notice::{self, FullNotice, SavedDraft};
 use tidings_core::post::{self, Post, PostDetail};
@@ -77,6 +78,8 @@ pub(crate) struct Member {
     pub(crate) id: String,
     pub(crate) auto_login: bool,
     pub(crate) lists: Lists,
+    /// None of a server of an earlier version.
+    pub(crate) sign_ins: Option<SignIns>,
     /// The member's lines of the log, or why the caller may not see them.
     pub(crate) log: Result<Vec<LogLine>, Problem>,
 }
@@ -215,6 +218,7 @@ pub(crate) fn member(id: String) -> Work<Member> {
         Ok(Member {
             auto_login: service.user_info(&id)?.auto_login == 1,
             lists: service.lists(&id, 0)?,
+            sign_ins: service.call(GetSignIns { user_id: id.clone() }).ok(),
             // A key may see members and not the log, which is only one of the views.
             log: match service.call(of_member.page(None, MEMBER_LINES)) {
                 Err(error) if matches!(error.code(), Some(Code::NotAdmin | Code::MissingScope)) => {

@@ -70,7 +70,7 @@ impl Transaction for IssueOtp {
         if admin.is(member.key) {
             return Err(Error::BadRequest(OWN));
         }
-        if super::sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
+        if super::sql::is_enabled(tx, member.key)? {
             return Err(Error::BadRequest(ENABLED));
         }
         code::insert(tx, code::Kind::Enrolment, member.key, &code::hash(&code), "", expires)?;

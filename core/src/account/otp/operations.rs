@@ -36,7 +36,7 @@ impl Transaction for GetOtp {
     const SPEC: Spec = Spec::get(GROUP, "/get_otp", Access::Members);
 
     fn run(&self, tx: &mut dyn Tx, member: &Member<'_>, _: &Identity) -> Result<OtpStatus> {
-        let enabled = sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled);
+        let enabled = sql::is_enabled(tx, member.key)?;
         Ok(OtpStatus { enabled: u8::from(enabled), recovery_codes: sql::recovery_codes(tx, member.key)? })
     }
 }
@@ -78,7 +78,7 @@ impl Operation for BeginOtp {
         let stored = secret.clone();
         let id = confirmed.check(call, needs_code, move |tx| {
             let member = identity.member(tx)?;
-            if sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
+            if sql::is_enabled(tx, member.key)? {
                 return Err(Error::BadRequest(ENABLED));
             }
             if needs_code && !enrolment::take(tx, member.key, code.as_deref().unwrap_or_default(), now)? {

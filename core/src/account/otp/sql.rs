@@ -27,6 +27,11 @@ pub(super) fn factor(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Stored
     Ok(Some(Stored { secret, is_enabled, last_step, admitted }))
 }
 
+pub(crate) fn is_enabled(tx: &mut dyn Tx, member: MemberKey) -> Result<bool, StoreError> {
+    let sql = "SELECT 1 FROM second_factor WHERE member = $1 AND enabled IS NOT NULL";
+    Ok(tx.row(sql, &[member.into()])?.is_some())
+}
+
 pub(super) fn begin(
     tx: &mut dyn Tx,
     member: &Member<'_>,

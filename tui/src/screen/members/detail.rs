@@ -3,6 +3,7 @@
 use ratatui::text::{Line, Span};
 use tidings_core::account::MemberEntry;
 use tidings_core::analysis::{LogEntry, LogLine};
+use tidings_core::member::SignIns;
 use tidings_core::profile::PostRecord;
 
 use super::{names, state};
@@ -96,6 +97,8 @@ fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(St
                 ("last seen", latest),
                 ("state", if state(entry).is_empty() { "member" } else { state(entry) }.to_owned()),
                 ("role", names(&entry.scopes)),
+                ("sign-in", member.sign_ins.as_ref().map_or_else(String::new, ways)),
+                ("unsent mail", member.sign_ins.as_ref().map_or_else(String::new, |ways| unsent(ways, ctx))),
                 ("auto login", if member.auto_login { "on" } else { "off" }.to_owned()),
                 ("likes", number(lists.fav_list.as_ref().map_or(0, Vec::len))),
                 ("views", number(lists.view_list.as_ref().map_or(0, Vec::len))),
@@ -126,6 +129,45 @@ fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(St
                 Ok(log) => log.iter().enumerate().map(line).collect(),
                 Err(problem) => vec![(String::new(), format!("✗ {}", problem.text))],
             }
+        }
+    }
+}
+
+fn ways(sign_ins: &SignIns) -> String {
+    let passkeys = match sign_ins.passkeys {
+        0 => String::new(),
+        1 => "a passkey".to_owned(),
+        several => format!("{several} passkeys"),
+    };
+    let named = |has: u8, name: &str| if has == 1 { name.to_owned() } else { String::new() };
+    let mut ways = vec![
+        named(sign_ins.email, "e-mail"),
+        named(sign_ins.otp, "second factor"),
+        passkeys,
+        named(sign_ins.oidc, "single sign-on"),
+    ];
+    ways.retain(|way| !way.is_empty());
+    ways.join(", ")
+}
+
+fn unsent(sign_ins: &SignIns, ctx: &Ctx) -> String {
+    let Some(mail) = &sign_ins.mail else { return String::new() };
+    let error = mail.error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
+    format!("{} of {}{error}", mail.kind, ctx.stamp(mail.date))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ways_to_sign_in_are_named() {
+        for (email, otp, passkeys, oidc, named) in [
+            (0, 0, 0, 0, ""),
+            (1, 1, 1, 0, "e-mail, second factor, a passkey"),
+            (0, 0, 2, 1, "2 passkeys, single sign-on"),
+        ] {
+            assert_eq!(ways(&SignIns { email, otp, passkeys, oidc, mail: None }), named);
         }
     }
 }
