@@ -68,18 +68,6 @@ fn lines_are_found_by_member_path_and_time() {
 }
 
 #[test]
-fn lines_of_removed_members_are_found_as_removed() {
-    let service = service_with_lines();
-    service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
-    service.call(&Caller::Operator, crate::member::Remove { user_id: "ben".into() }).unwrap();
-    let removed = GetLog { member: Some("removed".into()), ..GetLog::default() };
-    let first = page(&service, &removed, None, 1);
-    assert_eq!(shown(&first), ["removed /get_post/2"]);
-    let second = page(&service, &removed, first.next, 1);
-    assert_eq!((shown(&second), second.next), (vec!["removed /get_post/1".to_owned()], None));
-}
-
-#[test]
 fn a_path_that_names_a_removed_member_is_not_found_by_the_id() {
     let service = service();
     service.member("Ann");
