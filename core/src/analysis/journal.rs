@@ -7,13 +7,14 @@
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::calendar::Calendar;
 use super::log::{LoggedAnswer, Operation, RequestKeys};
 use super::visitor::Guest;
 use crate::account::ResolvedCaller;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
+use crate::base::lock;
 use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx};
 
 mod client_limit;
@@ -108,7 +109,7 @@ impl Journal {
 
     /// A report is exact if few others were made in the same second.
     pub(super) fn may_be_exact(&self) -> bool {
-        let (second, reports) = *self.reports();
+        let (second, reports) = *lock(&self.reports);
         second != self.second() || reports < EXACT_MAX
     }
 
@@ -117,7 +118,7 @@ impl Journal {
     pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
         let must_settle = self.must_settle();
         let second = self.second();
-        let mut reports = self.reports();
+        let mut reports = lock(&self.reports);
         *reports = (second, if reports.0 == second { reports.1 + 1 } else { 1 });
         drop(reports);
         if !must_settle {
@@ -130,15 +131,11 @@ impl Journal {
     /// Makes the next report exact, as if no other had been made in this second.
     #[cfg(test)]
     pub(super) fn forget_reports(&self) {
-        *self.reports() = (0, 0);
+        *lock(&self.reports) = (0, 0);
     }
 
     fn second(&self) -> i64 {
         self.calendar.monotonic().as_millis() / SECOND_MS
-    }
-
-    fn reports(&self) -> MutexGuard<'_, (i64, u32)> {
-        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for commits of all records that are queued now. Records that are queued meanwhile may delay it.
@@ -162,10 +159,6 @@ impl Journal {
     #[cfg(test)]
     pub(super) fn has_pending(&self) -> bool {
         self.queue.has_pending()
-    }
-
-    fn request_keys(&self) -> MutexGuard<'_, RequestKeys> {
-        self.request_keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn lost(&self) -> u64 {
@@ -257,7 +250,7 @@ impl Deferred for DeferredRecords {
         let Self { journal, batch, .. } = self;
         self.unlogged = journal.queue.take_unlogged();
         self.crawled = self.unlogged.write(tx, &journal.calendar)?;
-        let requests = self.requests.get_or_insert_with(|| std::mem::take(&mut *journal.request_keys()));
+        let requests = self.requests.get_or_insert_with(|| std::mem::take(&mut *lock(&journal.request_keys)));
         loop {
             let from = batch.len();
             journal.queue.take(batch);
@@ -284,7 +277,7 @@ impl Deferred for DeferredRecords {
             Ok(()) => {
                 self.end_write();
                 if let Some(requests) = requests {
-                    *self.journal.request_keys() = requests;
+                    *lock(&self.journal.request_keys) = requests;
                 }
                 self.journal.crawled.fetch_add(self.crawled, Ordering::Relaxed);
                 if self.is_expected { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

@@ -9,11 +9,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::visitor::VisitorNumber;
 use crate::base::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::base::config;
+use crate::base::lock;
 use crate::record::error::Result;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
 use tidings_tokens::terms::fold;
@@ -141,7 +142,7 @@ impl Trends {
         store: &Store,
         now: Timestamp,
     ) -> Result<(MutexGuard<'_, RecentSearches>, Current<()>)> {
-        let mut recent = self.lock();
+        let mut recent = lock(&self.recent);
         let version = match recent.read {
             Some((_, version)) if store.version(Topic::Terms) <= version => version,
             _ => store.read(|tx| self.read_new(&mut recent, tx, now))?,
@@ -234,10 +235,6 @@ impl Trends {
             ranks.insert(rank(term, folded));
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, RecentSearches> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 fn rank(term: &Term, folded: &Arc<str>) -> Rank {
@@ -321,7 +318,7 @@ mod tests {
 
     #[test]
     fn terms_are_hashed_with_a_random_key() {
-        let hash = |trends: &Trends| trends.lock().terms.hasher().hash_one("rust");
+        let hash = |trends: &Trends| lock(&trends.recent).terms.hasher().hash_one("rust");
         let [one, other] = [(); 2].map(|()| Trends::new(&config::Analysis::default()));
         assert_eq!(hash(&one), hash(&one));
         assert_ne!(hash(&one), hash(&other));
@@ -344,7 +341,7 @@ mod tests {
         let trends = Trends::new(&config::Analysis::default());
         // The queries: the version, the first revision, and the first of two batches.
         let failed = service.store().read(|tx| {
-            let mut recent = trends.lock();
+            let mut recent = lock(&trends.recent);
             let failed = trends.read_new(&mut recent, &mut Failing { tx, answers: 3 }, NOW);
             assert_eq!(recent.searches.len(), 4_096);
             failed

@@ -1,11 +1,12 @@
 //! The loop of an import: while one batch is written, the next one is read. Other writes run between batches.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::{BatchTime, ERRORS_MAX, Item, Kind, Progress, Report, Written};
 use crate::Tidings;
 use crate::account::{Caller, Identity};
 use crate::audit::trail::Entry;
+use crate::base::lock;
 use crate::record::answer::LineError;
 use crate::record::error::{Done, Error, Pending, Result};
 use crate::store::{Isolation, StoreError};
@@ -130,7 +131,7 @@ impl<K: Kind> Batches<'_, K> {
             if is_first {
                 admin.record(tx, Entry::new(K::ACTION).after("began"))?;
             }
-            let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            let lines = lock(&lines);
             kind.write(tx, &admin, &lines, &BatchTime::begin(waiting.clone()))
         });
         self.written = Some((batch, written));
@@ -146,7 +147,7 @@ impl<K: Kind> Batches<'_, K> {
             self.report.updated = self.report.updated.map(|before| before + updated);
             self.report.skipped += skipped;
             let done = inserted + updated + skipped + errors.len() as u64;
-            let mut left = std::mem::take(&mut *batch.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut left = std::mem::take(&mut *lock(&batch));
             left.drain(..usize::try_from(done).unwrap_or(usize::MAX).min(left.len()));
             if left.is_empty() {
                 self.size = (self.size * 2).min(K::BATCH);

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender};
 
@@ -14,6 +14,7 @@ use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::log::Operation;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
+use crate::base::lock;
 use crate::store::{StoreError, Tx};
 
 /// The capacity of the queue; further communications get no line.
@@ -207,7 +208,7 @@ impl Queue {
 
     pub(super) fn take(&self, records: &mut Vec<Record>) {
         let from = records.len();
-        let mut writing = self.writing();
+        let mut writing = lock(&self.writing);
         let returned = writing.returned.len().min(BATCH);
         records.extend(writing.returned.drain(..returned));
         records.extend(self.receiver.try_iter().take(BATCH - returned));
@@ -224,7 +225,7 @@ impl Queue {
     /// Returns records that were taken but not written to the front of the queue.
     pub(super) fn give_back(&self, records: impl DoubleEndedIterator<Item = Record> + ExactSizeIterator) {
         self.len.fetch_add(records.len(), SeqCst);
-        let mut writing = self.writing();
+        let mut writing = lock(&self.writing);
         records.rev().for_each(|record| writing.returned.push_front(record));
     }
 
@@ -249,7 +250,7 @@ impl Queue {
 
     /// Logs a warning if lines were lost since the last warning.
     pub(super) fn report_lost(&self) {
-        self.report(&mut self.writing());
+        self.report(&mut lock(&self.writing));
     }
 
     fn report(&self, writing: &mut Writing) {
@@ -258,9 +259,5 @@ impl Queue {
         if lines > 0 {
             tracing::warn!(lines, "log lines are lost: a client exceeded its limit, or the queue was full");
         }
-    }
-
-    fn writing(&self) -> MutexGuard<'_, Writing> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
