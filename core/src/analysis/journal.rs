@@ -152,7 +152,7 @@ impl Journal {
         Ok(())
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }
 
@@ -161,11 +161,13 @@ impl Journal {
         self.queue.has_pending()
     }
 
-    pub(super) fn lost(&self) -> u64 {
+    /// Since the process started.
+    pub(crate) fn lost(&self) -> u64 {
         self.queue.lost()
     }
 
-    pub(super) fn crawled(&self) -> u64 {
+    /// Since the process started.
+    pub(crate) fn crawled(&self) -> u64 {
         self.crawled.load(Ordering::Relaxed)
     }
 }
@@ -214,7 +216,7 @@ impl DeferredRecords {
     fn give_back(&mut self) {
         self.requests = None;
         self.journal.queue.give_back(self.batch.drain(..));
-        self.journal.queue.give_back_unlogged(&std::mem::take(&mut self.unlogged));
+        self.journal.queue.unlogged.add(&std::mem::take(&mut self.unlogged));
         // If that call ended this deferred write, a new record may have deferred another one.
         self.is_expected = self.is_expected || self.journal.queue.must_defer();
     }
@@ -248,7 +250,7 @@ impl Deferred for DeferredRecords {
         }
         self.give_back();
         let Self { journal, batch, .. } = self;
-        self.unlogged = journal.queue.take_unlogged();
+        self.unlogged = journal.queue.unlogged.take();
         self.crawled = self.unlogged.write(tx, &journal.calendar)?;
         let requests = self.requests.get_or_insert_with(|| std::mem::take(&mut *lock(&journal.request_keys)));
         loop {

@@ -24,6 +24,7 @@ mod burst;
 mod term;
 
 pub use burst::{BURST_HOURS, SearchBurst};
+pub(crate) use sql::prune;
 use term::{SearchTime, Term, hour_end, hour_of};
 
 /// The time for which a search counts in trends.
@@ -241,13 +242,8 @@ fn rank(term: &Term, folded: &Arc<str>) -> Rank {
     (Reverse(term.count), Reverse(term.newest), Arc::clone(folded))
 }
 
-/// Returns whether there may be more.
-pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
-    Ok(sql::prune(tx, now - WINDOW_MS - LATE_MS, limit)? == limit)
-}
-
 mod sql {
-    use super::{READ_BATCH, Search, SearchKey, StoreError, Timestamp, Tx};
+    use super::{LATE_MS, READ_BATCH, Search, SearchKey, StoreError, Timestamp, Tx, WINDOW_MS};
 
     /// All searches since the time have revisions after the returned one; `None` if there are no such searches.
     pub(super) fn revision_before(tx: &mut dyn Tx, since: Timestamp) -> Result<Option<i64>, StoreError> {
@@ -270,10 +266,12 @@ mod sql {
         rows.into_iter().map(search).collect()
     }
 
-    pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<u64, StoreError> {
+    /// Returns whether there may be more.
+    pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
         let sql = "DELETE FROM term WHERE (revision, number) IN
                    (SELECT revision, number FROM term WHERE date <= $1 ORDER BY date LIMIT $2)";
-        tx.run(sql, &[before.into(), limit.cast_signed().into()])
+        let before = now - WINDOW_MS - LATE_MS;
+        Ok(tx.run(sql, &[before.into(), limit.cast_signed().into()])? == limit)
     }
 }
 

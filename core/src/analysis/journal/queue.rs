@@ -34,7 +34,7 @@ pub(super) struct Queue {
     receiver: Receiver<Record>,
     /// Includes records that are being added.
     len: AtomicUsize,
-    unlogged: PendingCounts,
+    pub(super) unlogged: PendingCounts,
     limits: ClientLimits,
     /// Whether a deferred write exists that will take the queued records.
     is_deferred: AtomicBool,
@@ -55,7 +55,7 @@ struct Writing {
 
 /// Communications without a line that are not yet taken.
 #[derive(Default)]
-struct PendingCounts {
+pub(super) struct PendingCounts {
     communications: AtomicI64,
     crawlers: AtomicI64,
     /// When one of the latest of them was answered, in milliseconds.
@@ -76,7 +76,7 @@ impl PendingCounts {
         self.communications.load(SeqCst) == 0
     }
 
-    fn add(&self, counts: &UnloggedCounts) {
+    pub(super) fn add(&self, counts: &UnloggedCounts) {
         if counts.communications == 0 {
             return;
         }
@@ -87,7 +87,7 @@ impl PendingCounts {
         self.communications.fetch_add(counts.communications, SeqCst);
     }
 
-    fn take(&self) -> UnloggedCounts {
+    pub(super) fn take(&self) -> UnloggedCounts {
         let communications = self.communications.swap(0, SeqCst);
         UnloggedCounts {
             at: Timestamp::from_millis(self.at.load(Relaxed)),
@@ -202,10 +202,6 @@ impl Queue {
         self.lost.load(Relaxed)
     }
 
-    pub(super) fn take_unlogged(&self) -> UnloggedCounts {
-        self.unlogged.take()
-    }
-
     pub(super) fn take(&self, records: &mut Vec<Record>) {
         let from = records.len();
         let mut writing = lock(&self.writing);
@@ -229,15 +225,11 @@ impl Queue {
         records.rev().for_each(|record| writing.returned.push_front(record));
     }
 
-    pub(super) fn give_back_unlogged(&self, unlogged: &UnloggedCounts) {
-        self.unlogged.add(unlogged);
-    }
-
     /// Returns records to the queue after a failed write, except those beyond the first few thousand, which are lost.
     pub(super) fn put_back(&self, mut records: Vec<Record>, unlogged: &UnloggedCounts) {
         let over = records.split_off(records.len().min(RETRY_MAX));
         self.give_back(records.into_iter());
-        self.give_back_unlogged(unlogged);
+        self.unlogged.add(unlogged);
         for record in &over {
             self.unlogged.add(&UnloggedCounts::of_one(record.at, record.operation, record.is_of_crawler()));
         }
