@@ -1,4 +1,4 @@
-//! Daily reports: their fields, and the time zone of their days and hours.
+//! Daily reports.
 
 use super::*;
 
@@ -38,23 +38,4 @@ fn a_day_has_the_documented_fields_and_a_future_day_has_zeros() {
     let date = day["date"].as_str().unwrap().replace('-', "/");
     let one = ann.get(&format!("/get_everyday_analysis_specific_days/{date}")).succeeded();
     assert_eq!(one.body["analysis"], today(&ann));
-}
-
-#[test]
-fn counting_in_a_second_time_zone_is_refused() {
-    let one = Server::start();
-    // Nothing is counted yet, so a server may choose another time zone.
-    let two = Server::at(one.database(), |serve| {
-        serve.args(["--timezone", "Asia/Seoul"]);
-    });
-    assert_eq!(one.anyone().get("/insert_device/pc").outcome(), "500 internal error");
-    let _ = two.anyone().get("/insert_device/pc").succeeded();
-    assert_eq!(one.anyone().get("/insert_device/pc").outcome(), "500 internal error");
-    assert!(one.log().contains("Asia/Seoul"), "the cause is in the log: {}", one.log());
-    assert_eq!(two.anyone().get("/get_device").succeeded().body["pc"], 1);
-    assert_eq!(
-        figures(&two.anyone())["communication_avg"],
-        2,
-        "requests to the other server are not counted"
-    );
 }
