@@ -68,30 +68,20 @@ fn a_form_a_missing_type_and_the_field_feedback_are_accepted() {
 }
 
 #[test]
-fn feedback_is_closed_and_opened_again_and_stays_after_its_author_and_notice_are_removed() {
+fn feedback_is_closed_and_opened_again_and_survives_a_restart() {
     let mut server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
-    let path = format!("/remove_notice/{}", notice(&admin));
-    let _ = ann.post(&path, json!({ "post": "first" })).succeeded();
-    let _ = ann.post("/send_feedback", json!({ "post": "second" })).succeeded();
+    for text in ["first", "second"] {
+        let _ = ann.post("/send_feedback", json!({ "post": text })).succeeded();
+    }
     let id = feedback_with_text(&admin, "first")["_id"].as_str().unwrap().to_owned();
-    // Setting the same activation again changes nothing.
-    for activation in [0, 0, 1, 1, 0] {
+    for activation in [0, 1, 0] {
         let set = admin.get(&format!("/update_feedback/{id}/{activation}"));
         assert_eq!(set.succeeded().body, json!({ "result": "success" }));
         assert_eq!(feedback_with_text(&admin, "first")["activation"], activation);
-        assert_eq!(feedback_with_text(&admin, "second")["activation"], 1);
     }
-    let _ = ann.get("/remove_mine").succeeded();
-    let _ = admin.get(&path).succeeded();
-    // A new member with the id is not the author.
-    let _ = server.member("ann").post("/send_feedback", json!({ "post": "third" })).succeeded();
     server.restart();
-    for (text, author) in [("first", "removed"), ("second", "removed"), ("third", "ann")] {
-        assert_eq!(feedback_with_text(&admin, text)["author"], author);
+    for (text, activation) in [("first", 0), ("second", 1)] {
+        assert_eq!(feedback_with_text(&admin, text)["activation"], activation);
     }
-    assert_eq!(
-        format!("/remove_notice/{}", feedback_with_text(&admin, "first")["notice"].as_str().unwrap()),
-        path
-    );
 }

@@ -48,20 +48,6 @@ fn the_figures_agree_with_each_other_and_with_the_latest_acts() {
 }
 
 #[test]
-fn a_crash_loses_no_act_and_only_deferred_writes() {
-    let mut server = Server::start();
-    let admin = server.admin();
-    let id = insert_post(&admin, "One");
-    for _ in 0..20 {
-        let _ = server.anyone().get(&format!("/post_view/{id}")).succeeded();
-    }
-    server.kill();
-    server.restart();
-    assert_eq!(figures(&server.anyone())["total_view"], 20);
-    assert_eq!(server.integrity(), "ok");
-}
-
-#[test]
 fn reports_name_no_member_to_everyone_by_default() {
     let server = Server::start();
     let admin = server.admin();

@@ -42,34 +42,6 @@ fn the_log_records_the_member_the_request_and_the_status() {
 }
 
 #[test]
-fn removing_a_member_removes_their_name_from_the_log() {
-    let server = Server::start();
-    let (admin, ann) = (server.admin(), server.member("ann"));
-    let _ = ann.get("/get_userinfo").succeeded();
-    let _ = admin.get("/push_blacklist/ann").succeeded();
-    let _ = admin.get("/pop_blacklist/ann").succeeded();
-    let _ = admin.get("/get_log_user/ann/10").succeeded();
-    let _ = admin.get("/admin_remove_user/ann").succeeded();
-    let log = admin.get("/get_log_date/0/1/0/1000").succeeded();
-    assert_eq!(
-        lines(&log),
-        [
-            "admin GET /admin_remove_user/removed 200",
-            "admin GET /get_log_user/removed/10 200",
-            "admin GET /pop_blacklist/removed 200",
-            "admin GET /push_blacklist/removed 200",
-            "removed GET /get_userinfo 200",
-            "guest POST /sign_up 200",
-            "guest POST /sign_up 200",
-        ]
-    );
-    assert_eq!(lines(&admin.get("/get_log_user/removed/10").succeeded()), ["removed GET /get_userinfo 200"]);
-    assert_eq!(admin.get("/get_log_user/ann/10").outcome(), "404 Not found");
-    server.member("ann");
-    assert!(admin.get("/get_log_user/ann/10").succeeded().list("log").is_empty());
-}
-
-#[test]
 fn disabled_analytics_record_no_log_and_no_visitors() {
     let server = Server::with(|serve| {
         serve.args(["--analytics", "off"]);
