@@ -50,24 +50,6 @@ fn administrators_read_feedback_with_and_without_a_notice() {
 }
 
 #[test]
-fn a_form_a_missing_type_and_the_field_feedback_are_accepted() {
-    let server = Server::start();
-    let (admin, ann) = (server.admin(), server.member("ann"));
-    let path = format!("/remove_notice/{}", notice(&admin));
-    for path in [&*path, "/send_feedback"] {
-        let kind = if path == "/send_feedback" { "on none" } else { "on one" };
-        let _ = ann.form(path, &[("type", "양식"), ("post", &format!("form {kind} & more"))]).succeeded();
-        let _ = ann.form(path, &[("feedback", &format!("form feedback {kind}"))]).succeeded();
-        let _ = ann.post(path, json!({ "feedback": format!("json feedback {kind}") })).succeeded();
-        let _ = ann.post(path, json!({ "post": format!("no type {kind}"), "unknown": [1] })).succeeded();
-        assert_eq!(feedback_with_text(&admin, &format!("form {kind} & more"))["type"], "양식");
-        for untyped in ["form feedback", "json feedback", "no type"] {
-            assert_eq!(feedback_with_text(&admin, &format!("{untyped} {kind}"))["type"], "general");
-        }
-    }
-}
-
-#[test]
 fn feedback_is_closed_and_opened_again_and_survives_a_restart() {
     let mut server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));

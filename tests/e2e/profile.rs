@@ -58,10 +58,6 @@ fn a_member_has_a_nickname_and_an_auto_login_that_they_change() {
         assert_eq!(ann.get(&format!("/update_auto_login/{value}")).outcome(), "200 success");
         assert_eq!(ann.get("/get_userinfo").body["auto_login"], value);
     }
-    for wrong in ["2", "on", "0x1", "1%00"] {
-        let answer = ann.get(&format!("/update_auto_login/{wrong}"));
-        assert_eq!(answer.outcome(), "400 bad request", "{wrong}");
-    }
     let info = ann.get("/get_userinfo");
     assert_eq!(info.body["auto_login"], 1);
     for field in ["/nickname", "/user_nickname", "/user_name"] {

@@ -37,7 +37,6 @@ pub(super) struct Record {
     pub(super) path: Option<Box<str>>,
     pub(super) answer: LoggedAnswer,
     pub(super) seen: ResolvedCaller,
-    /// The identity of the client, if the caller is not signed in.
     pub(super) guest: Guest,
 }
 

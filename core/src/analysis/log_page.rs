@@ -96,7 +96,6 @@ impl fmt::Display for LogPlace {
     }
 }
 
-/// The greatest number of a line within its millisecond.
 const NUMBER_MAX: i64 = (1 << NUMBER_BITS) - 1;
 
 /// The error for a text that is not a position in the log.

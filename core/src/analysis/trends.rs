@@ -56,7 +56,6 @@ pub(super) struct Trends {
 #[derive(Clone)]
 pub(super) struct Current<T> {
     pub(super) list: T,
-    /// The version of the searches that the list includes.
     pub(super) version: i64,
     /// The time at which the list changes even without new searches.
     pub(super) until: Timestamp,
@@ -86,7 +85,6 @@ type Rank = (Reverse<i64>, Reverse<SearchTime>, Arc<str>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct SearchKey {
-    /// The revision of its transaction.
     revision: i64,
     /// The order among the searches of that transaction.
     number: i64,
@@ -284,7 +282,6 @@ mod tests {
     use crate::store::{Arg, Dialect, Isolation, Row};
     use crate::testing::{NOW, service};
 
-    /// A transaction that fails after a number of queries.
     struct Failing<'t> {
         tx: &'t mut dyn Tx,
         answers: usize,

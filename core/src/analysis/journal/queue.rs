@@ -25,7 +25,6 @@ const CLIENT_BURST: NonZeroU32 = NonZeroU32::new(QUEUE_MAX as u32 / 4 * 3).expec
 /// The number of records that return to the queue after a failed write. Writing them again takes little time.
 const RETRY_MAX: usize = 4_096;
 const BATCH: usize = 1_024;
-/// The minimum interval between two warnings about lost lines.
 const REPORT_MS: i64 = 10 * SECOND_MS;
 
 /// Adding a record takes no lock.
