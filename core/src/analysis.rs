@@ -81,7 +81,7 @@ const DEVICE_RULE: Problem = Problem::invalid("device", "a device is pc, tablet 
 
 pub(crate) struct State {
     pub(crate) calendar: Arc<Calendar>,
-    journal: Arc<Journal>,
+    pub(crate) journal: Arc<Journal>,
     pub(crate) keys: Arc<DayKeys>,
     reports: ReportCache,
     trends: Trends,
@@ -100,6 +100,20 @@ impl State {
             trends: Trends::new(config),
             store: Arc::clone(store),
         })
+    }
+
+    /// Waits for a commit of the queued records, unless reports are made too often. If that fails, the report is made without
+    /// these records.
+    pub(crate) fn settle(&self) {
+        self.calendar.refresh(&self.store);
+        if let Err(error) = self.journal.settle(&self.store) {
+            tracing::debug!(cause = error.to_string(), "a report is made without the latest communications");
+        }
+    }
+
+    /// Waits until all records that are queued now are committed, for work that needs the complete log.
+    pub(crate) fn flush(&self) -> Result<(), StoreError> {
+        self.journal.settle_all(&self.store)
     }
 }
 
@@ -293,34 +307,4 @@ fn read_log(
         let (lines, _) = log::search(tx, scope, range, RequestFilter::default(), limit)?;
         Ok(Log { log: lines.into_iter().map(|line| line.entry).collect() })
     })
-}
-
-impl State {
-    /// Waits for a commit of the queued records, unless reports are made too often. If that fails, the report is made without
-    /// these records.
-    pub(crate) fn settle(&self) {
-        self.calendar.refresh(&self.store);
-        if let Err(error) = self.journal.settle(&self.store) {
-            tracing::debug!(cause = error.to_string(), "a report is made without the latest communications");
-        }
-    }
-
-    /// Waits until all records that are queued now are committed, for work that needs the complete log.
-    pub(crate) fn flush(&self) -> Result<(), StoreError> {
-        self.journal.settle_all(&self.store)
-    }
-
-    pub(crate) fn records_waiting(&self) -> usize {
-        self.journal.len()
-    }
-
-    /// Counted since the process started.
-    pub(crate) fn records_lost(&self) -> u64 {
-        self.journal.lost()
-    }
-
-    /// Counted since the process started.
-    pub(crate) fn crawled(&self) -> u64 {
-        self.journal.crawled()
-    }
 }

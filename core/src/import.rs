@@ -23,12 +23,10 @@ mod batches;
 pub(crate) mod csv;
 mod fields;
 mod records;
-mod time;
 
-pub(crate) use batches::{check, run};
+pub(crate) use batches::{BatchTime, check, run};
 pub(crate) use fields::{FieldKind, LineFields, fields, parse_fields};
 use records::Records;
-pub(crate) use time::BatchTime;
 
 /// Maximum size of a line or of an array element, in bytes.
 pub const LINE_MAX: usize = 1 << 20;

@@ -258,27 +258,6 @@ fn the_pages_for_codes_hide_passwords_and_load_nothing_from_elsewhere() {
     assert_eq!(page("/account/nothing").1.status, 404);
 }
 
-#[test]
-fn two_servers_send_each_mail_once() {
-    const MEMBERS: usize = 12;
-    let Some(mail_server) = MailServer::start(Encryption::None, 20) else { return };
-    let one = mail_server.service();
-    let settings = mail_server.settings();
-    let two = Server::at(one.database(), move |serve| {
-        serve.envs(settings.clone());
-    });
-    for n in 0..MEMBERS {
-        let _ = sign_up([&one, &two][n % 2], &format!("member{n}"), &format!("member{n}@example.org"));
-    }
-    let boss = one.admin();
-    wait_until("nothing waits", || boss.get("/get_mails").succeeded().list("mails").is_empty());
-    let mut to: Vec<_> = mail_server.mails().iter().map(|mail| mail["to"][0].to_string()).collect();
-    to.sort_unstable();
-    let mut expected: Vec<_> = (0..MEMBERS).map(|n| format!("\"member{n}@example.org\"")).collect();
-    expected.sort_unstable();
-    assert_eq!(to, expected);
-}
-
 /// The number of kills, which a variable raises.
 fn rounds() -> usize {
     std::env::var("TIDINGS_TEST_MAIL_ROUNDS").map_or(5, |rounds| rounds.parse().unwrap())

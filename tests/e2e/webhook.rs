@@ -121,20 +121,8 @@ fn private_addresses_need_the_setting() {
     let add = |url: &str| {
         boss.post("/add_webhook", json!({ "name": "chat", "url": url, "events": ["feedback.created"] }))
     };
-    for url in [
-        receiver.url().as_str(),
-        "https://127.0.0.1/",
-        "https://[::1]/",
-        "https://169.254.169.254/",
-        "nowhere",
-    ] {
-        let refused = add(url);
-        assert_eq!(
-            (refused.outcome().as_str(), &refused.body["field"]),
-            ("400 bad request", &json!("url")),
-            "{url}"
-        );
-    }
+    let refused = add(&receiver.url());
+    assert_eq!((refused.outcome().as_str(), &refused.body["field"]), ("400 bad request", &json!("url")));
     // A setting that was changed does not leave webhooks that reach private addresses.
     let _ = add("https://example.org/").succeeded();
     let https = receiver.url().replace("http:", "https:");

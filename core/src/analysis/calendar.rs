@@ -226,7 +226,6 @@ struct Stored {
     /// Each with the midnight from which it counts.
     changes: Vec<(Timestamp, String)>,
     is_counted: bool,
-    /// The version of [`Topic::Zone`].
     version: i64,
 }
 

@@ -7,13 +7,14 @@
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::calendar::Calendar;
 use super::log::{LoggedAnswer, Operation, RequestKeys};
 use super::visitor::Guest;
 use crate::account::ResolvedCaller;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
+use crate::base::lock;
 use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx};
 
 mod client_limit;
@@ -36,7 +37,6 @@ pub(super) struct Record {
     pub(super) path: Option<Box<str>>,
     pub(super) answer: LoggedAnswer,
     pub(super) seen: ResolvedCaller,
-    /// The identity of the client, if the caller is not signed in.
     pub(super) guest: Guest,
 }
 
@@ -108,7 +108,7 @@ impl Journal {
 
     /// A report is exact if few others were made in the same second.
     pub(super) fn may_be_exact(&self) -> bool {
-        let (second, reports) = *self.reports();
+        let (second, reports) = *lock(&self.reports);
         second != self.second() || reports < EXACT_MAX
     }
 
@@ -117,7 +117,7 @@ impl Journal {
     pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
         let must_settle = self.must_settle();
         let second = self.second();
-        let mut reports = self.reports();
+        let mut reports = lock(&self.reports);
         *reports = (second, if reports.0 == second { reports.1 + 1 } else { 1 });
         drop(reports);
         if !must_settle {
@@ -130,15 +130,11 @@ impl Journal {
     /// Makes the next report exact, as if no other had been made in this second.
     #[cfg(test)]
     pub(super) fn forget_reports(&self) {
-        *self.reports() = (0, 0);
+        *lock(&self.reports) = (0, 0);
     }
 
     fn second(&self) -> i64 {
         self.calendar.monotonic().as_millis() / SECOND_MS
-    }
-
-    fn reports(&self) -> MutexGuard<'_, (i64, u32)> {
-        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for commits of all records that are queued now. Records that are queued meanwhile may delay it.
@@ -155,7 +151,7 @@ impl Journal {
         Ok(())
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }
 
@@ -164,15 +160,13 @@ impl Journal {
         self.queue.has_pending()
     }
 
-    fn request_keys(&self) -> MutexGuard<'_, RequestKeys> {
-        self.request_keys.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn lost(&self) -> u64 {
+    /// Since the process started.
+    pub(crate) fn lost(&self) -> u64 {
         self.queue.lost()
     }
 
-    pub(super) fn crawled(&self) -> u64 {
+    /// Since the process started.
+    pub(crate) fn crawled(&self) -> u64 {
         self.crawled.load(Ordering::Relaxed)
     }
 }
@@ -221,7 +215,7 @@ impl DeferredRecords {
     fn give_back(&mut self) {
         self.requests = None;
         self.journal.queue.give_back(self.batch.drain(..));
-        self.journal.queue.give_back_unlogged(&std::mem::take(&mut self.unlogged));
+        self.journal.queue.unlogged.add(&std::mem::take(&mut self.unlogged));
         // If that call ended this deferred write, a new record may have deferred another one.
         self.is_expected = self.is_expected || self.journal.queue.must_defer();
     }
@@ -255,9 +249,9 @@ impl Deferred for DeferredRecords {
         }
         self.give_back();
         let Self { journal, batch, .. } = self;
-        self.unlogged = journal.queue.take_unlogged();
+        self.unlogged = journal.queue.unlogged.take();
         self.crawled = self.unlogged.write(tx, &journal.calendar)?;
-        let requests = self.requests.get_or_insert_with(|| std::mem::take(&mut *journal.request_keys()));
+        let requests = self.requests.get_or_insert_with(|| std::mem::take(&mut *lock(&journal.request_keys)));
         loop {
             let from = batch.len();
             journal.queue.take(batch);
@@ -284,7 +278,7 @@ impl Deferred for DeferredRecords {
             Ok(()) => {
                 self.end_write();
                 if let Some(requests) = requests {
-                    *self.journal.request_keys() = requests;
+                    *lock(&self.journal.request_keys) = requests;
                 }
                 self.journal.crawled.fetch_add(self.crawled, Ordering::Relaxed);
                 if self.is_expected { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

@@ -49,7 +49,6 @@ struct OffsetSpan {
     from: Timestamp,
     until: Timestamp,
     offset: i64,
-    /// The first day of the zone's period.
     first_day: i64,
 }
 

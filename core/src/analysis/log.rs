@@ -17,7 +17,7 @@ pub(crate) use request::RequestKeys;
 pub(crate) use request::prune as prune_requests;
 pub(super) use request::{LoggedAnswer, LoggedPath, named_id};
 pub(super) use scope::{LogAccess, LogScope, READING, record_reading};
-pub(crate) use sql::anonymise;
+pub(crate) use sql::{anonymise, lines_of, prune};
 
 /// The prefix of the name of an API key where a line has the id of a member: ids have no colon.
 const KEY_PREFIX: &str = "key:";
@@ -267,16 +267,6 @@ pub(super) const fn line_time(key: i64) -> Timestamp {
     Timestamp::from_millis(key.div_euclid(1 << NUMBER_BITS))
 }
 
-/// The lines after the one with this key, earliest first.
-pub(crate) fn lines_of(
-    tx: &mut dyn Tx,
-    member: &Member<'_>,
-    after: i64,
-    limit: i64,
-) -> Result<Vec<LogLine>, StoreError> {
-    sql::lines_of(tx, member, after, limit)
-}
-
 fn line(row: &mut Row) -> Result<LogLine, StoreError> {
     let key: i64 = row.take(0)?;
     let user_id = match row.take(1)? {
@@ -305,13 +295,11 @@ pub(crate) fn expiry(now: Timestamp, before: Timestamp, log_days: u32) -> Expiry
     }
 }
 
-/// Returns whether there may be more.
-pub(crate) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bool, StoreError> {
-    Ok(sql::prune_lines(tx, first_key(before), limit)? == limit)
-}
-
 mod sql {
-    use super::{Arg, LogLine, LogMember, LogRange, Member, MemberKey, RequestFilter, StoreError, Tx, line};
+    use super::{
+        Arg, LogLine, LogMember, LogRange, Member, MemberKey, RequestFilter, StoreError, Timestamp, Tx,
+        first_key, line,
+    };
 
     /// The path of a line `l` of a request `r`, with the current id of the member it names. Lines of earlier versions have both in
     /// their requests.
@@ -332,7 +320,8 @@ mod sql {
         Ok(lines)
     }
 
-    pub(super) fn lines_of(
+    /// The lines after the one with this key, earliest first.
+    pub(crate) fn lines_of(
         tx: &mut dyn Tx,
         member: &Member<'_>,
         after: i64,
@@ -431,9 +420,10 @@ mod sql {
         tx.run(sql, &[key.into(), LogMember::Removed.into(), limit.cast_signed().into()])
     }
 
-    pub(super) fn prune_lines(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<u64, StoreError> {
+    /// Returns whether there may be more.
+    pub(crate) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bool, StoreError> {
         let sql = "DELETE FROM log WHERE key <=
                    (SELECT max(key) FROM (SELECT key FROM log WHERE key < $1 ORDER BY key LIMIT $2) AS batch)";
-        tx.run(sql, &[before.into(), limit.cast_signed().into()])
+        Ok(tx.run(sql, &[first_key(before).into(), limit.cast_signed().into()])? == limit)
     }
 }

@@ -9,11 +9,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::visitor::VisitorNumber;
 use crate::base::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::base::config;
+use crate::base::lock;
 use crate::record::error::Result;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
 use tidings_tokens::terms::fold;
@@ -23,6 +24,7 @@ mod burst;
 mod term;
 
 pub use burst::{BURST_HOURS, SearchBurst};
+pub(crate) use sql::prune;
 use term::{SearchTime, Term, hour_end, hour_of};
 
 /// The time for which a search counts in trends.
@@ -54,7 +56,6 @@ pub(super) struct Trends {
 #[derive(Clone)]
 pub(super) struct Current<T> {
     pub(super) list: T,
-    /// The version of the searches that the list includes.
     pub(super) version: i64,
     /// The time at which the list changes even without new searches.
     pub(super) until: Timestamp,
@@ -84,7 +85,6 @@ type Rank = (Reverse<i64>, Reverse<SearchTime>, Arc<str>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct SearchKey {
-    /// The revision of its transaction.
     revision: i64,
     /// The order among the searches of that transaction.
     number: i64,
@@ -141,7 +141,7 @@ impl Trends {
         store: &Store,
         now: Timestamp,
     ) -> Result<(MutexGuard<'_, RecentSearches>, Current<()>)> {
-        let mut recent = self.lock();
+        let mut recent = lock(&self.recent);
         let version = match recent.read {
             Some((_, version)) if store.version(Topic::Terms) <= version => version,
             _ => store.read(|tx| self.read_new(&mut recent, tx, now))?,
@@ -234,23 +234,14 @@ impl Trends {
             ranks.insert(rank(term, folded));
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, RecentSearches> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 fn rank(term: &Term, folded: &Arc<str>) -> Rank {
     (Reverse(term.count), Reverse(term.newest), Arc::clone(folded))
 }
 
-/// Returns whether there may be more.
-pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
-    Ok(sql::prune(tx, now - WINDOW_MS - LATE_MS, limit)? == limit)
-}
-
 mod sql {
-    use super::{READ_BATCH, Search, SearchKey, StoreError, Timestamp, Tx};
+    use super::{LATE_MS, READ_BATCH, Search, SearchKey, StoreError, Timestamp, Tx, WINDOW_MS};
 
     /// All searches since the time have revisions after the returned one; `None` if there are no such searches.
     pub(super) fn revision_before(tx: &mut dyn Tx, since: Timestamp) -> Result<Option<i64>, StoreError> {
@@ -273,10 +264,12 @@ mod sql {
         rows.into_iter().map(search).collect()
     }
 
-    pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<u64, StoreError> {
+    /// Returns whether there may be more.
+    pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
         let sql = "DELETE FROM term WHERE (revision, number) IN
                    (SELECT revision, number FROM term WHERE date <= $1 ORDER BY date LIMIT $2)";
-        tx.run(sql, &[before.into(), limit.cast_signed().into()])
+        let before = now - WINDOW_MS - LATE_MS;
+        Ok(tx.run(sql, &[before.into(), limit.cast_signed().into()])? == limit)
     }
 }
 
@@ -289,7 +282,6 @@ mod tests {
     use crate::store::{Arg, Dialect, Isolation, Row};
     use crate::testing::{NOW, service};
 
-    /// A transaction that fails after a number of queries.
     struct Failing<'t> {
         tx: &'t mut dyn Tx,
         answers: usize,
@@ -321,7 +313,7 @@ mod tests {
 
     #[test]
     fn terms_are_hashed_with_a_random_key() {
-        let hash = |trends: &Trends| trends.lock().terms.hasher().hash_one("rust");
+        let hash = |trends: &Trends| lock(&trends.recent).terms.hasher().hash_one("rust");
         let [one, other] = [(); 2].map(|()| Trends::new(&config::Analysis::default()));
         assert_eq!(hash(&one), hash(&one));
         assert_ne!(hash(&one), hash(&other));
@@ -344,7 +336,7 @@ mod tests {
         let trends = Trends::new(&config::Analysis::default());
         // The queries: the version, the first revision, and the first of two batches.
         let failed = service.store().read(|tx| {
-            let mut recent = trends.lock();
+            let mut recent = lock(&trends.recent);
             let failed = trends.read_new(&mut recent, &mut Failing { tx, answers: 3 }, NOW);
             assert_eq!(recent.searches.len(), 4_096);
             failed

@@ -12,7 +12,7 @@ use crate::{Surface, admin, feedback, main_info, member, notice, post, profile};
 
 fn all(service: &Service) -> Vec<AuditRecord> {
     let query = List { limit: Some(RECORDS_MAX), ..List::default() };
-    service.call(&Caller::Operator, query.clone()).unwrap().audit
+    service.call(&Caller::Operator, query).unwrap().audit
 }
 
 /// Returns who did what to what, earliest first.
@@ -34,16 +34,36 @@ fn tamper(service: &Service, sql: &'static str) {
     assert!(written.unwrap() > 0, "{sql}");
 }
 
+/// Checks that an edit is found at this number, until it is undone.
+fn assert_found(service: &Service, seq: i64, edit: &'static str, undo: &'static str) {
+    tamper(service, edit);
+    let found = fault(service);
+    assert_eq!(found.as_ref().map(|fault| fault.seq), Some(seq), "{edit}: {found:?}");
+    tamper(service, undo);
+    assert_eq!(fault(service), None, "{undo}");
+}
+
 fn notices(service: &Service, count: usize) {
     for n in 0..count {
         let (title, post) = (Some(format!("Notice {n}")), Some("Text".into()));
-        service
-            .call(
-                &Caller::Operator,
-                notice::Insert { draft: notice::Draft { title, post, ..notice::Draft::default() } },
-            )
-            .unwrap();
+        let draft = notice::Draft { title, post, ..notice::Draft::default() };
+        service.call(&Caller::Operator, notice::Insert { draft }).unwrap();
     }
+}
+
+/// Verifies the trail with a head that was noted elsewhere.
+fn verify(service: &Service, head: &impl ToString) -> Verification {
+    service.call(&Caller::Operator, Verify { head: Some(head.to_string()) }).unwrap()
+}
+
+/// Exports the trail, and returns the lines and their number.
+fn exported(service: &Service) -> (String, u64) {
+    let mut text = Vec::new();
+    let exported = ExportTrail {}.export(service, &Caller::Operator).pass_to(service, &mut |lines, _| {
+        text.extend_from_slice(lines);
+        ControlFlow::Continue(())
+    });
+    (String::from_utf8(text).unwrap(), exported.unwrap())
 }
 
 #[test]
@@ -57,37 +77,23 @@ fn every_act_of_an_administrator_an_operator_and_a_key_is_recorded() {
         ..notice::Draft::default()
     };
     let id = tidings.call(&ann, notice::Insert { draft: draft("One") }).unwrap().id.to_string();
-    let hidden = notice::Draft { activation: Some(0), title: Some("Two".into()), ..notice::Draft::default() };
-    tidings.call(&ann, notice::Update { notice_obi: id.clone(), draft: hidden.clone() }).unwrap();
+    let draft = notice::Draft { activation: Some(0), title: Some("Two".into()), ..notice::Draft::default() };
+    tidings.call(&ann, notice::Update { notice_obi: id.clone(), draft }).unwrap();
     tidings.call(&ann, notice::Remove { notice_obi: id.clone() }).unwrap();
-    let post =
+    let draft =
         post::Draft { title: Some("T".into()), url: Some("https://a.example".into()), ..Default::default() };
-    let post_id = tidings.call(&ann, post::Insert { draft: post.clone() }).unwrap().id.to_string();
-    tidings
-        .call(
-            &ann,
-            post::Update {
-                post_obi: post_id.clone(),
-                draft: post::Draft { title: Some("U".into()), ..Default::default() },
-            },
-        )
-        .unwrap();
-    tidings
-        .call(
-            &ann,
-            post::Update {
-                post_obi: post_id.clone(),
-                draft: post::Draft { title: Some("U".into()), ..Default::default() },
-            },
-        )
-        .unwrap();
+    let post_id = tidings.call(&ann, post::Insert { draft }).unwrap().id.to_string();
+    for _ in 0..2 {
+        let draft = post::Draft { title: Some("U".into()), ..Default::default() };
+        tidings.call(&ann, post::Update { post_obi: post_id.clone(), draft }).unwrap();
+    }
     tidings.call(&ann, post::Remove { post_obi: post_id.clone() }).unwrap();
     let line = br#"{"title": "T", "url": "https://b.example"}"#;
     post::import(&tidings, &ann, &line[..], &mut crate::import::to_the_end).unwrap();
-    let first = main_info::Draft { new_info_1: Some("Hello".into()), new_info_2: None };
-    tidings.call(&ann, main_info::Update { draft: first.clone() }).unwrap();
-    let text = feedback::Message { kind: None, post: Some("Thanks".into()), feedback: None };
-    tidings.call(&ben, feedback::SendGeneral { message: text.clone() }).unwrap();
+    let draft = main_info::Draft { new_info_1: Some("Hello".into()), new_info_2: None };
+    tidings.call(&ann, main_info::Update { draft }).unwrap();
+    let message = feedback::Message { kind: None, post: Some("Thanks".into()), feedback: None };
+    tidings.call(&ben, feedback::SendGeneral { message }).unwrap();
     let sent = tidings.call(&ann, feedback::ListAll {}).unwrap().feedback_list[0].id.clone();
     tidings.call(&ann, feedback::Mark { feedback_obi: sent.clone(), activation: 0 }).unwrap();
     for _ in 0..2 {
@@ -96,18 +102,14 @@ fn every_act_of_an_administrator_an_operator_and_a_key_is_recorded() {
     tidings.call(&Caller::Member("ann".into()), admin::PopBlacklist { user_id: "ben".into() }).unwrap();
     let scopes = vec![Scope::Members.name().into()];
     let made = tidings.call(&ann, key::Add { name: "cleaner".into(), scopes, expires: None }).unwrap();
-    tidings
-        .call(
-            &Caller::Operator,
-            crate::member::SetPassword { user_id: "ben".into(), new_pw: "another password".into() },
-        )
-        .unwrap();
-    tidings.call(&Caller::token(made.key.as_str()), crate::member::Remove { user_id: "BEN".into() }).unwrap();
+    let password = member::SetPassword { user_id: "ben".into(), new_pw: "another password".into() };
+    tidings.call(&Caller::Operator, password).unwrap();
+    tidings.call(&Caller::token(made.key.as_str()), member::Remove { user_id: "BEN".into() }).unwrap();
     tidings.call(&ann, key::Revoke { key_obi: "cleaner".into() }).unwrap();
     // What members do with their own accounts is not part of it, nor what failed.
     let cid = service.member("cid");
     service.call(&cid, profile::Remove {}).unwrap();
-    service.call(&ann, crate::member::Remove { user_id: "ann".into() }).unwrap_err();
+    service.call(&ann, member::Remove { user_id: "ann".into() }).unwrap_err();
     let expected = [
         "operator library admin.grant Ann".to_owned(),
         format!("member Ann http notice.insert {id} One (shown, 3 characters)"),
@@ -150,19 +152,11 @@ fn a_removed_member_is_shown_as_removed_and_the_chain_stays_intact() {
     notices(&service, 1);
     service.call(&ann, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     let before = all(&service);
-    service.call(&Caller::Operator, crate::member::Remove { user_id: "ben".into() }).unwrap();
+    service.call(&Caller::Operator, member::Remove { user_id: "ben".into() }).unwrap();
     let shown = lines(&service).join("\n");
     assert!(shown.contains("member.blacklist removed") && !shown.contains("ben"), "{shown}");
     assert_eq!(fault(&service), None);
-    let mut exported = Vec::new();
-    ExportTrail {}
-        .export(&service, &Caller::Operator)
-        .pass_to(&service, &mut |lines, _| {
-            exported.extend_from_slice(lines);
-            ControlFlow::Continue(())
-        })
-        .unwrap();
-    assert!(!String::from_utf8(exported).unwrap().contains("ben"));
+    assert!(!exported(&service).0.contains("ben"));
     // A new member with the id is not the one who was recorded.
     service.member("ben");
     assert_eq!(lines(&service).join("\n"), format!("{shown}\noperator library audit.export"));
@@ -179,37 +173,31 @@ fn an_edit_a_gap_and_a_missing_end_show() {
         assert!(verified.intact);
         format!("{}:{}", verified.seq, verified.hash).parse().unwrap()
     };
-    let with_head =
-        || service.call(&Caller::Operator, Verify { head: Some(head.to_string()) }).unwrap().fault;
+    let with_head = || verify(&service, &head).fault;
     notices(&service, 1);
     assert_eq!(with_head(), None);
-    let cases = [
+    for (seq, edit, undo) in [
         (
+            3,
             "UPDATE audit SET new_value = 'Other' WHERE seq = 3",
             "UPDATE audit SET new_value = 'Notice 1 (shown, 4 characters)' WHERE seq = 3",
-            3,
         ),
         (
+            4,
             "UPDATE audit SET actor = 'key' WHERE seq = 4",
             "UPDATE audit SET actor = 'operator' WHERE seq = 4",
-            4,
         ),
         (
+            7,
             "UPDATE audit SET date = date + 1 WHERE seq = 7",
             "UPDATE audit SET date = date - 1 WHERE seq = 7",
-            7,
         ),
-        ("UPDATE member SET id = 'eve' WHERE id = 'ann'", "UPDATE member SET id = 'ann' WHERE id = 'eve'", 1),
-        ("UPDATE audit SET seq = 99 WHERE seq = 5", "UPDATE audit SET seq = 5 WHERE seq = 99", 5),
-        ("UPDATE audit SET seq = 99 WHERE seq = 1", "UPDATE audit SET seq = 1 WHERE seq = 99", 1),
-        ("UPDATE audit_chain SET head_seq = 9", "UPDATE audit_chain SET head_seq = 7", 8),
-    ];
-    for (edit, undo, seq) in cases {
-        tamper(&service, edit);
-        let found = fault(&service);
-        assert_eq!(found.as_ref().map(|fault| fault.seq), Some(seq), "{edit}: {found:?}");
-        tamper(&service, undo);
-        assert_eq!(fault(&service), None, "{undo}");
+        (1, "UPDATE member SET id = 'eve' WHERE id = 'ann'", "UPDATE member SET id = 'ann' WHERE id = 'eve'"),
+        (5, "UPDATE audit SET seq = 99 WHERE seq = 5", "UPDATE audit SET seq = 5 WHERE seq = 99"),
+        (1, "UPDATE audit SET seq = 99 WHERE seq = 1", "UPDATE audit SET seq = 1 WHERE seq = 99"),
+        (8, "UPDATE audit_chain SET head_seq = 9", "UPDATE audit_chain SET head_seq = 7"),
+    ] {
+        assert_found(&service, seq, edit, undo);
     }
     // Somebody who removes the end and its trace is found by the head that was noted elsewhere.
     tamper(&service, "DELETE FROM audit WHERE seq > 5");
@@ -249,15 +237,14 @@ fn expired_records_are_removed_from_the_beginning_and_the_rest_stays_verifiable(
     assert_eq!(shown.len(), 4, "one that has expired shows that the others had: {shown:?}");
     assert!(shown[3].starts_with("service library audit.retention 1-3 3:"), "{shown:?}");
     let kept: Head = format!("3:{}", shown[3].rsplit(':').next().unwrap()).parse().unwrap();
-    let verified = service.call(&Caller::Operator, Verify { head: Some(kept.to_string()) }).unwrap();
+    let verified = verify(&service, &kept);
     assert_eq!((verified.fault, verified.records, verified.seq), (None, 4, 7));
     let mut export = ExportTrail {}.export(&service, &Caller::Operator);
     let (part, _) = export.next(&service).unwrap().expect("there are records");
     assert_eq!(String::from_utf8(part).unwrap().lines().count(), 4, "without that of the export");
     assert!(export.next(&service).unwrap().is_none());
     // A head whose record is gone proves nothing.
-    let fault =
-        service.call(&Caller::Operator, Verify { head: Some(noted.to_string()) }).unwrap().fault.unwrap();
+    let fault = verify(&service, &noted).fault.unwrap();
     assert_eq!(fault.seq, 2);
     assert!(fault.reason.starts_with("the record of the given head was removed"), "{}", fault.reason);
 }
@@ -320,8 +307,7 @@ fn a_chain_that_was_made_anew_is_no_continuation_of_a_kept_head() {
     ] {
         forge(&service, seq, hash);
         assert_eq!(fault(&service), None, "nothing shows without a head");
-        let verified = service.call(&Caller::Operator, Verify { head: Some(head.to_string()) }).unwrap();
-        assert_eq!(verified.fault.map(|fault| fault.seq), found, "{seq}:{hash}");
+        assert_eq!(verify(&service, &head).fault.map(|fault| fault.seq), found, "{seq}:{hash}");
     }
 }
 
@@ -344,24 +330,15 @@ fn a_beginning_that_no_trail_has_is_a_fault_with_a_number() {
         ),
         ("UPDATE audit_chain SET removed_seq = 2", "UPDATE audit_chain SET removed_seq = 0", 3),
     ] {
-        tamper(&service, edit);
-        assert_eq!(fault(&service).map(|fault| fault.seq), Some(seq), "{edit}");
-        tamper(&service, undo);
-        assert_eq!(fault(&service), None, "{undo}");
+        assert_found(&service, seq, edit, undo);
     }
     // Of an empty trail too.
     tamper(&service, "DELETE FROM audit");
     tamper(&service, "UPDATE audit_chain SET head_seq = 0, head_hash = removed_hash");
-    let verified = |head: &str| {
-        service
-            .call(&Caller::Operator, Verify { head: Some(head.to_string()) })
-            .unwrap()
-            .fault
-            .map(|fault| fault.seq)
-    };
-    assert_eq!(verified(&format!("0:{}", "0".repeat(64))), None);
-    assert_eq!(verified(&format!("0:{}", "a".repeat(64))), Some(1));
-    assert_eq!(verified(&format!("3:{}", "a".repeat(64))), Some(3));
+    for (seq, digit, found) in [(0, "0", None), (0, "a", Some(1)), (3, "a", Some(3))] {
+        let verified = verify(&service, &format!("{seq}:{}", digit.repeat(64)));
+        assert_eq!(verified.fault.map(|fault| fault.seq), found, "{seq}:{digit}");
+    }
 }
 
 #[test]
@@ -419,7 +396,7 @@ fn a_page_is_filtered_and_continued() {
     notices(&service, 3);
     service.call(&ann, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     let page = |query: List| {
-        let page = service.call(&ann, query.clone()).unwrap();
+        let page = service.call(&ann, query).unwrap();
         (page.audit.iter().map(|record| record.seq).collect::<Vec<_>>(), page.next)
     };
     let text = |text: &str| Some(text.to_owned());
@@ -436,31 +413,7 @@ fn a_page_is_filtered_and_continued() {
         (List { before: Some(-1), ..Default::default() }, "before"),
         (List { action: text("notic"), ..Default::default() }, "action"),
     ] {
-        assert_eq!(service.call(&ann, query.clone()).unwrap_err().problem().field, Some(field));
-    }
-}
-
-#[test]
-fn only_administrators_and_keys_with_the_scope_read_it() {
-    let service = service();
-    let (ann, ben) = (service.admin("ann"), service.member("ben"));
-    let query = List::default();
-    let mut take = |_: &[u8], _| ControlFlow::Continue(());
-    for (caller, allowed) in [
-        (Caller::Guest, false),
-        (ben, false),
-        (service.key(Scope::Members), false),
-        (service.key(Scope::AuditRead), true),
-        (ann, true),
-        (Caller::Operator, true),
-    ] {
-        assert_eq!(service.call(&caller, query.clone()).is_ok(), allowed, "{caller:?}");
-        assert_eq!(service.call(&caller, Verify { head: None }).is_ok(), allowed, "{caller:?}");
-        assert_eq!(
-            ExportTrail {}.export(&service, &caller).pass_to(&service, &mut take).is_ok(),
-            allowed,
-            "{caller:?}"
-        );
+        assert_eq!(service.call(&ann, query).unwrap_err().problem().field, Some(field));
     }
 }
 
@@ -468,13 +421,9 @@ fn only_administrators_and_keys_with_the_scope_read_it() {
 fn an_exported_line_has_the_stored_fields_of_the_hash() {
     let service = service();
     service.admin("ann");
-    let mut text = Vec::new();
-    let exported = ExportTrail {}.export(&service, &Caller::Operator).pass_to(&service, &mut |lines, _| {
-        text.extend_from_slice(lines);
-        ControlFlow::Continue(())
-    });
-    assert_eq!(exported.unwrap(), 1);
-    let line: Value = serde_json::from_slice(&text).unwrap();
+    let (text, count) = exported(&service);
+    assert_eq!(count, 1);
+    let line: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&line["seq"], &line["subject"]), (&1.into(), &"ann".into()));
     assert_eq!(line["stored"]["actor"], "operator");
     assert_eq!(line["stored"]["subject_proof"].as_str().unwrap().len(), 64);

@@ -41,7 +41,6 @@ pub struct PostgresUrl(String);
 const SCHEMES: [&str; 2] = ["postgres:", "postgresql:"];
 /// The text that is shown instead of a password.
 pub const MASK: &str = "***";
-/// The parameter of a URL with the password.
 const PASSWORD: &str = "password=";
 
 impl Location {

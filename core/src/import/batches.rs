@@ -1,11 +1,13 @@
 //! The loop of an import: while one batch is written, the next one is read. Other writes run between batches.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use super::{BatchTime, ERRORS_MAX, Item, Kind, Progress, Report, Written};
+use super::{ERRORS_MAX, Item, Kind, Progress, Report, Written};
 use crate::Tidings;
 use crate::account::{Caller, Identity};
 use crate::audit::trail::Entry;
+use crate::base::lock;
 use crate::record::answer::LineError;
 use crate::record::error::{Done, Error, Pending, Result};
 use crate::store::{Isolation, StoreError};
@@ -15,6 +17,12 @@ const BATCH_BYTES: usize = 1 << 20;
 /// In lines and in bytes. The following batches grow while their lines fit into their time.
 const FIRST_BATCH: usize = 250;
 const FIRST_BYTES: usize = 256 << 10;
+/// The time that a batch has for its rows while other writes wait. The search index and the disk add approximately the
+/// same time.
+const SHARED: Duration = Duration::from_millis(10);
+/// The time that it has while no other write waits. A write that arrives later than [`SHARED`] ends the batch, so it
+/// waits only for the search index and the disk.
+const ALONE: Duration = Duration::from_millis(30);
 
 pub(crate) fn run<K: Kind>(
     tidings: &Tidings,
@@ -130,7 +138,7 @@ impl<K: Kind> Batches<'_, K> {
             if is_first {
                 admin.record(tx, Entry::new(K::ACTION).after("began"))?;
             }
-            let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            let lines = lock(&lines);
             kind.write(tx, &admin, &lines, &BatchTime::begin(waiting.clone()))
         });
         self.written = Some((batch, written));
@@ -146,7 +154,7 @@ impl<K: Kind> Batches<'_, K> {
             self.report.updated = self.report.updated.map(|before| before + updated);
             self.report.skipped += skipped;
             let done = inserted + updated + skipped + errors.len() as u64;
-            let mut left = std::mem::take(&mut *batch.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut left = std::mem::take(&mut *lock(&batch));
             left.drain(..usize::try_from(done).unwrap_or(usize::MAX).min(left.len()));
             if left.is_empty() {
                 self.size = (self.size * 2).min(K::BATCH);
@@ -201,5 +209,48 @@ impl<K: Kind> Batches<'_, K> {
             report.errors.push(LineError { line: self.last_refused, reason });
         }
         report
+    }
+}
+
+/// Long batches are faster, because they write the pages of indexes less often.
+pub(crate) struct BatchTime {
+    began: Instant,
+    /// `None` if the time is unlimited.
+    waiting: Option<Box<dyn Fn() -> usize>>,
+}
+
+impl BatchTime {
+    fn begin(waiting: impl Fn() -> usize + 'static) -> Self {
+        Self { began: Instant::now(), waiting: Some(Box::new(waiting)) }
+    }
+
+    /// For a transaction that delays no other write.
+    #[cfg(feature = "demo")]
+    pub(crate) fn unlimited() -> Self {
+        Self { began: Instant::now(), waiting: None }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        let Some(waiting) = &self.waiting else { return false };
+        let elapsed = self.began.elapsed();
+        elapsed > SHARED && (elapsed > ALONE || waiting() > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns whether a batch that began `ms` milliseconds ago must end while this number of writes wait.
+    fn is_over(ms: u64, waiting: usize) -> bool {
+        let began = Instant::now().checked_sub(Duration::from_millis(ms)).unwrap();
+        BatchTime { began, waiting: Some(Box::new(move || waiting)) }.is_over()
+    }
+
+    #[test]
+    fn a_batch_ends_earlier_if_other_writes_wait() {
+        assert!(is_over(11, 1) && is_over(11, 100));
+        assert!(is_over(31, 0) && is_over(31, 1));
+        assert!(!is_over(0, 1) && !is_over(0, 0));
     }
 }

@@ -41,7 +41,6 @@ impl Queue {
 }
 
 impl jobs::Queue for Queue {
-    /// The id of a mail.
     type Job = String;
     type Outcome = Sent;
 

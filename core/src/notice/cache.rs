@@ -7,7 +7,7 @@
 //! time into periods ([`Snapshot::period`]), and a cached list counts in its period only.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use arc_swap::ArcSwapOption;
 
@@ -18,6 +18,7 @@ use super::views::{FlushState, NoticeViews, ViewCounter};
 use super::{Notice, NoticeList, Pin, Placement, Visibility, markdown, sql};
 use crate::base::clock::Timestamp;
 use crate::base::keyed::OwnMap;
+use crate::base::lock;
 use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
 use crate::store::{Store, Topic, versions_in};
@@ -237,7 +238,7 @@ impl Snapshot {
             (of.is_none() || *of == key.1) && cached.is_visible_to(audience, now)
         };
         let list = Self::full(self.notices.iter().filter(is_listed), query.html);
-        self.full_lists().insert(key, Dated { date, list: list.clone() });
+        lock(&self.full_lists).insert(key, Dated { date, list: list.clone() });
         list
     }
 
@@ -247,11 +248,7 @@ impl Snapshot {
         query: &ListQuery<'_>,
         now: Timestamp,
     ) -> Option<FullList> {
-        self.full_lists().get(&self.key(audience, query)).and_then(|cached| cached.at(self.date(now)))
-    }
-
-    fn full_lists(&self) -> std::sync::MutexGuard<'_, HashMap<ListKey, Dated<FullList>>> {
-        self.full_lists.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.full_lists).get(&self.key(audience, query)).and_then(|cached| cached.at(self.date(now)))
     }
 
     fn key(&self, audience: Audience, query: &ListQuery<'_>) -> ListKey {

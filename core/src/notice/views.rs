@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::sql;
+use crate::base::lock;
 use crate::record::id::ObjectId;
 use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Topic, Tx};
 
@@ -79,7 +80,7 @@ impl NoticeViews {
 
     fn add(&self, today: i64) -> i64 {
         if self.day.load(Ordering::Relaxed) != today {
-            let mut earlier = self.earlier();
+            let mut earlier = lock(&self.earlier);
             let day = self.day.swap(today, Ordering::Relaxed);
             // Another view may have done it.
             if day != today {
@@ -91,7 +92,7 @@ impl NoticeViews {
 
     /// Splits the views from `flushed` to `counted` by day.
     fn by_day(&self, flushed: i64, counted: i64) -> Vec<(i64, i64)> {
-        let earlier = self.earlier();
+        let earlier = lock(&self.earlier);
         let mut days = earlier.clone();
         days.push((self.day.load(Ordering::Relaxed), counted));
         drop(earlier);
@@ -105,12 +106,7 @@ impl NoticeViews {
     }
 
     fn flushed(&self, flushed: i64) {
-        self.earlier().retain(|(_, end)| *end > flushed);
-    }
-
-    /// The lock is held for a few instructions, and never while the database works.
-    fn earlier(&self) -> MutexGuard<'_, Vec<(i64, i64)>> {
-        self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.earlier).retain(|(_, end)| *end > flushed);
     }
 }
 
@@ -135,7 +131,7 @@ impl ViewCounter {
 
     /// Waits until no flush is being committed. No flush begins until the guard is dropped.
     pub(super) fn settled(&self) -> MutexGuard<'_, FlushState> {
-        let settled = self.flushed.wait_while(self.state(), |state| state.is_committing);
+        let settled = self.flushed.wait_while(lock(&self.state), |state| state.is_committing);
         settled.unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -145,7 +141,7 @@ impl ViewCounter {
         let ended = self.settled().ended;
         // Not under the lock, because a flush waits for it.
         let stored = read()?;
-        let state = self.state();
+        let state = lock(&self.state);
         if state.is_committing || state.ended != ended {
             return Ok(false);
         }
@@ -157,10 +153,6 @@ impl ViewCounter {
             self.generation.fetch_add(1, Ordering::Release);
         }
         Ok(true)
-    }
-
-    fn state(&self) -> MutexGuard<'_, FlushState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -206,7 +198,7 @@ impl Deferred for Flush {
         }
         self.batch.clear();
         self.next = None;
-        let mut state = self.counter.state();
+        let mut state = lock(&self.counter.state);
         let counts = state.counts.iter();
         let counts = counts.map(|(id, count)| (*id, count.counted.counted(), count));
         let mut behind: Vec<_> = counts.filter(|(_, counted, count)| *counted > count.flushed).collect();
@@ -235,7 +227,7 @@ impl Deferred for Flush {
     }
 
     fn done(&mut self, written: Result<(), StoreError>) -> ControlFlow<()> {
-        let mut state = self.counter.state();
+        let mut state = lock(&self.counter.state);
         for (id, counted) in self.batch.drain(..) {
             // What may be stored already would be counted twice.
             if matches!(written, Ok(()) | Err(StoreError::OutcomeUnknown(_))) {

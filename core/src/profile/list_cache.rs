@@ -1,7 +1,7 @@
 //! The answers with lists of a member: encoded from the records of posts, and kept while nothing in them changes.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::history;
@@ -9,6 +9,7 @@ use super::listed::Listed;
 use super::record_cache::{RecordCache, TextsVersion};
 use crate::account::Member;
 use crate::base::keyed::OwnSet;
+use crate::base::lock;
 use crate::base::sized_lru::SizedLru;
 use crate::record::answer::Encoded;
 use crate::record::id::{MemberKey, PostKey};
@@ -146,10 +147,6 @@ impl ListCache {
         lock(&self.liked).put(member.key, (acts, liked.clone()), bytes);
         Ok(liked)
     }
-}
-
-fn lock<T>(cache: &Mutex<T>) -> MutexGuard<'_, T> {
-    cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 //! them.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::TOKENS_SHOWN;
 use super::records::{JsonList, PostRecord, TokenList};
 use crate::base::clock::Timestamp;
+use crate::base::lock;
 use crate::base::sized_lru::SizedLru;
 use crate::record::id::PostKey;
 use crate::store::{Row, StoreError, Tx, row_each};
@@ -112,7 +113,7 @@ impl RecordCache {
 
     /// Clears the records of an earlier version; returns `None` if a later version is known.
     fn at_version(&self, texts: TextsVersion) -> Option<MutexGuard<'_, State>> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0);
         if state.texts < texts {
             state.texts = texts;
             state.records.clear();

@@ -1,9 +1,10 @@
 //! Threads of the service, each of which runs until its handle is dropped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 
+use crate::base::lock;
 use crate::record::error::{Error, Result};
 use crate::store::Store;
 
@@ -35,16 +36,12 @@ impl Background {
         name: &str,
         prepare: impl FnOnce() -> Result<R>,
     ) -> Result<()> {
-        let mut threads = self.threads();
+        let mut threads = lock(&self.threads);
         if threads.iter().all(|thread| thread.thread().name() != Some(name)) {
             let started = Builder::new().name(name.into()).spawn(prepare()?);
             threads.push(started.map_err(|e| Error::Internal(e.into()))?);
         }
         Ok(())
-    }
-
-    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -52,7 +49,7 @@ impl Drop for Background {
     fn drop(&mut self) {
         self.stop.0.store(true, Ordering::Release);
         self.store.versions().wake();
-        for thread in self.threads().drain(..) {
+        for thread in lock(&self.threads).drain(..) {
             let _ = thread.join();
         }
     }

@@ -9,10 +9,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::base::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
+use crate::base::lock;
 use crate::base::random::random;
 use crate::record::background::{Background, Stop, log_failure};
 use crate::record::error::{Error, Result};
@@ -167,7 +168,7 @@ impl<Q: Queue> Worker<Q> {
         let (arrived, versions, job) = (Arc::clone(&self.arrived), self.store.versions(), job.clone());
         let run = move || {
             let outcome = work();
-            locked(&arrived).push((job, outcome));
+            lock(&arrived).push((job, outcome));
             versions.wake();
         };
         let thread = std::thread::Builder::new().name(Q::THREADS[1].into()).spawn(run);
@@ -175,12 +176,12 @@ impl<Q: Queue> Worker<Q> {
     }
 
     fn have_arrived(&self, outcomes: usize) -> bool {
-        locked(&self.arrived).len() >= outcomes
+        lock(&self.arrived).len() >= outcomes
     }
 
     /// The jobs of outcomes that cannot be stored have no other turn, so that nothing is sent twice.
     fn end(&mut self) -> Result<()> {
-        for (job, outcome) in std::mem::take(&mut *locked(&self.arrived)) {
+        for (job, outcome) in std::mem::take(&mut *lock(&self.arrived)) {
             self.ended.push((job, Q::has_failed(&outcome)));
             self.outcomes.push(outcome);
         }
@@ -190,10 +191,6 @@ impl<Q: Queue> Worker<Q> {
         self.ended.drain(..).for_each(|(job, has_failed)| self.turns.end(&job, has_failed));
         Ok(())
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The order in which receivers are asked: those that have waited the longest come first, and those that do not answer take at

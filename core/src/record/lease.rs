@@ -8,9 +8,10 @@
 //! Taking and releasing a lease is one statement on one row, which other servers lock with the same statements. Of two that
 //! take a lease at the same time, the second one waits for the first and finds its row.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
+use crate::base::lock;
 use crate::base::random::random;
 use crate::store::{Isolation, Store, StoreError};
 
@@ -55,7 +56,7 @@ impl Lease {
         }
         let now = self.clock.now();
         // The lock is not held during a write, which may take long while there is no primary.
-        let state = *self.state();
+        let state = *lock(&self.state);
         let is_fresh = |since: Timestamp, ms: i64| (0..ms).contains(&(now - since));
         if state.until.is_some_and(|until| is_fresh(until - TERM_MS, RENEW_MS)) {
             return Ok(true);
@@ -65,7 +66,7 @@ impl Lease {
         }
         let is_held = self.is_free_at(now)? && self.take(now)?;
         let until = is_held.then(|| now + TERM_MS);
-        *self.state() = State { until, looked: Some(now) };
+        *lock(&self.state) = State { until, looked: Some(now) };
         Ok(is_held)
     }
 
@@ -88,7 +89,7 @@ impl Lease {
     }
 
     pub(crate) fn release(&self) -> Result<(), StoreError> {
-        if std::mem::take(&mut *self.state()).until.is_none() {
+        if std::mem::take(&mut *lock(&self.state)).until.is_none() {
             return Ok(());
         }
         let (name, owner) = (self.name, self.owner.clone());
@@ -96,10 +97,6 @@ impl Lease {
             tx.run("DELETE FROM lease WHERE name = $1 AND owner = $2", &[name.into(), (&owner).into()])
         })?;
         Ok(())
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

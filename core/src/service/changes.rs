@@ -92,13 +92,13 @@ mod tests {
         changed("members");
         let draft =
             notice::Draft { title: Some("t".into()), post: Some("p".into()), ..notice::Draft::default() };
-        service.call(&ann, notice::Insert { draft: draft.clone() }).unwrap();
+        service.call(&ann, notice::Insert { draft }).unwrap();
         changed("notices audit");
-        let draft = feedback::Message { kind: None, post: Some("p".into()), feedback: None };
-        service.call(&ann, feedback::SendGeneral { message: draft.clone() }).unwrap();
+        let message = feedback::Message { kind: None, post: Some("p".into()), feedback: None };
+        service.call(&ann, feedback::SendGeneral { message }).unwrap();
         changed("feedback");
         let id = service.call(&ann, feedback::ListAll {}).unwrap().feedback_list.remove(0).id;
-        service.call(&ann, feedback::Mark { feedback_obi: id.clone(), activation: 0 }).unwrap();
+        service.call(&ann, feedback::Mark { feedback_obi: id, activation: 0 }).unwrap();
         changed("feedback audit");
         search::log(&service, &ann, None, "rust").wait().unwrap();
         changed("counts terms");

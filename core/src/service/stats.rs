@@ -42,9 +42,9 @@ impl Stats {
         let store = tidings.store();
         Self {
             writes_waiting: store.waiting(),
-            records_waiting: tidings.analysis().records_waiting(),
-            records_lost: tidings.analysis().records_lost(),
-            crawled: tidings.analysis().crawled(),
+            records_waiting: tidings.analysis().journal.len(),
+            records_lost: tidings.analysis().journal.lost(),
+            crawled: tidings.analysis().journal.crawled(),
             statements: Store::statements(),
             commits: store.commits(),
             commits_failed: store.failures(),

@@ -98,7 +98,6 @@ pub(super) fn deliveries(tx: &mut dyn Tx, _: &Admin<'_>, limit: i64) -> Result<V
     tx.rows(sql, &[limit.into()])?.into_iter().map(delivery).collect()
 }
 
-/// The time is that of the next attempt, if a delivery waits for the webhook.
 pub(super) fn next_attempts(tx: &mut dyn Tx) -> Result<Vec<(String, Option<Timestamp>)>, StoreError> {
     let sql = "SELECT id, (SELECT min(d.next_attempt) FROM webhook_delivery d WHERE d.webhook = w.id AND d.dead IS NULL)
                FROM webhook w ORDER BY id";
@@ -106,7 +105,6 @@ pub(super) fn next_attempts(tx: &mut dyn Tx) -> Result<Vec<(String, Option<Times
     rows.map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
 }
 
-/// The deliveries that wait, and those that were given up.
 pub(super) fn totals(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
     let sql =
         "SELECT count(*), coalesce(sum(CASE WHEN dead IS NULL THEN 0 ELSE 1 END), 0) FROM webhook_delivery";

@@ -22,7 +22,6 @@ const COUNTERS: usize = 2_048;
 /// Source of the two rows: Cormode and Muthukrishnan, *An improved data stream summary: the count-min sketch and its
 /// applications*, Journal of Algorithms 55(1), 2005.
 pub(super) struct ClientLimits {
-    /// `None` if lines are not limited.
     limiter: Option<RateLimiter<usize, Counters, Clock, NoOpMiddleware<Duration>>>,
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender};
 
@@ -14,6 +14,7 @@ use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::log::Operation;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
+use crate::base::lock;
 use crate::store::{StoreError, Tx};
 
 /// The capacity of the queue; further communications get no line.
@@ -24,7 +25,6 @@ const CLIENT_BURST: NonZeroU32 = NonZeroU32::new(QUEUE_MAX as u32 / 4 * 3).expec
 /// The number of records that return to the queue after a failed write. Writing them again takes little time.
 const RETRY_MAX: usize = 4_096;
 const BATCH: usize = 1_024;
-/// The minimum interval between two warnings about lost lines.
 const REPORT_MS: i64 = 10 * SECOND_MS;
 
 /// Adding a record takes no lock.
@@ -33,7 +33,7 @@ pub(super) struct Queue {
     receiver: Receiver<Record>,
     /// Includes records that are being added.
     len: AtomicUsize,
-    unlogged: PendingCounts,
+    pub(super) unlogged: PendingCounts,
     limits: ClientLimits,
     /// Whether a deferred write exists that will take the queued records.
     is_deferred: AtomicBool,
@@ -54,7 +54,7 @@ struct Writing {
 
 /// Communications without a line that are not yet taken.
 #[derive(Default)]
-struct PendingCounts {
+pub(super) struct PendingCounts {
     communications: AtomicI64,
     crawlers: AtomicI64,
     /// When one of the latest of them was answered, in milliseconds.
@@ -75,7 +75,7 @@ impl PendingCounts {
         self.communications.load(SeqCst) == 0
     }
 
-    fn add(&self, counts: &UnloggedCounts) {
+    pub(super) fn add(&self, counts: &UnloggedCounts) {
         if counts.communications == 0 {
             return;
         }
@@ -86,7 +86,7 @@ impl PendingCounts {
         self.communications.fetch_add(counts.communications, SeqCst);
     }
 
-    fn take(&self) -> UnloggedCounts {
+    pub(super) fn take(&self) -> UnloggedCounts {
         let communications = self.communications.swap(0, SeqCst);
         UnloggedCounts {
             at: Timestamp::from_millis(self.at.load(Relaxed)),
@@ -201,13 +201,9 @@ impl Queue {
         self.lost.load(Relaxed)
     }
 
-    pub(super) fn take_unlogged(&self) -> UnloggedCounts {
-        self.unlogged.take()
-    }
-
     pub(super) fn take(&self, records: &mut Vec<Record>) {
         let from = records.len();
-        let mut writing = self.writing();
+        let mut writing = lock(&self.writing);
         let returned = writing.returned.len().min(BATCH);
         records.extend(writing.returned.drain(..returned));
         records.extend(self.receiver.try_iter().take(BATCH - returned));
@@ -224,19 +220,15 @@ impl Queue {
     /// Returns records that were taken but not written to the front of the queue.
     pub(super) fn give_back(&self, records: impl DoubleEndedIterator<Item = Record> + ExactSizeIterator) {
         self.len.fetch_add(records.len(), SeqCst);
-        let mut writing = self.writing();
+        let mut writing = lock(&self.writing);
         records.rev().for_each(|record| writing.returned.push_front(record));
-    }
-
-    pub(super) fn give_back_unlogged(&self, unlogged: &UnloggedCounts) {
-        self.unlogged.add(unlogged);
     }
 
     /// Returns records to the queue after a failed write, except those beyond the first few thousand, which are lost.
     pub(super) fn put_back(&self, mut records: Vec<Record>, unlogged: &UnloggedCounts) {
         let over = records.split_off(records.len().min(RETRY_MAX));
         self.give_back(records.into_iter());
-        self.give_back_unlogged(unlogged);
+        self.unlogged.add(unlogged);
         for record in &over {
             self.unlogged.add(&UnloggedCounts::of_one(record.at, record.operation, record.is_of_crawler()));
         }
@@ -249,7 +241,7 @@ impl Queue {
 
     /// Logs a warning if lines were lost since the last warning.
     pub(super) fn report_lost(&self) {
-        self.report(&mut self.writing());
+        self.report(&mut lock(&self.writing));
     }
 
     fn report(&self, writing: &mut Writing) {
@@ -258,9 +250,5 @@ impl Queue {
         if lines > 0 {
             tracing::warn!(lines, "log lines are lost: a client exceeded its limit, or the queue was full");
         }
-    }
-
-    fn writing(&self) -> MutexGuard<'_, Writing> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -164,16 +164,6 @@ fn a_report_waits_for_the_outcome_of_a_write_even_if_a_later_commit_is_known() {
 }
 
 #[test]
-fn a_flush_commits_all_records_that_are_queued() {
-    let service = service();
-    for from in 0..6_000 {
-        visit(&service, from, "app");
-    }
-    service.analysis().flush().unwrap();
-    assert_eq!((line_count(&service), service.analysis().journal.len()), (6_000, 0));
-}
-
-#[test]
 fn a_flush_includes_what_a_running_write_gives_back() {
     let (service, journal) = held();
     for from in 0..6_000 {

@@ -91,9 +91,7 @@ struct MemberCache {
 }
 
 struct LogIdentity {
-    /// `None` for a guest.
     key: Option<MemberKey>,
-    /// The member column of the line.
     shown: LogMember,
 }
 

@@ -14,6 +14,7 @@ use crate::store::{StoreError, Tx};
 mod operation;
 
 pub use operation::Operation;
+pub(crate) use sql::prune;
 
 /// The keys of rows, so that each is looked up once.
 ///
@@ -95,11 +96,6 @@ fn replace_id(path: &str, name: &str) -> String {
     segments.collect::<Vec<_>>().join("/")
 }
 
-/// Deletes up to `limit` requests of earlier versions that no line has used since a day. Returns whether there may be more.
-pub(crate) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<bool, StoreError> {
-    Ok(sql::prune(tx, before, limit)? == limit)
-}
-
 mod sql {
     use super::{LoggedAnswer, Operation, StoreError, Tx};
 
@@ -135,9 +131,10 @@ mod sql {
         tx.one(sql, &args)?.take(0)
     }
 
-    pub(super) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<u64, StoreError> {
+    /// Deletes requests of earlier versions that no line has used since a day. Returns whether there may be more.
+    pub(crate) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<bool, StoreError> {
         let sql = "DELETE FROM request WHERE key IN
                    (SELECT key FROM request WHERE used < $1 ORDER BY used LIMIT $2)";
-        tx.run(sql, &[before.into(), limit.cast_signed().into()])
+        Ok(tx.run(sql, &[before.into(), limit.cast_signed().into()])? == limit)
     }
 }

@@ -5,7 +5,7 @@
 //! the horizon are visible, no answer is valid and no day is cached.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use lru::LruCache;
 
@@ -13,6 +13,7 @@ use super::types::{DAYS_MAX, Day, Days, OneDay, read_day};
 use crate::analysis::State;
 use crate::base::clock::{Monotonic, SECOND_MS, Timestamp};
 use crate::base::config::StudentNumbers;
+use crate::base::lock;
 use crate::record::answer::{Encoded, Ready};
 use crate::record::error::{Error, Problem, Result};
 use crate::store::{StoreError, Topic, Tx, complete_version_in};
@@ -215,10 +216,6 @@ impl FinishedDays {
 /// In student numbers.
 fn cost(day: &Day) -> usize {
     day.today_student_visitor.len() + DAY_STUDENTS
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

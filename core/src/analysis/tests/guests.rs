@@ -4,31 +4,20 @@ use super::*;
 use crate::testing::service;
 
 #[test]
-fn a_declared_crawler_counts_as_communication_but_not_as_visitor() {
-    let service = service();
-    let bot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
-    service.communicate_as(&Caller::Guest, 1, bot, ("GET", "/get_device", "/get_device", 200));
-    // A member counts as a visitor, whatever the user agent.
-    service.communicate_as(&service.member("ann"), 1, bot, ("GET", "/get_device", "/get_device", 200));
-    let figures = service.figures();
-    assert_eq!((figures.communication_avg, figures.total_visitor), (2, 1));
-    assert_eq!(students(&service.today()), [("ann", 1)]);
-    assert_eq!((crawled(&service).unwrap(), crate::service::stats::Stats::of(&service).crawled), (1, 1));
-}
-
-#[test]
-fn programs_without_a_person_are_no_visitors_unless_signed_in() {
+fn crawlers_and_programs_without_a_person_are_no_visitors_unless_signed_in() {
     let service = service();
     let ann = service.member("ann");
-    for program in ["curl/8.5.0", "python-requests/2.31.0", "Go-http-client/2.0", "kube-probe/1.30", ""] {
+    let bot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
+    for program in [bot, "curl/8.5.0", "python-requests/2.31.0", "Go-http-client/2.0", "kube-probe/1.30", ""]
+    {
         for caller in [&Caller::Guest, &again(&ann)] {
             service.communicate_as(caller, 1, program, ("GET", "/get_device", "/get_device", 200));
         }
     }
     let figures = service.figures();
-    assert_eq!((figures.communication_avg, figures.total_visitor), (10, 1));
+    assert_eq!((figures.communication_avg, figures.total_visitor), (12, 1));
     assert_eq!(students(&service.today()), [("ann", 1)]);
-    assert_eq!(crawled(&service).unwrap(), 5);
+    assert_eq!((crawled(&service).unwrap(), crate::service::stats::Stats::of(&service).crawled), (6, 6));
 }
 
 #[test]

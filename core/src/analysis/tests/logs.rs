@@ -20,6 +20,11 @@ fn all(service: &Service) -> Vec<String> {
     lines(log_date(service, &Caller::Operator, DAY, 1_000))
 }
 
+/// Reads the newest lines of a member, of guests, of removed members or of a key.
+fn of_user(tidings: &Tidings, caller: &Caller, id: &str, limit: i64) -> Result<Log> {
+    tidings.call(caller, GetLogUser { user_id: id.into(), limit })
+}
+
 #[test]
 fn a_line_has_the_caller_the_time_the_request_and_the_status() {
     let service = service();
@@ -59,26 +64,14 @@ fn only_administrators_read_the_log_of_others() {
     let (root, ann, ben) = (service.admin("root"), service.member("Ann"), service.member("ben"));
     let refused = |log: Result<Log>| log.unwrap_err().to_string();
     for caller in [&Caller::Operator, &root] {
-        assert!(log_date(&service, caller, DAY, 1).is_ok());
-        assert!(service.call(caller, GetLogUser { user_id: "ann".into(), limit: 1 }).is_ok());
-        assert_eq!(
-            refused(service.call(caller, GetLogUser { user_id: "nobody".into(), limit: 1 })),
-            "Not found"
-        );
+        assert!(log_date(&service, caller, DAY, 1).is_ok() && of_user(&service, caller, "ann", 1).is_ok());
+        assert_eq!(refused(of_user(&service, caller, "nobody", 1)), "Not found");
     }
-    assert!(service.call(&ann, GetLogUser { user_id: "ANN".into(), limit: 1 }).is_ok());
+    assert!(of_user(&service, &ann, "ANN", 1).is_ok());
     assert!(log_user_date(&service, &ann, "ann", DAY, 1).is_ok());
-    assert_eq!(refused(log_date(&service, &ann, DAY, 1)), "Not admin");
     for other in ["Ann", "guest", "removed", "nobody"] {
-        assert_eq!(refused(service.call(&ben, GetLogUser { user_id: other.into(), limit: 1 })), "Not admin");
+        assert_eq!(refused(of_user(&service, &ben, other, 1)), "Not admin");
         assert_eq!(refused(log_user_date(&service, &ben, other, DAY, 1)), "Not admin");
-    }
-    for caller in [Caller::Guest, Caller::token("forged")] {
-        assert_eq!(refused(log_date(&service, &caller, DAY, 1)), "bad token");
-        assert_eq!(
-            refused(service.call(&caller, GetLogUser { user_id: "ann".into(), limit: 1 })),
-            "bad token"
-        );
     }
     // Permission is checked before the window and the limit.
     assert_eq!(refused(log_date(&service, &Caller::Guest, Window::default(), -1)), "bad token");
@@ -91,12 +84,8 @@ fn a_public_log_is_readable_by_every_caller() {
     let service = service_with(config);
     service.member("ann");
     for caller in [Caller::Guest, Caller::token("forged")] {
-        assert!(log_date(&service, &caller, DAY, 1).is_ok());
-        assert!(service.call(&caller, GetLogUser { user_id: "ann".into(), limit: 1 }).is_ok());
-        assert!(matches!(
-            service.call(&caller, GetLogUser { user_id: "nobody".into(), limit: 1 }),
-            Err(Error::NotFound)
-        ));
+        assert!(log_date(&service, &caller, DAY, 1).is_ok() && of_user(&service, &caller, "ann", 1).is_ok());
+        assert!(matches!(of_user(&service, &caller, "nobody", 1), Err(Error::NotFound)));
     }
 }
 
@@ -110,43 +99,29 @@ fn windows_reach_back_from_now_and_limits_hold() {
         service.visit(&again(&ann), 1);
         service.clock().advance(hours * 3_600_000);
     }
-    let window = |months, days, hours| Window { months, days, hours };
+    let window = |(months, days, hours)| Window { months, days, hours };
     let count = |w, limit| lines(log_date(&service, &Caller::Operator, w, limit)).len();
     service.settle();
-    for (window, expected) in [
-        (window(0, 0, 1), 2),
-        (window(0, 0, 24), 3),
-        (window(0, 1, 0), 3),
-        (window(0, 2, 0), 4),
-        (window(1, 0, 0), 5),
-        (window(0, 30, 0), 4),
-        (window(i64::MAX, 0, 0), 5),
-        (window(0, i64::MAX, 0), 5),
-        (window(0, 0, i64::MAX), 5),
+    for (given, expected) in [
+        ((0, 0, 1), 2),
+        ((0, 0, 24), 3),
+        ((0, 1, 0), 3),
+        ((0, 2, 0), 4),
+        ((1, 0, 0), 5),
+        ((0, 30, 0), 4),
+        ((i64::MAX, 0, 0), 5),
+        ((0, i64::MAX, 0), 5),
+        ((0, 0, i64::MAX), 5),
     ] {
-        assert_eq!(count(window, 1_000), expected, "{window:?}");
+        let window = window(given);
+        assert_eq!([1_000, 1, 0, i64::MAX].map(|limit| count(window, limit)), [expected, 1, 0, expected]);
         assert_eq!(lines(log_user_date(&service, &Caller::Operator, "ann", window, 1_000)).len(), expected);
-        assert_eq!(count(window, 1), 1);
-        assert_eq!(count(window, 0), 0);
-        assert_eq!(count(window, i64::MAX), expected);
     }
-    for wrong in [
-        window(0, 0, 0),
-        window(1, 1, 0),
-        window(0, 1, 1),
-        window(1, 0, 1),
-        window(-1, 0, 0),
-        window(1, -1, 0),
-    ] {
-        assert!(
-            matches!(log_date(&service, &Caller::Operator, wrong, 1), Err(Error::BadRequest(_))),
-            "{wrong:?}"
-        );
+    for wrong in [(0, 0, 0), (1, 1, 0), (0, 1, 1), (1, 0, 1), (-1, 0, 0), (1, -1, 0)] {
+        let refused = log_date(&service, &Caller::Operator, window(wrong), 1);
+        assert!(matches!(refused, Err(Error::BadRequest(_))), "{wrong:?}");
     }
-    assert!(matches!(
-        service.call(&Caller::Operator, GetLogUser { user_id: "ann".into(), limit: -1 }),
-        Err(Error::BadRequest(_))
-    ));
+    assert!(matches!(of_user(&service, &Caller::Operator, "ann", -1), Err(Error::BadRequest(_))));
 }
 
 #[test]
@@ -157,8 +132,7 @@ fn at_most_the_thousand_newest_lines_are_returned() {
         service.clock().advance(1);
     }
     service.settle();
-    let log =
-        service.call(&Caller::Operator, GetLogUser { user_id: "guest".into(), limit: 5_000 }).unwrap().log;
+    let log = of_user(&service, &Caller::Operator, "guest", 5_000).unwrap().log;
     assert_eq!((log.len(), log[0].date, log[999].date), (1_000, NOW + 1_099, NOW + 100));
 }
 
@@ -184,8 +158,7 @@ fn a_removed_member_appears_as_removed_in_lines_and_paths() {
         "removed GET /get_popularity_newsfeed 200",
     ];
     assert_eq!(all(&service), expected);
-    let removed =
-        || lines(service.call(&Caller::Operator, GetLogUser { user_id: "removed".into(), limit: 10 }));
+    let removed = || lines(of_user(&service, &Caller::Operator, "removed", 10));
     assert_eq!(removed(), ["removed GET /get_popularity_newsfeed 200"]);
     retention::delete_expired(&service);
     assert_eq!(removed(), ["removed GET /get_popularity_newsfeed 200"]);
@@ -198,10 +171,7 @@ fn a_removed_member_appears_as_removed_in_lines_and_paths() {
 
     // A new member with the same id gets none of the lines.
     service.member("ann");
-    assert_eq!(
-        lines(service.call(&Caller::Operator, GetLogUser { user_id: "ann".into(), limit: 10 })),
-        [""; 0]
-    );
+    assert_eq!(lines(of_user(&service, &Caller::Operator, "ann", 10)), [""; 0]);
     service.communicate(&root, 1, "GET", push, "/push_blacklist/ann");
     assert_eq!(all(&service)[0], "root GET /push_blacklist/ann 200");
 }
@@ -243,19 +213,6 @@ fn made_up_methods_are_stored_as_other_and_long_paths_truncated() {
     record(&service, &communication);
     let line = all(&service).remove(0);
     assert!(line.starts_with("guest other /get_newsfeed_of_topic/도도") && line.len() < 330, "{line}");
-}
-
-#[test]
-fn waiting_records_are_written_at_a_clean_stop() {
-    let service = service();
-    for _ in 0..100 {
-        service.visit(&Caller::Guest, 1);
-    }
-    let Service { tidings, database } = service;
-    drop(tidings);
-    let tidings = Tidings::builder(database.location()).clock(Clock::fixed(NOW)).open().unwrap();
-    assert_eq!(log_date(&tidings, &Caller::Operator, DAY, 1_000).unwrap().log.len(), 100);
-    drop((tidings, database));
 }
 
 #[test]
@@ -416,11 +373,10 @@ fn the_log_shows_api_keys_by_their_names_even_after_they_are_revoked() {
     let feed = |who: &str| format!("{who} GET /get_popularity_newsfeed 200");
     let expected = ["guest", "guest", "key:nightly backup", "key:Importer"];
     assert_eq!(all(&service), expected.map(feed));
-    let of =
-        |who: &str| lines(service.call(&Caller::Operator, GetLogUser { user_id: who.into(), limit: 10 }));
+    let of = |who: &str| lines(of_user(&service, &Caller::Operator, who, 10));
     assert_eq!(of("key:importer"), [feed("key:Importer")]);
     assert_eq!(of("guest").len(), 2);
-    assert!(service.call(&Caller::Operator, GetLogUser { user_id: "key:nobody".into(), limit: 10 }).is_err());
+    assert!(of_user(&service, &Caller::Operator, "key:nobody", 10).is_err());
     // A new key with the name continues its lines, and its programs are counted as guests.
     asks(&add("nightly backup"));
     service.settle();

@@ -83,26 +83,19 @@ fn secrets(service: &Service) -> Vec<String> {
 fn a_compact_backup_has_nothing_of_a_removed_member() {
     let service = service();
     let (boss, member) = (service.admin("boss"), service.admin(ID));
-    let draft = |title: &str, url: &str| post::Draft {
-        title: Some(title.into()),
-        url: Some(url.into()),
-        post: Some("도서관 library reading room ".repeat(20)),
-        ..post::Draft::default()
-    };
     let posts = [1, 2].map(|n| {
-        service
-            .call(
-                &boss,
-                post::Insert { draft: draft(&format!("도서관 {n}"), &format!("https://example.com/{n}")) },
-            )
-            .unwrap()
-            .id
-            .to_string()
+        let draft = post::Draft {
+            title: Some(format!("도서관 {n}")),
+            url: Some(format!("https://example.com/{n}")),
+            post: Some("도서관 library reading room ".repeat(20)),
+            ..post::Draft::default()
+        };
+        service.call(&boss, post::Insert { draft }).unwrap().id.to_string()
     });
     // As an administrator, and as the one on whom another administrator acts.
-    let text =
+    let draft =
         notice::Draft { title: Some("Closed".into()), post: Some("Text".into()), ..notice::Draft::default() };
-    service.call(&member, notice::Insert { draft: text.clone() }).unwrap();
+    service.call(&member, notice::Insert { draft }).unwrap();
     service.call(&boss, admin::PushBlacklist { user_id: ID.into() }).unwrap();
     service.call(&boss, admin::PopBlacklist { user_id: ID.into() }).unwrap();
     let member =
@@ -111,13 +104,11 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     post::view(&service, &member, &posts[1]).wait().unwrap();
     post::hide(&service, &member, &posts[1]).wait().unwrap();
     search::log(&service, &member, None, "quokkalike").wait().unwrap();
-    let sent = feedback::Message { kind: None, post: Some(FEEDBACK.into()), feedback: None };
-    service.call(&member, feedback::SendGeneral { message: sent.clone() }).unwrap();
+    let message = feedback::Message { kind: None, post: Some(FEEDBACK.into()), feedback: None };
+    service.call(&member, feedback::SendGeneral { message }).unwrap();
     fill(&service);
-    let (secrets, session) = (
-        secrets(&service),
-        service.call(&member, crate::account::ListSessions {}).unwrap().sessions[0].id.clone(),
-    );
+    let secrets = secrets(&service);
+    let session = service.call(&member, crate::account::ListSessions {}).unwrap().sessions[0].id.clone();
     assert!(secrets.len() == 3 && secrets.contains(&session), "{secrets:?}");
     for (template, path) in [
         ("/get_log_user/{user_id}/{limit}", format!("/get_log_user/{ID}/5")),
@@ -142,21 +133,14 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     service.clock().advance(2 * DAY_MS);
     retention::delete_expired(&service);
     // Requests of the member that were still running, or that name them.
-    service.communicate(
-        &member,
-        2,
-        "GET",
-        "/get_log_user/{user_id}/{limit}",
-        &format!("/get_log_user/{ID}/5"),
-    );
+    let path = format!("/get_log_user/{ID}/5");
+    service.communicate(&member, 2, "GET", "/get_log_user/{user_id}/{limit}", &path);
     service.settle();
     let after = bytes(&service);
     assert_eq!(found(&after, all()), [""; 0]);
     assert_eq!(found(&after, [FEEDBACK]), [FEEDBACK]);
-    assert_eq!(
-        service.call(&Caller::Operator, feedback::ListAll {}).unwrap().feedback_list[0].author,
-        REMOVED
-    );
+    let sent = service.call(&Caller::Operator, feedback::ListAll {}).unwrap().feedback_list;
+    assert_eq!(sent[0].author, REMOVED);
     // The files beside the database: the word model and the key that signs tokens.
     let database = service.path();
     let mut others = 0;

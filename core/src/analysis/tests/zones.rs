@@ -9,7 +9,7 @@ use crate::service::retention;
 use crate::store::StoreError;
 use crate::testing::{NOW, service, service_with};
 
-pub(super) fn in_zone(name: &str) -> Config {
+fn in_zone(name: &str) -> Config {
     let mut config = Config::default();
     config.analysis.timezone = Some(name.parse().unwrap());
     config

@@ -10,6 +10,9 @@ use crate::base::keyed::OwnMap;
 use crate::record::error::Result;
 use crate::store::{StoreError, Topic, Tx};
 
+pub(crate) use sql::delete_guests;
+pub(in crate::analysis) use sql::member_visits;
+
 /// The shortest gap between two requests that ends a visit.
 const GAP_MS: i64 = 30 * 60 * SECOND_MS;
 
@@ -175,19 +178,6 @@ pub(crate) fn days_with_guests(tx: &mut dyn Tx, before: i64) -> Result<Vec<i64>,
     Ok(days)
 }
 
-/// Returns whether there may be more.
-pub(crate) fn delete_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<bool, StoreError> {
-    Ok(sql::delete_guests(tx, day, limit)? == limit)
-}
-
-/// The id of a removed member is `None`.
-pub(in crate::analysis) fn member_visits(
-    tx: &mut dyn Tx,
-    day: i64,
-) -> Result<Vec<(Option<String>, i64)>, StoreError> {
-    sql::member_visits(tx, day)
-}
-
 mod sql {
     use super::{StoreError, Tx, VisitorDay, VisitorNumber, VisitorRow};
     use crate::store::{Pipelined, Row, ask_run_each, row_each, send_each};
@@ -251,13 +241,18 @@ mod sql {
         Ok(tx.row(sql, &[day.into()])?.is_some())
     }
 
-    pub(super) fn delete_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<u64, StoreError> {
+    /// Returns whether there may be more.
+    pub(crate) fn delete_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<bool, StoreError> {
         let sql = "DELETE FROM visitor WHERE day = $1 AND visitor IN
                    (SELECT visitor FROM visitor WHERE day = $1 AND visitor < 0 LIMIT $2)";
-        tx.run(sql, &[day.into(), limit.cast_signed().into()])
+        Ok(tx.run(sql, &[day.into(), limit.cast_signed().into()])? == limit)
     }
 
-    pub(super) fn member_visits(tx: &mut dyn Tx, day: i64) -> Result<Vec<(Option<String>, i64)>, StoreError> {
+    /// The id of a removed member is `None`.
+    pub(in crate::analysis) fn member_visits(
+        tx: &mut dyn Tx,
+        day: i64,
+    ) -> Result<Vec<(Option<String>, i64)>, StoreError> {
         let sql = "SELECT m.id, v.visits FROM visitor v LEFT JOIN member m ON m.key = v.visitor
                    WHERE v.day = $1 AND v.visitor > 0";
         let rows = tx.rows(sql, &[day.into()])?;

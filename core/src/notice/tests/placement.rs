@@ -33,23 +33,16 @@ fn a_notice_is_visible_from_its_begin_and_not_at_its_end() {
         for caller in [&Caller::Guest, &Caller::token("forged"), &ben] {
             assert_eq!(titles(&service, caller), expected);
             assert_eq!(full(&service, caller, None), expected);
-            assert_eq!(
-                service.call(caller, Get { notice_obi: id.clone(), html: None }).is_ok(),
-                expected.len() == 2
-            );
+            assert_eq!(get(&service, caller, &id).is_ok(), expected.len() == 2);
         }
         assert_eq!(titles(&service, &ann), ["always", "dated"]);
         assert_eq!(full(&service, &ann, None), ["always", "dated"]);
         // From memory, without any write.
         assert_eq!(try_list(&service).unwrap().notices().len(), expected.len());
         assert_eq!(try_get(&service, &id).unwrap().is_ok(), expected.len() == 2);
-        let sent = feedback::Message { kind: None, post: Some("p".into()), feedback: None };
-        assert_eq!(
-            service
-                .call(&ben, feedback::SendOnNotice { notice_obi: id.clone(), message: sent.clone() })
-                .is_ok(),
-            expected.len() == 2
-        );
+        let message = feedback::Message { kind: None, post: Some("p".into()), feedback: None };
+        let sent = service.call(&ben, feedback::SendOnNotice { notice_obi: id.clone(), message });
+        assert_eq!(sent.is_ok(), expected.len() == 2);
     };
     let state = || service.call(&ann, ListFull::default()).unwrap().notices()[1].state(service.now());
     shown(&["always"]);
@@ -67,7 +60,7 @@ fn a_notice_is_visible_from_its_begin_and_not_at_its_end() {
     // Clocks are also set back.
     service.clock().set_by(-1);
     shown(&["always", "dated"]);
-    service.call(&ann, Update { notice_obi: id.clone(), draft: activation(0) }).unwrap();
+    update(&service, &ann, &id, &activation(0)).unwrap();
     shown(&["always"]);
     assert_eq!(state(), State::Hidden);
 }
@@ -80,7 +73,7 @@ fn the_encoded_list_is_shared_until_a_notice_begins_or_ends() {
         &Draft { visible_from: Some(at(5)), visible_until: Some(at(10)), ..draft("dated", "p") },
     );
     insert_as_operator(&service, &draft("always", "p"));
-    let encoded = || Arc::clone(service.call(&Caller::Guest, List::default()).unwrap().answer());
+    let encoded = || Arc::clone(list(&service, &Caller::Guest).answer());
     let query = ListFull { topic: Some("no notice has it".into()), html: Some(1) };
     let all = || Arc::clone(service.call(&Caller::Guest, query.clone()).unwrap().answer());
     let (mut last, mut last_full) = (encoded(), all());
@@ -102,25 +95,17 @@ fn only_members_see_a_notice_for_members() {
     for caller in [&ann, &ben, &Caller::Operator, &Caller::Member("ben".into())] {
         assert_eq!(titles(&service, caller), ["members"]);
         assert_eq!(full(&service, caller, None), ["members"]);
-        service.call(caller, Get { notice_obi: id.clone(), html: None }).unwrap();
+        get(&service, caller, &id).unwrap();
     }
-    let shared = || Arc::clone(service.call(&ben, List::default()).unwrap().answer());
+    let shared = || Arc::clone(list(&service, &ben).answer());
     assert!(Arc::ptr_eq(&shared(), &shared()), "members share an answer");
     service.call(&Caller::Operator, crate::admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     for caller in [&Caller::Guest, &Caller::token("forged"), &ben] {
         assert!(titles(&service, caller).is_empty() && full(&service, caller, None).is_empty());
-        assert!(matches!(
-            service.call(caller, Get { notice_obi: id.clone(), html: None }),
-            Err(Error::NotFound)
-        ));
+        assert!(matches!(get(&service, caller, &id), Err(Error::NotFound)));
     }
     assert!(matches!(try_get(&service, &id), Some(Err(Error::NotFound))));
-    service
-        .call(
-            &ann,
-            Update { notice_obi: id.clone(), draft: Draft { members_only: Some(0), ..Draft::default() } },
-        )
-        .unwrap();
+    update(&service, &ann, &id, &Draft { members_only: Some(0), ..Draft::default() }).unwrap();
     assert_eq!(titles(&service, &Caller::Guest), ["members"]);
 }
 
@@ -144,28 +129,12 @@ fn a_notice_of_a_topic_is_on_the_page_of_the_topic_and_pinned_ones_come_first() 
         assert_eq!(full(&service, caller, Some("none")), ["old, pinned", "new"]);
         let expected = ["new sea, pinned", "old, pinned", "new", "sea"];
         assert_eq!(full(&service, caller, Some("Sea")), expected);
-        assert_eq!(
-            service
-                .call(caller, Get { notice_obi: sea.clone(), html: None })
-                .unwrap()
-                .notice_list
-                .title
-                .as_ref(),
-            "sea"
-        );
+        assert_eq!(&*get(&service, caller, &sea).unwrap().title, "sea");
     }
     assert_eq!(titles(&service, &ann).len(), 5);
     assert_eq!(full(&service, &ann, None), ["new sea, pinned", "old, pinned", "new", "land", "sea"]);
     assert_eq!(full(&service, &ann, Some("Land")), ["old, pinned", "new", "land"]);
-    service
-        .call(
-            &ann,
-            Update {
-                notice_obi: sea.clone(),
-                draft: Draft { topic: Some(String::new()), ..Draft::default() },
-            },
-        )
-        .unwrap();
+    update(&service, &ann, &sea, &Draft { topic: Some(String::new()), ..Draft::default() }).unwrap();
     assert_eq!(titles(&service, &Caller::Guest), ["new", "sea", "old, pinned"]);
 }
 
@@ -177,7 +146,7 @@ fn the_fields_of_a_placement_are_checked_and_an_empty_date_removes_it() {
     let given = |change: fn(&mut Draft)| {
         let mut draft = Draft::default();
         change(&mut draft);
-        service.call(&ann, Update { notice_obi: id.clone(), draft: draft.clone() })
+        update(&service, &ann, &id, &draft)
     };
     assert_eq!(problem(given(|d| d.visible_from = Some("soon".into()))), Some("visible_from"));
     assert_eq!(problem(given(|d| d.visible_until = Some("2026-13-01".into()))), Some("visible_until"));
@@ -190,18 +159,10 @@ fn the_fields_of_a_placement_are_checked_and_an_empty_date_removes_it() {
     // The rule holds with what is stored, too.
     for from in ["2026-12-01", "2026-12-02"] {
         let draft = Draft { visible_from: Some(from.into()), ..Draft::default() };
-        assert_eq!(
-            problem(service.call(&ann, Update { notice_obi: id.clone(), draft: draft.clone() })),
-            Some("visible_until")
-        );
+        assert_eq!(problem(update(&service, &ann, &id, &draft)), Some("visible_until"));
         let both = Draft { visible_until: Some("2026-12-01".into()), ..draft };
-        assert_eq!(
-            problem(service.call(
-                &ann,
-                Insert { draft: Draft { title: Some("t".into()), post: Some("p".into()), ..both } }
-            )),
-            Some("visible_until")
-        );
+        let both = Draft { title: Some("t".into()), post: Some("p".into()), ..both };
+        assert_eq!(problem(insert(&service, &ann, &both)), Some("visible_until"));
     }
     let placement = || service.call(&ann, ListFull::default()).unwrap().notices()[0].placement.clone();
     assert_eq!(
@@ -234,11 +195,8 @@ fn a_full_notice_has_the_fields_of_a_notice_and_of_its_placement() {
     let one = service.call(&Caller::Operator, Get { notice_obi: id.clone(), html: Some(1) }).unwrap();
     assert_eq!(one.notice_list.html.as_deref(), Some("<p><em>p</em></p>\n"));
     // The documented operations have the documented fields.
-    let json = serde_json::to_string(
-        &service.call(&Caller::Operator, Get { notice_obi: id.clone(), html: None }).unwrap(),
-    )
-    .unwrap();
-    assert!(json.ends_with(r#""activation":1}}"#), "{json}");
+    let json = serde_json::to_string(&get(&service, &Caller::Operator, &id).unwrap()).unwrap();
+    assert!(json.ends_with(r#""activation":1}"#), "{json}");
 }
 
 #[test]
@@ -246,27 +204,14 @@ fn a_text_is_rendered_once_until_it_changes() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "one"));
     let html = || {
-        service
-            .call(&Caller::Guest, Get { notice_obi: id.clone(), html: Some(1) })
-            .unwrap()
-            .notice_list
-            .html
-            .unwrap()
+        let get = Get { notice_obi: id.clone(), html: Some(1) };
+        service.call(&Caller::Guest, get).unwrap().notice_list.html.unwrap()
     };
     let first = html();
     insert_as_operator(&service, &draft("another", "p"));
-    service
-        .call(
-            &Caller::Operator,
-            Update { notice_obi: id.clone(), draft: Draft { title: Some("new".into()), ..Draft::default() } },
-        )
-        .unwrap();
+    let change = |draft: Draft| update(&service, &Caller::Operator, &id, &draft).unwrap();
+    change(Draft { title: Some("new".into()), ..Draft::default() });
     assert!(Arc::ptr_eq(&first, &html()));
-    service
-        .call(
-            &Caller::Operator,
-            Update { notice_obi: id.clone(), draft: Draft { post: Some("two".into()), ..Draft::default() } },
-        )
-        .unwrap();
+    change(Draft { post: Some("two".into()), ..Draft::default() });
     assert_eq!(&*html(), "<p>two</p>\n");
 }

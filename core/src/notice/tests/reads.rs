@@ -5,11 +5,14 @@ use crate::base::clock::DAY_MS;
 use crate::base::config::Config;
 use crate::testing::service_with;
 
+fn reads(tidings: &Tidings, id: &str, days: i64) -> Result<Vec<DayReads>> {
+    let reads = tidings.call(&Caller::Operator, GetReads { notice_obi: id.into(), days: Some(days) })?;
+    Ok(reads.notice_reads)
+}
+
 /// Returns the reads of a notice on the last `days` days.
 fn by_day(tidings: &Tidings, id: &str, days: i64) -> Vec<i64> {
-    let reads =
-        tidings.call(&Caller::Operator, GetReads { notice_obi: id.into(), days: Some(days) }).unwrap();
-    reads.notice_reads.iter().map(|day| day.reads).collect()
+    reads(tidings, id, days).unwrap().iter().map(|day| day.reads).collect()
 }
 
 #[test]
@@ -17,10 +20,8 @@ fn reads_are_counted_by_calendar_day() {
     let mut config = Config::default();
     config.analysis.timezone = Some("Asia/Seoul".parse().unwrap());
     let service = service_with(config);
-    let (id, other) =
-        (insert_as_operator(&service, &draft("t", "p")), insert_as_operator(&service, &draft("u", "p")));
-    let read =
-        || service.call(&Caller::Guest, Get { notice_obi: id.clone(), html: None }).unwrap().notice_list.view;
+    let [id, other] = ["t", "u"].map(|title| insert_as_operator(&service, &draft(title, "p")));
+    let read = || read(&service, &id);
     assert_eq!((read(), read()), (1, 2));
     assert_eq!(by_day(&service, &id, 1), [2]);
     // Half past five in the afternoon in Seoul; the next day begins after six and a half hours.
@@ -31,34 +32,24 @@ fn reads_are_counted_by_calendar_day() {
     assert_eq!(by_day(&service, &id, 2), [3, 1]);
     service.clock().advance(2 * DAY_MS);
     assert_eq!(read(), 5);
-    let days = service
-        .call(&Caller::Operator, GetReads { notice_obi: id.clone(), days: Some(5) })
-        .unwrap()
-        .notice_reads;
+    let days = reads(&service, &id, 5).unwrap();
+    let days: Vec<_> = days.iter().map(|day| (day.date.as_str(), day.reads)).collect();
     let expected =
         [("2026-11-19", 0), ("2026-11-20", 3), ("2026-11-21", 1), ("2026-11-22", 0), ("2026-11-23", 1)];
-    let days: Vec<_> = days.iter().map(|day| (day.date.as_str(), day.reads)).collect();
     assert_eq!(days, expected);
     assert_eq!(by_day(&service, &other, 5), [0; 5]);
     assert_eq!(by_day(&service, &id, 366).len(), 366);
     for days in [0, -1, 367, i64::MAX, i64::MIN] {
-        let refused = service.call(&Caller::Operator, GetReads { notice_obi: id.clone(), days: Some(days) });
+        let refused = reads(&service, &id, days);
         assert!(
             matches!(refused, Err(Error::BadRequest(problem)) if problem.field == Some("days")),
             "{days}"
         );
     }
-    for unknown in ["65f0a0000000000000000000", "no id"] {
-        assert!(matches!(
-            service.call(&Caller::Operator, GetReads { notice_obi: unknown.into(), days: Some(1) }),
-            Err(Error::NotFound)
-        ));
+    remove(&service, &Caller::Operator, &id).unwrap();
+    for unknown in ["65f0a0000000000000000000", "no id", &id] {
+        assert!(matches!(reads(&service, unknown, 1), Err(Error::NotFound)));
     }
-    service.call(&Caller::Operator, Remove { notice_obi: id.clone() }).unwrap();
-    assert!(matches!(
-        service.call(&Caller::Operator, GetReads { notice_obi: id.clone(), days: Some(1) }),
-        Err(Error::NotFound)
-    ));
     let rows: i64 =
         service.store().read(|tx| tx.one("SELECT count(*) FROM notice_reads", &[])?.take(0)).unwrap();
     assert_eq!(rows, 0);
@@ -68,17 +59,18 @@ fn reads_are_counted_by_calendar_day() {
 fn reads_that_wait_for_the_database_keep_their_days() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
-    let read = || drop(service.call(&Caller::Guest, Get { notice_obi: id.clone(), html: None }).unwrap());
     // No flush is deferred while one is expected.
     let held = service.notice_cache().views().hold();
-    read();
+    read(&service, &id);
     for count in [2, 0, 3] {
         service.clock().advance(DAY_MS);
-        (0..count).for_each(|_| read());
-        service.call(&Caller::Operator, Update { notice_obi: id.clone(), draft: draft("t", "new") }).unwrap();
+        for _ in 0..count {
+            read(&service, &id);
+        }
+        update(&service, &Caller::Operator, &id, &draft("t", "new")).unwrap();
     }
     drop(held);
-    read();
+    read(&service, &id);
     assert_eq!(by_day(&service, &id, 4), [1, 2, 0, 4]);
     assert_eq!(stored(&service)[0].view, 7);
     assert_eq!(by_day(&service, &id, 4), [1, 2, 0, 4], "once");
@@ -90,7 +82,7 @@ fn the_reads_of_two_processes_add_up() {
     let id = insert_as_operator(&service, &draft("t", "p"));
     let other = another_process(&service);
     for tidings in [&*service, &other, &other] {
-        tidings.call(&Caller::Guest, Get { notice_obi: id.clone(), html: None }).unwrap();
+        read(tidings, &id);
     }
     drop(other);
     assert_eq!(by_day(&service, &id, 1), [3]);

@@ -88,7 +88,7 @@ fn a_view_is_shown_exactly_once_before_during_and_after_its_commit() {
     service.store().defer(wait).unwrap();
     let committed = service.store().flush();
     is_written.recv().unwrap();
-    assert!(counter.state().is_committing);
+    assert!(lock(&counter.state).is_committing);
     assert_eq!(read(&service, &id), 3, "a view waits for nothing");
     thread::scope(|threads| {
         let load = threads.spawn(|| loaded(&service));
@@ -244,7 +244,7 @@ fn views_of_a_removed_notice_are_forgotten() {
     service.call(&Caller::Operator, notice::Remove { notice_obi: gone.clone() }).unwrap();
     read(&service, &kept);
     let counter = service.notice_cache().views();
-    let ids: Vec<_> = counter.state().counts.keys().map(ToString::to_string).collect();
+    let ids: Vec<_> = lock(&counter.state).counts.keys().map(ToString::to_string).collect();
     assert_eq!(ids, [kept]);
     flush(&service);
     assert_eq!(loaded(&service), (1, 1));

@@ -103,6 +103,19 @@ fn removed_posts_take_no_place_in_a_list() {
 }
 
 #[test]
+fn the_newest_300_searches_are_listed() {
+    let service = service();
+    let ann = service.member("ann");
+    for n in 0..305 {
+        search::log(&service, &ann, None, &format!("term {n}")).wait().unwrap();
+        service.clock().advance(1);
+    }
+    let searches = lists(&service, &ann).1.search_list.unwrap().into_iter().map(|search| search.original);
+    let expected: Vec<_> = (5..305).rev().map(|n| format!("term {n}")).collect();
+    assert_eq!(searches.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn an_answer_of_changes_beyond_the_horizon_is_not_kept() {
     let service = service();
     let ann = service.member("ann");

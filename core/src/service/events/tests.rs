@@ -117,13 +117,13 @@ fn posts_are_told_once_and_removed_ones_are_withdrawn() {
     let removed = follower.look();
     assert!(removed.events.is_empty());
     assert_eq!(removed.withdrawn, [news.events[1].mark.subject.unwrap()]);
-    let ended = post::Draft {
+    let draft = post::Draft {
         title: Some("Ended".into()),
         url: Some("https://a.example/ended".into()),
         end_date: Some(NOW.to_string()),
         ..post::Draft::default()
     };
-    service.call(&OPERATOR, post::Insert { draft: ended.clone() }).unwrap();
+    service.call(&OPERATOR, post::Insert { draft }).unwrap();
     assert!(told(&follower.look()).is_empty());
 }
 
@@ -136,10 +136,7 @@ fn many_posts_at_once_are_a_reset() {
     insert_posts(&service, POSTS_MAX..2 * POSTS_MAX + 1);
     let news = follower.look();
     assert_eq!(told(&news), ["reset post"]);
-    assert_eq!(
-        serde_json::to_value(&news.events[0].content).unwrap(),
-        serde_json::json!({ "event": "post" })
-    );
+    assert_eq!(serde_json::json!(news.events[0].content), serde_json::json!({ "event": "post" }));
     insert_posts(&service, 2 * POSTS_MAX + 1..2 * POSTS_MAX + 2);
     assert_eq!(follower.look().events.len(), 1);
     // The last posts are told at the start; whoever lacks more is outside.
@@ -220,11 +217,10 @@ fn a_notice_that_begins_or_ends_by_time_is_told() {
         members_only: Some(members_only),
         ..notice(title, 1)
     };
-    let insert =
-        |draft: &notice::Draft| service.call(&OPERATOR, notice::Insert { draft: draft.clone() }).unwrap().id;
-    let id = insert(&dates("Dated", 10, 20, None, 0));
-    insert(&dates("Of a topic", 12, 18, Some("sea"), 0));
-    insert(&dates("For members", 12, 18, None, 1));
+    let insert = |draft| service.call(&OPERATOR, notice::Insert { draft }).unwrap().id;
+    let id = insert(dates("Dated", 10, 20, None, 0));
+    insert(dates("Of a topic", 12, 18, Some("sea"), 0));
+    insert(dates("For members", 12, 18, None, 1));
     let mut follower = start(&service);
     let first = follower.place();
     service.clock().advance(9);

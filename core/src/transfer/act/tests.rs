@@ -133,23 +133,23 @@ fn perform(service: &Service, acts: &[TestAct]) {
     service.clock().advance(NOW - service.clock().now());
 }
 
+/// Returns the figures over all days.
+fn figures(service: &Service) -> analysis::Analysis {
+    service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().fields().analysis
+}
+
 /// Returns all reports, lists and feeds.
 fn reports(service: &Service) -> Value {
-    let day = |days| {
-        serde_json::to_value(service.call(&Caller::Operator, analysis::GetDaysAgo { days }).unwrap().fields())
-            .unwrap()
-    };
-    let mut summary =
-        serde_json::to_value(service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().fields())
-            .unwrap();
-    summary["analysis"]["communication_avg"].take();
+    let days = service.call(&Caller::Operator, analysis::GetDaysAgo { days: 60 }).unwrap().fields();
+    let mut summary = json!(figures(service));
+    summary["communication_avg"].take();
     let feed = |answer: crate::newsfeed::FeedPage| -> Value {
         serde_json::from_slice::<Value>(answer.answer().json()).unwrap()["newsfeed"].take()
     };
     let page = Page::default();
     let mut report = json!({
         "summary": summary,
-        "days": day(60),
+        "days": days,
         "realtime": service.call(&Caller::Guest, analysis::GetRealtime {}).unwrap().fields(),
         "popular": feed(newsfeed::popular(service, &page).unwrap()),
         "guests": feed(newsfeed::recommended(service, &Caller::Guest, &page).unwrap()),
@@ -216,12 +216,8 @@ fn imported_and_performed_acts_close_together_are_one_visit() {
     let service = service(at(0));
     perform(&service, &[view(60), view(61), view(120)]);
     let visits = || {
-        let day = service
-            .call(&Caller::Operator, analysis::GetDaysAgo { days: 0 })
-            .unwrap()
-            .fields()
-            .analysis
-            .remove(0);
+        let days = service.call(&Caller::Operator, analysis::GetDaysAgo { days: 0 }).unwrap().fields();
+        let day = &days.analysis[0];
         (day.today_visitor, day.today_view, day.today_student_visitor[0].count)
     };
     assert_eq!(visits(), (1, 3, 2));
@@ -244,15 +240,11 @@ fn acts_before_a_reset_are_not_listed_except_likes() {
         .flat_map(|(at, n)| ["view", "like", "search", "newsfeed"].map(|kind| act(kind, n, at)))
         .collect();
     assert_eq!(import_from(&service, &acts).inserted, 12);
-    let lists = serde_json::to_value(service.call(&ann, profile::GetLists { type_num: "0".into() }).unwrap())
-        .unwrap();
+    let lists = json!(service.call(&ann, profile::GetLists { type_num: "0".into() }).unwrap());
     let lengths = ["view_list", "search_list", "newsfeed_list", "fav_list"]
         .map(|name| lists[name].as_array().unwrap().len());
     assert_eq!(lengths, [1, 1, 1, 3]);
-    assert_eq!(
-        service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().fields().analysis.total_view,
-        3
-    );
+    assert_eq!(figures(&service).total_view, 3);
 }
 
 #[test]
@@ -273,10 +265,7 @@ fn lists_keep_the_newest_300_entries_in_any_import_order() {
     assert_eq!(dates, (0..300).map(|n| NOW - n * 1_000).collect::<Vec<_>>());
     let kept = service.store().read(|tx| tx.one("SELECT count(*) FROM searched", &[])?.take::<i64>(0));
     assert_eq!(kept.unwrap(), 300);
-    assert_eq!(
-        service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().fields().analysis.search_count,
-        310
-    );
+    assert_eq!(figures(&service).search_count, 310);
 }
 
 #[test]
@@ -319,10 +308,6 @@ fn each_bad_line_is_reported_and_the_others_are_imported() {
         imported,
         Report { inserted: 1, updated: None, skipped: 0, errors: errors.collect(), warnings: vec![], about }
     );
-    for (caller, refused) in [(Caller::Guest, "bad token"), (Caller::Member("ann".into()), "Not admin")] {
-        let error = ImportActs {}.import(&service, &caller, lines.as_bytes(), &mut to_the_end).unwrap_err();
-        assert_eq!(error.to_string(), refused);
-    }
 }
 
 /// Returns all rows that acts write, in a fixed order.

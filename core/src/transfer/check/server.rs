@@ -11,7 +11,6 @@ use crate::store::{FromValue, Row, StoreError, Tx};
 
 mod replication;
 
-/// The name of a check, and its function.
 type Look = (&'static str, fn(&mut dyn Tx) -> Result<Check, StoreError>);
 
 const LOOKS: [Look; 7] = [

@@ -11,7 +11,6 @@ const PATH_MAX: usize = 300;
 /// a percent-encoded path has no blank.
 const UNKNOWN_PATH: &str = "unknown path";
 
-/// The segment of a template that is the id of a session.
 const SESSION: &str = "{session_obi}";
 
 /// An operation of the service: a method and a path template.
