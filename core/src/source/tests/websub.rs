@@ -7,7 +7,8 @@ use url::form_urlencoded;
 use super::*;
 use crate::base::clock::DAY_MS;
 use crate::record::id::SourceKey;
-use crate::source::websub::{self, Offer, Subscription, check, confirm, is_signed, receive};
+use crate::source::sql::Offer;
+use crate::source::websub::{self, Subscription, check, confirm, is_signed, receive};
 use crate::store::Isolation;
 
 /// A source whose feed names a hub, after its first fetch.
