@@ -218,16 +218,6 @@ fn a_hub_sends_what_is_new() {
 }
 
 #[test]
-fn a_private_address_needs_the_setting() {
-    let (server, site) = (Server::start(), Site::start());
-    let boss = server.admin();
-    let url = site.url("/feed");
-    let refused = boss.post("/add_source", json!({ "url": url }));
-    assert_eq!((refused.result(), &refused.body["field"]), ("bad request", &json!("url")));
-    assert_eq!(site.requests("/feed"), 0);
-}
-
-#[test]
 fn a_list_with_faults_in_another_encoding_is_imported() {
     let server = server();
     let begin = b"<?xml version='1.0' encoding='euc-kr'?><opml><body><outline text='\xb5\xb5\xbc\xad\xb0\xfc";

@@ -212,22 +212,6 @@ fn settings_of_a_source_are_checked_and_changed() {
 }
 
 #[test]
-fn sources_are_for_administrators_and_keys_with_the_scope() {
-    let service = service();
-    let add = || Add { url: "https://a.example/".into(), ..Add::default() };
-    for (caller, expected) in [
-        (Caller::Guest, "bad token"),
-        (service.member("ann"), "Not admin"),
-        (service.key(Scope::Posts), "Not admin"),
-    ] {
-        assert_eq!(service.call(&caller, add()).unwrap_err().to_string(), expected);
-        assert_eq!(service.call(&caller, List {}).unwrap_err().to_string(), expected);
-    }
-    service.call(&service.key(Scope::Sources), add()).unwrap();
-    assert_eq!(service.call(&service.admin("boss"), List {}).unwrap().sources.len(), 1);
-}
-
-#[test]
 fn lists_are_exported_and_imported() {
     let service = service();
     let opml = "<opml><body><outline text='Campus &amp; town'><outline text='A' xmlUrl='https://a.example/f?a=1&amp;b=2' \

@@ -206,14 +206,6 @@ fn training_reports_its_progress() {
 }
 
 #[test]
-fn the_next_start_reads_the_model() {
-    let service = service();
-    let expected = service.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap();
-    let again = Tidings::open(service.location()).unwrap();
-    assert_eq!(again.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap(), expected);
-}
-
-#[test]
 fn concurrent_first_callers_all_get_the_stored_model() {
     let service = service();
     for _ in 0..20 {

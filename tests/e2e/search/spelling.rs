@@ -49,7 +49,12 @@ fn a_word_is_found_in_each_spelling_and_by_its_parts() {
         ("Hitman™: The Season", &["Hitman", "hitman™"]),
         ("Straße", &["STRASSE", "strasse", "STRAẞE"]),
         ("İstanbul", &["istanbul", "ISTANBUL", "İSTANBUL"]),
-        ("Café crème", &["cafe", "CREME", "café", "ＣＡＦＥ"]),
+        ("Café crème", &["cafe", "CREME", "café", "cafe\u{301}", "ＣＡＦＥ"]),
+        ("Ｒｕｓｔ の ﬁrst", &["rust", "RUST", "Ｒｕｓｔ", "first", "the rust"]),
+        ("東京都の天気は晴れです", &["東京", "天気予報"]),
+        ("新しいカメラを買いました", &["カメラ"]),
+        ("大学图书馆开放时间", &["图书馆", "大学"]),
+        ("도서관에서 공부를 합니다", &["도서관", "도서관을", "도서관에서", "도서관이 어디", "공부"]),
         ("Đại học", &["dai", "đại"]),
         ("Αθήνα", &["αθηνα", "ΑΘΗΝΑ"]),
         ("Йод", &["йод", "ЙОД"]),
@@ -60,7 +65,9 @@ fn a_word_is_found_in_each_spelling_and_by_its_parts() {
             assert_eq!(titles(&server, search).first().map(String::as_str), Some(title), "{search}");
         }
     }
-    assert!(titles(&server, "иод").is_empty(), "another letter");
+    for other in ["иод", "the", "of the", "rus", "rusty", "!?", "🦀", "大阪", "부산"] {
+        assert!(titles(&server, other).is_empty(), "{other}");
+    }
 }
 
 #[test]

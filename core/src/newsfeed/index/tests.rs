@@ -100,13 +100,19 @@ fn a_post_that_has_ended_is_in_no_feed_and_precomputed_pages_expire() {
 }
 
 #[test]
-fn guests_are_recommended_fresh_posts_across_topics() {
+fn guests_are_recommended_fresh_posts_across_topics_and_sites() {
     let mut rows: Vec<FeedRow> = (0..40).map(|key| row(key, NOW - key, "loud")).collect();
     rows.extend((40..60).map(|key| row(key, NOW - key, "quiet")));
     let index = index(None, rows, &[]);
     let order = keys(&index, &index.recommended_feed.order);
     let loud = |window: &[i64]| window.iter().filter(|key| **key < 40).count();
     assert!(order[..30].windows(10).all(|window| loud(window) == 5), "{order:?}");
+    let of_site = |key, site: &str| FeedRow { host: site.into(), topic: vec![], ..row(key, NOW - key, "") };
+    let mut rows: Vec<FeedRow> = (0..40).map(|key| of_site(key, "loud.example")).collect();
+    rows.extend((40..60).map(|key| of_site(key, &format!("site-{key}.example"))));
+    let index = self::index(None, rows, &[]);
+    let order = keys(&index, &index.recommended_feed.order);
+    assert!(order[..30].windows(10).all(|window| loud(window) <= 5), "{order:?}");
 }
 
 #[test]
