@@ -262,6 +262,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::testing::draft;
 
     fn given(change: impl FnOnce(&mut Draft)) -> Result<Change, BrokenRule> {
         let mut draft = Draft::default();
@@ -341,12 +342,7 @@ mod tests {
 
     #[test]
     fn a_new_post_needs_a_title_and_a_url_and_has_a_date() {
-        let draft = Draft {
-            title: Some("  서울 ".into()),
-            url: Some("https://a.kr".into()),
-            end_date: Some("2027-01-01".into()),
-            ..Draft::default()
-        };
+        let draft = Draft { end_date: Some("2027-01-01".into()), ..draft("  서울 ", "https://a.kr") };
         let new = Change::parse(&draft).unwrap().of_new(Timestamp::from_millis(7)).unwrap();
         assert_eq!(
             (new.title.as_str(), new.date, new.post.as_str()),
@@ -362,11 +358,9 @@ mod tests {
     #[test]
     fn a_change_leaves_other_fields_alone() {
         let draft = Draft {
-            title: Some("a".into()),
             post: Some("text".into()),
-            url: Some("https://a.kr".into()),
             end_date: Some("2027-01-01".into()),
-            ..Draft::default()
+            ..draft("a", "https://a.kr")
         };
         let old = Change::parse(&draft).unwrap().of_new(Timestamp::from_millis(7)).unwrap();
         let new = given(|draft| draft.end_date = Some(String::new())).unwrap().onto(&old);

@@ -7,17 +7,12 @@ use super::heat::Decay;
 use super::*;
 use crate::base::clock::DAY_MS;
 use crate::store::{Isolation, Topic, version_in};
-use crate::testing::{self, NOW, Service};
+use crate::testing::{self, NOW, Service, draft, publish};
 
 mod hidden;
 
-fn draft(title: &str, url: &str) -> Draft {
-    Draft { title: Some(title.into()), url: Some(url.into()), ..Draft::default() }
-}
-
 fn insert_one(service: &Service, url: &str) -> String {
-    let draft = draft("A title", &format!("https://example.com/{url}"));
-    service.call(&Caller::Operator, Insert { draft }).unwrap().id.to_string()
+    publish(service, draft("A title", format!("https://example.com/{url}")))
 }
 
 fn feed_rows(service: &Service) -> Vec<FeedRow> {
@@ -52,7 +47,7 @@ fn a_post_is_returned_as_inserted() {
         date: Some("2026-11-19T09:00:00+09:00".into()),
         end_date: Some("2026-12-01".into()),
     };
-    let id = service.call(&Caller::Operator, Insert { draft: whole.clone() }).unwrap().id.to_string();
+    let id = publish(&service, whole.clone());
     let got = serde_json::to_value(
         service.call(&Caller::Guest, Get { post_obi: (&id.to_uppercase()).into() }).unwrap(),
     )
@@ -68,11 +63,7 @@ fn a_post_is_returned_as_inserted() {
     assert_eq!((row.host.as_str(), row.heat), ("example.com", None));
     assert_eq!(row.keyword, "cargo builds tests");
 
-    let id = service
-        .call(&Caller::Operator, Insert { draft: draft("b", "https://example.com/2") })
-        .unwrap()
-        .id
-        .to_string();
+    let id = publish(&service, draft("b", "https://example.com/2"));
     let got =
         crate::record::answer::success(&service.call(&Caller::Guest, Get { post_obi: id.clone() }).unwrap());
     let expected = format!(
@@ -151,8 +142,8 @@ fn a_removed_post_is_in_no_list_and_caches_can_see_its_removal() {
     let service = testing::service();
     let empty = rows(&service);
     let ann = service.member("ann");
-    let topic = Draft { topic: Some(vec!["a".into()]), ..draft("b", "https://example.com/2") };
-    let id = service.call(&Caller::Operator, Insert { draft: topic.clone() }).unwrap().id.to_string();
+    let topic = draft("b", "https://example.com/2").with_topic("a");
+    let id = publish(&service, topic.clone());
     let key = row(&service, &id).key;
     like(&service, &ann, &id).wait().unwrap();
     view(&service, &ann, &id).wait().unwrap();
@@ -168,7 +159,7 @@ fn a_removed_post_is_in_no_list_and_caches_can_see_its_removal() {
     assert_eq!(service.store().read(|tx| removed(tx, since)).unwrap(), [key]);
     assert!(matches!(service.call(&Caller::Operator, Remove { post_obi: id.clone() }), Err(Error::NotFound)));
 
-    let id = service.call(&Caller::Operator, Insert { draft: topic.clone() }).unwrap().id.to_string();
+    let id = publish(&service, topic.clone());
     assert!(row(&service, &id).key > key, "a key is never reused");
 }
 
@@ -177,8 +168,7 @@ fn categories_count_the_posts_with_their_topic() {
     let service = testing::service();
     let insert_with = |url: &str, topic: &[&str], tag: &str| {
         let topic = Some(topic.iter().map(|name| (*name).to_owned()).collect());
-        let draft = Draft { topic, tag: Some(vec![tag.into()]), ..draft("b", url) };
-        service.call(&Caller::Operator, Insert { draft }).unwrap().id.to_string()
+        publish(&service, Draft { topic, tag: Some(vec![tag.into()]), ..draft("b", url) })
     };
     let counts = || {
         let list = service.call(&Caller::Guest, ListCategories {}).unwrap().categories.into_iter();

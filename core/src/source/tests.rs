@@ -13,7 +13,7 @@ use crate::base::config::Config;
 use crate::post;
 use crate::record::error::Error;
 use crate::record::scope::Scope;
-use crate::testing::{NOW, Service, service, service_with};
+use crate::testing::{NOW, Service, draft, eventually, publish, service, service_with};
 use crate::webhook::{self, ListDeliveries};
 
 mod answers;
@@ -146,8 +146,7 @@ fn a_source_changes_only_posts_of_its_own_until_it_adopts_them() {
     let service = reading();
     let site = Site::start();
     let insert = |url: String| {
-        let draft = post::Draft { title: Some("By hand".into()), url: Some(url), ..post::Draft::default() };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        publish(&service, draft("By hand", url));
     };
     insert(site.url("/1"));
     insert("https://a.example/2".into());

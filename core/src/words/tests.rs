@@ -1,16 +1,15 @@
 //! Tests of the word model through its operations, on a store with posts.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 use tidings_vectors::Random;
 
 use super::*;
 use crate::account::Caller;
 use crate::base::config::{self, Config};
-use crate::post::{self, Draft};
+use crate::post;
 use crate::store::Tx;
-use crate::testing::{self, Service};
+use crate::testing::{self, Service, draft, eventually, publish};
 
 /// The subjects of the posts, each with its words.
 const SUBJECTS: [(&str, &str); 4] = [
@@ -267,15 +266,6 @@ fn the_number_of_loaded_words_without_posts_is_bounded() {
     assert!(words(&service, "glacier").is_empty() && !words(&service, "fjord").is_empty());
 }
 
-/// Waits until `what` holds, for at most a minute.
-fn eventually(what: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !what() {
-        assert!(Instant::now() < end, "the condition did not hold in time");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 #[test]
 fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes() {
     let service = testing::service();
@@ -284,12 +274,13 @@ fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes(
     eventually(|| !words(&service, "cargo").is_empty());
     // Enough new posts to retrain the model: it has the new word.
     let insert = |n: u8| {
-        let draft = Draft {
-            title: Some("the ferris crate of rust and cargo, borrow trait macro ferris".into()),
-            url: Some(format!("https://new.example/{n}")),
-            ..Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+        publish(
+            &service,
+            draft(
+                "the ferris crate of rust and cargo, borrow trait macro ferris",
+                format!("https://new.example/{n}"),
+            ),
+        )
     };
     let inserted: Vec<String> = (0..12).map(insert).collect();
     eventually(|| !words(&service, "ferris").is_empty());

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::base::clock::DAY_MS;
 use crate::post;
-use crate::testing::{NOW, Service, service};
+use crate::testing::{NOW, Service, draft, eventually, publish, service};
 use crate::{profile, search};
 
 mod interests;
@@ -15,15 +15,15 @@ fn stocked() -> Service {
     let service = service();
     for n in 0..200_i64 {
         let topic = ["rust", "cats", "news"][usize::try_from(n % 3).unwrap()];
-        let draft = post::Draft {
-            title: Some(format!("{topic} number {n}")),
-            url: Some(format!("https://site{}.example/{n}", n % 7)),
-            topic: Some(vec![topic.into()]),
-            tag: Some(vec![format!("tag{}", n % 5)]),
-            date: Some((NOW - (200 - n) * 60_000).to_string()),
-            ..post::Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        publish(
+            &service,
+            post::Draft {
+                tag: Some(vec![format!("tag{}", n % 5)]),
+                ..draft(format!("{topic} number {n}"), format!("https://site{}.example/{n}", n % 7))
+                    .with_topic(topic)
+                    .dated(NOW - (200 - n) * 60_000)
+            },
+        );
     }
     start(&service).unwrap();
     service
@@ -33,27 +33,22 @@ fn json(answer: Result<FeedPage>) -> Value {
     serde_json::from_slice(answer.unwrap().answer().json()).unwrap()
 }
 
+fn column(page: &Value, field: &str) -> Vec<String> {
+    page["newsfeed"].as_array().unwrap().iter().map(|post| post[field].as_str().unwrap().to_owned()).collect()
+}
+
 fn ids(page: &Value) -> Vec<String> {
-    page["newsfeed"].as_array().unwrap().iter().map(|post| post["_id"].as_str().unwrap().to_owned()).collect()
+    column(page, "_id")
 }
 
 fn titles(page: &Value) -> Vec<String> {
-    page["newsfeed"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|post| post["title"].as_str().unwrap().to_owned())
-        .collect()
+    column(page, "title")
 }
 
 /// Waits until the feeds show all committed posts.
 pub(crate) fn followed(service: &Service) {
     let revision = service.store().version(crate::store::Topic::Posts);
-    let began = std::time::Instant::now();
-    while service.feeds().index().unwrap().as_of.revision < revision {
-        assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");
-        std::thread::yield_now();
-    }
+    eventually(|| service.feeds().index().unwrap().as_of.revision >= revision);
 }
 
 /// Returns the ids of all pages from the first on.
@@ -147,16 +142,21 @@ fn the_first_page_of_a_topic_with_posts_is_recorded_for_a_member() {
     let lists = service.call(&reader, profile::GetLists { type_num: "4".into() }).unwrap();
     let lists = serde_json::to_value(lists).unwrap();
     let opened = lists["newsfeed_list"].as_array().unwrap().iter();
-    let opened = opened.map(|one| (one["newsfeed_name"].as_str().unwrap(), one["tag"].as_array().unwrap().len()));
-    assert_eq!(opened.collect::<Vec<_>>(), [("news", 1), ("cats", 5)], "newest first, with the tags of the page");
+    let opened =
+        opened.map(|one| (one["newsfeed_name"].as_str().unwrap(), one["tag"].as_array().unwrap().len()));
+    assert_eq!(
+        opened.collect::<Vec<_>>(),
+        [("news", 1), ("cats", 5)],
+        "newest first, with the tags of the page"
+    );
 }
 
 #[test]
 fn no_feed_shows_a_post_past_its_end_until_the_end_is_removed() {
     let service = stocked();
-    let draft = post::Draft { end_date: Some((NOW + 1_000).to_string()), ..draft("ending", "https://end.example/") };
-    let draft = post::Draft { topic: Some(vec!["cats".into()]), ..draft };
-    let id = publish(&service, draft);
+    let end_date = Some((NOW + 1_000).to_string());
+    let ending = draft("ending", "https://end.example/").with_topic("cats");
+    let id = publish(&service, post::Draft { end_date, ..ending });
     followed(&service);
     let shows = || {
         let pages = [
@@ -232,14 +232,12 @@ fn new_posts_precede_posts_that_the_member_ignored() {
     let service = service();
     let reader = service.member("reader");
     let insert = |name: &str, days: i64| {
-        let draft = post::Draft {
-            title: Some(name.into()),
-            url: Some(format!("https://a.example/{name}")),
-            topic: Some(vec!["cats".into()]),
-            date: Some((service.clock().now() - days * crate::base::clock::DAY_MS).to_string()),
-            ..post::Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+        publish(
+            &service,
+            draft(name, format!("https://a.example/{name}"))
+                .with_topic("cats")
+                .dated(service.clock().now() - days * crate::base::clock::DAY_MS),
+        )
     };
     let liked: Vec<String> = (0..9).map(|n| insert(&format!("liked{n}"), 30)).collect();
     insert("passed", 20);
@@ -263,13 +261,10 @@ fn with_a_model_posts_with_similar_words_are_recommended() {
         .iter()
         .zip(0..)
         .map(|((one, other), n)| {
-            let draft = post::Draft {
-                title: Some(format!("{one} {other}")),
-                url: Some(format!("https://a.example/{one}")),
-                date: Some((NOW - n * 60_000).to_string()),
-                ..post::Draft::default()
-            };
-            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+            publish(
+                service,
+                draft(format!("{one} {other}"), format!("https://a.example/{one}")).dated(NOW - n * 60_000),
+            )
         })
         .collect();
     let mut config = service.config().clone();
@@ -280,11 +275,7 @@ fn with_a_model_posts_with_similar_words_are_recommended() {
     assert_eq!(own(), ["bark leash", "meow kitten"], "without the words, only the dates decide");
     let vectors = "purr 1 0.1\nwhisker 1 0\nmeow 0.9 0.1\nkitten 1 0.2\nbark -0.1 1\nleash 0 1\n";
     crate::words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
-    let began = std::time::Instant::now();
-    while own()[0] != "meow kitten" {
-        assert!(began.elapsed().as_secs() < 10, "the feeds do not use the new words in time");
-        std::thread::yield_now();
-    }
+    eventually(|| own()[0] == "meow kitten");
     let restarted =
         Tidings::builder(&location).config(service.config().clone()).clock(service.clock().clone());
     let restarted = restarted.start().unwrap();
@@ -299,13 +290,10 @@ fn an_older_post_takes_the_place_of_a_removed_one_also_in_a_cached_feed() {
     let reader = opened.member("reader");
     let posts: Vec<String> = (0..4)
         .map(|n| {
-            let draft = post::Draft {
-                title: Some(format!("post {n}")),
-                url: Some(format!("https://a.example/{n}")),
-                date: Some((NOW - n * 60_000).to_string()),
-                ..post::Draft::default()
-            };
-            opened.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+            publish(
+                &opened,
+                draft(format!("post {n}"), format!("https://a.example/{n}")).dated(NOW - n * 60_000),
+            )
         })
         .collect();
     post::like(&opened, &reader, &posts[0]).wait().unwrap();
@@ -316,11 +304,7 @@ fn an_older_post_takes_the_place_of_a_removed_one_also_in_a_cached_feed() {
     let own = || titles(&json(recommended(&service, &reader, &Page::default())));
     assert_eq!(own(), ["post 1", "post 2"]);
     service.call(&Caller::Operator, post::Remove { post_obi: (&posts[1]).into() }).unwrap();
-    let began = std::time::Instant::now();
-    while !titles(&json(popular(&service, &Page::default()))).contains(&"post 3".to_owned()) {
-        assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");
-        std::thread::yield_now();
-    }
+    eventually(|| titles(&json(popular(&service, &Page::default()))).contains(&"post 3".to_owned()));
     assert_eq!(own(), ["post 2", "post 3"]);
     drop(service);
 }

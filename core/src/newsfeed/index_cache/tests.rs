@@ -4,17 +4,12 @@ use std::sync::Arc;
 
 use super::*;
 use crate::account::Caller;
-use crate::post::{self, Draft};
+use crate::post;
 use crate::store::Isolation;
-use crate::testing::{Service, service, service_with};
+use crate::testing::{Service, draft, publish, service, service_with};
 
 fn insert(service: &Service, name: &str) -> String {
-    let draft = Draft {
-        title: Some(name.into()),
-        url: Some(format!("https://a.example/{name}")),
-        ..Draft::default()
-    };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    publish(service, draft(name, format!("https://a.example/{name}")))
 }
 
 fn view(service: &Service, id: &str) {

@@ -11,9 +11,8 @@ use crate::base::clock::DAY_MS;
 use crate::base::config::Config;
 use crate::import::{Import as _, to_the_end};
 use crate::newsfeed::{Page, recommended};
-use crate::post;
 use crate::store::Isolation;
-use crate::testing::{NOW, Service, service, service_with};
+use crate::testing::{NOW, Service, draft, publish, service, service_with};
 use crate::transfer::act;
 
 const MEMBERS: i64 = 12;
@@ -32,14 +31,12 @@ fn service_of(feed: Feed) -> Service {
 fn insert_posts(service: &Service) {
     for n in 0..3 * DAYS {
         let at = begin(n / 3) + [5, 12, 20][usize::try_from(n % 3).unwrap()] * 3_600_000;
-        let draft = post::Draft {
-            title: Some(format!("post {n}")),
-            url: Some(format!("https://a.example/{n}")),
-            topic: Some(vec![format!("topic{}", n * 7 % 3)]),
-            date: Some(at.to_string()),
-            ..post::Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        publish(
+            service,
+            draft(format!("post {n}"), format!("https://a.example/{n}"))
+                .with_topic(&format!("topic{}", n * 7 % 3))
+                .dated(at),
+        );
     }
 }
 

@@ -274,11 +274,7 @@ fn the_thread_fetches_what_is_due_and_no_slow_server_holds_it_up() {
     service.call(&Caller::Operator, Pause { source_obi: paused.clone() }).unwrap();
     service.clock().advance(HOUR_MS);
     service.start_background().unwrap();
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    while get(&service, &source).last_success.is_none() {
-        assert!(std::time::Instant::now() < end, "the source is not fetched");
-        std::thread::yield_now();
-    }
+    eventually(|| get(&service, &source).last_success.is_some());
     assert_eq!(titles(&service), ["One"]);
     assert_eq!(
         (get(&service, &paused).state, get(&service, &paused).last_fetch),

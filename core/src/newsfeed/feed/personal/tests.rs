@@ -3,19 +3,13 @@ use serde_json::Value;
 use crate::account::Caller;
 use crate::newsfeed::{Page, recommended, start};
 use crate::post;
-use crate::testing::{NOW, Service, service};
+use crate::testing::{NOW, Service, draft, publish, service};
 
 /// Creates sixty posts, the newest last, whose titles are this.
 fn stocked(title: &str) -> (Service, Caller) {
     let service = service();
     for n in 0..60_i64 {
-        let draft = post::Draft {
-            title: Some(title.into()),
-            url: Some(format!("https://site.example/{n}")),
-            date: Some((NOW - (200 - n) * 60_000).to_string()),
-            ..post::Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        publish(&service, draft(title, format!("https://site.example/{n}")).dated(NOW - (200 - n) * 60_000));
     }
     start(&service).unwrap();
     let reader = service.member("reader");
@@ -86,13 +80,7 @@ fn a_story_is_once_among_the_first_thirty_also_after_a_member_has_hidden_posts()
     let service = service();
     for n in 0..34_i64 {
         let title = if n < 31 { "Post" } else { "The library opens a reading room in the old observatory" };
-        let draft = post::Draft {
-            title: Some(title.into()),
-            url: Some(format!("https://site-{n}.example/")),
-            date: Some((NOW - (200 - n) * 60_000).to_string()),
-            ..post::Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        publish(&service, draft(title, format!("https://site-{n}.example/")).dated(NOW - (200 - n) * 60_000));
     }
     start(&service).unwrap();
     let reader = service.member("reader");

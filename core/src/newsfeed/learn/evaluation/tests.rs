@@ -4,17 +4,10 @@ use super::*;
 use crate::base::clock::DAY_MS;
 use crate::base::config::Feed;
 use crate::post;
-use crate::testing::{NOW, Service, service};
+use crate::testing::{NOW, Service, draft, publish, service};
 
 fn insert(service: &Service, name: &str, topic: &str, date: Timestamp) -> String {
-    let draft = post::Draft {
-        title: Some(name.into()),
-        url: Some(format!("https://a.example/{name}")),
-        topic: Some(vec![topic.into()]),
-        date: Some(date.to_string()),
-        ..post::Draft::default()
-    };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    publish(service, draft(name, format!("https://a.example/{name}")).with_topic(topic).dated(date))
 }
 
 /// Creates forty posts each of cats and dogs, an hour apart, the newest at [`NOW`]; the first is the oldest.
