@@ -72,8 +72,7 @@ fn counts(fetched: &Fetched) -> [u64; 3] {
 
 #[test]
 fn entries_become_posts_and_follow_their_feed() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.gives("/feed", &atom("Campus", &[entry(1, "One"), entry(2, "Two")]));
     let source = add(&service, &site.url("/feed"));
     let first = fetch(&service, &source);
@@ -92,8 +91,7 @@ fn entries_become_posts_and_follow_their_feed() {
 
 #[test]
 fn posts_are_counted_although_the_fetch_that_brings_them_does_not_end() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.gives("/feed", &atom("Campus", &[entry(1, "One"), entry(2, "Two")]));
     let source = add(&service, &site.url("/feed"));
     let reader = service.sources();
@@ -110,8 +108,7 @@ fn posts_are_counted_although_the_fetch_that_brings_them_does_not_end() {
 
 #[test]
 fn what_administrators_have_changed_stays() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.gives("/feed", &atom("Campus", &[entry(1, "One"), entry(2, "Two")]));
     let source = add(&service, &site.url("/feed"));
     let ids: Vec<String> = fetch(&service, &source).posts.into_iter().map(|post| post.id).collect();
@@ -128,8 +125,7 @@ fn what_administrators_have_changed_stays() {
 
 #[test]
 fn an_article_of_two_sources_is_one_post() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let other = entry(1, "The same").replace("/1\"", "/1?utm_source=other\"");
     site.gives("/one", &atom("One", &[entry(1, "Article")]));
     site.gives("/two", &atom("Two", &[other, entry(2, "Another")]));
@@ -143,8 +139,7 @@ fn an_article_of_two_sources_is_one_post() {
 
 #[test]
 fn a_source_changes_only_posts_of_its_own_until_it_adopts_them() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let insert = |url: String| {
         publish(&service, draft("By hand", url));
     };
@@ -237,8 +232,7 @@ fn lists_are_exported_and_imported() {
 
 #[test]
 fn addresses_of_feed_readers_are_those_of_the_web() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.gives("/feed", &atom("A", &[entry(1, "One")]));
     let host = site.url("/feed").replace("http:", "");
     let source = add(&service, &format!("feed:{host}"));
@@ -280,8 +274,7 @@ fn an_exported_list_has_only_characters_of_xml() {
 
 #[test]
 fn readers_do_not_see_the_query_of_a_feed() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let url = site.url("/feed?token=secret");
     let shown = |home: &str| {
         site.gives(
