@@ -314,6 +314,19 @@ mod tests {
     }
 
     #[test]
+    fn texts_and_dates_keep_their_bounds_to_the_character() {
+        let title = |text: String| given(|draft| draft.title = Some(text)).is_ok();
+        assert!(title("🦀".repeat(300)) && !title("🦀".repeat(301)) && !title(String::new()));
+        let post = |text: String| given(|draft| draft.post = Some(text)).is_ok();
+        assert!(post("한".repeat(100_000)) && !post("a".repeat(100_001)) && !post("a\0".into()));
+        for wrong in ["yesterday", "2026-02-30T00:00:00Z", "2026-13-01T00:00:00Z"] {
+            assert!(given(|draft| draft.date = Some(wrong.into())).is_err(), "{wrong}");
+            assert!(given(|draft| draft.end_date = Some(wrong.into())).is_err(), "{wrong}");
+        }
+        assert!(given(|draft| draft.tag = Some(vec!["🦀".repeat(101)])).is_err());
+    }
+
+    #[test]
     fn an_image_is_empty_an_address_or_a_path() {
         let img = |text: &str| given(|draft| draft.img = Some(text.into())).is_ok();
         for allowed in ["", " ", "https://example.com/a.png", "/static/a.png", "//cdn.example.com/a.png"] {

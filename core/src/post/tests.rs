@@ -89,6 +89,9 @@ fn a_url_belongs_to_one_post() {
     assert_eq!(rows(&service), before);
     assert_eq!(row(&service, &two).title, "A title");
     service.call(&Caller::Operator, Update { post_obi: one.clone(), draft: taken.clone() }).unwrap();
+    let elsewhere = Draft { url: Some("https://elsewhere.example/".into()), ..Draft::default() };
+    service.call(&Caller::Operator, Update { post_obi: one, draft: elsewhere }).unwrap();
+    publish(&service, taken);
 }
 
 #[test]
