@@ -1,10 +1,7 @@
-//! The terms of a search: its words, other forms of them, and words with a similar meaning.
+//! The terms of a search: its words, other forms of them (`data base` and `database`), and words with a similar meaning.
 //!
-//! Some words are written both as one and as two: `data base` and `database`. So neighbouring words of a search are also searched
-//! as one word, and a long word is also searched as the words that it consists of. A word that no post contains is replaced by
-//! its most probable correction, which counts like the word itself. If posts have a word, only very similar words are searched,
-//! because others find less relevant posts. If posts have all words of a search, similar words only add posts when the others
-//! find too few.
+//! A word that no post contains is replaced by its most probable correction. If posts have a word, only very similar words are
+//! searched, because others find less relevant posts; if posts have all words, similar words only add posts when too few are found.
 
 use tidings_tokens::{hangul, tokens};
 

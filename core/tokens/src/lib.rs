@@ -1,7 +1,5 @@
-//! Text processing of tidings: the composed form of a text, and the tokens of its words.
-//!
-//! [`tokens`] alone defines what a word is. Posts, searches and the word model all use it, so a search always finds the
-//! words of a post.
+//! Text processing of tidings: the composed form of a text, and the tokens of its words. [`tokens`] alone defines what a word is, so
+//! a search always finds the words of a post.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,5 @@
-//! Vectors in the text format of word2vec and fastText.
-//!
-//! The first line has the number of words and of dimensions. Each further line has a word and its components, separated
-//! by blanks.
+//! Vectors in the text format of word2vec and fastText: the first line has the number of words and of dimensions, each further
+//! line a word and its components, separated by blanks.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, Read as _, Write};

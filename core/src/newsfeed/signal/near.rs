@@ -1,7 +1,5 @@
-//! The similarity of posts to the nearest of a member's own posts.
-//!
-//! The interest of a member is one direction, the sum of all acts. A member of many interests has posts near to a few of
-//! their own that are far from the sum.
+//! The similarity of posts to the nearest of a member's own posts. The interest of a member is the sum of all acts, but a member
+//! of many interests has posts near to a few of their own that are far from the sum.
 
 use super::interest::unit_of;
 use crate::base::config;

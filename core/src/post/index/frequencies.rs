@@ -1,8 +1,6 @@
-//! The frequencies of terms in the latest posts, in memory: how many of the posts have each.
-//!
-//! Searches weight words by their rarity, and unknown words are corrected to known ones. Both need no exact figures of large
-//! databases, so nothing is stored, and a search need not count its matches. The first of these posts depends only on the
-//! number of the newest one, so all servers have the same frequencies.
+//! The frequencies of terms in the latest posts, in memory: searches weight words by their rarity and correct unknown words. Both
+//! need no exact figures of large databases. The first of these posts depends only on the number of the newest one, so all servers
+//! have the same frequencies.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
