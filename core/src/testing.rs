@@ -60,6 +60,10 @@ pub(crate) fn publish(tidings: &Tidings, draft: Draft) -> String {
     tidings.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
 
+pub(crate) fn like(tidings: &Tidings, member: &Caller, posts: &[String]) {
+    posts.iter().for_each(|id| post::like(tidings, member, id).wait().unwrap());
+}
+
 /// Waits until `what` holds, for at most a minute.
 #[track_caller]
 pub(crate) fn eventually(what: impl Fn() -> bool) {

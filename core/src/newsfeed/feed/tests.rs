@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::base::clock::DAY_MS;
 use crate::post;
-use crate::testing::{NOW, Service, draft, eventually, publish, service};
+use crate::testing::{NOW, Service, draft, eventually, like, publish, service};
 use crate::{profile, search};
 
 mod interests;
@@ -186,9 +186,7 @@ fn the_recommended_feed_follows_likes_and_leaves_out_seen_posts() {
         "nothing is known of them yet"
     );
     let cats: Vec<String> = ids(&json(topic(&service, &Caller::Guest, "cats", &Page::default())));
-    for id in &cats[..3] {
-        post::like(&service, &reader, id).wait().unwrap();
-    }
+    like(&service, &reader, &cats[..3]);
     post::view(&service, &reader, &cats[3]).wait().unwrap();
     let own = json(recommended(&service, &reader, &Page::default()));
     assert!(cats[..4].iter().all(|seen| !ids(&own).contains(seen)));
@@ -206,9 +204,7 @@ fn the_recommended_feed_follows_likes_and_leaves_out_seen_posts() {
     );
     service.clock().advance(1);
     let news: Vec<String> = ids(&json(topic(&service, &Caller::Guest, "news", &Page::default())));
-    for id in &news[..3] {
-        post::like(&service, &reader, id).wait().unwrap();
-    }
+    like(&service, &reader, &news[..3]);
     let own = titles(&json(recommended(&service, &reader, &Page::default())));
     assert!(own[..10].iter().all(|title| title.starts_with("news")), "{own:?}");
 }
@@ -218,9 +214,11 @@ fn two_interests_of_a_member_share_the_feed_in_proportion() {
     let service = stocked();
     let reader = service.member("reader");
     for (name, likes) in [("cats", 8), ("rust", 8)] {
-        for id in &ids(&json(topic(&service, &Caller::Guest, name, &Page::default())))[..likes] {
-            post::like(&service, &reader, id).wait().unwrap();
-        }
+        like(
+            &service,
+            &reader,
+            &ids(&json(topic(&service, &Caller::Guest, name, &Page::default())))[..likes],
+        );
     }
     let own = titles(&json(recommended(&service, &reader, &Page::default())));
     let in_ten = |name: &str| own[..10].iter().filter(|title| title.starts_with(name)).count();

@@ -3,7 +3,7 @@ use serde_json::Value;
 use crate::account::Caller;
 use crate::newsfeed::{Page, recommended, start};
 use crate::post;
-use crate::testing::{NOW, Service, draft, publish, service};
+use crate::testing::{NOW, Service, draft, like, publish, service};
 
 /// Creates sixty posts, the newest last, whose titles are this.
 fn stocked(title: &str) -> (Service, Caller) {
@@ -42,9 +42,7 @@ fn acts_while_a_member_reads_on_do_not_end_the_feed() {
 fn posts_whose_acts_show_no_interest_are_left_out_too() {
     let (service, reader) = stocked("???");
     let (guests, _) = page(&service, &Caller::Guest, None);
-    for id in &guests[..3] {
-        post::like(&service, &reader, id).wait().unwrap();
-    }
+    like(&service, &reader, &guests[..3]);
     let (own, _) = page(&service, &reader, None);
     assert_eq!(own[..7], guests[3..], "the guests' feed without them");
 }
