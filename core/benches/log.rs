@@ -37,7 +37,6 @@ const PATHS_WITH_NAME: u64 = 60_000;
 /// How long acts are measured during the change of a removed member's lines, which takes less time.
 const CHANGE_TIME: Duration = Duration::from_secs(10);
 
-/// A generator of communications.
 struct Traffic {
     members: Vec<Caller>,
     operations: Vec<(Operation, &'static str)>,
@@ -93,7 +92,6 @@ fn record(tidings: &Tidings, caller: &Caller, operation: Operation, path: &str, 
     analysis::record(tidings, &communication);
 }
 
-/// Waits until the store has written all recorded communications.
 fn wait_for_writes(tidings: &Tidings) {
     loop {
         let is_last = Stats::of(tidings).records_waiting == 0;
@@ -132,7 +130,6 @@ fn uncached(tidings: &Tidings, report: &(impl tidings_core::operation::Operation
     })
 }
 
-/// Prints the times of the log queries and the reports.
 fn measure(tidings: &Tidings, lines: u64) {
     let op = &Caller::Operator;
     let (months, days, hours, limit) = (1, 0, 0, 100);

@@ -187,7 +187,6 @@ fn positive_ln(weight: f64) -> Option<f64> {
     (weight > 0.0).then(|| weight.ln())
 }
 
-/// Returns the decrease of the natural logarithm of the weight in a day.
 fn rate(place: usize) -> f64 {
     LN_2 / HALF_LIVES[place]
 }

@@ -168,7 +168,6 @@ pub(super) fn unindexed_before(tx: &mut dyn Tx) -> Result<Option<PostKey>, Store
     Ok(is_incomplete.then_some(first))
 }
 
-/// Returns for each word whether a post of the index has it.
 pub(crate) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, StoreError> {
     let has = |word: &String| match tx.dialect() {
         Dialect::Sqlite => {

@@ -19,7 +19,6 @@ fn feed_rows(service: &Service) -> Vec<FeedRow> {
     service.store().read(|tx| until(tx, Timestamp::MAX, 100)).unwrap()
 }
 
-/// Returns the row of a post.
 fn row(service: &Service, id: &str) -> FeedRow {
     feed_rows(service).into_iter().find(|row| row.id == id).unwrap()
 }

@@ -197,7 +197,6 @@ mod tests {
     use crate::post::{self, Draft};
     use crate::testing::{self, Service, draft, publish};
 
-    /// Creates a service with a post for each text, and a model of vectors.
     fn service(texts: &[&str], vectors: &str) -> Service {
         let service = testing::service();
         for (n, text) in texts.iter().enumerate() {
@@ -207,7 +206,6 @@ mod tests {
         service
     }
 
-    /// Returns the terms of a search with all similar words.
     fn all_terms(tidings: &Tidings, search: &str) -> Terms {
         let (mut terms, known) = terms(tidings, search).unwrap();
         if !known.contains(&false) {

@@ -44,7 +44,6 @@ fn get(tidings: &Tidings, source: &str) -> Source {
     tidings.call(&Caller::Operator, Get { source_obi: source.into() }).unwrap().source
 }
 
-/// Returns a change of nothing.
 fn unchanged(source: &str) -> Update {
     Update {
         source_obi: source.into(),

@@ -49,7 +49,6 @@ fn trained(tidings: &Tidings) -> WordsReport {
     train(tidings, &Caller::Operator, &mut |_| {}).unwrap()
 }
 
-/// Creates a service with posts and a model of them.
 fn service() -> Service {
     service_with(config::WordModel::default())
 }
@@ -65,7 +64,6 @@ fn similar(tidings: &Tidings, search: &str) -> Result<Vec<TokenWords>> {
     tidings.call(&Caller::Guest, FindSimilar { search: search.into() }).map(|found| found.similarity_word)
 }
 
-/// Returns the similar words of a token.
 fn words(tidings: &Tidings, search: &str) -> Vec<String> {
     let found = similar(tidings, search).unwrap().remove(0).words;
     found.into_iter().map(|similar| similar.word.to_string()).collect()

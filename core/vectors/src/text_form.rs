@@ -202,6 +202,7 @@ mod tests {
             "rust 1 2\ncargo 1\n",
             "1 2\nrust 1 x\n",
             "1 2\nrust 1 inf\n",
+            "1 2\nrust NaN 1\n",
             "x y\n",
         ] {
             assert!(matches!(all(text), Err(ReadError::Form(_))), "{text:?}");

@@ -10,7 +10,6 @@ use crate::{profile, search};
 
 mod interests;
 
-/// Creates two hundred posts of three topics, the newest last.
 fn stocked() -> Service {
     let service = service();
     for n in 0..200_i64 {
@@ -45,13 +44,11 @@ fn titles(page: &Value) -> Vec<String> {
     column(page, "title")
 }
 
-/// Waits until the feeds show all committed posts.
 pub(crate) fn followed(service: &Service) {
     let revision = service.store().version(crate::store::Topic::Posts);
     eventually(|| service.feeds().index().unwrap().as_of.revision >= revision);
 }
 
-/// Returns the ids of all pages from the first on.
 fn all(mut page: impl FnMut(&Page<'_>) -> Result<FeedPage>, limit: i64) -> Vec<String> {
     let mut all = Vec::new();
     let mut next: Option<String> = None;

@@ -9,7 +9,6 @@ use crate::newsfeed::signal::popularity::Popularity;
 use crate::post::heat::Heats;
 use crate::testing::{NOW, posts};
 
-/// Creates a post without views and likes.
 pub(crate) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRow {
     FeedRow {
         key: PostKey::new(key),
@@ -44,7 +43,6 @@ fn index(before: Option<&FeedIndex>, changed: Vec<FeedRow>, removed: &[i64]) -> 
     FeedIndex::next(before, changed, &posts(removed.iter().copied()), None, as_of_now(), &config)
 }
 
-/// Returns the keys of all posts of a feed.
 fn keys(index: &FeedIndex, order: &Order) -> Vec<i64> {
     index.page(order, 0, 10_000, NOW).items().iter().map(|item| item.key.as_i64()).collect()
 }
@@ -183,7 +181,6 @@ fn the_commonest_tags_of_posts_come_first_ties_by_name() {
     assert_eq!(commonest_tags(index.items.iter().take(1).map(|item| &**item)), ["a"]);
 }
 
-/// A change of a post between two updates.
 #[derive(Clone, Debug)]
 enum Change {
     Put(i64, i64, bool),

@@ -16,14 +16,12 @@ fn view(service: &Service, id: &str) {
     post::view(service, &Caller::Guest, id).wait().unwrap();
 }
 
-/// Updates the index without its thread.
 fn updated(service: &Service) -> Arc<FeedIndex> {
     let shared = &service.feeds().shared;
     shared.update().unwrap();
     Guard::into_inner(shared.current().unwrap())
 }
 
-/// Returns the titles and views of the posts in the index, sorted by title.
 fn posts(index: &FeedIndex) -> Vec<(String, i64)> {
     let page = index.page(&index.popular_feed.order, 0, 100, crate::testing::NOW);
     let mut posts: Vec<_> = page.posts().map(|post| (post.title, post.view)).collect();

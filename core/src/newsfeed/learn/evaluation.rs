@@ -216,7 +216,6 @@ fn posts_by_member(acts: &[PastAct]) -> BTreeMap<MemberKey, Vec<PostKey>> {
     posts
 }
 
-/// The figures of an order.
 #[derive(Default)]
 struct Scores {
     gains: Clusters,

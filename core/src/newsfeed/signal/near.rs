@@ -18,7 +18,6 @@ pub(crate) struct Postings {
     all: Vec<Posting>,
 }
 
-/// A feature of an own post.
 struct Posting {
     /// The number of the post.
     own: u32,
@@ -28,7 +27,6 @@ struct Posting {
 }
 
 impl Postings {
-    /// Gathers the features of the posts at these positions.
     pub(crate) fn new(features: &FeatureIndex, positions: impl Iterator<Item = u32>) -> Self {
         let (mut all, mut last) = (Vec::new(), OwnMap::default());
         for (own, position) in (0..).zip(positions) {

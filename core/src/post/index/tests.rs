@@ -28,7 +28,6 @@ fn insert(tidings: &Tidings, title: &str, post: &str) -> String {
     )
 }
 
-/// Returns the titles of the posts found, with their relevance.
 fn found(tidings: &Tidings, words: &[&str], similar: &[&str]) -> Vec<(String, f64)> {
     found_by(tidings, words, &[], similar)
 }

@@ -4,7 +4,6 @@ use super::*;
 use crate::newsfeed::{self, Page};
 use crate::profile::{self, history};
 
-/// Returns the ids of a member's recommended feed.
 fn recommended(service: &Service, caller: &Caller) -> Vec<String> {
     let page = newsfeed::recommended(service, caller, &Page::default()).unwrap();
     page.posts().map(|post| post.id).collect()

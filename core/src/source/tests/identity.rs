@@ -22,7 +22,6 @@ fn date(day: u32) -> String {
     format!("<pubDate>2026-11-{day:02}</pubDate>")
 }
 
-/// A source with a feed that changes.
 struct Feed {
     service: Service,
     site: Site,
@@ -36,7 +35,6 @@ impl Feed {
         Self { service, site, id }
     }
 
-    /// Fetches these items.
     fn gives(&self, items: &[String]) -> Fetched {
         self.site.gives("/feed", &rss(items));
         fetch(&self.service, &self.id)

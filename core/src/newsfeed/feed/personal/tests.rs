@@ -5,7 +5,6 @@ use crate::newsfeed::{Page, recommended, start};
 use crate::post;
 use crate::testing::{NOW, Service, draft, like, publish, service};
 
-/// Creates sixty posts, the newest last, whose titles are this.
 fn stocked(title: &str) -> (Service, Caller) {
     let service = service();
     for n in 0..60_i64 {
@@ -16,7 +15,6 @@ fn stocked(title: &str) -> (Service, Caller) {
     (service, reader)
 }
 
-/// Returns the ids on a page of ten posts, and the text that continues the feed.
 fn page(service: &Service, reader: &Caller, next: Option<&str>) -> (Vec<String>, String) {
     let asked = Page { limit: next.is_none().then_some(10), next, ..Page::default() };
     let answer = recommended(service, reader, &asked).unwrap();

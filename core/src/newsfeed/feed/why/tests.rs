@@ -13,7 +13,6 @@ use crate::post::{self, Draft};
 use crate::testing::{self, NOW, Service, draft, posts, service, service_with};
 use crate::{newsfeed::index, search};
 
-/// What the settings of a test change.
 type Change = fn(&mut Feed);
 
 fn service_of(change: Change) -> Service {
@@ -64,7 +63,6 @@ fn view(service: &Service, member: &Caller, id: &str) {
     post::view(service, member, id).wait().unwrap();
 }
 
-/// Returns the titles and the reasons of a page.
 fn reasons(service: &Service, caller: &Caller, page: &FeedPage) -> Vec<(String, Why)> {
     let why = why(service, caller, page).unwrap().decode();
     let sum = |shares: &SignalShares| -> f64 {
@@ -79,14 +77,12 @@ fn reasons(service: &Service, caller: &Caller, page: &FeedPage) -> Vec<(String, 
     page.posts().map(|post| post.title).zip(why).collect()
 }
 
-/// Returns the titles and the reasons of the recommended feed.
 fn recommended(service: &Service, caller: &Caller) -> Vec<(String, Why)> {
     followed(service);
     let page = newsfeed::recommended(service, caller, &Page::default()).unwrap();
     reasons(service, caller, &page)
 }
 
-/// Returns the reason in the recommended feed of the post with a title.
 fn why_of(service: &Service, caller: &Caller, title: &str) -> Why {
     let all = recommended(service, caller);
     all.into_iter().find(|(other, _)| other == title).unwrap_or_else(|| panic!("{title}")).1
