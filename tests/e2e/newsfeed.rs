@@ -147,27 +147,6 @@ fn every_feed_has_the_fields_of_the_interface_and_no_others() {
 }
 
 #[test]
-fn popular_posts_are_ranked_by_likes_and_views_then_newest_first() {
-    let server = with_posts(8);
-    let (ann, ben) = (server.member("ann"), server.member("ben"));
-    // A like weighs three views: posts 1 to 4 get two views, one like, five views and two likes.
-    view(&server, 1, 2);
-    like(&ann, 2);
-    view(&server, 3, 5);
-    like(&ann, 4);
-    like(&ben, 4);
-    let popular = || titles(&server.anyone(), "/get_popularity_newsfeed");
-    wait_until("the likes and views count", || popular() == titles_of([4, 3, 2, 1, 7, 6, 5, 0]));
-    // A like that is taken back no longer counts.
-    for member in [&ann, &ben] {
-        let _ = member.get(&format!("/post_unlike/{}", id(4))).succeeded();
-    }
-    wait_until("the likes are taken back", || popular() == titles_of([3, 2, 1, 7, 6, 5, 4, 0]));
-    // Members get the same order as guests.
-    assert_eq!(titles(&ann, "/get_popularity_newsfeed"), popular());
-}
-
-#[test]
 fn one_client_cannot_make_a_post_popular() {
     let server = with_posts(4);
     // Two members view post 2, one guest views post 0 many times, and many user agents of one network view post 1.

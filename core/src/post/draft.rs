@@ -184,7 +184,6 @@ impl Change {
         }
     }
 
-    /// Changes only the texts and the image.
     pub(super) fn texts_onto(&self, old: &Content) -> Content {
         let Self { title, post, img, .. } = self;
         Self { title: title.clone(), post: post.clone(), img: img.clone(), ..Self::default() }.onto(old)

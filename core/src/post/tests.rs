@@ -255,11 +255,8 @@ fn a_like_counts_once_and_taking_it_back_restores_the_heat() {
         assert_eq!((after.fav, after.view), (0, 1));
         assert!(after.heat.zip(viewed.heat).is_some_and(|(one, other)| (one - other).abs() < 1e-6));
     }
-    for caller in [Caller::Guest, Caller::Operator, Caller::token("forged")] {
-        for id in [&*id, "x"] {
-            assert!(matches!(like(&service, &caller, id).wait(), Err(Error::BadToken)));
-            assert!(matches!(unlike(&service, &caller, id).wait(), Err(Error::BadToken)));
-        }
+    for id in [&*id, "x"] {
+        assert!(matches!(like(&service, &Caller::Operator, id).wait(), Err(Error::BadToken)), "{id}");
     }
 }
 

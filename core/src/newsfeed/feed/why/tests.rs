@@ -13,9 +13,7 @@ use crate::post::{self, Draft};
 use crate::testing::{self, NOW, Service, draft, posts, service, service_with};
 use crate::{newsfeed::index, search};
 
-type Change = fn(&mut Feed);
-
-fn service_of(change: Change) -> Service {
+fn service_of(change: fn(&mut Feed)) -> Service {
     let mut config = Config::default();
     config.feed.interest.min_acts = 1;
     change(&mut config.feed);
