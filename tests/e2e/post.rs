@@ -22,7 +22,7 @@ fn member_list(member: &Caller, type_num: u8) -> Answer {
 }
 
 #[test]
-fn a_post_has_the_fields_that_it_was_given() {
+fn a_post_has_the_fields_of_its_json_or_form_with_lists_as_repeated_keys_or_commas() {
     let server = Server::start();
     let admin = server.admin();
     let inserted = admin.post(
@@ -50,12 +50,7 @@ fn a_post_has_the_fields_that_it_was_given() {
     wait_until("the feed shows the post", || {
         server.anyone().get("/get_popularity_newsfeed").body["newsfeed"] == json!([shown])
     });
-}
 
-#[test]
-fn forms_are_read_like_json_with_lists_as_repeated_keys_or_commas() {
-    let server = Server::start();
-    let admin = server.admin();
     let fields = [
         ("title", "양식 & 형식"),
         ("url", "https://example.org/form?a=1&b=2"),

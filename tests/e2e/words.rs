@@ -116,7 +116,7 @@ fn a_backup_has_the_word_model() {
 }
 
 #[test]
-fn a_running_server_loads_a_model_trained_by_the_command_line() {
+fn a_running_server_loads_the_models_that_the_command_line_trains_and_reads() {
     let server = with_posts();
     let anyone = server.anyone();
     assert_eq!(words(&anyone, "cargo"), Vec::<String>::new(), "retraining is off");
@@ -140,14 +140,9 @@ fn a_running_server_loads_a_model_trained_by_the_command_line() {
         answer,
         "training is deterministic"
     );
-}
 
-#[test]
-fn vectors_are_exported_and_loaded_in_word2vec_text_form() {
-    let server = with_posts();
-    let anyone = server.anyone();
+    // Vectors are exported in the text form of word2vec.
     let file = server.database().with_file_name("vectors.txt");
-    let _ = server.cli(["words", "train"]).succeeded();
     let exported = server.cli(["--json", "words", "export", "vectors.txt"]).succeeded().json();
     let text = fs::read_to_string(&file).unwrap();
     let mut lines = text.lines();
@@ -162,7 +157,6 @@ fn vectors_are_exported_and_loaded_in_word2vec_text_form() {
     }
 
     // Loading an export gives the same model.
-    wait_until("the server has loaded the model", || !words(&anyone, "cargo").is_empty());
     let trained = words(&anyone, "cargo");
     let _ = server.cli(["words", "load", "vectors.txt"]).succeeded();
     assert_eq!(words(&anyone, "cargo"), trained);
@@ -178,12 +172,8 @@ fn vectors_are_exported_and_loaded_in_word2vec_text_form() {
     }
     let _ = server.cli(["words", "train"]).succeeded();
     wait_until("the server has loaded the trained model", || words(&anyone, "cargo") == trained);
-}
 
-#[test]
-fn an_unreadable_vector_file_changes_nothing() {
-    let server = with_posts();
-    let _ = server.cli(["words", "train"]).succeeded();
+    // An unreadable file changes nothing.
     let similar = || server.cli(["--json", "search", "similar", "cargo"]).succeeded().json();
     let before = similar();
     let refused = server.cli_with_input(["words", "load", "-"], "2 3\ncargo 1 0\n");

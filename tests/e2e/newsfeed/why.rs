@@ -21,7 +21,7 @@ fn reasons(reader: &Caller, path: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn feeds_tell_on_request_why_each_post_is_in_them() {
+fn feeds_tell_on_request_why_each_post_is_in_them_and_commands_show_the_same() {
     let server = with_topics(30);
     let (anyone, ann) = (server.anyone(), server.member("ann"));
     for path in FEEDS.map(|path| path.replace("/all", "/sport-tag")) {
@@ -45,12 +45,7 @@ fn feeds_tell_on_request_why_each_post_is_in_them() {
         }
     }
     assert_eq!(feed(&ann, &format!("{RECOMMENDED}?why=1")).header("cache-control"), "no-store");
-}
 
-#[test]
-fn commands_show_the_reasons_of_http() {
-    let server = with_topics(30);
-    let ann = server.member("ann");
     for n in [1, 6, 11] {
         like(&ann, n);
     }
