@@ -131,7 +131,7 @@ fn a_next_belongs_to_its_feed_and_its_member() {
 }
 
 #[test]
-fn an_invented_next_and_a_limit_out_of_bounds_are_refused() {
+fn an_invented_next_and_values_out_of_bounds_are_refused() {
     let server = with_posts(30);
     let anyone = server.anyone();
     let next = feed(&anyone, "/get_popularity_newsfeed?limit=10").text("/next");
@@ -157,6 +157,13 @@ fn an_invented_next_and_a_limit_out_of_bounds_are_refused() {
         for limit in ["0", "301", "-1", "x", "1.5", "", "99999999999999999999", "%EA%B0%80"] {
             let answer = anyone.get(&format!("{path}?limit={limit}"));
             assert_eq!(answer.outcome(), "400 bad request", "{path}?limit={limit}");
+        }
+        for field in ["liked", "why", "source", "similar"] {
+            for wrong in ["2", "yes", ""] {
+                let refused = anyone.get(&format!("{path}?{field}={wrong}"));
+                let found = (refused.status, refused.text("/field"));
+                assert_eq!(found, (400, field.to_owned()), "{path}?{field}={wrong}");
+            }
         }
     }
 }

@@ -39,10 +39,6 @@ fn feeds_tell_on_request_why_each_post_is_in_them_and_commands_show_the_same() {
             let has_both = |post: &Value| post["liked"] == 0 && post["why"]["text"].is_string();
             assert!(both.list("newsfeed").iter().all(has_both), "{path}");
         }
-        for wrong in ["2", "yes", ""] {
-            let refused = ann.get(&format!("{path}?why={wrong}"));
-            assert_eq!((refused.status, refused.text("/field")), (400, "why".to_owned()), "{path} {wrong}");
-        }
     }
     assert_eq!(feed(&ann, &format!("{RECOMMENDED}?why=1")).header("cache-control"), "no-store");
 
