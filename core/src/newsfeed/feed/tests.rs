@@ -32,6 +32,18 @@ fn json(answer: Result<FeedPage>) -> Value {
     serde_json::from_slice(answer.unwrap().answer().json()).unwrap()
 }
 
+fn most_popular(tidings: &Tidings) -> Value {
+    json(popular(tidings, &Page::default()))
+}
+
+fn recommended_to(tidings: &Tidings, caller: &Caller) -> Value {
+    json(recommended(tidings, caller, &Page::default()))
+}
+
+fn of_topic(tidings: &Tidings, name: &str) -> Vec<String> {
+    ids(&json(topic(tidings, &Caller::Guest, name, &Page::default())))
+}
+
 fn column(page: &Value, field: &str) -> Vec<String> {
     page["newsfeed"].as_array().unwrap().iter().map(|post| post[field].as_str().unwrap().to_owned()).collect()
 }
@@ -73,7 +85,7 @@ fn distinct(ids: &[String]) -> usize {
 #[test]
 fn a_page_has_150_posts_and_next_continues_to_the_last_post() {
     let service = stocked();
-    let first = json(popular(&service, &Page::default()));
+    let first = most_popular(&service);
     assert_eq!(ids(&first).len(), 150);
     let rest = json(popular(&service, &Page { next: first["next"].as_str(), ..Page::default() }));
     assert_eq!(ids(&rest).len(), 50);
@@ -87,14 +99,14 @@ fn a_page_has_150_posts_and_next_continues_to_the_last_post() {
 #[test]
 fn a_next_is_valid_for_ten_minutes_after_the_order_changed() {
     let service = stocked();
-    let next = json(popular(&service, &Page::default()))["next"].as_str().unwrap().to_owned();
+    let next = most_popular(&service)["next"].as_str().unwrap().to_owned();
     let again = || popular(&service, &Page { next: Some(&next), ..Page::default() });
-    post::view(&service, &Caller::Guest, &ids(&json(popular(&service, &Page::default())))[0]).wait().unwrap();
+    post::view(&service, &Caller::Guest, &ids(&most_popular(&service))[0]).wait().unwrap();
     followed(&service);
     service.clock().advance(10 * 60_000);
     // A change of the date neither expires a page nor extends its life.
     for days in [0, 3, -6] {
-        service.clock().set_by(days * crate::base::clock::DAY_MS);
+        service.clock().set_by(days * DAY_MS);
         assert_eq!(ids(&json(again())).len(), 50, "{days} days");
     }
     service.clock().advance(1);
@@ -109,17 +121,17 @@ fn a_next_is_valid_for_ten_minutes_after_the_order_changed() {
 #[test]
 fn a_view_before_the_clock_was_set_back_counts_as_one_view() {
     let service = stocked();
-    let posts = ids(&json(popular(&service, &Page::default())));
+    let posts = ids(&most_popular(&service));
     service.clock().advance(300 * DAY_MS);
     post::view(&service, &Caller::Guest, &posts[40]).wait().unwrap();
     followed(&service);
-    assert_eq!(ids(&json(popular(&service, &Page::default())))[0], posts[40]);
+    assert_eq!(ids(&most_popular(&service))[0], posts[40]);
     service.clock().advance(-300 * DAY_MS);
     for _ in 0..2 {
         post::view(&service, &Caller::Guest, &posts[20]).wait().unwrap();
     }
     followed(&service);
-    assert_eq!(ids(&json(popular(&service, &Page::default())))[..2], [posts[20].clone(), posts[40].clone()]);
+    assert_eq!(ids(&most_popular(&service))[..2], [posts[20].clone(), posts[40].clone()]);
 }
 
 #[test]
@@ -176,16 +188,12 @@ fn no_feed_shows_a_post_past_its_end_until_the_end_is_removed() {
 fn the_recommended_feed_follows_likes_and_leaves_out_seen_posts() {
     let service = stocked();
     let reader = service.member("reader");
-    let guests = json(recommended(&service, &Caller::Guest, &Page::default()));
-    assert_eq!(
-        json(recommended(&service, &reader, &Page::default())),
-        guests,
-        "nothing is known of them yet"
-    );
-    let cats: Vec<String> = ids(&json(topic(&service, &Caller::Guest, "cats", &Page::default())));
+    let guests = recommended_to(&service, &Caller::Guest);
+    assert_eq!(recommended_to(&service, &reader), guests, "nothing is known of them yet");
+    let cats = of_topic(&service, "cats");
     like(&service, &reader, &cats[..3]);
     post::view(&service, &reader, &cats[3]).wait().unwrap();
-    let own = json(recommended(&service, &reader, &Page::default()));
+    let own = recommended_to(&service, &reader);
     assert!(cats[..4].iter().all(|seen| !ids(&own).contains(seen)));
     let cats_in = |page: &Value| titles(page)[..10].iter().filter(|title| title.starts_with("cats")).count();
     assert_eq!((cats_in(&own), cats_in(&guests) <= 4), (10, true), "all of their acts are on one topic");
@@ -193,16 +201,12 @@ fn the_recommended_feed_follows_likes_and_leaves_out_seen_posts() {
     assert_eq!((pages.len(), distinct(&pages)), (196, 196), "all posts but the seen ones");
     service.call(&reader, profile::ResetMeasurement {}).unwrap();
     followed(&service);
-    let guests = json(recommended(&service, &Caller::Guest, &Page::default()));
-    assert_eq!(
-        json(recommended(&service, &reader, &Page::default())),
-        guests,
-        "earlier acts no longer count"
-    );
+    let guests = recommended_to(&service, &Caller::Guest);
+    assert_eq!(recommended_to(&service, &reader), guests, "earlier acts no longer count");
     service.clock().advance(1);
-    let news: Vec<String> = ids(&json(topic(&service, &Caller::Guest, "news", &Page::default())));
+    let news = of_topic(&service, "news");
     like(&service, &reader, &news[..3]);
-    let own = titles(&json(recommended(&service, &reader, &Page::default())));
+    let own = titles(&recommended_to(&service, &reader));
     assert!(own[..10].iter().all(|title| title.starts_with("news")), "{own:?}");
 }
 
@@ -211,13 +215,9 @@ fn two_interests_of_a_member_share_the_feed_in_proportion() {
     let service = stocked();
     let reader = service.member("reader");
     for (name, likes) in [("cats", 8), ("rust", 8)] {
-        like(
-            &service,
-            &reader,
-            &ids(&json(topic(&service, &Caller::Guest, name, &Page::default())))[..likes],
-        );
+        like(&service, &reader, &of_topic(&service, name)[..likes]);
     }
-    let own = titles(&json(recommended(&service, &reader, &Page::default())));
+    let own = titles(&recommended_to(&service, &reader));
     let in_ten = |name: &str| own[..10].iter().filter(|title| title.starts_with(name)).count();
     assert_eq!((in_ten("cats"), in_ten("rust")), (5, 5));
 }
@@ -231,19 +231,19 @@ fn new_posts_precede_posts_that_the_member_ignored() {
             &service,
             draft(name, format!("https://a.example/{name}"))
                 .with_topic("cats")
-                .dated(service.clock().now() - days * crate::base::clock::DAY_MS),
+                .dated(service.clock().now() - days * DAY_MS),
         )
     };
     let liked: Vec<String> = (0..9).map(|n| insert(&format!("liked{n}"), 30)).collect();
     insert("passed", 20);
     for id in &liked {
-        service.clock().advance(crate::base::clock::DAY_MS);
+        service.clock().advance(DAY_MS);
         post::like(&service, &reader, id).wait().unwrap();
     }
-    service.clock().advance(crate::base::clock::DAY_MS);
+    service.clock().advance(DAY_MS);
     insert("unseen", 0);
     followed(&service);
-    assert_eq!(titles(&json(recommended(&service, &reader, &Page::default()))), ["unseen", "passed"]);
+    assert_eq!(titles(&recommended_to(&service, &reader)), ["unseen", "passed"]);
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn with_a_model_posts_with_similar_words_are_recommended() {
     config.feed.interest.min_acts = 1;
     let service = Tidings::builder(&location).config(config).clock(service.clock().clone()).open().unwrap();
     post::like(&service, &reader, &posts[0]).wait().unwrap();
-    let own = || titles(&json(recommended(&service, &reader, &Page::default())));
+    let own = || titles(&recommended_to(&service, &reader));
     assert_eq!(own(), ["bark leash", "meow kitten"], "without the words, only the dates decide");
     let vectors = "purr 1 0.1\nwhisker 1 0\nmeow 0.9 0.1\nkitten 1 0.2\nbark -0.1 1\nleash 0 1\n";
     crate::words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
@@ -296,10 +296,10 @@ fn an_older_post_takes_the_place_of_a_removed_one_also_in_a_cached_feed() {
     (config.feed.posts, config.feed.interest.min_acts) = (3, 0);
     let service =
         Tidings::builder(opened.location()).config(config).clock(opened.clock().clone()).open().unwrap();
-    let own = || titles(&json(recommended(&service, &reader, &Page::default())));
+    let own = || titles(&recommended_to(&service, &reader));
     assert_eq!(own(), ["post 1", "post 2"]);
     service.call(&Caller::Operator, post::Remove { post_obi: (&posts[1]).into() }).unwrap();
-    eventually(|| titles(&json(popular(&service, &Page::default()))).contains(&"post 3".to_owned()));
+    eventually(|| titles(&most_popular(&service)).contains(&"post 3".to_owned()));
     assert_eq!(own(), ["post 2", "post 3"]);
     drop(service);
 }
@@ -311,7 +311,7 @@ fn searches_count_and_the_same_state_gives_the_same_feed() {
     for _ in 0..3 {
         search::log(&service, &reader, None, "rust").wait().unwrap();
     }
-    let first = json(recommended(&service, &reader, &Page::default()));
+    let first = recommended_to(&service, &reader);
     assert_eq!(titles(&first)[..5].iter().filter(|title| title.starts_with("rust")).count(), 5);
     let again = json(recommended(&service, &reader, &Page { limit: Some(150), ..Page::default() }));
     assert_eq!(ids(&first), ids(&again));
