@@ -95,15 +95,9 @@ fn measure(store: &Store, members: usize, first: usize, likes: usize, is_logged:
                     let caller = &store.members[member];
                     let (address, user_agent) = (IpAddr::V4(Ipv4Addr::LOCALHOST), &b"app"[..]);
                     let path = format!("/post_like/{post}");
-                    let communication = Communication {
-                        caller,
-                        operation: like,
-                        path: &path,
-                        status: 200,
-                        result: SUCCESS,
-                        address,
-                        user_agent,
-                    };
+                    let (operation, path, status, result) = (like, &*path, 200, SUCCESS);
+                    let communication =
+                        Communication { caller, operation, path, status, result, address, user_agent };
                     analysis::record(&store.tidings, &communication);
                 }
             }

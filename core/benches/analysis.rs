@@ -32,7 +32,6 @@ fn communicate(tidings: &Tidings, operation: Operation, path: &str, from: u32) {
     analysis::record(tidings, black_box(&communication));
 }
 
-/// Waits until the store has written all recorded communications.
 fn wait_for_writes(tidings: &Tidings) {
     loop {
         let is_last = Stats::of(tidings).records_waiting == 0;
@@ -116,7 +115,6 @@ fn benches(c: &mut Criterion) {
     });
 }
 
-/// Measures a cached report.
 fn cached<O: operation::Operation + Clone>(c: &mut Criterion, tidings: &Tidings, name: &str, question: &O) {
     c.bench_function(&format!("{name}, cached"), |b| {
         wait_for_writes(tidings);
@@ -125,7 +123,6 @@ fn cached<O: operation::Operation + Clone>(c: &mut Criterion, tidings: &Tidings,
     });
 }
 
-/// Measures the cached report of a period with 20,000 posts.
 fn report(c: &mut Criterion, tidings: &Tidings) {
     let post = |n| format!(r#"{{"title":"Post {n}","url":"https://a.b/{n}","topic":["topic{}"]}}"#, n % 50);
     let posts: Vec<String> = (0..20_000).map(post).collect();

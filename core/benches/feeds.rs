@@ -34,7 +34,6 @@ fn posts() -> String {
     lines
 }
 
-/// Encodes a page, as the server does.
 fn answer(page: tidings_core::Result<FeedPage>) -> usize {
     page.expect("there are posts").answer().json().len()
 }

@@ -72,7 +72,6 @@ fn open() -> (Tidings, TempDir) {
     (Tidings::open(dir.path().join("bench.db")).expect("the database opens"), dir)
 }
 
-/// Opens a database with the members and the posts of the acts.
 fn open_with_members() -> (Tidings, TempDir) {
     let (tidings, dir) = open();
     import_posts(&tidings, &posts(ACTIVE));

@@ -37,7 +37,6 @@ const PATHS_WITH_NAME: u64 = 60_000;
 /// How long acts are measured during the change of a removed member's lines, which takes less time.
 const CHANGE_TIME: Duration = Duration::from_secs(10);
 
-/// A generator of communications.
 struct Traffic {
     members: Vec<Caller>,
     operations: Vec<(Operation, &'static str)>,
@@ -81,23 +80,18 @@ impl Traffic {
             "/post_view" | "/post_like" => format!("{path}/6560c1a2ffeeddccbb{:06x}", self.next(POSTS)),
             path => path.to_owned(),
         };
-        let address = IpAddr::V4(Ipv4Addr::from(u32::try_from(self.next(2_000)).unwrap_or_default()));
-        let caller = member.map_or(&Caller::Guest, |n| &self.members[n]);
-        let user_agent = b"okhttp/4.12.0";
-        let communication = Communication {
-            caller,
-            operation,
-            path: &path,
-            status: 200,
-            result: SUCCESS,
-            address,
-            user_agent,
-        };
-        analysis::record(tidings, &communication);
+        let address = u32::try_from(self.next(2_000)).unwrap_or_default();
+        record(tidings, member.map_or(&Caller::Guest, |n| &self.members[n]), operation, &path, address);
     }
 }
 
-/// Waits until the store has written all recorded communications.
+fn record(tidings: &Tidings, caller: &Caller, operation: Operation, path: &str, address: u32) {
+    let address = IpAddr::V4(Ipv4Addr::from(address));
+    let (status, result, user_agent) = (200, SUCCESS, b"okhttp/4.12.0");
+    let communication = Communication { caller, operation, path, status, result, address, user_agent };
+    analysis::record(tidings, &communication);
+}
+
 fn wait_for_writes(tidings: &Tidings) {
     loop {
         let is_last = Stats::of(tidings).records_waiting == 0;
@@ -136,7 +130,6 @@ fn uncached(tidings: &Tidings, report: &(impl tidings_core::operation::Operation
     })
 }
 
-/// Prints the times of the log queries and the reports.
 fn measure(tidings: &Tidings, lines: u64) {
     let op = &Caller::Operator;
     let (months, days, hours, limit) = (1, 0, 0, 100);
@@ -144,13 +137,8 @@ fn measure(tidings: &Tidings, lines: u64) {
         drop(tidings.call(op, analysis::GetLogDate { months, days, hours, limit }).expect("the log is read"));
     });
     let user = |id: &str| {
-        time(|| {
-            drop(
-                tidings
-                    .call(op, analysis::GetLogUser { user_id: id.into(), limit: 100 })
-                    .expect("the log is read"),
-            );
-        })
+        let of_user = || analysis::GetLogUser { user_id: id.into(), limit: 100 };
+        time(|| drop(tidings.call(op, of_user()).expect("the log is read")))
     };
     let (frequent, rare) = (user("2000007"), user("2000040"));
     let both = analysis::GetLogUserDate { user_id: "2000007".into(), months, days, hours, limit };
@@ -212,19 +200,7 @@ fn prune(tidings: &Tidings, before: Timestamp) {
 fn record_paths_with_name(tidings: &Tidings, member: &str, times: u64) {
     let operation = Operation::new("GET", "/get_log_user/{user_id}/{limit}");
     for n in 0..times {
-        let path = format!("/get_log_user/{member}/{n}");
-        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let caller = &Caller::Guest;
-        let communication = Communication {
-            caller,
-            operation,
-            path: &path,
-            status: 200,
-            result: SUCCESS,
-            address,
-            user_agent: b"app",
-        };
-        analysis::record(tidings, &communication);
+        record(tidings, &Caller::Guest, operation, &format!("/get_log_user/{member}/{n}"), 0);
         if n % 4_000 == 0 {
             wait_for_writes(tidings);
         }
@@ -310,18 +286,7 @@ fn day_of_visitors(visitors: u32) -> u64 {
     let (tidings, before) = (open(), bytes(&path));
     let operation = Operation::new("GET", "/get_device");
     for n in 0..VISITORS {
-        let address = IpAddr::V4(Ipv4Addr::from(n % visitors));
-        let (caller, path) = (&Caller::Guest, "/get_device");
-        let communication = Communication {
-            caller,
-            operation,
-            path,
-            status: 200,
-            result: SUCCESS,
-            address,
-            user_agent: b"app",
-        };
-        analysis::record(&tidings, &communication);
+        record(&tidings, &Caller::Guest, operation, "/get_device", n % visitors);
         if n % 4_000 == 0 {
             wait_for_writes(&tidings);
         }

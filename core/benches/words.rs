@@ -20,7 +20,6 @@ fn mixed(n: u64) -> u64 {
     (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
 }
 
-/// Returns the name of a word, with a typical length.
 fn name(word: u64) -> String {
     let letter = |at: u32| char::from(b"etaoinshrdlucmfw"[((mixed(word) >> (4 * at)) % 16) as usize]);
     format!("{}{word:x}", (0..4).map(letter).collect::<String>())
@@ -54,7 +53,6 @@ fn open(lines: &str) -> (Tidings, TempDir) {
     (tidings, dir)
 }
 
-/// Measures training on posts of 60 words, which are the same in every run.
 fn training(criterion: &mut Criterion) {
     let mut lines = String::new();
     for n in 0..POSTS {
@@ -72,7 +70,6 @@ fn training(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Measures finding similar words in a large model, for known and for misspelt words.
 fn similar(criterion: &mut Criterion) {
     let (mut lines, mut vectors) = (String::new(), String::new());
     for n in 0..WORDS / 40 {

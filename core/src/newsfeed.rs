@@ -1,9 +1,5 @@
-//! Newsfeeds: popular posts, posts of a topic, and posts recommended to a member.
-//!
-//! Feeds are answered from an index of the newest posts in memory. A thread updates it within a second after posts
-//! change, also when another process changes them. The first pages of guests are encoded in advance. The `next` of a
-//! page continues the order of the first page for ten minutes, so pages neither repeat nor skip a post while ranks
-//! change.
+//! Newsfeeds: popular posts, posts of a topic, and posts recommended to a member, from an index of the newest posts in memory.
+//! The `next` of a page continues the order of the first page, so pages neither repeat nor skip a post while ranks change.
 
 mod feed;
 mod index;

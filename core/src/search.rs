@@ -1,9 +1,5 @@
-//! Searches for posts and sites, and recorded searches.
-//!
-//! A search finds the posts that have at least one of its words. A post ranks higher the more of the words it has and the rarer
-//! they are. A word that no post contains counts as its most probable correction. Compounds written as one word or as several,
-//! and similar words, are searched as well and count less. If posts have all words of a search, posts that only similar words
-//! find come last. Searching records nothing; [`log`] records a search.
+//! Searches for posts and sites, and recorded searches. A post ranks higher the more of the words it has and the rarer they are;
+//! corrections, compounds and similar words are searched as well. Searching records nothing; [`log`] records a search.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,7 +1,5 @@
-//! Sources: feeds of other sites that the service reads by itself, whose entries become posts.
-//!
-//! A thread of the service fetches the sources that are due, as rarely as each allows and as often as it publishes. Only new and
-//! changed entries are written.
+//! Sources: feeds of other sites that a thread of the service fetches, as rarely as each allows and as often as it publishes. Their
+//! new and changed entries become posts.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,5 +1,7 @@
 //! Helpers of the unit tests: a service with a temporary database and a fixed clock.
 
+use std::time::{Duration, Instant};
+
 use proptest::test_runner::Config as Cases;
 use tidings_cluster::{Engine, Scratch};
 
@@ -10,6 +12,7 @@ use crate::base::clock::{Clock, Timestamp};
 use crate::base::config::{Config, Secret, Zone};
 use crate::import::{Import as _, Report, to_the_end};
 use crate::member;
+use crate::post::{self, Draft};
 use crate::record::error::Result;
 use crate::record::id::PostKey;
 use crate::record::operation::Operation;
@@ -35,6 +38,40 @@ pub(crate) fn operator() -> Operator {
 
 pub(crate) fn posts(keys: impl IntoIterator<Item = i64>) -> Vec<PostKey> {
     keys.into_iter().map(PostKey::new).collect()
+}
+
+/// Returns the draft of a post.
+pub(crate) fn draft(title: impl Into<String>, url: impl Into<String>) -> Draft {
+    Draft { title: Some(title.into()), url: Some(url.into()), ..Draft::default() }
+}
+
+impl Draft {
+    pub(crate) fn with_topic(self, topic: &str) -> Self {
+        Self { topic: Some(vec![topic.into()]), ..self }
+    }
+
+    pub(crate) fn dated(self, date: Timestamp) -> Self {
+        Self { date: Some(date.to_string()), ..self }
+    }
+}
+
+/// Inserts a post; returns its id.
+pub(crate) fn publish(tidings: &Tidings, draft: Draft) -> String {
+    tidings.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+}
+
+pub(crate) fn like(tidings: &Tidings, member: &Caller, posts: &[String]) {
+    posts.iter().for_each(|id| post::like(tidings, member, id).wait().unwrap());
+}
+
+/// Waits until `what` holds, for at most a minute.
+#[track_caller]
+pub(crate) fn eventually(what: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !what() {
+        assert!(Instant::now() < end, "the condition did not hold in time");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Runs an operation for a client.

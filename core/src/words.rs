@@ -1,8 +1,5 @@
-//! The word model of a service: which words of the posts are similar.
-//!
-//! [`tidings_vectors`] does the mathematics. This module reads the posts, stores the model in the database, and answers
-//! [`FindSimilar`] from memory. A thread of a running service retrains the model when enough posts have changed. The same posts
-//! and settings give the same model.
+//! The word model of a service: which words of the posts are similar. [`tidings_vectors`] does the mathematics; this module reads
+//! the posts, stores the model in the database, answers from memory, and retrains the model when enough posts have changed.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};

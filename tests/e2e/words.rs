@@ -73,7 +73,7 @@ fn is_about(word: &str, subject: &str) -> bool {
 
 #[test]
 fn the_server_trains_the_word_model_by_itself() {
-    let server = Server::start();
+    let mut server = Server::start();
     let anyone = server.anyone();
     assert_eq!(similar(&anyone, "cargo"), [("cargo".to_owned(), vec![])], "there are no posts");
     import(&server, 120);
@@ -95,14 +95,7 @@ fn the_server_trains_the_word_model_by_itself() {
     );
     let inflected = similar(&anyone, "도서관에서만");
     assert!(is_about(&inflected[0].1[0].0, SUBJECTS[2]), "{inflected:?}");
-}
 
-#[test]
-fn the_word_model_is_kept() {
-    let mut server = Server::start();
-    let anyone = server.anyone();
-    import(&server, 120);
-    wait_until("the word model is trained", || !words(&anyone, "cargo").is_empty());
     let before = similar(&anyone, "cargo oven 학생");
     server.restart();
     assert_eq!(similar(&anyone, "cargo oven 학생"), before, "the stored model answers the first request");
@@ -123,7 +116,7 @@ fn a_backup_has_the_word_model() {
 }
 
 #[test]
-fn a_running_server_loads_a_model_trained_by_the_command_line() {
+fn a_running_server_loads_the_models_that_the_command_line_trains_and_reads() {
     let server = with_posts();
     let anyone = server.anyone();
     assert_eq!(words(&anyone, "cargo"), Vec::<String>::new(), "retraining is off");
@@ -147,14 +140,9 @@ fn a_running_server_loads_a_model_trained_by_the_command_line() {
         answer,
         "training is deterministic"
     );
-}
 
-#[test]
-fn vectors_are_exported_and_loaded_in_word2vec_text_form() {
-    let server = with_posts();
-    let anyone = server.anyone();
+    // Vectors are exported in the text form of word2vec.
     let file = server.database().with_file_name("vectors.txt");
-    let _ = server.cli(["words", "train"]).succeeded();
     let exported = server.cli(["--json", "words", "export", "vectors.txt"]).succeeded().json();
     let text = fs::read_to_string(&file).unwrap();
     let mut lines = text.lines();
@@ -169,7 +157,6 @@ fn vectors_are_exported_and_loaded_in_word2vec_text_form() {
     }
 
     // Loading an export gives the same model.
-    wait_until("the server has loaded the model", || !words(&anyone, "cargo").is_empty());
     let trained = words(&anyone, "cargo");
     let _ = server.cli(["words", "load", "vectors.txt"]).succeeded();
     assert_eq!(words(&anyone, "cargo"), trained);
@@ -185,52 +172,15 @@ fn vectors_are_exported_and_loaded_in_word2vec_text_form() {
     }
     let _ = server.cli(["words", "train"]).succeeded();
     wait_until("the server has loaded the trained model", || words(&anyone, "cargo") == trained);
-}
 
-#[test]
-fn an_unreadable_vector_file_changes_nothing() {
-    let server = with_posts();
-    let _ = server.cli(["words", "train"]).succeeded();
+    // An unreadable file changes nothing.
     let similar = || server.cli(["--json", "search", "similar", "cargo"]).succeeded().json();
     let before = similar();
-    for (bad, why) in [
-        ("", "empty"),
-        ("2 3\ncargo 1 0\n", "too few components"),
-        ("1 2\ncargo one two\n", "not numbers"),
-        ("1 2\ncargo NaN 1\n", "not a finite number"),
-    ] {
-        let refused = server.cli_with_input(["words", "load", "-"], bad);
-        assert_eq!(refused.status, 1, "{why}: {refused:?}");
-        assert!(refused.stderr.contains("bad request"), "{why}: {refused:?}");
-        assert_eq!(similar(), before, "{why}");
-    }
+    let refused = server.cli_with_input(["words", "load", "-"], "2 3\ncargo 1 0\n");
+    assert_eq!(refused.status, 1, "{refused:?}");
+    assert!(refused.stderr.contains("bad request"), "{refused:?}");
+    assert_eq!(similar(), before);
     let missing = server.cli(["words", "load", "nowhere.vec"]);
     assert_eq!(missing.status, 3, "{missing:?}");
     assert!(missing.stderr.contains("nowhere.vec"), "{missing:?}");
-}
-
-#[test]
-fn settings_bound_the_number_and_similarity_of_words() {
-    let server = Server::with(|serve| {
-        serve.args(["--similar-words", "2", "--similar-words-min", "0.95", "--words-retrain-after", "0"]);
-    });
-    import(&server, 60);
-    let vectors = "5 2\ncargo 1 0\ncrate 1 0.1\ncompiler 1 0.2\nborrow 1 0.3\noven 0.5 0.5\n";
-    let _ = server.cli_with_input(["words", "load", "-"], vectors).succeeded();
-    let anyone = server.anyone();
-    wait_until("the server has loaded the vectors", || words(&anyone, "cargo") == ["crate", "compiler"]);
-    assert_eq!(words(&anyone, "oven"), Vec::<String>::new());
-}
-
-#[test]
-fn searches_include_similar_words_and_record_them() {
-    let server = with_posts();
-    let _ = server.cli_with_input(["words", "load", "-"], "2 1\noven 1\ncargo 1\n").succeeded();
-    let ann = server.member("ann");
-    wait_until("the server has loaded the vectors", || words(&ann, "oven") == ["cargo"]);
-    let found = ann.post("/priority_search/300", json!({ "search": "oven" })).succeeded();
-    assert_eq!(found.list("search_result").len(), 80, "40 posts of each subject");
-    let _ = ann.post("/search_logging", json!({ "search": "Oven club" })).succeeded();
-    let lately = ann.get("/get_user_lately_search/1").succeeded();
-    assert_eq!(lately.list("lately_search_list")[0]["similarity_split"], json!(["cargo"]));
 }

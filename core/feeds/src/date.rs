@@ -1,7 +1,5 @@
-//! Dates in every form that feeds have.
-//!
-//! Feeds should have the dates of RFC 822 or RFC 3339, but many have others. So the reader does not try one format after the
-//! other: it takes the time of day and the zone out of the text, and then looks for a year, a month and a day in the rest.
+//! Dates in every form that feeds have. The reader does not try one format after the other: it takes the time of day and the zone
+//! out of the text, and then looks for a year, a month and a day in the rest.
 
 use jiff::SignedDuration;
 use jiff::civil::{Date, ISOWeekDate, Weekday};

@@ -1,9 +1,7 @@
 //! The feeds in memory, and the thread that updates them when posts change.
 //!
-//! An update reads the posts that changed or were removed beyond the horizon of the update before. Some of them are
-//! already in the index: reading a post again replaces it, and a post that has already left is not removed again. While
-//! a transaction holds the horizon back, the index stays stale and the thread looks for changes once per [`GATHER`],
-//! but computes another index only if it sees another change.
+//! An update reads the posts that changed or were removed beyond the horizon of the update before, some of which it may have read
+//! already. While a transaction holds the horizon back, the thread computes another index only if it sees another change.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};

@@ -161,7 +161,6 @@ impl Index<Signal> for Weights {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scoring {
     pub(crate) weights: Weights,
-    /// Whether the weights are learned.
     pub(crate) is_learned: bool,
 }
 

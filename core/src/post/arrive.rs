@@ -1,7 +1,5 @@
-//! The posts that a source brings.
-//!
-//! A post belongs to the source that brought it. Only that source changes its texts and its address, when the entry changes;
-//! topics, tags and dates stay as administrators have left them.
+//! The posts that a source brings. Only that source changes their texts and addresses; topics, tags and dates stay as
+//! administrators have left them.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,7 +1,5 @@
-//! The posts that changed, by the revisions of the changes, so that a cache reads only these.
-//!
-//! Views and likes are changes too, so rows are added often: at the end of a small table, where the changes of many acts
-//! share a page. Only the latest changes stay. A cache that has missed earlier ones loads all posts.
+//! The posts that changed, by the revisions of the changes, so that a cache reads only these. Only the latest changes stay: a cache
+//! that has missed earlier ones loads all posts.
 //!
 //! A cache that has seen every change up to a horizon reads the changes with greater revisions. Some of them may have
 //! been visible before, and some of them may become visible later than others with greater revisions.

@@ -184,7 +184,6 @@ impl Change {
         }
     }
 
-    /// Changes only the texts and the image.
     pub(super) fn texts_onto(&self, old: &Content) -> Content {
         let Self { title, post, img, .. } = self;
         Self { title: title.clone(), post: post.clone(), img: img.clone(), ..Self::default() }.onto(old)
@@ -262,6 +261,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::testing::draft;
 
     fn given(change: impl FnOnce(&mut Draft)) -> Result<Change, BrokenRule> {
         let mut draft = Draft::default();
@@ -313,6 +313,19 @@ mod tests {
     }
 
     #[test]
+    fn texts_and_dates_keep_their_bounds_to_the_character() {
+        let title = |text: String| given(|draft| draft.title = Some(text)).is_ok();
+        assert!(title("🦀".repeat(300)) && !title("🦀".repeat(301)) && !title(String::new()));
+        let post = |text: String| given(|draft| draft.post = Some(text)).is_ok();
+        assert!(post("한".repeat(100_000)) && !post("a".repeat(100_001)) && !post("a\0".into()));
+        for wrong in ["yesterday", "2026-02-30T00:00:00Z", "2026-13-01T00:00:00Z"] {
+            assert!(given(|draft| draft.date = Some(wrong.into())).is_err(), "{wrong}");
+            assert!(given(|draft| draft.end_date = Some(wrong.into())).is_err(), "{wrong}");
+        }
+        assert!(given(|draft| draft.tag = Some(vec!["🦀".repeat(101)])).is_err());
+    }
+
+    #[test]
     fn an_image_is_empty_an_address_or_a_path() {
         let img = |text: &str| given(|draft| draft.img = Some(text.into())).is_ok();
         for allowed in ["", " ", "https://example.com/a.png", "/static/a.png", "//cdn.example.com/a.png"] {
@@ -341,12 +354,7 @@ mod tests {
 
     #[test]
     fn a_new_post_needs_a_title_and_a_url_and_has_a_date() {
-        let draft = Draft {
-            title: Some("  서울 ".into()),
-            url: Some("https://a.kr".into()),
-            end_date: Some("2027-01-01".into()),
-            ..Draft::default()
-        };
+        let draft = Draft { end_date: Some("2027-01-01".into()), ..draft("  서울 ", "https://a.kr") };
         let new = Change::parse(&draft).unwrap().of_new(Timestamp::from_millis(7)).unwrap();
         assert_eq!(
             (new.title.as_str(), new.date, new.post.as_str()),
@@ -362,11 +370,9 @@ mod tests {
     #[test]
     fn a_change_leaves_other_fields_alone() {
         let draft = Draft {
-            title: Some("a".into()),
             post: Some("text".into()),
-            url: Some("https://a.kr".into()),
             end_date: Some("2027-01-01".into()),
-            ..Draft::default()
+            ..draft("a", "https://a.kr")
         };
         let old = Change::parse(&draft).unwrap().of_new(Timestamp::from_millis(7)).unwrap();
         let new = given(|draft| draft.end_date = Some(String::new())).unwrap().onto(&old);

@@ -1,18 +1,13 @@
 //! The popularity of a post: the sum of its acts, each decayed by its own age, for every half-life at once.
 //!
-//! An act of weight `w` at time `t` adds `w · 2^(t / half-life)` to the sum of its post. At any later time `now`, the
-//! sum times `2^(-now / half-life)` is the popularity. The second factor is the same for all posts, so at every time
-//! the order of the sums is the order of popularity, and it changes only with new acts. The sums grow without bound, so
-//! the database holds their logarithms: the *heats*.
+//! An act of weight `w` at time `t` adds `w · 2^(t / half-life)` to the sum of its post, and the popularity at the time `now` is the
+//! sum times `2^(-now / half-life)`, so the order of the sums is the order of popularity, and changes only with new acts. The sums
+//! grow without bound, so the database holds their logarithms: the *heats*, one for each half-life of a fixed
+//! [grid](HALF_LIVES). So the half-life in effect can change without a change of any post.
 //!
-//! A post has a heat for each half-life of a fixed [grid](HALF_LIVES), and all of them are functions of its acts alone.
-//! So the half-life in effect can change without a change of any post, and the popularity is that of a database that
-//! always had this half-life.
-//!
-//! Between two half-lives of the grid, the logarithm of the popularity is interpolated linearly over the decay rate, the
-//! inverse of the half-life. This is exact if all acts of the post have one age. Otherwise it is greater than the exact
-//! popularity, which is log-convex in the rate. The heat of a half-life shorter than those of the grid continues the line
-//! of the two shortest ones, and is less than the exact one.
+//! Between two half-lives of the grid, the logarithm of the popularity is interpolated linearly over the inverse of the
+//! half-life. This is exact if all acts of the post have one age, otherwise it is greater than the exact popularity. The heat of a
+//! half-life shorter than those of the grid continues the line of the two shortest ones, and is less than the exact one.
 //!
 //! Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward decay: a practical time decay model for streaming
 //! systems*, ICDE 2009; the exponential `g`, with 1970 as landmark.
@@ -192,7 +187,6 @@ fn positive_ln(weight: f64) -> Option<f64> {
     (weight > 0.0).then(|| weight.ln())
 }
 
-/// Returns the decrease of the natural logarithm of the weight in a day.
 fn rate(place: usize) -> f64 {
     LN_2 / HALF_LIVES[place]
 }

@@ -23,7 +23,6 @@ use crate::record::operation::{Access, CSV, Failure, Form, JSON, Media, NDJSON, 
 use crate::record::scope::Scope;
 use crate::store::Tx;
 
-mod columns;
 mod feed;
 mod line;
 
@@ -208,7 +207,7 @@ impl Import for ImportPosts {
         match self.format {
             Format::Json => import::run(tidings, caller, posts, import::json(input, Line::parse), progress),
             Format::Csv => {
-                let mut lines = import::csv::lines(input, columns::COLUMNS, columns::line)?;
+                let mut lines = import::csv::lines(input, line::COLUMNS, Line::of_csv)?;
                 import::run(tidings, caller, posts, &mut lines, progress).map(|report| lines.told(report))
             }
             Format::Feed => {
@@ -236,7 +235,7 @@ pub(crate) fn read_lines(format: Format, input: &[u8]) -> import::Read {
     match format {
         Format::Json => import::read_all(import::json(input, Line::parse), again),
         Format::Csv => {
-            let lines = import::csv::lines(input, columns::COLUMNS, columns::line);
+            let lines = import::csv::lines(input, line::COLUMNS, Line::of_csv);
             import::read_all(lines.expect("reading from memory does not fail"), again)
         }
         Format::Feed => feed::read(input, None, now)

@@ -1,11 +1,9 @@
 //! The search index: finds the posts with the words of a search, and ranks them.
 //!
-//! `post_terms` has an entry for each post: its terms with their occurrences ([`entry`]). A term is a token of
-//! [`tidings_tokens::tokens`], which alone defines what a word is; a pair of syllables of a Hangul word, because Korean words
-//! are found in compounds and with other particles; a word of the title, once more; a character of Han or Kana; or a topic or
-//! tag. Both engines only find candidates by terms, the newest first ([`candidates`]): SQLite by an FTS5 table, PostgreSQL by a
-//! GIN index over hashes of terms, by sections of posts. The program ranks the candidates ([`query`]), with the rarity of words in
-//! the latest posts ([`frequencies`]). So a search costs the same however many posts match, and both engines find the same.
+//! `post_terms` has an entry for each post: its terms with their occurrences ([`entry`]). Both engines only find candidates by
+//! terms, the newest first ([`candidates`]): SQLite by an FTS5 table, PostgreSQL by a GIN index over hashes of terms, by sections of
+//! posts. The program ranks the candidates ([`query`]), with the rarity of words in the latest posts ([`frequencies`]). So a search
+//! costs the same however many posts match, and both engines find the same.
 //!
 //! Posts that a new version of the index lacks are inserted from the newest to the oldest, so the missing ones are always those
 //! below the first entry ([`unindexed_before`]).
@@ -170,7 +168,6 @@ pub(super) fn unindexed_before(tx: &mut dyn Tx) -> Result<Option<PostKey>, Store
     Ok(is_incomplete.then_some(first))
 }
 
-/// Returns for each word whether a post of the index has it.
 pub(crate) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, StoreError> {
     let has = |word: &String| match tx.dialect() {
         Dialect::Sqlite => {

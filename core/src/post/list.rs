@@ -140,19 +140,18 @@ fn select_topic(
 mod tests {
     use super::*;
     use crate::Caller;
-    use crate::post::{Draft, Insert, Remove};
-    use crate::testing::{Service, service};
+    use crate::post::{Draft, Remove};
+    use crate::testing::{self, Service, draft, service};
 
     fn publish(service: &Service, title: &str, date: &str, topic: &str) -> String {
-        let draft = Draft {
-            title: Some(title.into()),
-            url: Some(format!("https://example.org/{title}")),
-            date: Some(date.into()),
-            topic: Some(vec![topic.into()]),
-            end_date: Some("2026-01-01".into()),
-            ..Draft::default()
-        };
-        service.call(&Caller::Operator, Insert { draft }).unwrap().id.to_string()
+        testing::publish(
+            service,
+            Draft {
+                date: Some(date.into()),
+                end_date: Some("2026-01-01".into()),
+                ..draft(title, format!("https://example.org/{title}")).with_topic(topic)
+            },
+        )
     }
 
     fn titles(service: &Service, query: &List) -> (Vec<String>, Option<String>) {

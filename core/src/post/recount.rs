@@ -1,7 +1,5 @@
-//! Checks and repairs the counters of posts, and of members' lists.
-//!
-//! The counts of likes and views include those of guests, imports and removed members, so the lists of members give only a
-//! minimum.
+//! Checks and repairs the counters of posts, and of members' lists. The counts include guests, imports and removed members, so
+//! the lists of members give only a minimum.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

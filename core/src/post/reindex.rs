@@ -119,19 +119,11 @@ mod tests {
     use tidings_cluster::only_on_sqlite;
 
     use super::*;
-    use crate::account::Caller;
-    use crate::post::{self, Draft};
     use crate::store::InspectedFile;
-
-    use crate::testing::{self, Service};
+    use crate::testing::{self, Service, draft, publish};
 
     fn insert(service: &Service, title: &str, n: i64) -> String {
-        let draft = Draft {
-            title: Some(title.into()),
-            url: Some(format!("https://a.example/{n}")),
-            ..Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+        publish(service, draft(title, format!("https://a.example/{n}")))
     }
 
     #[test]

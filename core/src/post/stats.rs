@@ -48,7 +48,6 @@ impl PostStats {
         self.heats = Heats::add(Heats::take(self.heats, VIEW_WEIGHT, before), VIEW_WEIGHT, at);
     }
 
-    /// Counts a like.
     pub(crate) fn like(&mut self, at: Timestamp) {
         self.fav += 1;
         self.heats = Heats::add(self.heats, LIKE_WEIGHT, at);
@@ -80,7 +79,7 @@ impl PostStats {
 mod sql {
     use super::super::heat::{GRID, heat_columns};
     use super::{Heats, Pipelined, PostStats, StoreError, Timestamp, Tx};
-    use crate::store::{Arg, Row, ask_row_each, send_each};
+    use crate::store::{Row, ask_row_each, send_each};
 
     /// The beginning of statements whose rows [`of_row`] reads.
     macro_rules! select {
@@ -101,7 +100,7 @@ mod sql {
 
     pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<PostStats>, StoreError> {
         let sql = concat!(select!(), " WHERE post = (SELECT key FROM post WHERE url = $1)");
-        stats(tx, sql, url.into())
+        tx.row(sql, &[url.into()])?.map(of_row).transpose()
     }
 
     pub(super) fn lock(
@@ -114,10 +113,6 @@ mod sql {
         let missing = || StoreError::other("a post has no stats");
         let found = ask_row_each(tx, &sql, &args)?;
         Ok(found.then(move |_, rows| rows.into_iter().map(|row| of_row(row.ok_or_else(missing)?)).collect()))
-    }
-
-    fn stats(tx: &mut dyn Tx, sql: &str, post: Arg<'_>) -> Result<Option<PostStats>, StoreError> {
-        tx.row(sql, &[post])?.map(of_row).transpose()
     }
 
     fn of_row(mut row: Row) -> Result<PostStats, StoreError> {

@@ -67,24 +67,16 @@ mod tests {
     use super::*;
     use crate::account::Caller;
     use crate::post::{self, Draft};
-    use crate::testing::{self, Service};
+    use crate::testing::{self, Service, draft, publish};
 
     fn changes_of(service: &Service) -> i64 {
         service.store().read(|tx| changes(tx)).unwrap()
     }
 
-    fn post(title: &str, url: &str) -> Draft {
-        Draft { title: Some(title.into()), url: Some(url.into()), ..Draft::default() }
-    }
-
     #[test]
     fn inserted_rewritten_and_removed_posts_count_as_changes() {
         let service = testing::service();
-        let id = service
-            .call(&Caller::Operator, post::Insert { draft: post("One", "https://a.example/1") })
-            .unwrap()
-            .id;
-        let id = id.to_string();
+        let id = publish(&service, draft("One", "https://a.example/1"));
         assert_eq!(changes_of(&service), 1);
         let tags = Draft { tag: Some(vec!["news".into()]), ..Draft::default() };
         service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft: tags.clone() }).unwrap();
@@ -100,8 +92,7 @@ mod tests {
     #[test]
     fn a_removed_post_has_no_summary() {
         let service = testing::service();
-        let draft = Draft { post: Some("A text.".into()), ..post("One", "https://a.example/1") };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        publish(&service, Draft { post: Some("A text.".into()), ..draft("One", "https://a.example/1") });
         let summaries = service.store().read(|tx| {
             let key = page(tx, PostKey::MAX)?[0].key;
             summaries(tx, &[key, PostKey::MAX])
@@ -113,8 +104,7 @@ mod tests {
     fn pages_have_every_post_once_newest_first() {
         let service = testing::service();
         for n in 0..=2 * PAGE {
-            let draft = post(&format!("Post {n}"), &format!("https://a.example/{n}"));
-            service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+            publish(&service, draft(format!("Post {n}"), format!("https://a.example/{n}")));
         }
         let (mut before, mut titles) = (PostKey::MAX, Vec::new());
         loop {

@@ -1,10 +1,7 @@
-//! The terms of a search: its words, other forms of them, and words with a similar meaning.
+//! The terms of a search: its words, other forms of them (`data base` and `database`), and words with a similar meaning.
 //!
-//! Some words are written both as one and as two: `data base` and `database`. So neighbouring words of a search are also searched
-//! as one word, and a long word is also searched as the words that it consists of. A word that no post contains is replaced by
-//! its most probable correction, which counts like the word itself. If posts have a word, only very similar words are searched,
-//! because others find less relevant posts. If posts have all words of a search, similar words only add posts when the others
-//! find too few.
+//! A word that no post contains is replaced by its most probable correction. If posts have a word, only very similar words are
+//! searched, because others find less relevant posts; if posts have all words, similar words only add posts when too few are found.
 
 use tidings_tokens::{hangul, tokens};
 
@@ -198,24 +195,17 @@ mod tests {
     use super::*;
     use crate::account::Caller;
     use crate::post::{self, Draft};
-    use crate::testing::{self, Service};
+    use crate::testing::{self, Service, draft, publish};
 
-    /// Creates a service with a post for each text, and a model of vectors.
     fn service(texts: &[&str], vectors: &str) -> Service {
         let service = testing::service();
         for (n, text) in texts.iter().enumerate() {
-            let draft = Draft {
-                title: Some((*text).into()),
-                url: Some(format!("https://a.example/{n}")),
-                ..Draft::default()
-            };
-            service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+            publish(&service, draft(*text, format!("https://a.example/{n}")));
         }
         words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
         service
     }
 
-    /// Returns the terms of a search with all similar words.
     fn all_terms(tidings: &Tidings, search: &str) -> Terms {
         let (mut terms, known) = terms(tidings, search).unwrap();
         if !known.contains(&false) {
@@ -280,14 +270,7 @@ mod tests {
     #[test]
     fn a_word_is_corrected_without_a_model_unless_a_part_or_a_form_of_it_is_known() {
         let service = testing::service();
-        let insert = |title: &str, n: u32| {
-            let draft = Draft {
-                title: Some(title.into()),
-                url: Some(format!("https://a.example/{n}")),
-                ..Draft::default()
-            };
-            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id
-        };
+        let insert = |title: &str, n: u32| publish(&service, draft(title, format!("https://a.example/{n}")));
         let words = |search: &str| words(&service, search).unwrap().join(" ");
         assert_eq!(words("telescpoe"), "telescpoe", "no post");
         insert("A telescope in the south", 1);
@@ -295,13 +278,13 @@ mod tests {
         assert_eq!(words("the telescpoe of the suoth"), "telescope south");
         assert_eq!(words("tele scope"), "tele scope");
         assert_eq!(words("soth.telescope"), "soth.telescope south telescope");
-        let id = insert("도서관에서 학교 이야기, Straße", 2).to_string();
+        let id = insert("도서관에서 학교 이야기, Straße", 2);
         assert_eq!(words("학고"), "학교");
         assert_eq!(words("도서곤"), "도서곤", "a pair of its syllables finds the post");
         assert_eq!(words("도서관까지"), "도서관까지 도서관");
         assert_eq!(words("STRASE"), "strasse");
         let draft = Draft { title: Some("A microscope".into()), ..Draft::default() };
-        service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft }).unwrap();
+        service.call(&Caller::Operator, post::Update { post_obi: id, draft }).unwrap();
         assert_eq!(words("학고 micorscope"), "학고 microscope", "a changed post");
     }
 

@@ -1,7 +1,5 @@
-//! Recognises the entries of a feed at the next fetch, and gives each an address of its own.
-//!
-//! The id that the feed gives identifies an entry, so that its address may change, and several entries may link to one page. An
-//! entry without an id is known by its page, or by its title and date if others are on the same page.
+//! Recognises the entries of a feed at the next fetch, and gives each an address of its own. An entry is known by its id, so that
+//! its address may change and several entries may link to one page; without an id by its page, or by its title and date.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,5 @@
-//! When a source is fetched next.
-//!
-//! The time between two fetches is halved when one has brought something new, and grows by half when it has not, between the
-//! bounds of the settings.
+//! When a source is fetched next: the time between two fetches is halved when one has brought something new, and grows by half
+//! when it has not, between the bounds of the settings.
 
 use super::MINUTE_MS;
 use crate::base::clock::{DAY_MS, HOUR_MS, Timestamp};

@@ -3,7 +3,6 @@
 use super::fetch::Validators;
 use super::schedule::Wishes;
 use super::seen::Seen;
-use super::websub::{self, Offer};
 use super::{Source, SourceState};
 use crate::account::Admin;
 use crate::base::clock::{DAY_MS, Timestamp};
@@ -72,6 +71,12 @@ pub(super) struct Content {
     pub(super) known: Validators,
     pub(super) seen: Seen,
     pub(super) wishes: Wishes,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) hub: String,
+    pub(super) topic: String,
 }
 
 fn list(json: &str) -> Result<Vec<String>, StoreError> {
@@ -197,11 +202,11 @@ pub(super) fn update(
                        skip_hours = '', failures = 0, failing_since = NULL, error = NULL, told = 0,
                        state = CASE WHEN state = 2 THEN 0 ELSE state END WHERE key = $1";
         tx.run(sql, &[key.into(), plain.as_ref().into()])?;
-        websub::set_offer(tx, key, None, next)?;
+        set_offer(tx, key, None, next)?;
     }
     if adopts {
-        let seen = websub::seen(tx, key)?.outdated();
-        websub::set_seen(tx, key, &seen)?;
+        let seen = seen(tx, key)?.outdated();
+        set_seen(tx, key, &seen)?;
         tx.run("UPDATE source SET etag = NULL, modified = NULL WHERE key = $1", &[key.into()])?;
     }
     if moves || adopts || old.every != *every {
@@ -337,7 +342,7 @@ pub(super) fn set_content(
     let sql = "DELETE FROM source_removed WHERE source = $1 AND key <=
                    (SELECT key FROM source_removed WHERE source = $1 ORDER BY key DESC LIMIT 1 OFFSET $2)";
     tx.run(sql, &[key.into(), REMOVED_MAX.into()])?;
-    websub::set_offer(tx, key, hub.as_ref(), now)
+    set_offer(tx, key, hub.as_ref(), now)
 }
 
 /// `is_told` is whether webhooks are told.
@@ -359,4 +364,31 @@ pub(super) fn failed(
 pub(super) fn end(tx: &mut dyn Tx, key: SourceKey, error: &str, now: Timestamp) -> Result<(), StoreError> {
     let sql = "UPDATE source SET state = 2, next_fetch = NULL, last_fetch = $2, error = $3 WHERE key = $1";
     tx.run(sql, &[key.into(), now.into(), error.into()]).map(drop)
+}
+
+/// A subscription is one at this hub for this address.
+pub(super) fn set_offer(
+    tx: &mut dyn Tx,
+    source: SourceKey,
+    offer: Option<&Offer>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let Some(Offer { hub, topic }) = offer else {
+        return tx.run("DELETE FROM source_hub WHERE source = $1", &[source.into()]).map(drop);
+    };
+    let sql = "INSERT INTO source_hub (source, hub, topic, next_request) VALUES ($1, $2, $3, $4)
+               ON CONFLICT (source) DO UPDATE SET hub = excluded.hub, topic = excluded.topic, token = NULL, secret = NULL,
+                   subscribed_until = NULL, next_request = excluded.next_request
+               WHERE source_hub.hub <> excluded.hub OR source_hub.topic <> excluded.topic";
+    tx.run(sql, &[source.into(), hub.into(), topic.into(), now.into()]).map(drop)
+}
+
+pub(super) fn seen(tx: &mut dyn Tx, source: SourceKey) -> Result<Seen, StoreError> {
+    let seen: String = tx.one("SELECT seen FROM source WHERE key = $1", &[source.into()])?.take(0)?;
+    Ok(Seen::unpack(&seen))
+}
+
+pub(super) fn set_seen(tx: &mut dyn Tx, source: SourceKey, seen: &Seen) -> Result<(), StoreError> {
+    let seen = seen.pack();
+    tx.run("UPDATE source SET seen = $2 WHERE key = $1", &[source.into(), (&seen).into()]).map(drop)
 }

@@ -13,7 +13,7 @@ use crate::base::config::Config;
 use crate::post;
 use crate::record::error::Error;
 use crate::record::scope::Scope;
-use crate::testing::{NOW, Service, service, service_with};
+use crate::testing::{NOW, Service, draft, eventually, publish, service, service_with};
 use crate::webhook::{self, ListDeliveries};
 
 mod answers;
@@ -44,7 +44,6 @@ fn get(tidings: &Tidings, source: &str) -> Source {
     tidings.call(&Caller::Operator, Get { source_obi: source.into() }).unwrap().source
 }
 
-/// Returns a change of nothing.
 fn unchanged(source: &str) -> Update {
     Update {
         source_obi: source.into(),
@@ -72,8 +71,7 @@ fn counts(fetched: &Fetched) -> [u64; 3] {
 
 #[test]
 fn entries_become_posts_and_follow_their_feed() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.gives("/feed", &atom("Campus", &[entry(1, "One"), entry(2, "Two")]));
     let source = add(&service, &site.url("/feed"));
     let first = fetch(&service, &source);
@@ -92,8 +90,7 @@ fn entries_become_posts_and_follow_their_feed() {
 
 #[test]
 fn posts_are_counted_although_the_fetch_that_brings_them_does_not_end() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.gives("/feed", &atom("Campus", &[entry(1, "One"), entry(2, "Two")]));
     let source = add(&service, &site.url("/feed"));
     let reader = service.sources();
@@ -110,8 +107,7 @@ fn posts_are_counted_although_the_fetch_that_brings_them_does_not_end() {
 
 #[test]
 fn what_administrators_have_changed_stays() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.gives("/feed", &atom("Campus", &[entry(1, "One"), entry(2, "Two")]));
     let source = add(&service, &site.url("/feed"));
     let ids: Vec<String> = fetch(&service, &source).posts.into_iter().map(|post| post.id).collect();
@@ -128,8 +124,7 @@ fn what_administrators_have_changed_stays() {
 
 #[test]
 fn an_article_of_two_sources_is_one_post() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let other = entry(1, "The same").replace("/1\"", "/1?utm_source=other\"");
     site.gives("/one", &atom("One", &[entry(1, "Article")]));
     site.gives("/two", &atom("Two", &[other, entry(2, "Another")]));
@@ -143,11 +138,9 @@ fn an_article_of_two_sources_is_one_post() {
 
 #[test]
 fn a_source_changes_only_posts_of_its_own_until_it_adopts_them() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let insert = |url: String| {
-        let draft = post::Draft { title: Some("By hand".into()), url: Some(url), ..post::Draft::default() };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        publish(&service, draft("By hand", url));
     };
     insert(site.url("/1"));
     insert("https://a.example/2".into());
@@ -212,22 +205,6 @@ fn settings_of_a_source_are_checked_and_changed() {
 }
 
 #[test]
-fn sources_are_for_administrators_and_keys_with_the_scope() {
-    let service = service();
-    let add = || Add { url: "https://a.example/".into(), ..Add::default() };
-    for (caller, expected) in [
-        (Caller::Guest, "bad token"),
-        (service.member("ann"), "Not admin"),
-        (service.key(Scope::Posts), "Not admin"),
-    ] {
-        assert_eq!(service.call(&caller, add()).unwrap_err().to_string(), expected);
-        assert_eq!(service.call(&caller, List {}).unwrap_err().to_string(), expected);
-    }
-    service.call(&service.key(Scope::Sources), add()).unwrap();
-    assert_eq!(service.call(&service.admin("boss"), List {}).unwrap().sources.len(), 1);
-}
-
-#[test]
 fn lists_are_exported_and_imported() {
     let service = service();
     let opml = "<opml><body><outline text='Campus &amp; town'><outline text='A' xmlUrl='https://a.example/f?a=1&amp;b=2' \
@@ -254,8 +231,7 @@ fn lists_are_exported_and_imported() {
 
 #[test]
 fn addresses_of_feed_readers_are_those_of_the_web() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.gives("/feed", &atom("A", &[entry(1, "One")]));
     let host = site.url("/feed").replace("http:", "");
     let source = add(&service, &format!("feed:{host}"));
@@ -297,8 +273,7 @@ fn an_exported_list_has_only_characters_of_xml() {
 
 #[test]
 fn readers_do_not_see_the_query_of_a_feed() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let url = site.url("/feed?token=secret");
     let shown = |home: &str| {
         site.gives(

@@ -1,8 +1,7 @@
 //! Subscriptions of `WebSub`: where a source names a hub, the hub sends its new entries to the service at once.
 //!
-//! A subscription has an address of its own, below the public address of the service, which ends with a token that only the hub
-//! knows, and a key, with which the hub signs its requests. A subscription is renewed before it ends, at a time that the hub
-//! sets. The source is still fetched, as rarely as the settings allow, because a hub may lose something.
+//! A subscription has an address that ends with a token that only the hub knows, and a key, with which the hub signs its requests.
+//! The source is still fetched, as rarely as the settings allow, because a hub may lose something.
 //!
 //! Source: W3C Recommendation *`WebSub`*, 2018, <https://www.w3.org/TR/websub/>.
 
@@ -16,6 +15,7 @@ pub use super::fetch::BODY_MAX;
 use super::fetch::{Failure, Http};
 use super::run::{Reader, read};
 use super::seen::Seen;
+use super::sql::{self, Offer};
 use super::{MINUTE_MS, arrive};
 use crate::Tidings;
 use crate::base::clock::{DAY_MS, HOUR_MS, SECOND_MS, Timestamp};
@@ -36,12 +36,6 @@ const LEASE_MS: i64 = 10 * DAY_MS;
 const LEASE_MIN_MS: i64 = 5 * MINUTE_MS;
 const LEASE_MAX_MS: i64 = 30 * DAY_MS;
 const SECRET: usize = 16;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Offer {
-    pub(super) hub: String,
-    pub(super) topic: String,
-}
 
 #[derive(Clone, Debug)]
 pub(super) struct Subscription {
@@ -150,9 +144,9 @@ impl Reader {
         arrive::write(&self.store, &self.clock, &record, feed, &mut seen)?;
         self.write(&record, move |tx, record| {
             // The hub sends only new entries.
-            let mut all = self::seen(tx, record.key)?;
+            let mut all = sql::seen(tx, record.key)?;
             all.extend(&seen);
-            set_seen(tx, record.key, &all)
+            sql::set_seen(tx, record.key, &all)
         })
     }
 }
@@ -173,23 +167,6 @@ pub(super) fn is_signed(signature: &str, key: &str, body: &[u8]) -> bool {
 fn is_mac<M: Mac + hmac::KeyInit>(key: &str, body: &[u8], given: &[u8]) -> bool {
     let mac = <M as hmac::KeyInit>::new_from_slice(key.as_bytes());
     mac.is_ok_and(|mac| mac.chain_update(body).verify_slice(given).is_ok())
-}
-
-/// A subscription is one at this hub for this address.
-pub(super) fn set_offer(
-    tx: &mut dyn Tx,
-    source: SourceKey,
-    offer: Option<&Offer>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let Some(Offer { hub, topic }) = offer else {
-        return tx.run("DELETE FROM source_hub WHERE source = $1", &[source.into()]).map(drop);
-    };
-    let sql = "INSERT INTO source_hub (source, hub, topic, next_request) VALUES ($1, $2, $3, $4)
-               ON CONFLICT (source) DO UPDATE SET hub = excluded.hub, topic = excluded.topic, token = NULL, secret = NULL,
-                   subscribed_until = NULL, next_request = excluded.next_request
-               WHERE source_hub.hub <> excluded.hub OR source_hub.topic <> excluded.topic";
-    tx.run(sql, &[source.into(), hub.into(), topic.into(), now.into()]).map(drop)
 }
 
 /// The subscriptions that have waited longest come first, each with its hub.
@@ -252,14 +229,4 @@ fn set_refused(
     tx.run(sql, &[source.into(), next.into()])?;
     let sql = "UPDATE source SET next_fetch = $2 + wait WHERE key = $1 AND next_fetch > $2 + wait";
     tx.run(sql, &[source.into(), now.into()]).map(drop)
-}
-
-pub(super) fn seen(tx: &mut dyn Tx, source: SourceKey) -> Result<Seen, StoreError> {
-    let seen: String = tx.one("SELECT seen FROM source WHERE key = $1", &[source.into()])?.take(0)?;
-    Ok(Seen::unpack(&seen))
-}
-
-pub(super) fn set_seen(tx: &mut dyn Tx, source: SourceKey, seen: &Seen) -> Result<(), StoreError> {
-    let seen = seen.pack();
-    tx.run("UPDATE source SET seen = $2 WHERE key = $1", &[source.into(), (&seen).into()]).map(drop)
 }

@@ -1,16 +1,15 @@
 //! Tests of the word model through its operations, on a store with posts.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 use tidings_vectors::Random;
 
 use super::*;
 use crate::account::Caller;
 use crate::base::config::{self, Config};
-use crate::post::{self, Draft};
+use crate::post;
 use crate::store::Tx;
-use crate::testing::{self, Service};
+use crate::testing::{self, Service, draft, eventually, publish};
 
 /// The subjects of the posts, each with its words.
 const SUBJECTS: [(&str, &str); 4] = [
@@ -46,22 +45,28 @@ fn import(service: &Service, count: usize, seed: u64) {
     assert_eq!(report.errors, []);
 }
 
-/// Creates a service with posts and a model of them.
+fn trained(tidings: &Tidings) -> WordsReport {
+    train(tidings, &Caller::Operator, &mut |_| {}).unwrap()
+}
+
 fn service() -> Service {
-    let service = testing::service();
+    service_with(config::WordModel::default())
+}
+
+fn service_with(words: config::WordModel) -> Service {
+    let service = testing::service_with(Config { words, ..Config::default() });
     import(&service, 120, 1);
-    train(&service, &Caller::Operator, &mut |_| {}).unwrap();
+    trained(&service);
     service
 }
 
-/// Returns the similar words of a token.
-fn words(service: &Tidings, search: &str) -> Vec<String> {
-    let answer = service
-        .call(&Caller::Guest, FindSimilar { search: search.into() })
-        .unwrap()
-        .similarity_word
-        .remove(0);
-    answer.words.into_iter().map(|similar| similar.word.to_string()).collect()
+fn similar(tidings: &Tidings, search: &str) -> Result<Vec<TokenWords>> {
+    tidings.call(&Caller::Guest, FindSimilar { search: search.into() }).map(|found| found.similarity_word)
+}
+
+fn words(tidings: &Tidings, search: &str) -> Vec<String> {
+    let found = similar(tidings, search).unwrap().remove(0).words;
+    found.into_iter().map(|similar| similar.word.to_string()).collect()
 }
 
 fn is_about(word: &str, subject: &str) -> bool {
@@ -73,7 +78,7 @@ fn is_about(word: &str, subject: &str) -> bool {
 fn words_of_a_subject_are_similar_most_similar_first() {
     let service = testing::service();
     import(&service, 400, 1);
-    train(&service, &Caller::Operator, &mut |_| {}).unwrap();
+    trained(&service);
     for (word, subject) in [("cargo", "rust"), ("oven", "cooking"), ("harbour", "sea"), ("학생", "한글")]
     {
         let found = words(&service, word);
@@ -81,12 +86,7 @@ fn words_of_a_subject_are_similar_most_similar_first() {
         assert!(found[..5].iter().all(|other| is_about(other, subject)), "{word}: {found:?}");
         assert!(!found.contains(&word.to_owned()));
     }
-    let answer = service
-        .call(&Caller::Guest, FindSimilar { search: "cargo".into() })
-        .unwrap()
-        .similarity_word
-        .remove(0)
-        .words;
+    let answer = similar(&service, "cargo").unwrap().remove(0).words;
     assert!(answer.windows(2).all(|pair| pair[0].similarity >= pair[1].similarity));
     assert!(answer.iter().all(|word| (0.5..=1.0).contains(&word.similarity)));
 }
@@ -120,23 +120,12 @@ fn misspelled_and_inflected_words_find_the_intended_ones() {
 #[test]
 fn without_a_model_nothing_is_similar() {
     let service = testing::service();
-    assert_eq!(
-        serde_json::to_value(
-            service.call(&Caller::Guest, FindSimilar { search: "rust book".into() }).unwrap()
-        )
-        .unwrap()["similarity_word"],
-        serde_json::json!([{"rust": []}, {"book": []}])
-    );
-    assert!(
-        service
-            .call(&Caller::Guest, FindSimilar { search: "the !?".into() })
-            .unwrap()
-            .similarity_word
-            .is_empty()
-    );
+    let found = service.call(&Caller::Guest, FindSimilar { search: "rust book".into() }).unwrap();
+    let found = serde_json::to_value(found).unwrap();
+    assert_eq!(found["similarity_word"], serde_json::json!([{"rust": []}, {"book": []}]));
+    assert!(similar(&service, "the !?").unwrap().is_empty());
     assert!(matches!(export(&service, &Caller::Operator, Vec::new()), Err(Error::NotFound)));
-    let report = train(&service, &Caller::Operator, &mut |_| {}).unwrap();
-    assert_eq!(report.words, 0, "no words without posts");
+    assert_eq!(trained(&service).words, 0, "no words without posts");
     assert!(words(&service, "rust").is_empty());
 }
 
@@ -144,49 +133,26 @@ fn without_a_model_nothing_is_similar() {
 fn a_search_out_of_its_bounds_is_refused() {
     let service = testing::service();
     for search in ["", " \n", "a\0", &"a".repeat(201)] {
-        assert!(
-            matches!(
-                service.call(&Caller::Guest, FindSimilar { search: search.into() }),
-                Err(Error::BadRequest(_))
-            ),
-            "{search:?}"
-        );
+        assert!(matches!(similar(&service, search), Err(Error::BadRequest(_))), "{search:?}");
     }
-    assert_eq!(
-        service
-            .call(&Caller::Guest, FindSimilar { search: (&"a".repeat(200)).into() })
-            .unwrap()
-            .similarity_word
-            .len(),
-        1
-    );
+    assert_eq!(similar(&service, &"a".repeat(200)).unwrap().len(), 1);
 }
 
 #[test]
 fn the_settings_bound_the_number_and_the_similarity_of_words() {
-    let words_config = config::WordModel { similar: 2, similarity: 0.0, ..config::WordModel::default() };
-    let service = testing::service_with(Config { words: words_config, ..Config::default() });
-    import(&service, 120, 1);
-    train(&service, &Caller::Operator, &mut |_| {}).unwrap();
+    let service =
+        service_with(config::WordModel { similar: 2, similarity: 0.0, ..config::WordModel::default() });
     assert_eq!(words(&service, "cargo").len(), 2);
     let strict = config::WordModel { similarity: 1.0, ..config::WordModel::default() };
-    let strict =
-        Tidings::builder(service.location()).config(Config { words: strict, ..Config::default() }).open();
-    assert!(
-        strict.unwrap().call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap().similarity_word
-            [0]
-        .words
-        .is_empty()
-    );
+    let strict = Config { words: strict, ..Config::default() };
+    let strict = Tidings::builder(service.location()).config(strict).open().unwrap();
+    assert!(words(&strict, "cargo").is_empty());
 }
 
 #[test]
 fn the_same_posts_and_seed_give_the_same_model() {
     let text = |seed: u64| {
-        let words = config::WordModel { seed, ..config::WordModel::default() };
-        let service = testing::service_with(Config { words, ..Config::default() });
-        import(&service, 80, 1);
-        train(&service, &Caller::Operator, &mut |_| {}).unwrap();
+        let service = service_with(config::WordModel { seed, ..config::WordModel::default() });
         let mut text = Vec::new();
         export(&service, &Caller::Operator, &mut text).unwrap();
         text
@@ -203,14 +169,6 @@ fn training_reports_its_progress() {
     let report = train(&service, &Caller::Operator, &mut |share| shares.push(share)).unwrap();
     assert!(report.words > 20 && report.seconds >= 0.0);
     assert!(shares.windows(2).all(|pair| pair[0] <= pair[1] && pair[1] <= 1.0) && shares.len() > 5);
-}
-
-#[test]
-fn the_next_start_reads_the_model() {
-    let service = service();
-    let expected = service.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap();
-    let again = Tidings::open(service.location()).unwrap();
-    assert_eq!(again.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap(), expected);
 }
 
 #[test]
@@ -232,17 +190,9 @@ fn a_damaged_model_is_ignored_and_can_be_learned_again() {
     let spoil = |tx: &mut dyn Tx| tx.run("UPDATE word_model SET origin = '{}'", &[]);
     service.store().write(Isolation::Alone, spoil).unwrap();
     let again = Tidings::open(service.location()).unwrap();
-    assert!(
-        again.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap().similarity_word[0]
-            .words
-            .is_empty()
-    );
-    train(&again, &Caller::Operator, &mut |_| {}).unwrap();
-    assert!(
-        !again.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap().similarity_word[0]
-            .words
-            .is_empty()
-    );
+    assert!(words(&again, "cargo").is_empty());
+    trained(&again);
+    assert!(!words(&again, "cargo").is_empty());
 }
 
 #[test]
@@ -261,7 +211,7 @@ fn loaded_vectors_replace_learned_ones_and_only_words_of_posts_are_neighbours() 
         Err(Error::BadRequest(_))
     ));
     assert_eq!(words(&service, "oven"), ["harbour", "anchor"], "a failure changes nothing");
-    train(&service, &Caller::Operator, &mut |_| {}).unwrap();
+    trained(&service);
     assert!(is_about(&words(&service, "oven")[0], "cooking"));
 }
 
@@ -275,15 +225,6 @@ fn the_number_of_loaded_words_without_posts_is_bounded() {
     assert!(words(&service, "glacier").is_empty() && !words(&service, "fjord").is_empty());
 }
 
-/// Waits until `what` holds, for at most a minute.
-fn eventually(what: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !what() {
-        assert!(Instant::now() < end, "the condition did not hold in time");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 #[test]
 fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes() {
     let service = testing::service();
@@ -292,12 +233,13 @@ fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes(
     eventually(|| !words(&service, "cargo").is_empty());
     // Enough new posts to retrain the model: it has the new word.
     let insert = |n: u8| {
-        let draft = Draft {
-            title: Some("the ferris crate of rust and cargo, borrow trait macro ferris".into()),
-            url: Some(format!("https://new.example/{n}")),
-            ..Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+        publish(
+            &service,
+            draft(
+                "the ferris crate of rust and cargo, borrow trait macro ferris",
+                format!("https://new.example/{n}"),
+            ),
+        )
     };
     let inserted: Vec<String> = (0..12).map(insert).collect();
     eventually(|| !words(&service, "ferris").is_empty());

@@ -161,16 +161,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_width_half_width_and_composed_letters_fold_to_plain_letters() {
-        assert_eq!(fold("ＲＵＳＴ ｶﾞ ﬁ ② 각"), "rust ガ fi  2  각");
-    }
-
-    #[test]
-    fn invisible_characters_are_removed_and_a_zero_width_space_is_a_blank() {
-        assert_eq!(fold("so\u{ad}ft\u{feff} zero\u{200b}width 1\u{fe0f}\u{20e3}"), "soft zero width 1");
-    }
-
-    #[test]
     fn letters_in_another_case_fold_to_the_same_letters() {
         for (one, other) in [
             ("ΟΔΟΣ", "οδος"),
@@ -184,29 +174,21 @@ mod tests {
         ] {
             assert_eq!(fold(one), fold(other), "{one}");
         }
-        assert_eq!(fold("İstanbul STRASSE"), "istanbul strasse");
     }
 
     #[test]
-    fn accents_of_latin_and_greek_letters_are_removed_and_other_marks_stay() {
-        for (accented, plain) in [
+    fn texts_fold_to_plain_letters_and_symbols_are_not_joined_to_words() {
+        for (text, folded) in [
+            ("ＲＵＳＴ ｶﾞ ﬁ ② 각", "rust ガ fi  2  각"),
+            ("so\u{ad}ft\u{feff} zero\u{200b}width 1\u{fe0f}\u{20e3}", "soft zero width 1"),
+            ("İstanbul STRASSE", "istanbul strasse"),
+            // Accents of Latin and Greek letters are removed, and other marks stay.
             ("Café cafe\u{301} CAFÉ", "cafe cafe cafe"),
             ("Trường Đại học Điện lực", "truong dai hoc dien luc"),
             ("Müller, Łódź, København", "muller, lodz, kobenhavn"),
             ("Ångström cœur Ærø þing", "angstrom coeur aero thing"),
             ("Αθήνα ΐ", "αθηνα ι"),
             ("H\u{331} q\u{307}\u{323}", "h q"),
-        ] {
-            assert_eq!(fold(accented), plain);
-        }
-        for kept in ["й ё", "が パ", "가", "कि हिन्दी", "ไทย", "א\u{5b0}"] {
-            assert_eq!(fold(kept), kept.nfkc().collect::<String>());
-        }
-    }
-
-    #[test]
-    fn symbols_are_not_joined_to_words() {
-        for (text, folded) in [
             ("Hitman™: The", "hitman : the"),
             ("brand℠name", "brand name"),
             ("ⓒGetty", " c getty"),
@@ -218,6 +200,9 @@ mod tests {
             ("oﬃce ĳs", "office ijs"),
         ] {
             assert_eq!(fold(text), folded);
+        }
+        for kept in ["й ё", "が パ", "가", "कि हिन्दी", "ไทย", "א\u{5b0}"] {
+            assert_eq!(fold(kept), kept.nfkc().collect::<String>());
         }
     }
 

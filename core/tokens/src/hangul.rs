@@ -142,13 +142,9 @@ pub fn pairs(word: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    fn list(word: &str) -> Vec<&str> {
-        stems(word).collect()
-    }
-
     #[test]
-    fn a_particle_is_removed_if_it_fits_the_preceding_syllable() {
-        for (word, stem) in [
+    fn a_particle_is_removed_if_it_fits_the_preceding_syllable_and_leaves_a_word() {
+        for (word, expected) in [
             ("한국은", "한국"),
             ("우리는", "우리"),
             ("학생이", "학생"),
@@ -161,33 +157,23 @@ mod tests {
             ("학생이나", "학생"),
             ("컴퓨터와", "컴퓨터"),
             ("선생님께서", "선생님"),
+            // A particle before another is removed, too.
+            ("학교에서는", "학교에서 학교"),
+            ("친구만이", "친구만 친구"),
+            ("서울까지의", "서울까지 서울"),
+            // A particle of a foreign word is removed in each form.
+            ("rust를", "rust"),
+            ("c은", "c"),
+            ("2026년에는", "2026년에 2026년"),
         ] {
-            assert_eq!(list(word), [stem], "{word}");
+            assert_eq!(stems(word).collect::<Vec<_>>().join(" "), expected, "{word}");
         }
         for word in ["전문가", "서울으로", "부산로", "친구은"] {
-            assert!(list(word).is_empty(), "{word}");
+            assert_eq!(stems(word).count(), 0, "{word}");
         }
-    }
-
-    #[test]
-    fn a_particle_before_another_is_removed_too() {
-        assert_eq!(list("학교에서는"), ["학교에서", "학교"]);
-        assert_eq!(list("친구만이"), ["친구만", "친구"]);
-        assert_eq!(list("서울까지의"), ["서울까지", "서울"]);
-    }
-
-    #[test]
-    fn no_stem_has_one_syllable() {
         for word in ["나이", "회의", "사과", "집으로", "말하고", "는", "에서", ""] {
-            assert!(list(word).is_empty(), "{word}");
+            assert_eq!(stems(word).count(), 0, "no stem of {word} has one syllable");
         }
-    }
-
-    #[test]
-    fn a_particle_of_a_foreign_word_is_removed_in_each_form() {
-        assert_eq!(list("rust를"), ["rust"]);
-        assert_eq!(list("c은"), ["c"]);
-        assert_eq!(list("2026년에는"), ["2026년에", "2026년"]);
     }
 
     #[test]

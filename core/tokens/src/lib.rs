@@ -1,7 +1,5 @@
-//! Text processing of tidings: the composed form of a text, and the tokens of its words.
-//!
-//! [`tokens`] alone defines what a word is. Posts, searches and the word model all use it, so a search always finds the
-//! words of a post.
+//! Text processing of tidings: the composed form of a text, and the tokens of its words. [`tokens`] alone defines what a word is, so
+//! a search always finds the words of a post.
 
 use std::borrow::Cow;
 
@@ -25,10 +23,6 @@ pub fn compose(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns a text in the form in which searches compare texts: without differences of case, width and accents.
-///
-/// ```
-/// assert_eq!(tidings_tokens::folded("ÄÖÜ Straße"), tidings_tokens::folded("äöü STRASSE"));
-/// ```
 pub fn folded(text: &str) -> Cow<'_, str> {
     fold::fold(text)
 }

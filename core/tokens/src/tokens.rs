@@ -52,14 +52,6 @@ pub fn tokens(text: &str) -> Vec<String> {
 }
 
 /// Passes the tokens of `text` to `take`, in order and including repetitions: [`tokens`] without a `String` per token.
-///
-/// ```
-/// use tidings_tokens::tokens;
-///
-/// let mut letters = 0;
-/// tokens::each("the red fox", |token| letters += token.len());
-/// assert_eq!(letters, 6);
-/// ```
 pub fn each(text: &str, mut take: impl FnMut(&str)) {
     let lower = text.to_ascii_lowercase();
     if lower.is_ascii() {
@@ -77,24 +69,11 @@ pub fn each(text: &str, mut take: impl FnMut(&str)) {
 }
 
 /// Returns the characters of a token that is a pair of Han and Kana characters; none for another token.
-///
-/// ```
-/// use tidings_tokens::tokens::letters;
-///
-/// assert_eq!(letters("図書").collect::<String>(), "図書");
-/// assert_eq!(letters("책").count(), 0);
-/// ```
 pub fn letters(token: &str) -> impl Iterator<Item = char> {
     token.chars().take_while(|c| han::is_han_or_kana(*c)).filter(|c| c.len_utf8() < token.len())
 }
 
 /// Returns each of `tokens` once, in the order of the first occurrences.
-///
-/// ```
-/// use tidings_tokens::tokens::{distinct, tokens};
-///
-/// assert_eq!(distinct(tokens("new notes, new news")), ["new", "notes", "news"]);
-/// ```
 pub fn distinct(mut tokens: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     let first: Vec<bool> = tokens.iter().map(|token| seen.insert(token.as_str())).collect();
@@ -104,24 +83,12 @@ pub fn distinct(mut tokens: Vec<String>) -> Vec<String> {
 }
 
 /// Splits a search at its white space; the parts are in NFC and otherwise unchanged.
-///
-/// ```
-/// use tidings_tokens::tokens::split;
-///
-/// assert_eq!(split(" The  Rust\tbook "), ["The", "Rust", "book"]);
-/// ```
 pub fn split(text: &str) -> Vec<String> {
     compose(text).split_whitespace().map(str::to_owned).collect()
 }
 
 /// Returns a whole search as one term: NFC, lower case, full-width characters as plain ones, one blank for each run of white
 /// space, none at the ends.
-///
-/// ```
-/// use tidings_tokens::tokens::normalise_term;
-///
-/// assert_eq!(normalise_term(" The  Rust\tbook "), "the rust book");
-/// ```
 pub fn normalise_term(text: &str) -> String {
     let text = compose(text);
     let mut lower = String::with_capacity(text.len());

@@ -1,13 +1,9 @@
 //! The word model of tidings: the similarity of words, learned from texts.
 //!
-//! Words that occur in similar contexts have similar meanings. [`learn`] counts how often words occur near each other
-//! in a [`Corpus`], compares the counts with chance (`ppmi`), and reduces that large sparse matrix to a few hundred
-//! dimensions (`svd`), which gives each word a vector. The cosine of the angle between two vectors is the similarity
-//! of the words. The [`Model`] finds the nearest words of a word, and derives those of an unknown or misspelled word from
-//! the words with similar spelling (`subword`).
-//!
-//! This crate reads no posts and no database: the caller fills the corpus, and stores the [`StoredPart`]s of the model. The
-//! same corpus and [`Recipe`] give the same model on every machine.
+//! [`learn`] counts how often words occur near each other in a [`Corpus`], compares the counts with chance (`ppmi`), and reduces
+//! that large sparse matrix to a few hundred dimensions (`svd`), which gives each word a vector. The [`Model`] finds the nearest
+//! words of a word, and derives those of an unknown or misspelled word from the words with similar spelling (`subword`). The same
+//! corpus and [`Recipe`] give the same model on every machine.
 
 use serde::{Deserialize, Serialize};
 

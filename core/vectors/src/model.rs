@@ -232,7 +232,6 @@ fn shown(words: &[Arc<str>], numbers: &HashMap<Arc<str>, u32>, counts: &[u32]) -
 mod tests {
     use super::*;
 
-    /// Creates a model of words with their occurrences and vectors.
     fn model(words: &[(&str, u32, [f32; 2])]) -> Model {
         let mut vectors = Vectors::none(2);
         for (_, _, vector) in words {

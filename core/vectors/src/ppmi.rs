@@ -200,7 +200,6 @@ mod tests {
 
     const ALL: usize = usize::MAX;
 
-    /// Returns the sum of the weights of each pair.
     fn weights(stream: &[u32], window: usize) -> HashMap<(u32, u32), f64> {
         let mut pairs: HashMap<(u32, u32), f64> = HashMap::default();
         for post in stream.split(|word| *word == END) {
@@ -215,7 +214,6 @@ mod tests {
         pairs
     }
 
-    /// Computes the formula pair by pair.
     fn by_formula(stream: &[u32], words: usize, window: usize) -> HashMap<(u32, u32), f64> {
         let pairs = weights(stream, window);
         let of = |word: u32| pairs.iter().filter(|((w, _), _)| *w == word).map(|(_, n)| n).sum::<f64>();

@@ -1,6 +1,4 @@
-//! Short unit vectors with components of 8 bits, of which many are compared with one direction.
-//!
-//! Reading the vectors from memory takes most of the time of a comparison, so they are as small as their use allows: the
+//! Short unit vectors with components of 8 bits, because reading them from memory takes most of the time of a comparison. The
 //! cosine of two of them is rounded by about 0.002.
 
 use crate::vectors::unit;

@@ -1,13 +1,9 @@
-//! Similar spelling: known words that are spelled like an unknown one.
-//!
-//! The subwords of a word are its sequences of a few characters, with a mark before the first and after the last
-//! character: with two to four characters, those of `cats` are `<c`, `ca`, `<ca`, `cats`, … The similarity of two words
-//! is the cosine of their subwords, weighted by inverse document frequency. So `webasembly` finds `webassembly`, and
-//! `게임들은` finds `게임`, because common endings have the lowest weight.
+//! Similar spelling: known words that are spelled like an unknown one, by the cosine of their subwords, weighted by inverse document
+//! frequency. The subwords of a word are its sequences of two to four characters, with a mark before the first and after the last.
+//! Common endings have the lowest weight, so `게임들은` finds `게임`.
 //!
 //! Source: the subwords are those of Bojanowski, Grave, Joulin and Mikolov, *Enriching word vectors with subword
-//! information*, TACL 5, 2017. There, each subword learns a vector. Here, the vectors of words come from counts, and an
-//! unknown word takes the vectors of the known words that share its subwords.
+//! information*, TACL 5, 2017; here an unknown word takes the vectors of the known words that share its subwords.
 
 #![expect(clippy::disallowed_types, reason = "`COMMON` bounds the cost of a collision")]
 

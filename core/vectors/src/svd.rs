@@ -52,7 +52,6 @@ mod tests {
     use super::*;
     use crate::ignore_progress;
 
-    /// Creates a matrix from all its entries.
     fn sparse(rows: &[Vec<f32>]) -> Sparse {
         let size = rows.len();
         Sparse {

@@ -1,7 +1,5 @@
-//! Vectors in the text format of word2vec and fastText.
-//!
-//! The first line has the number of words and of dimensions. Each further line has a word and its components, separated
-//! by blanks.
+//! Vectors in the text format of word2vec and fastText: the first line has the number of words and of dimensions, each further
+//! line a word and its components, separated by blanks.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, Read as _, Write};
@@ -204,6 +202,7 @@ mod tests {
             "rust 1 2\ncargo 1\n",
             "1 2\nrust 1 x\n",
             "1 2\nrust 1 inf\n",
+            "1 2\nrust NaN 1\n",
             "x y\n",
         ] {
             assert!(matches!(all(text), Err(ReadError::Form(_))), "{text:?}");

@@ -78,16 +78,6 @@ fn a_story_is_once_among_the_first_thirty_posts_which_name_the_others() {
         assert!(plain.list("newsfeed").iter().all(|post| post.get("similar").is_none()), "{path}");
         assert_eq!(by_pages(reader, path), ids(all), "{path}");
     }
-    for path in FEEDS {
-        for wrong in ["2", "yes", ""] {
-            let refused = anyone.get(&format!("{path}?similar={wrong}"));
-            assert_eq!(
-                (refused.status, refused.text("/field")),
-                (400, "similar".to_owned()),
-                "{path} {wrong}"
-            );
-        }
-    }
 }
 
 /// Returns the ids of all posts of a feed, page by page.
@@ -101,7 +91,7 @@ fn by_pages(reader: &Caller, path: &str) -> Vec<String> {
 }
 
 #[test]
-fn topics_name_nearly_identical_posts_and_a_member_sees_no_hidden_one_in_the_recommended_feed() {
+fn topics_and_commands_name_nearly_identical_posts_and_the_recommended_feed_no_hidden_one() {
     let server = server();
     let ann = server.member("ann");
     let _ = ann.get(&format!("/post_hide/{}", id(41))).succeeded();
@@ -113,6 +103,26 @@ fn topics_name_nearly_identical_posts_and_a_member_sees_no_hidden_one_in_the_rec
     assert_eq!(similar_of("/get_recommendation_newsfeed", 42), [id(40)]);
     assert_eq!(similar_of("/get_popularity_newsfeed", 42), [id(41), id(40)]);
     assert_eq!(similar_of("/get_newsfeed_of_topic/all", 42), [id(41), id(40)]);
+    let cli = |more: &[&str]| {
+        let args: Vec<&str> =
+            ["feed", "popular", "--similar", "--limit=3"].iter().chain(more).copied().collect();
+        server.cli(args).succeeded().stdout
+    };
+    let http = feed(&server.anyone(), "/get_popularity_newsfeed?similar=1&limit=3");
+    let http = http.list("newsfeed");
+    let json: Value = serde_json::from_str(&cli(&["--json"])).unwrap();
+    assert_eq!(json["newsfeed"], json!(http));
+    let lines = cli(&["--ndjson"]);
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines, http);
+    let page = cli(&["--color=never"]);
+    let similar: Vec<&str> = page.lines().filter_map(|line| line.trim().strip_prefix("similar: ")).collect();
+    let line = |other: &Value| {
+        let text = |field: &str| other[field].as_str().unwrap();
+        format!("{}  {}  {}", text("_id"), text("title"), text("url"))
+    };
+    let expected: Vec<String> = http[0]["similar"].as_array().unwrap().iter().map(line).collect();
+    assert_eq!(similar, expected, "{page}");
 }
 
 #[test]
@@ -137,29 +147,4 @@ fn a_nearly_identical_post_is_named_with_its_source() {
         assert_eq!(post["similar"][0]["source"], other["source"]);
         assert_eq!(post["similar"][0]["_id"], other["_id"]);
     }
-}
-
-#[test]
-fn commands_show_the_nearly_identical_posts_of_http() {
-    let server = server();
-    let cli = |more: &[&str]| {
-        let args: Vec<&str> =
-            ["feed", "popular", "--similar", "--limit=3"].iter().chain(more).copied().collect();
-        server.cli(args).succeeded().stdout
-    };
-    let http = feed(&server.anyone(), "/get_popularity_newsfeed?similar=1&limit=3");
-    let http = http.list("newsfeed");
-    let json: Value = serde_json::from_str(&cli(&["--json"])).unwrap();
-    assert_eq!(json["newsfeed"], json!(http));
-    let lines = cli(&["--ndjson"]);
-    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines, http);
-    let page = cli(&["--color=never"]);
-    let similar: Vec<&str> = page.lines().filter_map(|line| line.trim().strip_prefix("similar: ")).collect();
-    let line = |other: &Value| {
-        let text = |field: &str| other[field].as_str().unwrap();
-        format!("{}  {}  {}", text("_id"), text("title"), text("url"))
-    };
-    let expected: Vec<String> = http[0]["similar"].as_array().unwrap().iter().map(line).collect();
-    assert_eq!(similar, expected, "{page}");
 }

@@ -52,8 +52,7 @@ pub struct Feed {
     /// bounds the posts of a source in ten consecutive ones among the first 30 of the popular feed.
     #[arg(skip = 5_usize)]
     pub diverse_max: usize,
-    /// Random noise in the score of a recommended post, 0 to 1, which changes every day. A feed with learned weights has at
-    /// least 0.01.
+    /// Random noise in the score of a recommended post, 0 to 1, which changes every day.
     #[arg(long, value_name = "X", default_value = "0")]
     pub exploration: f64,
     /// Learn the weights of the recommended feed from the acts of the members. A weight that is 0 stays 0.

@@ -106,21 +106,21 @@ mod tests {
     use super::*;
     use crate::account::Caller;
     use crate::newsfeed::{ListPopular, Paging};
-    use crate::post::{self, Draft};
-    use crate::testing::service;
+    use crate::post::Draft;
+    use crate::testing::{draft, publish, service};
 
     #[test]
     fn a_page_has_the_same_encoding_after_it_was_decoded() {
         let service = service();
         for number in 0..3 {
-            let draft = Draft {
-                title: Some(format!("Post {number}")),
-                url: Some(format!("https://site-{number}.example/")),
-                post: Some("The library opens a reading room in the \"old\" observatory.".into()),
-                topic: Some(vec!["대학 \"소식\"".into()]),
-                ..Draft::default()
-            };
-            service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+            publish(
+                &service,
+                Draft {
+                    post: Some("The library opens a reading room in the \"old\" observatory.".into()),
+                    ..draft(format!("Post {number}"), format!("https://site-{number}.example/"))
+                        .with_topic("대학 \"소식\"")
+                },
+            );
         }
         for (limit, count, switch) in [(2, 2_usize, None), (3, 3, Some(1))] {
             let page = Paging {

@@ -51,7 +51,6 @@ impl Paging {
         Page { limit: self.limit, next: self.next.as_deref(), resumes: self.resumes }
     }
 
-    /// For `liked`, `why`, `source` and `similar`, in this order.
     fn more(&self) -> Result<[bool; 4]> {
         Ok([
             is_on(self.liked, Problem::invalid("liked", "liked is 0 or 1"))?,

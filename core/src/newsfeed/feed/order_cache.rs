@@ -65,7 +65,6 @@ impl Entries {
         }
     }
 
-    /// Removes expired orders, and the oldest ones while the cache is too large.
     fn prune(&mut self, now: Monotonic) {
         while let Some((id, (_, begun))) = self.orders.peek_lru()
             && (now - *begun > LIFETIME_MS || self.bytes > BYTES_MAX)

@@ -1,8 +1,5 @@
-//! The latest likes of members, for the counts that they see.
-//!
-//! The counts of the index in memory may be a second old. To the member who has just liked a post, that would look as if
-//! nothing had happened, so the posts that a member has liked lately are noted, and the member's feeds have their counts from
-//! the database.
+//! The latest likes of members. The counts of the index may be a second old, which would look to a member who has just liked a
+//! post as if nothing had happened, so their feeds have the counts of these posts from the database.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -1,18 +1,11 @@
-//! Orders that every server of a database can continue.
-//!
-//! When a page of an order says `next`, a deferred write publishes the order in the table `feed_order`, so that another
-//! server can load it. A process that has an SQLite file publishes and loads nothing.
+//! Orders that every server of a database can continue: a deferred write publishes an order when one of its pages says `next`.
 //!
 //! The caller may continue before the write is committed. So a server that does not find an order looks for it for half a second,
 //! but only for a few callers at a time, because anybody can ask for orders that do not exist.
 //!
-//! Each order has a random id, so no two servers insert the same row. A published row never changes, except for the time of
-//! its last first page, and only the server that made the order changes that. Each server deletes the oldest rows. Changing
-//! and deleting skip rows that another server has locked, so no server waits for another. An order whose time is not changed
-//! because it is being deleted is inserted again with its next first page.
-//!
-//! There are many orders of members, so their rows omit the posts that the member has seen, which are left out of the tail: the
-//! server that loads the order reads these posts, with those of later acts.
+//! A published row never changes, except for the time of its last first page. Changing and deleting skip rows that another server
+//! has locked, so no server waits for another. The rows of members' orders omit the posts that the member has seen: the server
+//! that loads the order reads these posts, with those of later acts.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;

@@ -1,21 +1,16 @@
 //! The reasons why posts are in a feed: the share of each signal in the score of a post, and a sentence.
 //!
 //! The sentence is that of the largest of three sums: of the signals of the member's acts, of new posts, and of popular
-//! posts. The signals of acts are topics, content and what others did, of which the largest is taken as well, so that a post
-//! that shares little more than its topic with the member's posts is not compared with one of them. A sentence tells the
-//! member's own acts and public facts, never what other people did:
+//! posts. It tells the member's own acts and public facts, never what other people did:
 //!
 //! | sentence | of |
 //! |---|---|
-//! | because you liked “TITLE”, because you viewed “TITLE” | tag, word, meaning, near, together: the own post that is nearest in this signal |
+//! | because you liked “TITLE”, because you viewed “TITLE” | tag, word, meaning, near, together: the own post that is nearest |
 //! | because you searched for “WORDS” | topic, tag, word, meaning, without such a post |
 //! | more in NAME, which you read | topic: one of own posts or opened feeds; tag: one of opened feeds |
 //! | new in TOPIC, new on SITE | novel, recent, age: the first topic, or the site of a post without topics |
 //! | more in TOPIC, more on SITE | the same of a post that is more than [`NEW_DAYS`] older than the newest |
 //! | popular today, popular | popular; today, if it is among the most popular and its acts are as young as that |
-//!
-//! Reasons are computed when they are asked for, from the current acts of the member and the interest by which the posts were
-//! ranked. A page keeps them while its index is current, for a minute at most, because a post does not stay popular of today.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

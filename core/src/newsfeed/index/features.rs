@@ -1,7 +1,5 @@
-//! The content of posts as numbers: topics, tags and words, and the index of posts by them.
-//!
-//! A feature is a kind and the hash of a name, so no dictionary is needed. Among 100,000 words, approximately five
-//! pairs share a hash, which changes a score by less than its noise.
+//! The content of posts as numbers: topics, tags and words, and the index of posts by them. A feature is a kind and the hash of a
+//! name: among 100,000 words, approximately five pairs share a hash, which changes a score by less than its noise.
 
 use std::hash::{Hash as _, Hasher as _};
 use std::ops::Range;

@@ -9,7 +9,6 @@ use crate::newsfeed::signal::popularity::Popularity;
 use crate::post::heat::Heats;
 use crate::testing::{NOW, posts};
 
-/// Creates a post without views and likes.
 pub(crate) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRow {
     FeedRow {
         key: PostKey::new(key),
@@ -44,7 +43,6 @@ fn index(before: Option<&FeedIndex>, changed: Vec<FeedRow>, removed: &[i64]) -> 
     FeedIndex::next(before, changed, &posts(removed.iter().copied()), None, as_of_now(), &config)
 }
 
-/// Returns the keys of all posts of a feed.
 fn keys(index: &FeedIndex, order: &Order) -> Vec<i64> {
     index.page(order, 0, 10_000, NOW).items().iter().map(|item| item.key.as_i64()).collect()
 }
@@ -100,13 +98,19 @@ fn a_post_that_has_ended_is_in_no_feed_and_precomputed_pages_expire() {
 }
 
 #[test]
-fn guests_are_recommended_fresh_posts_across_topics() {
+fn guests_are_recommended_fresh_posts_across_topics_and_sites() {
     let mut rows: Vec<FeedRow> = (0..40).map(|key| row(key, NOW - key, "loud")).collect();
     rows.extend((40..60).map(|key| row(key, NOW - key, "quiet")));
     let index = index(None, rows, &[]);
     let order = keys(&index, &index.recommended_feed.order);
     let loud = |window: &[i64]| window.iter().filter(|key| **key < 40).count();
     assert!(order[..30].windows(10).all(|window| loud(window) == 5), "{order:?}");
+    let of_site = |key, site: &str| FeedRow { host: site.into(), topic: vec![], ..row(key, NOW - key, "") };
+    let mut rows: Vec<FeedRow> = (0..40).map(|key| of_site(key, "loud.example")).collect();
+    rows.extend((40..60).map(|key| of_site(key, &format!("site-{key}.example"))));
+    let index = self::index(None, rows, &[]);
+    let order = keys(&index, &index.recommended_feed.order);
+    assert!(order[..30].windows(10).all(|window| loud(window) <= 5), "{order:?}");
 }
 
 #[test]
@@ -177,7 +181,6 @@ fn the_commonest_tags_of_posts_come_first_ties_by_name() {
     assert_eq!(commonest_tags(index.items.iter().take(1).map(|item| &**item)), ["a"]);
 }
 
-/// A change of a post between two updates.
 #[derive(Clone, Debug)]
 enum Change {
     Put(i64, i64, bool),

@@ -4,31 +4,24 @@ use std::sync::Arc;
 
 use super::*;
 use crate::account::Caller;
-use crate::post::{self, Draft};
+use crate::post;
 use crate::store::Isolation;
-use crate::testing::{Service, service, service_with};
+use crate::testing::{Service, draft, publish, service, service_with};
 
 fn insert(service: &Service, name: &str) -> String {
-    let draft = Draft {
-        title: Some(name.into()),
-        url: Some(format!("https://a.example/{name}")),
-        ..Draft::default()
-    };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    publish(service, draft(name, format!("https://a.example/{name}")))
 }
 
 fn view(service: &Service, id: &str) {
     post::view(service, &Caller::Guest, id).wait().unwrap();
 }
 
-/// Updates the index without its thread.
 fn updated(service: &Service) -> Arc<FeedIndex> {
     let shared = &service.feeds().shared;
     shared.update().unwrap();
     Guard::into_inner(shared.current().unwrap())
 }
 
-/// Returns the titles and views of the posts in the index, sorted by title.
 fn posts(index: &FeedIndex) -> Vec<(String, i64)> {
     let page = index.page(&index.popular_feed.order, 0, 100, crate::testing::NOW);
     let mut posts: Vec<_> = page.posts().map(|post| (post.title, post.view)).collect();

@@ -1,7 +1,5 @@
-//! The quality of the recommended feed, measured on past acts of members.
-//!
-//! A time in the past splits the acts of each member: a good feed would have shown the posts that the member first liked or viewed
-//! later. Orders are compared in pairs, because all have the same hard and easy members.
+//! The quality of the recommended feed on past acts: a good feed would have shown the posts that members liked or viewed later.
+//! Orders are compared in pairs, because all have the same hard and easy members.
 //!
 //! Source: Herlocker, Konstan, Terveen and Riedl, *Evaluating collaborative filtering recommender systems*, ACM TOIS
 //! 22(1), 2004; split by time, because a feed is requested before its readers act.
@@ -218,7 +216,6 @@ fn posts_by_member(acts: &[PastAct]) -> BTreeMap<MemberKey, Vec<PostKey>> {
     posts
 }
 
-/// The figures of an order.
 #[derive(Default)]
 struct Scores {
     gains: Clusters,

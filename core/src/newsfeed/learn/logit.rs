@@ -1,7 +1,4 @@
-//! The conditional logit: the weights with which posts that members chose have the greatest sums of signals.
-//!
-//! The probability that a member chooses a post among others is proportional to the exponential of its weighted sum of
-//! signals. The weights maximise the sum of the logarithms of the probabilities of all choices, minus a penalty for the
+//! The conditional logit: the weights that maximise the probability of the posts that members chose, minus a penalty for the
 //! distance from the weights of the settings, which few choices cannot outweigh. No weight is negative.
 //!
 //! Source: `McFadden`, *Conditional logit analysis of qualitative choice behavior*, in Zarembka (ed.), *Frontiers in

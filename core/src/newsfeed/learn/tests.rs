@@ -4,16 +4,15 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::weights::{GetWeights, LearnWeights};
+use super::weights::{FeedWeights, GetWeights, LearnWeights};
 use super::*;
 use crate::account::Caller;
 use crate::base::clock::DAY_MS;
 use crate::base::config::Config;
 use crate::import::{Import as _, to_the_end};
 use crate::newsfeed::{Page, recommended};
-use crate::post;
 use crate::store::Isolation;
-use crate::testing::{NOW, Service, service, service_with};
+use crate::testing::{NOW, Service, draft, publish, service, service_with};
 use crate::transfer::act;
 
 const MEMBERS: i64 = 12;
@@ -32,15 +31,25 @@ fn service_of(feed: Feed) -> Service {
 fn insert_posts(service: &Service) {
     for n in 0..3 * DAYS {
         let at = begin(n / 3) + [5, 12, 20][usize::try_from(n % 3).unwrap()] * 3_600_000;
-        let draft = post::Draft {
-            title: Some(format!("post {n}")),
-            url: Some(format!("https://a.example/{n}")),
-            topic: Some(vec![format!("topic{}", n * 7 % 3)]),
-            date: Some(at.to_string()),
-            ..post::Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        publish(
+            service,
+            draft(format!("post {n}"), format!("https://a.example/{n}"))
+                .with_topic(&format!("topic{}", n * 7 % 3))
+                .dated(at),
+        );
     }
+}
+
+/// Creates the posts, and imports the acts of members who [`follow`] one another.
+fn followed(feed: Feed) -> (Service, Vec<Caller>) {
+    let service = service_of(feed);
+    insert_posts(&service);
+    let members = import(&service, follow);
+    (service, members)
+}
+
+fn weights(service: &Service) -> FeedWeights {
+    service.call(&Caller::Operator, GetWeights {}).unwrap()
 }
 
 /// The post that the first member reads on a day and the others follow on the next: `newest` is the number of the newest.
@@ -82,10 +91,8 @@ fn first_title(service: &Service, member: &Caller) -> String {
 
 #[test]
 fn members_who_follow_one_another_get_what_is_popular_first() {
-    let service = service();
-    insert_posts(&service);
-    let members = import(&service, follow);
-    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
+    let (service, members) = followed(Feed::default());
+    let found = weights(&service);
     let popularity = found.popularity.learned.unwrap();
     assert_eq!(
         (popularity.half_lives.len(), popularity.half_life_days),
@@ -108,23 +115,26 @@ fn what_is_no_better_is_not_used() {
     insert_posts(&service);
     // Each reads their topic, as the settings expect.
     import(&service, |member, newest| newest - (newest * 7 - member).rem_euclid(3));
-    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
+    let found = weights(&service);
     assert!(!found.learned.unwrap().is_better);
     assert_eq!((&*found.in_use, found.weights), ("settings", found.settings));
 }
 
 #[test]
-fn without_learning_the_settings_are_used_and_a_signal_that_is_off_stays_off() {
-    let service = service_of(Feed { learn: false, ..Feed::default() });
-    insert_posts(&service);
-    import(&service, follow);
-    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
-    assert_eq!((&*found.in_use, found.learned), ("settings", None));
+fn without_learning_the_settings_are_used_and_a_fixed_half_life_stays() {
+    for (learn, popular_half_life_days) in [(false, None), (false, Some(5.0)), (true, Some(5.0))] {
+        let (service, _) = followed(Feed { learn, popular_half_life_days, ..Feed::default() });
+        let found = weights(&service);
+        assert_eq!(found.learned.is_some(), learn);
+        assert!(learn || found.in_use == "settings");
+        assert!(popular_half_life_days.is_none() || found.popularity.learned.is_none());
+    }
+}
 
-    let service = service_of(Feed { recent_weight: 0.0, ..Feed::default() });
-    insert_posts(&service);
-    import(&service, follow);
-    let learned = service.call(&Caller::Operator, GetWeights {}).unwrap().learned.unwrap();
+#[test]
+fn a_signal_that_is_off_stays_off() {
+    let (service, _) = followed(Feed { recent_weight: 0.0, ..Feed::default() });
+    let learned = weights(&service).learned.unwrap();
     assert!(learned.weights[Signal::Recent] == 0.0 && learned.weights[Signal::Popular] > 0.0, "{learned:?}");
 }
 
@@ -159,11 +169,9 @@ fn store(service: &Service, origin: &'static str, content: &impl Serialize) {
 
 #[test]
 fn learned_weights_stay_until_others_are_better_by_two_errors() {
-    let service = service();
-    insert_posts(&service);
-    import(&service, follow);
+    let (service, _) = followed(Feed::default());
     let learn = || service.call(&Caller::Operator, LearnWeights {}).unwrap().learned.unwrap();
-    let mut first = service.call(&Caller::Operator, GetWeights {}).unwrap().learned.unwrap();
+    let mut first = weights(&service).learned.unwrap();
     first.weights.0[Signal::Popular as usize] *= 1.001;
     store(&service, LEARNED, &first);
     let again = learn();
@@ -178,11 +186,9 @@ fn learned_weights_stay_until_others_are_better_by_two_errors() {
 
 #[test]
 fn an_import_of_few_acts_teaches_nothing_again() {
-    let service = service();
-    insert_posts(&service);
-    import(&service, follow);
+    let (service, _) = followed(Feed::default());
     let at = |service: &Service| {
-        let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
+        let found = weights(&service);
         (found.learned.map(|learned| learned.at), found.popularity.learned.map(|learned| learned.at))
     };
     let first = at(&service);
@@ -203,18 +209,6 @@ fn an_import_of_few_acts_teaches_nothing_again() {
 }
 
 #[test]
-fn with_a_fixed_half_life_and_without_learning_an_import_teaches_nothing() {
-    let fixed = Feed { popular_half_life_days: Some(5.0), ..Feed::default() };
-    for (learn, learns_weights) in [(false, false), (true, true)] {
-        let service = service_of(Feed { learn, ..fixed.clone() });
-        insert_posts(&service);
-        import(&service, follow);
-        let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
-        assert_eq!((found.learned.is_some(), found.popularity.learned), (learns_weights, None));
-    }
-}
-
-#[test]
 fn what_an_earlier_build_learned_of_other_signals_is_left_out_and_its_half_life_is_read() {
     let service = service();
     let weights = json!({"topic": 0.7, "recent": 0.2, "fresh": 0.2, "age": 0.0, "together": 40.0});
@@ -224,17 +218,15 @@ fn what_an_earlier_build_learned_of_other_signals_is_left_out_and_its_half_life_
         "half_lives": [], "topic_lift": 0.5, "topic_lifts": [{"topic_lift": 0.5, "gain": 0.1, "error": 0.1}]});
     store(&service, LEARNED, &learned);
     store(&service, POPULARITY, &half_life);
-    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
+    let found = weights(&service);
     assert_eq!((&*found.in_use, found.learned), ("settings", None));
     assert_eq!(found.popularity.half_life_days, Some(1.5));
 }
 
 #[test]
 fn a_learned_weight_of_the_age_shows_in_the_reasons() {
-    let service = service();
-    insert_posts(&service);
-    let members = import(&service, follow);
-    let mut learned = service.call(&Caller::Operator, GetWeights {}).unwrap().learned.unwrap();
+    let (service, members) = followed(Feed::default());
+    let mut learned = weights(&service).learned.unwrap();
     learned.weights.0[Signal::Age as usize] = 1_000.0;
     store(&service, LEARNED, &learned);
     service.feeds().shared.update_scoring().unwrap();

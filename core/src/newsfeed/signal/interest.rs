@@ -141,7 +141,6 @@ impl Interest {
         }
     }
 
-    /// Returns the share of the acts on posts that were on posts with the label of this number.
     pub(crate) fn share(&self, label: Number) -> f32 {
         self.labels[label as usize]
     }
@@ -232,7 +231,6 @@ mod tests {
         (PostKey::new(post), Timestamp::from_millis(ms))
     }
 
-    /// Returns the interest in each of the posts after `acts`.
     fn scores(acts: &Acts) -> Option<Vec<f32>> {
         let index = index();
         Some(measure(acts, &config(), &index)?.scores(&index, &Weights::of(&Feed::default()), &config()))

@@ -1,8 +1,5 @@
-//! The interest of a member's latest acts, where it is a new one.
-//!
-//! The interest of a long history hardly changes with a few acts. If the latest three posts of a member resemble none of the
-//! earlier ones, one of ten places of the feed is for the posts that they alone recommend, until the interest of all acts has
-//! followed. The feed of a member whose latest posts are like any of the earlier ones does not change.
+//! The interest of a member's latest acts: if the latest three posts resemble none of the earlier ones, one of ten places of the
+//! feed is for the posts that they alone recommend. The interest of a long history hardly changes with a few acts.
 //!
 //! Source: the long-term and the session profile of Bennett et al., *Modeling the impact of short- and long-term behavior on
 //! search personalization*, SIGIR 2012; with places of their own in place of a weight, because a weight that suffices beside a

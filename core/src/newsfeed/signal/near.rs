@@ -1,7 +1,5 @@
-//! The similarity of posts to the nearest of a member's own posts.
-//!
-//! The interest of a member is one direction, the sum of all acts. A member of many interests has posts near to a few of
-//! their own that are far from the sum.
+//! The similarity of posts to the nearest of a member's own posts. The interest of a member is the sum of all acts, but a member
+//! of many interests has posts near to a few of their own that are far from the sum.
 
 use super::interest::unit_of;
 use crate::base::config;
@@ -20,7 +18,6 @@ pub(crate) struct Postings {
     all: Vec<Posting>,
 }
 
-/// A feature of an own post.
 struct Posting {
     /// The number of the post.
     own: u32,
@@ -30,7 +27,6 @@ struct Posting {
 }
 
 impl Postings {
-    /// Gathers the features of the posts at these positions.
     pub(crate) fn new(features: &FeatureIndex, positions: impl Iterator<Item = u32>) -> Self {
         let (mut all, mut last) = (Vec::new(), OwnMap::default());
         for (own, position) in (0..).zip(positions) {

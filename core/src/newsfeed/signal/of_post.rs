@@ -1,6 +1,5 @@
-//! The signals of single posts for a member. They show why a post is recommended, and weights are learned from them.
-//!
-//! [`ScoringContext::recommend`] computes the weighted sum of the same signals for all posts at once.
+//! The signals of single posts for a member, for reasons and for learning. [`ScoringContext::recommend`] computes the weighted sum
+//! of the same signals for all posts at once.
 
 use super::interest::{ByKind, Interest};
 use super::latest;

@@ -39,7 +39,6 @@ pub(crate) struct ScoringContext<'i> {
 }
 
 impl<'i> ScoringContext<'i> {
-    /// The moment of the index.
     pub(crate) fn now(index: &'i FeedIndex, others: &'i ItemNeighbours, now: Timestamp) -> Self {
         Self { index, at: now, first: 0, popular: Cow::Borrowed(&index.popular), others }
     }

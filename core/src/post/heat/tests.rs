@@ -23,7 +23,6 @@ fn worth(heats: Option<Heats>, days: f64, now: Timestamp) -> f64 {
     decay.worth(heats.map(|heats| decay.heat(&heats)), now)
 }
 
-/// Returns the greatest difference between the heats of acts.
 fn difference(one: Option<Heats>, other: Option<Heats>) -> f64 {
     let (Some(one), Some(other)) = (one, other) else {
         return if one == other { 0.0 } else { f64::INFINITY };

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use csv::StringRecord;
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+use serde_json::Value;
 
-use crate::import;
+use crate::import::{self, FieldKind, LineFields as _};
 use crate::post::draft::{Change, Draft};
 use crate::post::token_fields::TokenFields;
 use crate::record::error::{Error, Problem, Result};
@@ -19,6 +21,11 @@ pub(super) const VIEW_RULE: Problem =
     Problem::invalid("view", "view is a whole number, 0 to 9007199254740992");
 pub(super) const FAV_RULE: Problem =
     Problem::invalid("fav_cnt", "fav_cnt is a whole number, 0 to 9007199254740992");
+pub(super) const COLUMNS: import::csv::Columns = import::csv::Columns {
+    is_known: |name| Fields::kind(name).is_some(),
+    needed: &["url"],
+    missing: "the first line names the fields, and url is not among them: title,url,post,img,topic,tag,date,end_date",
+};
 const URL_MISSING: Problem = Problem::missing("url", "url is missing: it identifies the post");
 
 import::fields! {
@@ -73,6 +80,28 @@ impl Line {
     pub(super) fn parse(number: u64, json: &[u8]) -> Result<Self, String> {
         let fields = import::parse_fields(json, "a post is written as {\"title\": …, \"url\": …}")?;
         Self::new(number, fields)
+    }
+
+    /// An empty value is read like `null` in JSON.
+    pub(super) fn of_csv(number: u64, names: &[String], values: &StringRecord) -> Result<Self, String> {
+        let mut fields = serde_json::Map::new();
+        for (name, written) in names.iter().zip(values) {
+            let Some(kind) = Fields::kind(name) else { continue };
+            let value = match (kind, written.trim()) {
+                (FieldKind::LongText, _) => Value::from(written.strip_suffix('\r').unwrap_or(written)),
+                (_, "") => Value::Null,
+                (FieldKind::Text, value) => Value::from(value),
+                (FieldKind::List, value) => Value::from(Names::split(value, &[',', ';']).0),
+                (FieldKind::Count, value) => {
+                    let count = value.parse::<i64>();
+                    Value::from(
+                        count.map_err(|_| format!("{name} is a whole number, 0 to 9007199254740992"))?,
+                    )
+                }
+            };
+            fields.insert(name.clone(), value);
+        }
+        Self::new(number, Fields::deserialize(Value::Object(fields)).map_err(|error| error.to_string())?)
     }
 
     pub(super) fn new(number: u64, fields: Fields) -> Result<Self, String> {

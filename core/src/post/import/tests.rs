@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::import::{About, LINE_MAX, to_the_end};
-use crate::post::{Draft, Get, Insert, ListCategories, feed_rows};
+use crate::post::{Get, ListCategories, feed_rows};
 use crate::record::error::Error;
 use crate::store::Topic;
-use crate::testing::{self, NOW, Service, cases};
+use crate::testing::{self, NOW, Service, cases, draft, publish};
 
 mod feeds;
 mod formats;
@@ -100,13 +100,8 @@ fn an_array_is_imported_like_lines() {
 #[test]
 fn a_bad_line_is_reported_with_its_number_and_others_are_imported() {
     let service = testing::service();
-    let taken = service.call(
-        &Caller::Operator,
-        Insert {
-            draft: Draft { title: Some("a".into()), url: Some("https://a.kr".into()), ..Draft::default() },
-        },
-    );
-    let taken = json!({"_id": taken.unwrap().id, "title": "b", "url": "https://b.kr"}).to_string();
+    let taken = publish(&service, draft("a", "https://a.kr"));
+    let taken = json!({"_id": taken, "title": "b", "url": "https://b.kr"}).to_string();
     let long = format!(r#"{{"title": "{}"}}"#, "a".repeat(LINE_MAX));
     let deep = format!(r#"{{"title": {}}}"#, "[".repeat(10_000) + &"]".repeat(10_000));
     let bad = [

@@ -1,7 +1,5 @@
-//! The posts that may match a query best: the newest ones with all its words in the title, the newest ones with all its words,
-//! then the newest ones with its rarest words. The newest posts are those that were inserted last.
-//!
-//! PostgreSQL finds them by sections of posts ([`sections`]).
+//! The posts that may match a query best: the newest with all its words in the title, then with all its words, then with its
+//! rarest words. PostgreSQL finds them by sections of posts ([`sections`]).
 
 use std::collections::HashSet;
 

@@ -151,7 +151,6 @@ impl<'b> Counts<'b> {
         self.hashes.binary_search_by_key(&hash, |bytes| u32::from_le_bytes(*bytes)).is_ok()
     }
 
-    /// Returns how often the post has the term with this hash.
     #[cfg(test)]
     pub(super) fn occurrences(&self, hash: u32) -> u8 {
         let mut found = 0;

@@ -1,8 +1,6 @@
-//! The frequencies of terms in the latest posts, in memory: how many of the posts have each.
-//!
-//! Searches weight words by their rarity, and unknown words are corrected to known ones. Both need no exact figures of large
-//! databases, so nothing is stored, and a search need not count its matches. The first of these posts depends only on the
-//! number of the newest one, so all servers have the same frequencies.
+//! The frequencies of terms in the latest posts, in memory: searches weight words by their rarity and correct unknown words. Both
+//! need no exact figures of large databases. The first of these posts depends only on the number of the newest one, so all servers
+//! have the same frequencies.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -195,19 +193,17 @@ impl LatestTerms {
 mod tests {
     use super::*;
     use crate::account::Caller;
-    use crate::post::{self, Draft};
-    use crate::testing;
+    use crate::post;
+    use crate::testing::{self, draft, publish};
 
     #[test]
     fn frequencies_are_those_of_the_posts_and_the_first_post_depends_on_the_newest() {
         let service = testing::service();
         let insert = |n: i64| {
-            let draft = Draft {
-                title: Some(if n % 2 > 0 { "sea 도서관 図書" } else { "sea" }.into()),
-                url: Some(format!("https://a.example/{n}")),
-                ..Draft::default()
-            };
-            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+            publish(
+                &service,
+                draft(if n % 2 > 0 { "sea 도서관 図書" } else { "sea" }, format!("https://a.example/{n}")),
+            )
         };
         let ids: Vec<String> = (1..=10).map(insert).collect();
         let pair = hash(&entry::pair("서관"));

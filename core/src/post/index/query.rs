@@ -216,12 +216,10 @@ fn is_korean(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::Caller;
     use crate::post::index::Entry;
     use crate::post::token_fields::TokenFields;
-    use crate::post::{self, Draft};
     use crate::record::id::PostKey;
-    use crate::testing;
+    use crate::testing::{self, draft, publish};
 
     fn strings(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
@@ -232,8 +230,7 @@ mod tests {
         let service = testing::service();
         let insert = |title: &str| {
             let url = format!("https://a.example/{}", title.len());
-            let draft = Draft { title: Some(title.into()), url: Some(url), ..Draft::default() };
-            service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+            publish(&service, draft(title, url));
         };
         ["도서관 안내", "중앙도서관 안내", "식당 안내", "체육대회 안내"].into_iter().for_each(insert);
         let terms = Terms { words: strings(&["도서관에서", "도서관"]), ..Terms::default() };
@@ -250,12 +247,10 @@ mod tests {
     fn candidates_have_all_words_then_the_rarest() {
         let service = testing::service();
         for n in 0..20 {
-            let draft = Draft {
-                title: Some(["sea", "sea whale", "sea 도서관", "sea"][n % 4].into()),
-                url: Some(format!("https://a.example/{n}")),
-                ..Draft::default()
-            };
-            service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+            publish(
+                &service,
+                draft(["sea", "sea whale", "sea 도서관", "sea"][n % 4], format!("https://a.example/{n}")),
+            );
         }
         let query = |words: &[&str], forms: &[&str]| {
             let terms = Terms { words: strings(words), forms: strings(forms), ..Terms::default() };

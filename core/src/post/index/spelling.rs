@@ -1,8 +1,6 @@
-//! Corrections: the known words of which an unknown one is probably a misspelling.
-//!
-//! The distance of two words is the number of letters that were inserted, left out, replaced, or swapped with the next one. Hangul
-//! is compared by the letters of its syllables. Of words at the same distance, one with the same first letter comes first, because
-//! few misspellings change it, then the more frequent one.
+//! Corrections: the known words of which an unknown one is probably a misspelling, by the number of letters that were inserted, left
+//! out, replaced, or swapped with the next one. Hangul is compared by letters. Of equally distant words, one with the same first
+//! letter comes first, because few misspellings change it, then the more frequent one.
 //!
 //! Source: Damerau, *A technique for computer detection and correction of spelling errors*, CACM 7(3), 1964; the order is
 //! that of a noisy channel in which each further error is much rarer than any word: Kernighan, Church and Gale, *A spelling

@@ -12,7 +12,7 @@ use crate::import::to_the_end;
 use crate::post::token_fields::TokenFields;
 use crate::post::{self, Draft};
 use crate::store::Isolation;
-use crate::testing::{NOW, service};
+use crate::testing::{NOW, draft, publish, service};
 
 const POSTS: [(&str, &str); 4] = [
     ("Rust and cargo", "Cargo builds. Cargo tests."),
@@ -22,16 +22,12 @@ const POSTS: [(&str, &str); 4] = [
 ];
 
 fn insert(tidings: &Tidings, title: &str, post: &str) -> String {
-    let draft = Draft {
-        title: Some(title.into()),
-        post: Some(post.into()),
-        url: Some(format!("https://a.example/{}", title.len())),
-        ..Draft::default()
-    };
-    tidings.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    publish(
+        tidings,
+        Draft { post: Some(post.into()), ..draft(title, format!("https://a.example/{}", title.len())) },
+    )
 }
 
-/// Returns the titles of the posts found, with their relevance.
 fn found(tidings: &Tidings, words: &[&str], similar: &[&str]) -> Vec<(String, f64)> {
     found_by(tidings, words, &[], similar)
 }
@@ -100,15 +96,18 @@ fn the_relevance_of_a_post_is_that_of_the_formula() {
 fn fewer_posts_are_the_first_of_more() {
     let service = service();
     for number in 0..120 {
-        let draft = Draft {
-            title: Some(["whale", "a whale and an orca", "orca", "ship", "ship", "ship"][number % 6].into()),
-            post: Some("sea ".repeat(number / 60)),
-            url: Some(format!("https://a.example/{number}")),
-            tag: Some(vec![format!("tag {}", number % 2)]),
-            end_date: Some(if number % 5 > 0 { "2026-11-20T08:36:00Z" } else { "" }.into()),
-            ..Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        publish(
+            &service,
+            Draft {
+                post: Some("sea ".repeat(number / 60)),
+                tag: Some(vec![format!("tag {}", number % 2)]),
+                end_date: Some(if number % 5 > 0 { "2026-11-20T08:36:00Z" } else { "" }.into()),
+                ..draft(
+                    ["whale", "a whale and an orca", "orca", "ship", "ship", "ship"][number % 6],
+                    format!("https://a.example/{number}"),
+                )
+            },
+        );
     }
     for (words, forms, category, number) in [
         (["whale", "orca"], vec!["sea".to_owned()], None, 18),
@@ -237,13 +236,10 @@ fn terms_with_similar_hashes_are_distinct() {
     let service = service();
     let [word, other_word] = nearly_equal(str::to_owned, "word");
     let [tag, other_tag] = nearly_equal(entry::label, "tag");
-    let draft = Draft {
-        title: Some(format!("{word} whale")),
-        url: Some("https://a.example/1".into()),
-        tag: Some(vec![tag.clone()]),
-        ..Draft::default()
-    };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+    publish(
+        &service,
+        Draft { tag: Some(vec![tag.clone()]), ..draft(format!("{word} whale"), "https://a.example/1") },
+    );
     let has = service.store().read(|tx| has_words(tx, &[word.clone(), other_word.clone()])).unwrap();
     assert_eq!(has, [true, false]);
     assert_eq!(found(&service, &[&word], &[]).len(), 1);

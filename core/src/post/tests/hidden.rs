@@ -4,7 +4,6 @@ use super::*;
 use crate::newsfeed::{self, Page};
 use crate::profile::{self, history};
 
-/// Returns the ids of a member's recommended feed.
 fn recommended(service: &Service, caller: &Caller) -> Vec<String> {
     let page = newsfeed::recommended(service, caller, &Page::default()).unwrap();
     page.posts().map(|post| post.id).collect()
@@ -30,11 +29,7 @@ fn a_hidden_post_is_left_out_of_the_members_recommended_feed_only() {
     let posts: Vec<String> = (0..5).map(|n| insert_one(&service, &n.to_string())).collect();
     let (ann, _) = interested(&service, "ann");
     let new = service.member("ben");
-    let began = std::time::Instant::now();
-    while recommended(&service, &Caller::Guest).len() < 8 {
-        assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");
-        std::thread::yield_now();
-    }
+    testing::eventually(|| recommended(&service, &Caller::Guest).len() == 8);
     for member in [&ann, &new] {
         let before = recommended(&service, member);
         assert!(before.contains(&posts[1]) && before.contains(&posts[2]));
@@ -53,7 +48,7 @@ fn a_hidden_post_is_left_out_of_the_members_recommended_feed_only() {
 }
 
 #[test]
-fn hiding_twice_changes_nothing_and_the_refusals_have_their_texts() {
+fn hiding_twice_changes_nothing() {
     let service = testing::service();
     let (post, ann) = (insert_one(&service, "1"), service.member("ann"));
     let revision = || {
@@ -83,12 +78,6 @@ fn hiding_twice_changes_nothing_and_the_refusals_have_their_texts() {
     assert_eq!(seen, [acts.hidden[0].0]);
     let figures = service.call(&Caller::Guest, Get { post_obi: post.clone() }).unwrap().post.shown;
     assert_eq!((figures.view, figures.fav_cnt), (0, 0));
-    for act in [hide, unhide] {
-        assert!(matches!(act(&service, &Caller::Guest, &post).wait(), Err(Error::BadToken)));
-        for unknown in ["6560c1a2ffeeddccbbaa0001", "x"] {
-            assert!(matches!(act(&service, &ann, unknown).wait(), Err(Error::NotFound)));
-        }
-    }
     unhide(&service, &ann, &post).wait().unwrap();
     assert_eq!(hidden_rows(&service), 0);
 }

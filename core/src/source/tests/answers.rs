@@ -5,15 +5,18 @@ use std::io::Write as _;
 use super::*;
 
 #[test]
-fn the_bytes_tell_how_a_feed_is_compressed_and_not_the_header() {
-    let service = reading();
-    let site = Site::start();
+fn feeds_are_read_in_their_encoding_and_the_bytes_tell_how_they_are_compressed() {
+    let (service, site) = (reading(), Site::start());
     let packed = |bytes: &[u8]| {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(bytes).unwrap();
         gzip.finish().unwrap()
     };
     let feed = |n| atom("A", &[entry(n, "Read")]).into_bytes();
+    let mut br = Vec::new();
+    brotli::CompressorWriter::new(&mut br, 4096, 1, 20).write_all(&feed(11)).unwrap();
+    let latin = atom("A", &[entry(12, "Café")]);
+    let latin: Vec<u8> = latin.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
     for (n, header, body) in [
         (1, "content-encoding: UTF-8\r\n", feed(1)),
         (2, "content-encoding: aws-chunked\r\n", feed(2)),
@@ -24,17 +27,20 @@ fn the_bytes_tell_how_a_feed_is_compressed_and_not_the_header() {
         (7, "content-encoding: none\r\n", packed(&feed(7))),
         (8, "content-encoding: x-gzip\r\n", packed(&feed(8))),
         (9, "content-encoding: zstd\r\n", feed(9)),
+        (10, "content-encoding: gzip\r\n", packed(&feed(10))),
+        (11, "content-encoding: br\r\n", br),
+        (12, "content-type: application/xml; charset=\"iso-8859-1\"\r\n", latin),
     ] {
         site.answers(&format!("/{n}"), 200, header, &body);
         let source = add(&service, &site.url(&format!("/{n}")));
         assert_eq!(counts(&fetch(&service, &source)), [1, 0, 0], "{header}");
     }
+    assert!(titles(&service).contains(&"Café".to_owned()));
 }
 
 #[test]
 fn redirections_keep_cookies_and_may_name_an_address_in_utf_8() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let cookies = "set-cookie: a=1; Path=/; HttpOnly\r\nset-cookie: b=2; domain=other.example\r\n";
     site.answers("/old", 302, &format!("{cookies}location: /도서 관?q=책\r\n"), b"");
     let path = "/%EB%8F%84%EC%84%9C%20%EA%B4%80?q=%EC%B1%85";
@@ -54,8 +60,7 @@ fn redirections_keep_cookies_and_may_name_an_address_in_utf_8() {
 
 /// Returns the minutes until the next fetch of a new source without entries that is fetched once.
 fn next_after(status: u16, headers: &str) -> i64 {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.answers("/feed", status, headers, atom("A", &[]).as_bytes());
     let source = add(&service, &site.url("/feed"));
     fetch(&service, &source);
@@ -119,8 +124,7 @@ fn a_source_that_is_asked_too_often_is_not_asked_more_often_than_usual() {
 
 #[test]
 fn a_part_that_cannot_be_used_costs_no_entry() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let item = |n: u32, title: &str, more: &str| {
         format!("<item><title>{title}</title><link>http://a.example/{n}</link>{more}</item>")
     };
@@ -157,8 +161,7 @@ fn a_part_that_cannot_be_used_costs_no_entry() {
 
 #[test]
 fn the_title_of_a_source_has_visible_characters_only() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let json = r#"{"version": "https://jsonfeed.org/version/1", "title": "Campus\u0000 \u202enews\u200b", "items": []}"#;
     let rss = "<rss><channel><title>Campus&#x202e; &lt;b>news&lt;/b>&#x7;\n</title></channel></rss>";
     for (path, feed) in [("/json", json), ("/rss", rss), ("/atom", &atom("Campus\u{ad}\u{1} news", &[]))] {

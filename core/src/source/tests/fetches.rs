@@ -12,8 +12,7 @@ fn error(tidings: &Tidings, source: &str) -> String {
 
 #[test]
 fn a_request_is_conditional_and_honest() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.answers("/feed", 200, "last-modified: Fri, 20 Nov 2026 08:36:00 GMT\r\n", atom("A", &[]).as_bytes());
     let source = add(&service, &site.url("/feed"));
     for _ in 0..2 {
@@ -28,30 +27,8 @@ fn a_request_is_conditional_and_honest() {
 }
 
 #[test]
-fn compressed_and_other_encodings_are_read() {
-    let service = reading();
-    let site = Site::start();
-    let feed = |n| atom("A", &[entry(n, "Packed")]);
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gzip.write_all(feed(1).as_bytes()).unwrap();
-    site.answers("/gzip", 200, "content-encoding: gzip\r\n", &gzip.finish().unwrap());
-    let mut br = Vec::new();
-    brotli::CompressorWriter::new(&mut br, 4096, 1, 20).write_all(feed(2).as_bytes()).unwrap();
-    site.answers("/br", 200, "content-encoding: br\r\n", &br);
-    let latin = atom("A", &[entry(3, "Café")]);
-    let latin: Vec<u8> = latin.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
-    site.answers("/latin", 200, "content-type: application/xml; charset=\"iso-8859-1\"\r\n", &latin);
-    for path in ["/gzip", "/br", "/latin"] {
-        let source = add(&service, &site.url(path));
-        assert_eq!(counts(&fetch(&service, &source)), [1, 0, 0], "{path}");
-    }
-    assert_eq!(titles(&service), ["Packed", "Packed", "Café"]);
-}
-
-#[test]
 fn failures_are_shown_and_repeated_more_rarely() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.answers("/feed", 503, "retry-after: 7200\r\n", b"");
     let source = add(&service, &site.url("/feed"));
     assert_eq!(error(&service, &source), "status 503");
@@ -101,8 +78,7 @@ fn a_source_that_fails_for_two_weeks_is_told_once() {
 
 #[test]
 fn a_feed_that_has_moved_for_days_has_a_new_address() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.gives("/new", &atom("A", &[entry(1, "One")]));
     let source = add(&service, &site.url("/old"));
     let address = || get(&service, &source).url;
@@ -117,8 +93,7 @@ fn a_feed_that_has_moved_for_days_has_a_new_address() {
 
 #[test]
 fn a_source_ends_after_it_said_so_for_days() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.answers("/feed", 302, "location: /other\r\n", b"");
     site.answers("/other", 410, "", b"");
     let source = add(&service, &site.url("/feed"));
@@ -146,8 +121,7 @@ fn a_source_ends_after_it_said_so_for_days() {
 
 #[test]
 fn what_changes_during_a_fetch_wins() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.gives("/feed", &atom("Old", &[entry(1, "One")]));
     let reader = service.sources();
     let begun = |source: &str| {
@@ -176,8 +150,7 @@ fn what_changes_during_a_fetch_wins() {
 
 #[test]
 fn only_another_address_or_time_makes_a_source_due() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.answers("/feed", 503, "retry-after: 7200\r\n", b"");
     let source = add(&service, &site.url("/feed"));
     error(&service, &source);
@@ -194,8 +167,7 @@ fn only_another_address_or_time_makes_a_source_due() {
 
 #[test]
 fn no_server_makes_a_fetch_large_or_long() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.answers("/circle", 302, "location: /circle\r\n", b"");
     site.answers("/away", 302, "location: file:///etc/passwd\r\n", b"");
     site.sets("/flood", Page::Flood);
@@ -229,8 +201,7 @@ fn a_private_address_is_refused_wherever_it_is_named() {
 
 #[test]
 fn the_feeds_of_a_page_are_found() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let link = "<html><link rel=alternate type=application/rss+xml href=/feed title='The news'>";
     site.answers("/", 200, "content-type: text/html\r\n", link.as_bytes());
     site.gives("/feed", &atom("Campus", &[]));
@@ -264,8 +235,7 @@ fn the_feeds_of_a_page_are_found() {
 
 #[test]
 fn the_thread_fetches_what_is_due_and_no_slow_server_holds_it_up() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     site.gives("/feed", &atom("A", &[entry(1, "One")]));
     site.sets("/trickle", Page::Trickle);
     let slow: Vec<String> = (0..2).map(|_| site.url("/trickle")).collect();
@@ -274,11 +244,7 @@ fn the_thread_fetches_what_is_due_and_no_slow_server_holds_it_up() {
     service.call(&Caller::Operator, Pause { source_obi: paused.clone() }).unwrap();
     service.clock().advance(HOUR_MS);
     service.start_background().unwrap();
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    while get(&service, &source).last_success.is_none() {
-        assert!(std::time::Instant::now() < end, "the source is not fetched");
-        std::thread::yield_now();
-    }
+    eventually(|| get(&service, &source).last_success.is_some());
     assert_eq!(titles(&service), ["One"]);
     assert_eq!(
         (get(&service, &paused).state, get(&service, &paused).last_fetch),

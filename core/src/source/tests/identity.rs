@@ -22,55 +22,53 @@ fn date(day: u32) -> String {
     format!("<pubDate>2026-11-{day:02}</pubDate>")
 }
 
-/// Returns the addresses and titles of all posts, in order of their titles.
-fn posts(tidings: &Tidings) -> Vec<String> {
-    let list = tidings.call(&Caller::Operator, post::List::default()).unwrap();
-    let mut posts: Vec<_> =
-        list.posts.into_iter().map(|post| format!("{} {}", post.title, post.url)).collect();
-    posts.sort();
-    posts
-}
-
-/// A source with a feed that changes.
-struct Feed<'s> {
-    service: &'s Service,
-    site: &'s Site,
+struct Feed {
+    service: Service,
+    site: Site,
     id: String,
 }
 
-impl<'s> Feed<'s> {
-    fn new(service: &'s Service, site: &'s Site) -> Self {
-        Self { service, site, id: add(service, &site.url("/feed")) }
+impl Feed {
+    fn start() -> Self {
+        let (service, site) = (reading(), Site::start());
+        let id = add(&service, &site.url("/feed"));
+        Self { service, site, id }
     }
 
-    /// Fetches these items.
     fn gives(&self, items: &[String]) -> Fetched {
         self.site.gives("/feed", &rss(items));
-        fetch(self.service, &self.id)
+        fetch(&self.service, &self.id)
+    }
+
+    /// Returns the titles and addresses of all posts, in order of their titles.
+    fn posts(&self) -> Vec<String> {
+        let list = self.service.call(&Caller::Operator, post::List::default()).unwrap();
+        let mut posts: Vec<_> =
+            list.posts.into_iter().map(|post| format!("{} {}", post.title, post.url)).collect();
+        posts.sort();
+        posts
     }
 }
 
 #[test]
 fn entries_with_ids_that_share_a_link_are_posts_of_their_own() {
-    let (service, site) = (reading(), Site::start());
-    let feed = Feed::new(&service, &site);
+    let feed = Feed::start();
     let show = |n: u32| item(&format!("Episode {n}"), "http://site.example/show", &guid(&format!("e{n}")));
     assert_eq!(counts(&feed.gives(&[show(2), show(1)])), [2, 0, 0]);
     let ids = |n: u32| format!("Episode {n} http://site.example/show#e{n}");
-    assert_eq!(posts(&service), [ids(1), ids(2)]);
+    assert_eq!(feed.posts(), [ids(1), ids(2)]);
     assert_eq!(counts(&feed.gives(&[show(3), show(2), show(1)])), [1, 0, 2]);
-    assert_eq!(posts(&service), [ids(1), ids(2), ids(3)]);
+    assert_eq!(feed.posts(), [ids(1), ids(2), ids(3)]);
     assert_eq!(counts(&feed.gives(&[show(4)])), [1, 0, 0], "one at a time");
     assert_eq!(counts(&feed.gives(&[show(5)])), [1, 0, 0]);
-    assert_eq!(posts(&service).len(), 5);
+    assert_eq!(feed.posts().len(), 5);
     let renamed = item("Last episode", "http://site.example/show", &guid("e5"));
     assert_eq!(counts(&feed.gives(&[renamed])), [0, 1, 0]);
 }
 
 #[test]
 fn a_file_or_a_permanent_id_is_an_address_of_its_own() {
-    let (service, site) = (reading(), Site::start());
-    let feed = Feed::new(&service, &site);
+    let feed = Feed::start();
     let file = |n| format!("{}<enclosure url=\"http://site.example/{n}.mp3\" type=\"audio/mpeg\"/>", guid(n));
     let page = |n| format!("<guid isPermaLink=\"true\">http://site.example/{n}</guid>");
     let show = |n, more: &str| item(n, "http://site.example/show", more);
@@ -81,13 +79,12 @@ fn a_file_or_a_permanent_id_is_an_address_of_its_own() {
         show("d", &guid("d d")),
     ]);
     let at = ["a http://site.example/a.mp3", "b http://site.example/b.mp3", "c http://site.example/c"];
-    assert_eq!(posts(&service), [at[0], at[1], at[2], "d http://site.example/show#d%20d"]);
+    assert_eq!(feed.posts(), [at[0], at[1], at[2], "d http://site.example/show#d%20d"]);
 }
 
 #[test]
 fn entries_without_ids_differ_by_title_and_date() {
-    let (service, site) = (reading(), Site::start());
-    let feed = Feed::new(&service, &site);
+    let feed = Feed::start();
     let news = |n: u32| item(&format!("News {n}"), "http://site.example/", &date(n));
     assert_eq!(counts(&feed.gives(&[news(1)])), [1, 0, 0]);
     assert_eq!(counts(&feed.gives(&[news(3), news(2), news(1)])), [2, 0, 1]);
@@ -96,7 +93,7 @@ fn entries_without_ids_differ_by_title_and_date() {
     assert_eq!(counts(&feed.gives(&menus)), [2, 0, 0]);
     let plain = ["A", "B"].map(|title| item(title, "http://site.example/list", ""));
     assert_eq!(counts(&feed.gives(&plain)), [2, 0, 0]);
-    assert_eq!(posts(&service).len(), 7);
+    assert_eq!(feed.posts().len(), 7);
     let edited = item("A, corrected", "http://site.example/a", "");
     feed.gives(&[item("A", "http://site.example/a", "")]);
     assert_eq!(counts(&feed.gives(&[edited])), [0, 1, 0], "an entry with a page of its own is known by it");
@@ -104,14 +101,13 @@ fn entries_without_ids_differ_by_title_and_date() {
 
 #[test]
 fn an_entry_with_another_address_and_the_same_id_is_the_same_post() {
-    let (service, site) = (reading(), Site::start());
-    let feed = Feed::new(&service, &site);
+    let feed = Feed::start();
     let one = |at: &str| item("One", &format!("{at}/1"), &guid("1"));
     let entry = |at: &str| [one(at), item("Two", &format!("{at}/2"), "")];
     assert_eq!(counts(&feed.gives(&entry("http://site.example"))), [2, 0, 0]);
     assert_eq!(counts(&feed.gives(&entry("https://site.example"))), [0, 2, 0]);
     assert_eq!(counts(&feed.gives(&[one("https://new.example")])), [0, 1, 0]);
-    assert_eq!(posts(&service), ["One https://new.example/1", "Two https://site.example/2"]);
+    assert_eq!(feed.posts(), ["One https://new.example/1", "Two https://site.example/2"]);
     for session in ["?sid=1", "?sid=2", ";jsessionid=3"] {
         let session = [item("One", &format!("https://new.example/1{session}"), &guid("1"))];
         assert_eq!(counts(&feed.gives(&session)), [0, 0, 1]);
@@ -120,24 +116,23 @@ fn an_entry_with_another_address_and_the_same_id_is_the_same_post() {
 
 #[test]
 fn the_feed_of_a_site_that_moves_does_not_come_twice() {
-    let (service, site) = (reading(), Site::start());
-    let feed = Feed::new(&service, &site);
+    let feed = Feed::start();
     // The address is the id, too, as many programs write it.
     let all = |at: &str| {
         let items = [1, 2].map(|n| item("News", &format!("{at}/{n}"), &format!("<guid>{at}/{n}</guid>")));
-        site.gives("/feed", &rss(&items).replace("<link>http://site.example/<", &format!("<link>{at}/<")));
-        fetch(&service, &feed.id)
+        feed.site
+            .gives("/feed", &rss(&items).replace("<link>http://site.example/<", &format!("<link>{at}/<")));
+        fetch(&feed.service, &feed.id)
     };
     assert_eq!(counts(&all("http://site.example")), [2, 0, 0]);
     assert_eq!(counts(&all("https://site.example")), [0, 2, 0]);
     assert_eq!(counts(&all("https://www.new.example")), [0, 2, 0]);
-    assert_eq!(posts(&service), ["News https://www.new.example/1", "News https://www.new.example/2"]);
+    assert_eq!(feed.posts(), ["News https://www.new.example/1", "News https://www.new.example/2"]);
 }
 
 #[test]
 fn ids_that_say_nothing_do_no_harm() {
-    let (service, site) = (reading(), Site::start());
-    let feed = Feed::new(&service, &site);
+    let feed = Feed::start();
     let same = |n: u32| item(&format!("T{n}"), &format!("http://site.example/{n}"), &guid("site"));
     assert_eq!(counts(&feed.gives(&[same(2), same(1)])), [2, 0, 0]);
     assert_eq!(counts(&feed.gives(&[same(3), same(2), same(1)])), [1, 0, 2]);
@@ -149,35 +144,33 @@ fn ids_that_say_nothing_do_no_harm() {
 
 #[test]
 fn a_removed_post_stays_removed_after_an_empty_feed() {
-    let (service, site) = (reading(), Site::start());
-    let feed = Feed::new(&service, &site);
+    let feed = Feed::start();
     let items = [item("One", "http://site.example/1", &guid("1")), item("Two", "http://site.example/2", "")];
     for post in feed.gives(&items).posts {
-        service.call(&Caller::Operator, post::Remove { post_obi: post.id }).unwrap();
+        feed.service.call(&Caller::Operator, post::Remove { post_obi: post.id }).unwrap();
     }
     feed.gives(&[]);
     assert_eq!(counts(&feed.gives(&items)), [0, 0, 2]);
-    assert!(posts(&service).is_empty());
+    assert!(feed.posts().is_empty());
 }
 
 #[test]
 fn a_source_of_an_earlier_version_keeps_its_posts() {
-    let (service, site) = (reading(), Site::start());
-    let feed = Feed::new(&service, &site);
+    let feed = Feed::start();
     let entry = |n: u32| item(&format!("T{n}"), &format!("http://site.example/{n}"), &guid(&n.to_string()));
     let first = feed.gives(&[entry(2), entry(1)]);
     let mut seen = seen::Seen::default();
     for n in 1..3 {
         seen.add(seen::hash(&[&format!("http://site.example/{n}")]), 7);
     }
-    service
+    feed.service
         .store()
         .write(crate::store::Isolation::Alone, move |tx| {
             tx.run("UPDATE post_source SET entry = NULL", &[])?;
             tx.run("UPDATE source SET seen = $1", &[(&seen.pack()).into()]).map(drop)
         })
         .unwrap();
-    service.call(&Caller::Operator, post::Remove { post_obi: first.posts[0].id.clone() }).unwrap();
+    feed.service.call(&Caller::Operator, post::Remove { post_obi: first.posts[0].id.clone() }).unwrap();
     assert_eq!(counts(&feed.gives(&[entry(3), entry(2), entry(1)])), [1, 0, 2]);
     let https = item("T1", "https://site.example/1", &guid("1"));
     assert_eq!(counts(&feed.gives(&[https])), [0, 1, 0], "its id is known now");
@@ -185,8 +178,7 @@ fn a_source_of_an_earlier_version_keeps_its_posts() {
 
 #[test]
 fn the_first_entry_of_a_file_without_dates_is_the_newest() {
-    let (service, site) = (reading(), Site::start());
-    let feed = Feed::new(&service, &site);
+    let feed = Feed::start();
     let items: Vec<_> =
         (1..=99).rev().map(|n| item(&format!("T{n}"), &format!("http://site.example/{n}"), "")).collect();
     let fetched = feed.gives(&items);
@@ -197,35 +189,26 @@ fn the_first_entry_of_a_file_without_dates_is_the_newest() {
 
 #[test]
 fn a_source_brings_so_many_posts_in_a_day() {
-    let (service, site) = (reading(), Site::start());
-    let feed = Feed::new(&service, &site);
-    let items = |range: std::ops::RangeInclusive<u32>| {
-        range
-            .rev()
-            .map(|n| item(&format!("T{n}"), &format!("http://site.example/{n}"), ""))
-            .collect::<Vec<_>>()
-    };
+    let feed = Feed::start();
+    let one = |n: u32| item(&format!("T{n}"), &format!("http://site.example/{n}"), "");
+    let items = |range: std::ops::RangeInclusive<u32>| range.rev().map(one).collect::<Vec<_>>();
     let first = feed.gives(&items(1..=250));
     assert_eq!((counts(&first), &*first.posts[0].title), ([100, 0, 150], "T250"));
-    assert!(
-        first.warnings[0].ends_with("only so many posts in a day, the newest: 150"),
-        "{:?}",
-        first.warnings
-    );
+    let told = &first.warnings[0];
+    assert!(told.ends_with("only so many posts in a day, the newest: 150"), "{told}");
     assert_eq!(counts(&feed.gives(&items(1..=251))), [1, 0, 250], "the others do not come later");
     assert_eq!(counts(&feed.gives(&items(1..=1_000))), [199, 0, 801]);
-    service.clock().advance(DAY_MS);
+    feed.service.clock().advance(DAY_MS);
     assert_eq!(counts(&feed.gives(&items(1..=2_000))), [300, 0, 1_700]);
-    assert_eq!(get(&service, &feed.id).posts, 600);
-    let removed = Remove { source_obi: feed.id, with_posts: Some(1) };
-    service.call(&Caller::Operator, removed).unwrap();
-    assert!(posts(&service).is_empty());
+    assert_eq!(get(&feed.service, &feed.id).posts, 600);
+    let removed = Remove { source_obi: feed.id.clone(), with_posts: Some(1) };
+    feed.service.call(&Caller::Operator, removed).unwrap();
+    assert!(feed.posts().is_empty());
 }
 
 #[test]
 fn a_fetch_tells_what_is_wrong_with_entries() {
-    let (service, site) = (reading(), Site::start());
-    let feed = Feed::new(&service, &site);
+    let feed = Feed::start();
     let mut items = vec![item("T1", "http://site.example/1", "<pubDate>gestern</pubDate>"); 2];
     items.extend(vec!["<item><title>None</title></item>".to_owned(); 150]);
     let fetched = feed.gives(&items);

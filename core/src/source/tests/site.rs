@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// The answer of a path.
 #[derive(Clone)]
 pub(super) enum Page {
     /// A status, headers and a content.
@@ -118,7 +117,6 @@ impl State {
     }
 }
 
-/// Returns a feed with these entries.
 pub(super) fn atom(title: &str, entries: &[String]) -> String {
     let mut feed = String::new();
     write!(
@@ -130,7 +128,6 @@ pub(super) fn atom(title: &str, entries: &[String]) -> String {
     feed
 }
 
-/// Returns the entry with this address.
 pub(super) fn entry(number: u32, title: &str) -> String {
     format!(
         "<entry><title>{title}</title><link href=\"https://a.example/{number}\"/>\

@@ -7,7 +7,8 @@ use url::form_urlencoded;
 use super::*;
 use crate::base::clock::DAY_MS;
 use crate::record::id::SourceKey;
-use crate::source::websub::{self, Offer, Subscription, check, confirm, is_signed, receive};
+use crate::source::sql::Offer;
+use crate::source::websub::{self, Subscription, check, confirm, is_signed, receive};
 use crate::store::Isolation;
 
 /// A source whose feed names a hub, after its first fetch.
@@ -43,8 +44,7 @@ fn question(subscription: &Subscription, mode: &str, rest: &str) -> String {
 
 #[test]
 fn a_subscription_is_confirmed_renewed_and_refused() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let (id, key) = source(&service, &site);
     assert_eq!((due(&service), get(&service, &id).hub.as_deref()), (1, Some("https://hub.example/")));
     let subscription = subscribe(&service, key);
@@ -80,8 +80,7 @@ fn a_subscription_is_confirmed_renewed_and_refused() {
 
 #[test]
 fn what_a_hub_sends_becomes_posts_if_it_is_signed() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let (id, key) = source(&service, &site);
     let subscription = subscribe(&service, key);
     let news = atom("Campus", &[entry(1, "First"), entry(2, "Two")]);
@@ -116,8 +115,7 @@ fn what_a_hub_sends_becomes_posts_if_it_is_signed() {
 
 #[test]
 fn a_subscription_ends_with_the_address_of_its_source() {
-    let service = reading();
-    let site = Site::start();
+    let (service, site) = (reading(), Site::start());
     let (id, key) = source(&service, &site);
     let subscription = subscribe(&service, key);
     let update = Update { url: Some(site.url("/other")), ..unchanged(&id) };

@@ -165,7 +165,7 @@ mod tests {
     use crate::account::Caller;
     use crate::base::config::{self, Config};
     use crate::post;
-    use crate::testing;
+    use crate::testing::{self, draft, publish};
 
     /// Returns whether a model is due after this number of changes. With `made`, a model of 100 posts exists since
     /// change 1,000.
@@ -195,12 +195,8 @@ mod tests {
         };
         let late = service.store().hold_horizon();
         let horizon = service.store().read(|tx| tx.horizon()).unwrap();
-        let draft = |n: &str| post::Draft {
-            title: Some("One".into()),
-            url: Some(format!("https://a.example/{n}")),
-            ..post::Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft: draft("1") }).unwrap();
+        let draft = |n: &str| draft("One", format!("https://a.example/{n}"));
+        publish(&service, draft("1"));
         assert_eq!(looked(), Some(horizon));
         service
             .store()

@@ -3,26 +3,18 @@ use serde_json::Value;
 use crate::account::Caller;
 use crate::newsfeed::{Page, recommended, start};
 use crate::post;
-use crate::testing::{NOW, Service, service};
+use crate::testing::{NOW, Service, draft, like, publish, service};
 
-/// Creates sixty posts, the newest last, whose titles are this.
 fn stocked(title: &str) -> (Service, Caller) {
     let service = service();
     for n in 0..60_i64 {
-        let draft = post::Draft {
-            title: Some(title.into()),
-            url: Some(format!("https://site.example/{n}")),
-            date: Some((NOW - (200 - n) * 60_000).to_string()),
-            ..post::Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        publish(&service, draft(title, format!("https://site.example/{n}")).dated(NOW - (200 - n) * 60_000));
     }
     start(&service).unwrap();
     let reader = service.member("reader");
     (service, reader)
 }
 
-/// Returns the ids on a page of ten posts, and the text that continues the feed.
 fn page(service: &Service, reader: &Caller, next: Option<&str>) -> (Vec<String>, String) {
     let asked = Page { limit: next.is_none().then_some(10), next, ..Page::default() };
     let answer = recommended(service, reader, &asked).unwrap();
@@ -48,9 +40,7 @@ fn acts_while_a_member_reads_on_do_not_end_the_feed() {
 fn posts_whose_acts_show_no_interest_are_left_out_too() {
     let (service, reader) = stocked("???");
     let (guests, _) = page(&service, &Caller::Guest, None);
-    for id in &guests[..3] {
-        post::like(&service, &reader, id).wait().unwrap();
-    }
+    like(&service, &reader, &guests[..3]);
     let (own, _) = page(&service, &reader, None);
     assert_eq!(own[..7], guests[3..], "the guests' feed without them");
 }
@@ -86,13 +76,7 @@ fn a_story_is_once_among_the_first_thirty_also_after_a_member_has_hidden_posts()
     let service = service();
     for n in 0..34_i64 {
         let title = if n < 31 { "Post" } else { "The library opens a reading room in the old observatory" };
-        let draft = post::Draft {
-            title: Some(title.into()),
-            url: Some(format!("https://site-{n}.example/")),
-            date: Some((NOW - (200 - n) * 60_000).to_string()),
-            ..post::Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        publish(&service, draft(title, format!("https://site-{n}.example/")).dated(NOW - (200 - n) * 60_000));
     }
     start(&service).unwrap();
     let reader = service.member("reader");

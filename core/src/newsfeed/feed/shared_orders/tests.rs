@@ -7,8 +7,8 @@ use super::*;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::newsfeed::{self, FeedPage, Page};
-use crate::post::{self, Draft};
-use crate::testing::{self, Service, posts};
+use crate::post;
+use crate::testing::{self, Service, draft, posts, publish};
 
 proptest! {
     #[test]
@@ -30,13 +30,10 @@ fn small_keys_take_few_characters() {
 }
 
 fn insert(tidings: &Tidings, n: usize) -> String {
-    let draft = Draft {
-        title: Some(format!("Post {n}")),
-        url: Some(format!("https://site{}.example/{n}", n % 7)),
-        topic: Some(vec!["all".into()]),
-        ..Draft::default()
-    };
-    tidings.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    publish(
+        tidings,
+        draft(format!("Post {n}"), format!("https://site{}.example/{n}", n % 7)).with_topic("all"),
+    )
 }
 
 /// Returns three servers with fifty posts; `None` for a database in a file.

@@ -15,7 +15,6 @@ use crate::record::id::PostKey;
 use crate::testing::NOW;
 
 const HOUR_MS: i64 = DAY_MS / 24;
-/// The time between two posts of the store.
 const BETWEEN_MS: i64 = 2 * HOUR_MS;
 
 /// A store of posts of several topics in irregular turns, with words of their topic and common ones.
@@ -26,7 +25,6 @@ struct World {
     config: Feed,
 }
 
-/// Returns the numbers of a linear congruential generator, each below a bound.
 fn numbers(mut seed: u64) -> impl FnMut(usize) -> usize {
     move |bound| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -63,7 +61,6 @@ impl World {
         acts.viewed.insert(0, (key, at));
     }
 
-    /// Returns the topics of the first posts that a member with these acts gets, or a guest without acts.
     fn first_topics(&self, acts: &Acts, count: usize) -> Vec<usize> {
         let nobody = ItemNeighbours::default();
         let seen: Vec<PostKey> = acts.viewed.iter().map(|(key, _)| *key).collect();
@@ -74,7 +71,6 @@ impl World {
         keys.map(|key| self.topics[usize::try_from(key.as_i64()).unwrap()]).collect()
     }
 
-    /// Returns the share of the topics that `is_wanted` among the first ten posts.
     fn precision(&self, acts: &Acts, is_wanted: impl Fn(usize) -> bool) -> f64 {
         let wanted = self.first_topics(acts, 10).into_iter().filter(|topic| is_wanted(*topic)).count();
         f64::from(u32::try_from(wanted).unwrap()) / 10.0

@@ -10,13 +10,10 @@ use crate::newsfeed::feed::page::HOLD_MS;
 use crate::newsfeed::feed::tests::followed;
 use crate::newsfeed::{self, Page};
 use crate::post::{self, Draft};
-use crate::testing::{NOW, Service, posts, service, service_with};
+use crate::testing::{self, NOW, Service, draft, posts, service, service_with};
 use crate::{newsfeed::index, search};
 
-/// What the settings of a test change.
-type Change = fn(&mut Feed);
-
-fn service_of(change: Change) -> Service {
+fn service_of(change: fn(&mut Feed)) -> Service {
     let mut config = Config::default();
     config.feed.interest.min_acts = 1;
     change(&mut config.feed);
@@ -46,15 +43,14 @@ fn publish(service: &Service, title: &str, topic: &[&str], tag: &[&str]) -> Stri
     static COUNT: AtomicI64 = AtomicI64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let texts = |list: &[&str]| Some(list.iter().map(|name| (*name).to_owned()).collect());
-    let draft = Draft {
-        title: Some(title.into()),
-        url: Some(format!("https://www.example.org/{count}")),
-        topic: texts(topic),
-        tag: texts(tag),
-        date: Some((NOW - count * 60_000).to_string()),
-        ..Draft::default()
-    };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    testing::publish(
+        service,
+        Draft {
+            topic: texts(topic),
+            tag: texts(tag),
+            ..draft(title, format!("https://www.example.org/{count}")).dated(NOW - count * 60_000)
+        },
+    )
 }
 
 fn like(service: &Service, member: &Caller, id: &str) {
@@ -65,7 +61,6 @@ fn view(service: &Service, member: &Caller, id: &str) {
     post::view(service, member, id).wait().unwrap();
 }
 
-/// Returns the titles and the reasons of a page.
 fn reasons(service: &Service, caller: &Caller, page: &FeedPage) -> Vec<(String, Why)> {
     let why = why(service, caller, page).unwrap().decode();
     let sum = |shares: &SignalShares| -> f64 {
@@ -80,14 +75,12 @@ fn reasons(service: &Service, caller: &Caller, page: &FeedPage) -> Vec<(String, 
     page.posts().map(|post| post.title).zip(why).collect()
 }
 
-/// Returns the titles and the reasons of the recommended feed.
 fn recommended(service: &Service, caller: &Caller) -> Vec<(String, Why)> {
     followed(service);
     let page = newsfeed::recommended(service, caller, &Page::default()).unwrap();
     reasons(service, caller, &page)
 }
 
-/// Returns the reason in the recommended feed of the post with a title.
 fn why_of(service: &Service, caller: &Caller, title: &str) -> Why {
     let all = recommended(service, caller);
     all.into_iter().find(|(other, _)| other == title).unwrap_or_else(|| panic!("{title}")).1
@@ -196,14 +189,10 @@ fn a_guest_is_told_what_is_new_and_popular() {
     let service = service_of(|feed| feed.popular_weight = 1.0);
     let new = publish(&service, "New", &["birds"], &[]);
     publish(&service, "Without a topic", &[], &[]);
-    let draft = Draft {
-        title: Some("Old".into()),
-        url: Some("https://old.example.org/".into()),
-        topic: Some(vec!["birds".into()]),
-        date: Some((NOW - 31 * DAY_MS).to_string()),
-        ..Draft::default()
-    };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+    testing::publish(
+        &service,
+        draft("Old", "https://old.example.org/").with_topic("birds").dated(NOW - 31 * DAY_MS),
+    );
     let text = |title| why_of(&service, &Caller::Guest, title).text;
     assert_eq!(
         ["New", "Without a topic", "Old"].map(text),

@@ -4,17 +4,10 @@ use super::*;
 use crate::base::clock::DAY_MS;
 use crate::base::config::Feed;
 use crate::post;
-use crate::testing::{NOW, Service, service};
+use crate::testing::{NOW, Service, draft, like, publish, service};
 
 fn insert(service: &Service, name: &str, topic: &str, date: Timestamp) -> String {
-    let draft = post::Draft {
-        title: Some(name.into()),
-        url: Some(format!("https://a.example/{name}")),
-        topic: Some(vec![topic.into()]),
-        date: Some(date.to_string()),
-        ..post::Draft::default()
-    };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    publish(service, draft(name, format!("https://a.example/{name}")).with_topic(topic).dated(date))
 }
 
 /// Creates forty posts each of cats and dogs, an hour apart, the newest at [`NOW`]; the first is the oldest.
@@ -26,6 +19,11 @@ fn stocked() -> (Service, Vec<String>, Vec<String>) {
     };
     let (cats, dogs) = (of("cats", 1), of("dogs", 0));
     (service, cats, dogs)
+}
+
+fn a_day_later(service: &Service) -> String {
+    service.clock().advance(DAY_MS);
+    service.clock().now().to_string()
 }
 
 fn row<'e>(evaluation: &'e Evaluation, ranking: &str) -> &'e Quality {
@@ -40,11 +38,8 @@ fn evaluated(service: &Service, at: Option<&str>) -> Result<Evaluation> {
 fn the_feed_finds_the_later_post_of_a_reader_of_one_topic() {
     let (service, cats, dogs) = stocked();
     let reader = service.member("reader");
-    for id in &cats[..5] {
-        post::like(&service, &reader, id).wait().unwrap();
-    }
-    service.clock().advance(DAY_MS);
-    let at = service.clock().now().to_string();
+    like(&service, &reader, &cats[..5]);
+    let at = a_day_later(&service);
     // The first cat that the reader has not seen; one place in ten is for the other topic.
     post::view(&service, &reader, &cats[39]).wait().unwrap();
     let evaluation = evaluated(&service, Some(&at)).unwrap();
@@ -68,8 +63,7 @@ fn seen_posts_and_newer_posts_are_not_relevant() {
     for id in &cats[..5] {
         post::view(&service, &reader, id).wait().unwrap();
     }
-    service.clock().advance(DAY_MS);
-    let at = service.clock().now().to_string();
+    let at = a_day_later(&service);
     let nobody = |at: &str| matches!(evaluated(&service, Some(at)), Err(Error::BadRequest(_)));
     assert!(nobody(&at));
     // An act on a seen post, and a post that is newer than the split.
@@ -84,8 +78,7 @@ fn popularity_is_as_of_the_split_and_without_history_the_guests_feed_is_used() {
     let (service, cats, dogs) = stocked();
     let [early, late] = ["early", "late"].map(|id| service.member(id));
     post::like(&service, &early, &dogs[3]).wait().unwrap();
-    service.clock().advance(DAY_MS);
-    let at = service.clock().now().to_string();
+    let at = a_day_later(&service);
     post::like(&service, &late, &dogs[3]).wait().unwrap();
     // This post became popular after the split.
     for caller in [&early, &late] {
@@ -125,8 +118,7 @@ fn similar_words_find_more_than_dates() {
     for id in [90, 80, 70] {
         post::view(&service, &reader, &ids[id]).wait().unwrap();
     }
-    service.clock().advance(DAY_MS);
-    let at = service.clock().now().to_string();
+    let at = a_day_later(&service);
     for id in [60, 50] {
         post::view(&service, &reader, &ids[id]).wait().unwrap();
     }
@@ -144,12 +136,9 @@ fn the_lead_is_the_mean_difference_of_pairs() {
     let (service, cats, dogs) = stocked();
     let readers = ["ann", "ben"].map(|id| service.member(id));
     for (reader, ids) in readers.iter().zip([&cats, &dogs]) {
-        for id in &ids[..5] {
-            post::like(&service, reader, id).wait().unwrap();
-        }
+        like(&service, reader, &ids[..5]);
     }
-    service.clock().advance(DAY_MS);
-    let at = service.clock().now().to_string();
+    let at = a_day_later(&service);
     for (reader, ids) in readers.iter().zip([&cats, &dogs]) {
         post::view(&service, reader, &ids[39]).wait().unwrap();
     }

@@ -8,7 +8,7 @@ use crate::newsfeed::{Page, popular, stored};
 use crate::post;
 use crate::post::heat::Heats;
 use crate::store::{Isolation, Topic};
-use crate::testing::{NOW, Service, service, service_with};
+use crate::testing::{NOW, Service, draft, eventually, publish, service, service_with};
 
 const DAYS_3: Popularity = Popularity { half_life_days: 3.0 };
 
@@ -30,12 +30,7 @@ fn popularity_is_1_for_the_most_popular_post_and_0_without_acts() {
 }
 
 fn insert(service: &Service, name: &str) -> String {
-    let draft = post::Draft {
-        title: Some(name.into()),
-        url: Some(format!("https://a.example/{name}")),
-        ..post::Draft::default()
-    };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    publish(service, draft(name, format!("https://a.example/{name}")))
 }
 
 fn store_half_life(service: &Service, half_life_days: Option<f64>) {
@@ -76,12 +71,7 @@ fn a_changed_half_life_is_one_row_and_every_server_follows() {
     assert_eq!(changes(&service), before.0, "no post changes");
     assert!(service.store().version(Topic::Posts) > before.1);
     for tidings in [&service.tidings, &beside] {
-        let has_followed = || titles(tidings, &Page::default()) == ["old", "new", "cold"];
-        let begun = std::time::Instant::now();
-        while !has_followed() && begun.elapsed().as_secs() < 20 {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        assert!(has_followed());
+        eventually(|| titles(tidings, &Page::default()) == ["old", "new", "cold"]);
     }
     let second = Page { next: Some(&next), ..Page::default() };
     assert_eq!(titles(&service, &second), ["old"], "a reader goes on in the order that they began");

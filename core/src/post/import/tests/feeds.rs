@@ -202,16 +202,9 @@ fn a_feed_is_read_in_its_encoding() {
 #[test]
 fn an_input_that_is_not_a_feed_is_refused_with_its_line() {
     let service = testing::service();
-    for (input, message) in [
-        ("", "it is empty"),
-        ("hello", "it is no RSS, Atom or JSON feed that can be read"),
-        ("\n<html><body></body></html>", "line 2: it is an HTML page, and no feed"),
-        ("{}", "it is JSON, but no JSON feed: it names no version of JSON Feed"),
-        ("<catalog><item/></catalog>", "its first element is not that of an RSS or Atom feed"),
-    ] {
-        let refused = import_feed(&service, input).unwrap_err();
-        assert_eq!(refused.detail().as_deref(), Some(message), "{input}");
-    }
+    let refused = import_feed(&service, "\n<html><body></body></html>").unwrap_err();
+    assert_eq!(refused.detail().as_deref(), Some("line 2: it is an HTML page, and no feed"));
+    assert_eq!(import_feed(&service, "").unwrap_err().detail().as_deref(), Some("it is empty"));
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! Tests of processes that use the same words.
 
 use super::*;
-use crate::account::Caller;
 use crate::post;
-use crate::testing::{self, Service};
+use crate::testing::{self, Service, draft, publish};
 use crate::words::ModelCache;
 
 /// Returns the model of another process with the same database.
@@ -16,13 +15,13 @@ fn other(service: &Service) -> ModelCache {
 fn service() -> Service {
     let service = testing::service();
     for n in 0..40 {
-        let draft = post::Draft {
-            title: Some(format!("Crab and lobster {n}")),
-            post: Some("The crab swims with the lobster and the whale in the sea".into()),
-            url: Some(format!("https://a.example/{n}")),
-            ..post::Draft::default()
-        };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        publish(
+            &service,
+            post::Draft {
+                post: Some("The crab swims with the lobster and the whale in the sea".into()),
+                ..draft(format!("Crab and lobster {n}"), format!("https://a.example/{n}"))
+            },
+        );
     }
     service
 }
