@@ -313,7 +313,9 @@ impl Server {
                 ureq::Error::Protocol(_) => {
                     format!("it does not speak plain HTTP ({error}): write https:// if it has TLS")
                 }
-                ureq::Error::Io(io) if matches!(io.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
+                ureq::Error::Io(io)
+                    if matches!(io.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) =>
+                {
                     format!("it ended the connection ({error}): write https:// if it has TLS")
                 }
                 _ => error.to_string(),
