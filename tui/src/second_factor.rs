@@ -139,15 +139,3 @@ fn secret(uri: &str) -> &str {
     let (_, secret) = uri.split_once("secret=").unwrap_or_default();
     secret.split('&').next().unwrap_or_default()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_secret_is_found_in_the_address() {
-        assert_eq!(secret("otpauth://totp/tidings:ann?secret=JBSW&issuer=tidings"), "JBSW");
-        assert_eq!(secret("otpauth://totp/tidings:ann?secret=JBSW"), "JBSW");
-        assert_eq!(secret(""), "");
-    }
-}

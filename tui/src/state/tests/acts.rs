@@ -99,7 +99,7 @@ fn members_are_searched_while_typing_and_each_change_asks_by_name() {
     stage.keys(&["y", "a", "y"]).sees("★ admin");
     assert_eq!((members(&stage)[1].blacklisted, members(&stage)[1].admin), (0, 1));
     stage.keys(&["a"]).sees("Revoke the administrator rights of ben");
-    stage.keys(&["y", "Enter", "v", "v"]).sees("Robotics club");
+    stage.keys(&["y", "Enter", "V", "v", "v", "v"]).sees("Robotics club");
     stage.keys(&["R"]).sees("Reset the measured interest of ben");
     stage.keys(&["y", "x", "n"]).sees("nothing");
     stage.keys(&["Esc", "x", "y"]).sees("✓ Removed the member ben.");
