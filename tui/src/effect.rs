@@ -40,6 +40,9 @@ pub(crate) enum Effect {
 /// Of the type that the request expects.
 pub(crate) type Answer = Box<dyn Any + Send>;
 
+/// Until the screen that waits for the answer has taken it.
+pub(crate) type Loaded = Option<Result<Answer, Problem>>;
+
 type Run<T> = dyn FnOnce(&Sources) -> Result<T, Problem> + Send;
 
 pub(crate) struct Work<T>(Box<Run<T>>);

@@ -175,7 +175,7 @@ impl App {
     }
 
     fn set_quit(&mut self, now: Instant) {
-        if !self.state.is_quitting() {
+        if !self.state.quitting {
             // A draft could not be saved, so the program continues.
             self.quit = None;
         } else if self.quit.is_none() && self.sources.service.server().is_some() {

@@ -2,7 +2,7 @@
 
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Answer, Effect, Work, next_number};
+use crate::effect::{Answer, Effect, Loaded, Work, next_number};
 use crate::problem::Problem;
 
 /// In milliseconds; then the screen shows that a request is running.
@@ -34,17 +34,12 @@ impl Pending {
         is_slow(self.since, now)
     }
 
-    /// The answer will be ignored. Returns whether a request was pending.
-    pub(crate) const fn cancel(&mut self) -> bool {
-        self.since.take().is_some()
+    pub(crate) const fn cancel(&mut self) {
+        self.since = None;
     }
 
     /// Takes the answer to the latest request. A failure becomes the problem.
-    pub(crate) fn take<T: 'static>(
-        &mut self,
-        number: u64,
-        answer: &mut Option<Result<Answer, Problem>>,
-    ) -> Option<T> {
+    pub(crate) fn take<T: 'static>(&mut self, number: u64, answer: &mut Loaded) -> Option<T> {
         if number != self.number || self.since.is_none() {
             return None;
         }

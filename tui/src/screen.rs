@@ -1,13 +1,13 @@
 //! The screens: the state of each, how it handles events, and how it is drawn.
 
 use crossterm::event::KeyEvent;
-use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Act, Answer, Change, Changed, Effect};
+use crate::effect::{Act, Change, Changed, Effect};
 use crate::keys::{Action, Table};
 use crate::problem::Problem;
 use crate::sheet::Sheet;
@@ -27,6 +27,7 @@ pub(crate) mod posts;
 pub(crate) mod sources;
 
 pub(crate) use crate::ctx::Ctx;
+pub(crate) use crate::effect::Loaded;
 
 #[derive(Default)]
 pub(crate) struct Out {
@@ -69,9 +70,6 @@ impl Out {
         self.question = Some(Question { text, detail: detail.into(), choices, decline: "cancel" });
     }
 }
-
-/// Until the screen that waits for the answer has taken it.
-pub(crate) type Loaded = Option<Result<Answer, Problem>>;
 
 pub(crate) struct Message {
     pub(crate) text: String,
@@ -156,7 +154,7 @@ pub(crate) trait Screen {
         0
     }
 
-    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx);
+    fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx);
 }
 
 pub(crate) fn reading(title: &str, facts: &str, post: &str, columns: usize) -> Vec<Line<'static>> {

@@ -91,17 +91,7 @@ pub(crate) struct State {
     pub(crate) title: Title,
     /// The number and the description of each running change, and its start.
     running: Vec<(u64, &'static str, Timestamp)>,
-    quitting: bool,
-}
-
-impl Overlay {
-    const fn keys(&self) -> &'static Table {
-        match self {
-            Self::Help { .. } => &keys::HELP,
-            Self::Question(_) => &keys::QUESTION,
-            Self::Export { .. } | Self::SecondFactor(_) => &keys::INPUT,
-        }
-    }
+    pub(crate) quitting: bool,
 }
 
 impl State {
@@ -172,10 +162,6 @@ impl State {
         self.quitting = true;
     }
 
-    pub(crate) const fn is_quitting(&self) -> bool {
-        self.quitting
-    }
-
     pub(crate) fn open_feedback(&self) -> usize {
         self.screens[tab::FEEDBACK].open_items()
     }
@@ -205,8 +191,10 @@ impl State {
 
     pub(crate) fn tables(&self) -> Vec<&'static Table> {
         match &self.overlay {
-            Some(overlay) => vec![overlay.keys()],
             None => self.screen_tables(),
+            Some(Overlay::Help { .. }) => vec![&keys::HELP],
+            Some(Overlay::Question(_)) => vec![&keys::QUESTION],
+            Some(Overlay::Export { .. } | Overlay::SecondFactor(_)) => vec![&keys::INPUT],
         }
     }
 

@@ -21,9 +21,6 @@ use crate::widget::table::{Cell, Column};
 
 mod blanket;
 
-pub(crate) const NO_MATCH: &str = "Nothing matches the filter. Esc clears it.";
-/// Shown for a key that would change a row that is not the saved one.
-pub(crate) const SETTLING: &str = "One moment: the list is being loaded again.";
 /// Between two requests for a list that changes often.
 const READ_EVERY_MS: i64 = 900;
 /// The same on a server, whose log has every request.
@@ -76,10 +73,6 @@ impl<R, P> Listing<R, P> {
     pub(crate) fn is_time(&self, ctx: &Ctx) -> bool {
         let every = if ctx.is_remote { READ_REMOTE_EVERY_MS } else { READ_EVERY_MS };
         self.pending.problem().is_some() || ctx.now - self.read_at >= every
-    }
-
-    pub(crate) fn open(&mut self, form: Page) {
-        self.form = Some(form);
     }
 }
 
@@ -141,6 +134,8 @@ pub(crate) trait Browse: Sized + 'static {
     const COLUMNS: &'static [ColumnOf<Self>] = &[];
     /// The name of an exported table, and those of its columns, separated by spaces.
     const EXPORTED: (&'static str, &'static str) = ("", "");
+    /// Refused until the saved row is selected, because they could change another row than the saved one.
+    const SETTLES: &'static [Action] = &[];
     /// The screen itself applies the filter, which otherwise is part of the query.
     const FILTERS: bool = false;
     /// The line above an empty list, not the list, says that it is being loaded.

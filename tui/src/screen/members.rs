@@ -212,8 +212,8 @@ impl Browse for Members {
                 };
                 self.load(None, ctx, out);
             }
-            (Action::Password, Some(entry)) => self.base.open(forms::password(&entry, ctx)),
-            (Action::Role, Some(entry)) => self.base.open(forms::role(&entry, ctx)),
+            (Action::Password, Some(entry)) => self.base.form = Some(forms::password(&entry, ctx)),
+            (Action::Role, Some(entry)) => self.base.form = Some(forms::role(&entry, ctx)),
             (Action::NextView, _) => self.show(self.view.next()),
             (Action::PreviousView, _) => self.show(self.view.previous()),
             (Action::GoTo, Some(entry)) => out.go = Some(Destination::Log(entry.user_id)),

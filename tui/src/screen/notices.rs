@@ -11,7 +11,7 @@ use crate::effect::query::{self, Notices as Loaded};
 use crate::effect::{Act, Kind, Work};
 use crate::keys::{self, Action, Table};
 use crate::layout::tab;
-use crate::screen::browse::{Browse, ColumnOf, Listing, SETTLING, any_holds, listing};
+use crate::screen::browse::{Browse, ColumnOf, Listing, any_holds, listing};
 use crate::screen::form::record;
 use crate::screen::{Ctx, Destination, Out, reading};
 use crate::theme::Theme;
@@ -131,6 +131,8 @@ impl Browse for Notices {
         }),
     ];
     const EXPORTED: (&'static str, &'static str) = ("notices", "_id title date view state post");
+    const SETTLES: &'static [Action] =
+        &[Action::Toggle, Action::Publish, Action::Remove, Action::Edit, Action::Open];
     const FILTERS: bool = true;
     const LOADS_ABOVE: bool = true;
 
@@ -163,23 +165,16 @@ impl Browse for Notices {
     }
 
     fn own_action(&mut self, action: Action, row: Option<Row>, ctx: &Ctx, out: &mut Out) -> bool {
-        // After a change, a key could change another notice than the one that was saved.
-        let is_settling = self.base.to_select.is_some();
         // Opening a draft continues it.
         let is_draft = row.as_ref().is_some_and(|row| row.draft.is_some());
         match (action, row) {
-            (Action::Toggle | Action::Publish | Action::Remove | Action::Edit | Action::Open, _)
-                if is_settling =>
-            {
-                out.say(SETTLING);
-            }
             (Action::Toggle, Some(row)) => toggle(row, ctx, out),
             (Action::Publish, Some(row)) => publish(row, ctx, out),
             (Action::Remove, Some(row)) => remove(&row, out),
-            (Action::New, _) => self.base.open(editor::of(None, ctx)),
-            (Action::Edit, Some(row)) => self.base.open(editor::of(Some(&row), ctx)),
+            (Action::New, _) => self.base.form = Some(editor::of(None, ctx)),
+            (Action::Edit, Some(row)) => self.base.form = Some(editor::of(Some(&row), ctx)),
             (Action::Open, Some(row)) if is_draft && !self.base.list.typing => {
-                self.base.open(editor::of(Some(&row), ctx));
+                self.base.form = Some(editor::of(Some(&row), ctx));
             }
             (Action::Sort, _) => {
                 self.sort = self.sort.next();

@@ -10,7 +10,7 @@ use crate::effect::query::{self, PostRow};
 use crate::effect::{Act, Change, Changed, Kind, Work};
 use crate::keys::{self, Action, Table};
 use crate::layout::tab;
-use crate::screen::browse::{Browse, ColumnOf, Listing, SETTLING, listing};
+use crate::screen::browse::{Browse, ColumnOf, Listing, listing};
 use crate::screen::{Ctx, Loaded, Out, reading};
 use crate::theme::Theme;
 use crate::widget::cursor::Cursor;
@@ -132,6 +132,7 @@ impl Browse for Posts {
     const ID: fn(&PostRow) -> &str = |row| &row.post.id;
     const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.posts, 0, 0];
     const COPIED: (&'static str, fn(&PostRow) -> String) = ("the address", |row| row.post.url.clone());
+    const SETTLES: &'static [Action] = &[Action::Remove, Action::Edit];
     const LOADS_ABOVE: bool = true;
 
     fn query(&mut self, _: Option<()>, _: &Ctx) -> Option<Work<Vec<PostRow>>> {
@@ -187,9 +188,8 @@ impl Browse for Posts {
 
     fn own_action(&mut self, action: Action, row: Option<PostRow>, ctx: &Ctx, out: &mut Out) -> bool {
         match (action, row) {
-            (Action::Remove | Action::Edit, _) if self.base.to_select.is_some() => out.say(SETTLING),
             (Action::Remove, Some(row)) => remove(row, out),
-            (Action::New, _) => self.base.open(editor::of(None, ctx)),
+            (Action::New, _) => self.base.form = Some(editor::of(None, ctx)),
             // The shown text may be out of date, so the form opens when the post is loaded again.
             (Action::Edit, Some(row)) => {
                 out.effect(self.base.detail.request(ctx.now, query::post(row.post.id.clone())));
@@ -230,7 +230,7 @@ impl Browse for Posts {
 
     fn detail_loaded(&mut self, post: PostDetail, ctx: &Ctx) {
         if self.to_edit.take_if(|id| *id == post.shown.id).is_some() {
-            self.base.open(editor::of(Some(&post), ctx));
+            self.base.form = Some(editor::of(Some(&post), ctx));
         }
         self.post = Some(post);
     }

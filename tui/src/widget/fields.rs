@@ -141,9 +141,7 @@ impl Fields {
             if *is_toggle {
                 put(text, buf, input.text(), if is_focused { Theme::selected() } else { Theme::strong() });
             } else if is_focused || !input.is_empty() {
-                if text.width > 0 {
-                    input.draw(text, buf, is_focused);
-                }
+                input.draw(text, buf, is_focused);
             } else {
                 put(text, buf, hint, Theme::faint());
             }
