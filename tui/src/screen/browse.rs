@@ -124,7 +124,7 @@ pub(crate) trait Browse: Sized + 'static {
     /// These keys take precedence over those of every list.
     const KEYS: &'static Table;
     /// The selection stays on the row with the same identifier.
-    const ID: fn(&Self::Row) -> &str;
+    const ID: fn(&Self::Row) -> String;
     const VERSIONS: fn(&Changes) -> [i64; 3];
     /// The name and the text that the copy key copies.
     const COPIED: (&'static str, fn(&Self::Row) -> String);
@@ -225,7 +225,7 @@ pub(crate) trait Browse: Sized + 'static {
 
     fn load_detail(&mut self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.base().selected() else { return };
-        let Some((query, is_loaded)) = self.detail((Self::ID)(row)) else { return };
+        let Some((query, is_loaded)) = self.detail(&(Self::ID)(row)) else { return };
         let is_visible = self.areas(ctx.body()).text.width > 0;
         let base = self.base_mut();
         if is_visible && (!is_loaded || base.stale) {
@@ -263,12 +263,12 @@ pub(crate) trait Browse: Sized + 'static {
         let wanted = self.base().list.filter.text().to_lowercase();
         let mut listed: Vec<usize> = (0..rows.len()).filter(|i| self.keeps(&rows[*i], &wanted)).collect();
         listed.sort_by(|a, b| self.order(&rows[*a], &rows[*b]));
-        let place = listed.iter().position(|i| Some((Self::ID)(&rows[*i])) == selected);
+        let place = selected.and_then(|id| listed.iter().position(|i| (Self::ID)(&rows[*i]) == id));
         self.base_mut().list.list(listed, place);
     }
 
     fn selected_id(&self) -> Option<String> {
-        self.base().selected().map(|row| (Self::ID)(row).to_owned())
+        self.base().selected().map(Self::ID)
     }
 
     fn select(&mut self, id: &str) -> bool {

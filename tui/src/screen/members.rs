@@ -144,7 +144,7 @@ impl Browse for Members {
 
     const TAB: usize = tab::MEMBERS;
     const KEYS: &'static Table = &keys::MEMBERS;
-    const ID: fn(&MemberEntry) -> &str = |entry| &entry.user_id;
+    const ID: fn(&MemberEntry) -> String = |entry| entry.user_id.clone();
     const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.members, 0, 0];
     const COPIED: (&'static str, fn(&MemberEntry) -> String) = ("the id", |entry| entry.user_id.clone());
     const COLUMNS: &'static [ColumnOf<Self>] = &[

@@ -109,7 +109,7 @@ impl Browse for Notices {
 
     const TAB: usize = tab::NOTICES;
     const KEYS: &'static Table = &keys::NOTICES;
-    const ID: fn(&Row) -> &str = |row| &row.id;
+    const ID: fn(&Row) -> String = |row| row.id.clone();
     /// The version of the audit trail changes with the drafts.
     const VERSIONS: fn(&Changes) -> [i64; 3] =
         |changes| [changes.notices, changes.notice_views, changes.audit];

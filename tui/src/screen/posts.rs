@@ -129,7 +129,7 @@ impl Browse for Posts {
 
     const TAB: usize = tab::POSTS;
     const KEYS: &'static Table = &keys::POSTS;
-    const ID: fn(&PostRow) -> &str = |row| &row.post.id;
+    const ID: fn(&PostRow) -> String = |row| row.post.id.clone();
     const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.posts, 0, 0];
     const COPIED: (&'static str, fn(&PostRow) -> String) = ("the address", |row| row.post.url.clone());
     const SETTLES: &'static [Action] = &[Action::Remove, Action::Edit];

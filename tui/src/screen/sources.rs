@@ -86,7 +86,7 @@ impl Browse for Sources {
     const KEYS: &'static Table = &keys::SOURCES;
     /// The columns need more room than the facts.
     const LIST_WIDTH: fn(u16) -> u16 = |width| width * 3 / 5;
-    const ID: fn(&Source) -> &str = |source| &source.id;
+    const ID: fn(&Source) -> String = |source| source.id.clone();
     const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.sources, 0, 0];
     const COPIED: (&'static str, fn(&Source) -> String) = ("the address", |source| source.url.clone());
     const COLUMNS: &'static [ColumnOf<Self>] = &[
