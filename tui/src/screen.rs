@@ -84,13 +84,11 @@ pub(crate) enum Tone {
 
 pub(crate) enum Destination {
     Log(String),
-    /// The log, with the focus on its filter.
     LogFilter,
     Notice(String),
 }
 
 pub(crate) struct Question {
-    /// Names what would change.
     pub(crate) text: String,
     pub(crate) detail: String,
     pub(crate) choices: Vec<Choice>,
@@ -130,7 +128,6 @@ pub(crate) trait Screen {
 
     fn click(&mut self, _: Position, _: &Ctx, _: &mut Out) {}
 
-    /// The screen was opened from another one.
     fn go(&mut self, _: Destination, _: &Ctx, _: &mut Out) {}
 
     fn answer(&mut self, number: u64, answer: &mut Loaded, ctx: &Ctx, out: &mut Out);
@@ -158,10 +155,8 @@ pub(crate) trait Screen {
 }
 
 pub(crate) fn reading(title: &str, facts: &str, post: &str, columns: usize) -> Vec<Line<'static>> {
-    let mut lines: Vec<Line<'static>> = Vec::new();
-    lines.extend(text::wrap(title, columns).into_iter().map(|line| Line::styled(line, Theme::strong())));
-    lines.extend(text::wrap(facts, columns).into_iter().map(|line| Line::styled(line, Theme::faint())));
-    lines.push(Line::default());
-    lines.extend(text::wrap(post, columns).into_iter().map(Line::raw));
-    lines
+    let title = text::wrap(title, columns).into_iter().map(|line| Line::styled(line, Theme::strong()));
+    let facts = text::wrap(facts, columns).into_iter().map(|line| Line::styled(line, Theme::faint()));
+    let post = text::wrap(post, columns).into_iter().map(Line::raw);
+    title.chain(facts).chain([Line::default()]).chain(post).collect()
 }

@@ -54,7 +54,6 @@ pub(crate) enum Event {
 pub(crate) struct Title {
     /// The path or the URL of a database, or the host of a server.
     pub(crate) name: Arc<str>,
-    /// The caller of the operations of a server, if it is known.
     pub(crate) caller: Option<Arc<str>>,
     /// `None` for a database.
     pub(crate) link: Option<Link>,
@@ -164,11 +163,6 @@ impl State {
 
     pub(crate) fn open_feedback(&self) -> usize {
         self.screens[tab::FEEDBACK].open_items()
-    }
-
-    /// The finest unit of time that is shown.
-    pub(crate) fn minute(&self) -> i64 {
-        self.ctx.now.as_millis().div_euclid(60_000)
     }
 
     pub(crate) fn is_slow(&self) -> bool {

@@ -39,8 +39,7 @@ pub(crate) struct Audit {
     verification: Pending,
 }
 
-/// That are loaded at a time.
-const RECORDS: i64 = 200;
+const PAGE: i64 = 200;
 
 impl Browse for Audit {
     listing!(AuditRecord, i64, AuditPage);
@@ -69,7 +68,7 @@ impl Browse for Audit {
     }
 
     fn query(&mut self, before: Option<i64>, _: &Ctx) -> Option<Work<AuditPage>> {
-        Some(Work::call(List { before, limit: Some(RECORDS), ..List::default() }))
+        Some(Work::call(List { before, limit: Some(PAGE), ..List::default() }))
     }
 
     fn text(&self, record: &AuditRecord, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {

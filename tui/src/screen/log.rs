@@ -30,7 +30,6 @@ pub(crate) struct Log {
     base: Listing<LogLine, LogPlace>,
     listed: Option<String>,
     looked_to: Option<Timestamp>,
-    /// New lines are not loaded.
     is_paused: bool,
     mistake: Option<&'static str>,
     /// The results of the lines that were loaded, as they are typed into the filter.

@@ -36,7 +36,6 @@ pub(crate) struct Members {
     counts: i64,
 }
 
-/// Members that are loaded at a time.
 const PAGE: usize = 200;
 /// Members that are loaded again after a change; a longer list is loaded again on request only.
 const PAGES: usize = 1_000;

@@ -48,26 +48,18 @@ impl Notices {
 }
 
 fn remove(row: &Row, out: &mut Out) {
-    let (title, id) = (row.title().to_owned(), row.id.clone());
-    match row.published() {
-        Some(notice) => out.ask(
-            format!("Remove the notice “{title}”?"),
-            format!("It was read {} times. It cannot be brought back; feedback on it stays.", notice.view),
-            "remove it",
-            Act::call(tab::NOTICES, Kind::Remove, format!("Removed “{title}”."), Remove { notice_obi: id }),
-        ),
-        None => out.ask(
-            format!("Remove the draft “{title}”?"),
-            "All administrators see it. It cannot be brought back.",
-            "remove it",
-            Act::call(
-                tab::NOTICES,
-                Kind::Remove,
-                format!("Removed the draft “{title}”."),
-                RemoveDraft { draft_obi: id },
-            ),
-        ),
-    }
+    let (title, id) = (row.title(), row.id.clone());
+    let (what, detail, act) = if let Some(notice) = row.published() {
+        let detail =
+            format!("It was read {} times. It cannot be brought back; feedback on it stays.", notice.view);
+        let (done, operation) = (format!("Removed “{title}”."), Remove { notice_obi: id });
+        ("notice", detail, Act::call(tab::NOTICES, Kind::Remove, done, operation))
+    } else {
+        let detail = "All administrators see it. It cannot be brought back.".to_owned();
+        let (done, operation) = (format!("Removed the draft “{title}”."), RemoveDraft { draft_obi: id });
+        ("draft", detail, Act::call(tab::NOTICES, Kind::Remove, done, operation))
+    };
+    out.ask(format!("Remove the {what} “{title}”?"), detail, "remove it", act);
 }
 
 fn toggle(row: Row, ctx: &Ctx, out: &mut Out) {

@@ -75,7 +75,6 @@ fn figures(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let title = if width(&long) <= area.width.into() { long } else { short };
     let area = heading(&title, area, buf);
     if is_narrow {
-        // A narrow screen lists the figures below each other.
         for (y, (name, now, before)) in (0..area.height).zip(figures) {
             let (text, style) = change(now, before, ctx);
             put_at(area, (0, y), buf, name, Theme::faint());
