@@ -26,6 +26,7 @@ use tidings_core::Tidings;
 use tidings_core::account::Caller;
 use tidings_core::clock::{Clock, Timestamp};
 
+mod address;
 mod call;
 mod error;
 mod events;
@@ -39,9 +40,10 @@ pub mod shown;
 mod sign_in;
 mod watch;
 
+pub use address::{Address, InvalidAddress};
 pub use error::{Error, Refusal, Result};
 pub use events::{Event, Events};
-pub use http::{Address, InvalidAddress, Server};
+pub use http::Server;
 pub use sign_in::{SignedIn, expiry};
 pub use watch::{Link, Look, Watch};
 
