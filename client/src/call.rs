@@ -31,18 +31,7 @@ impl Service {
         own: O,
         any: impl Operation<Answer = O::Answer>,
     ) -> Result<O::Answer> {
-        let acting = match &self.0 {
-            Place::Database(database) => match &database.caller {
-                Caller::Member(id) => Some(id.as_str()),
-                Caller::Guest | Caller::Token(_) | Caller::Operator => None,
-            },
-            Place::Server(server) => server.member(),
-        };
-        if acting.is_some_and(|acting| acting.eq_ignore_ascii_case(id)) {
-            self.call(own)
-        } else {
-            self.call(any)
-        }
+        if self.is_own(id) { self.call(own) } else { self.call(any) }
     }
 
     /// Returns the same service as a guest sees it.

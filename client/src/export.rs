@@ -45,7 +45,7 @@ impl Service {
                 Ok(export.pass_to(tidings, take)?)
             }
             Place::Server(server) => {
-                let request = if server.is_own(id) {
+                let request = if self.is_own(id) {
                     server.request_of(&GetMine {})?
                 } else {
                     server.request_of(&GetOf { user_id: id.to_owned() })?

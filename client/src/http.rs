@@ -104,10 +104,6 @@ impl Server {
         self.member.as_deref()
     }
 
-    pub(crate) fn is_own(&self, id: &str) -> bool {
-        self.member().is_some_and(|member| member.eq_ignore_ascii_case(id))
-    }
-
     pub(crate) fn as_guest(&self) -> Self {
         Self { token: None, member: None, ..self.clone() }
     }
@@ -282,6 +278,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::Service;
 
     #[test]
     fn a_server_that_ends_the_connection_may_expect_tls() {
@@ -300,7 +297,7 @@ mod tests {
     #[test]
     fn a_member_is_the_same_in_other_letters() {
         let address: Address = "http://localhost".parse().unwrap();
-        let is_own = |member, id| Server::new(address.clone(), None, member).is_own(id);
+        let is_own = |member, id| Service::on_server(Server::new(address.clone(), None, member)).is_own(id);
         assert!(is_own(Some("ann"), "ANN"));
         assert!(!is_own(Some("ann"), "ben") && !is_own(None, "ann"));
     }

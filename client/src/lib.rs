@@ -93,18 +93,26 @@ impl Service {
 
     /// Returns whether operations are called as a member, and not as who administers.
     pub fn acts_as_member(&self) -> bool {
+        self.member().is_some()
+    }
+
+    fn member(&self) -> Option<&str> {
         match &self.0 {
-            Place::Database(database) => matches!(database.caller, Caller::Member(_)),
-            Place::Server(server) => server.member().is_some(),
+            Place::Database(database) => match &database.caller {
+                Caller::Member(id) => Some(id.as_str()),
+                Caller::Guest | Caller::Token(_) | Caller::Operator => None,
+            },
+            Place::Server(server) => server.member(),
         }
+    }
+
+    fn is_own(&self, id: &str) -> bool {
+        self.member().is_some_and(|member| member.eq_ignore_ascii_case(id))
     }
 
     /// Returns the time by the clock of the database, or of this machine.
     pub fn now(&self) -> Timestamp {
-        match &self.0 {
-            Place::Database(database) => database.tidings.clock().now(),
-            Place::Server(_) => Clock::system().now(),
-        }
+        self.database().map_or_else(|| Clock::system().now(), |(tidings, _)| tidings.clock().now())
     }
 
     fn run<T>(
