@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::text::{cut, line, wrap};
+use crate::theme::Theme;
 
 pub(crate) mod browser;
 pub(crate) mod chart;
@@ -30,6 +31,15 @@ pub(crate) fn put_wrapped(area: Rect, buf: &mut Buffer, text: &str, style: Style
     for (y, line) in (area.y..area.bottom()).zip(wrap(text, area.width.into())) {
         put(Rect { y, height: 1, ..area }, buf, &line, style);
     }
+}
+
+/// Returns the area below the heading.
+pub(crate) fn heading(text: &str, area: Rect, buf: &mut Buffer) -> Rect {
+    if area.is_empty() {
+        return Rect::default();
+    }
+    put(area, buf, text, Theme::strong());
+    Rect { y: area.y + 1, height: area.height - 1, ..area }
 }
 
 pub(crate) trait Cycle: Copy + PartialEq + 'static {
