@@ -53,9 +53,8 @@ impl Service {
     }
 }
 
-/// A request that only reads is sent this often to an overloaded server …
+/// A request that only reads is sent this often to an overloaded server, unless it asks for a longer pause.
 const TRIES: u32 = 3;
-/// … unless it asks for a longer pause, in seconds.
 const PAUSE_MAX_S: u64 = 5;
 
 impl Server {

@@ -32,10 +32,7 @@ pub struct Events {
 }
 
 impl Server {
-    /// Follows the events with these names.
-    ///
-    /// # Errors
-    /// Those of `GET /events`: `bad token` and `Not admin` for `changes`, `Not found` on a server without live events.
+    /// Follows the events with these names; fails as `GET /events` does.
     pub fn events(&self, names: &[&str]) -> Result<Events> {
         let listen = Listen { events: Some(names.join(",")), last_event_id: None };
         let response = self.send(&self.request_of(&listen)?, None, SILENCE_MAX)?;

@@ -57,7 +57,6 @@ impl Service {
 }
 
 impl Server {
-    /// Returns the number of lines.
     fn pass_lines(&self, mut body: impl Read, take: Take<'_>) -> Result<u64> {
         let (mut waiting, mut chunk, mut lines) = (Vec::new(), vec![0; CHUNK], 0);
         loop {

@@ -47,8 +47,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns a server. Each request has `token`, a member's or an API key; `member` is the id of the member if
-    /// operations are called as that member.
+    /// Returns a server. `token` is a member's or an API key; `member` is the member as whom operations are called.
     pub fn new(address: Address, token: Option<Zeroizing<String>>, member: Option<&str>) -> Self {
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier);
         Self {
@@ -61,8 +60,8 @@ impl Server {
         }
     }
 
-    /// Returns the same server, of which only certificates in the PEM file `file` are accepted, and those of authorities with a
-    /// certificate in it. A certificate in the file may be that of the server itself, such as a self-signed one.
+    /// Returns the same server, of which only certificates in the PEM file `file` are accepted, such as a self-signed one, and
+    /// those of authorities with a certificate in it.
     ///
     /// # Errors
     /// When the file cannot be read, or does not contain valid certificates.
@@ -71,18 +70,15 @@ impl Server {
         Ok(Self { agent, ..self })
     }
 
-    /// Returns the same server as the bearer of `token` sees it; `member` is the id of the member if operations are called as
-    /// that member.
+    /// Returns the same server as the bearer of `token` sees it; `member` is the member as whom operations are called.
     #[must_use]
     pub fn signed_in(&self, token: Zeroizing<String>, member: Option<&str>) -> Self {
         let (token, member) = (Some(Arc::new(token)), member.map(Arc::from));
         Self { token, member, is_accepted: Arc::default(), ..self.clone() }
     }
 
-    /// Returns the server on this machine that listens at `address`, as a guest sees it.
-    ///
-    /// Its certificate is not checked: it is for the name under which others reach the server, and nobody else can listen
-    /// there.
+    /// Returns the server on this machine that listens at `address`, as a guest sees it. Its certificate, which has the name for
+    /// others, is not checked: nobody else can listen there.
     pub fn here(address: SocketAddr, encrypted: bool, base_path: &str) -> Self {
         let scheme = if encrypted { "https" } else { "http" };
         let tls = TlsConfig::builder().disable_verification(true);
@@ -108,23 +104,18 @@ impl Server {
         Self { token: None, member: None, ..self.clone() }
     }
 
-    /// Asks the server whether it can take requests: it runs, reads its database, and its last commit succeeded.
-    ///
-    /// # Errors
-    /// When it is not ready, or does not answer within 10 seconds.
+    /// Asks the server whether it reads its database and its last commit succeeded; fails also after 10 seconds of silence.
     pub fn ready(&self) -> Result<()> {
         let response = self.send(&self.request_of(&Readyz {})?, None, READY)?;
         self.decode::<IgnoredAny>(&self.read(response)?).map(|_| ())
     }
 
-    /// An answer of any length.
     pub(crate) fn stream(&self, request: &Request) -> Result<impl Read + use<>> {
         let response = self.send(request, None, READ)?;
         let is_stream = response.headers().get("tidings-result").is_some_and(|result| result == SUCCESS);
         Ok(self.streamed(response, is_stream, "another answer")?.into_body().into_reader())
     }
 
-    /// Returns the response if it `is_stream`, and else its failure.
     pub(crate) fn streamed(
         &self,
         response: Response<Body>,
@@ -138,8 +129,7 @@ impl Server {
         }
     }
 
-    /// Sends a `POST` request if there is a body, which has a media type. `read` is the time limit between two parts of the
-    /// response.
+    /// A body has a media type, and is sent with `POST`. `read` is the time limit between two parts of the response.
     pub(crate) fn send(
         &self,
         request: &Request,
@@ -177,7 +167,6 @@ impl Server {
         self.agent.run(self.agent.configure_request(request).timeout_per_read(Some(read)).build())
     }
 
-    /// Fails if the answer is no success.
     pub(crate) fn read(&self, mut response: Response<Body>) -> Result<Vec<u8>> {
         let status = response.status();
         let number = |name| response.headers().get(name)?.to_str().ok()?.parse::<u64>().ok();

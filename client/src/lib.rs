@@ -1,8 +1,5 @@
-//! The operations of a tidings service for programs that administer it, such as the command line and the terminal UI: on
-//! its database, or over HTTPS on a server.
-//!
-//! [`Service::call`] takes an operation. Callers cannot tell the two apart: the answers have the same types, and the same rules
-//! apply.
+//! The operations of a tidings service for programs that administer it, on its database or over HTTPS on a server. Callers of
+//! [`Service::call`] cannot tell the two apart: the answers have the same types, and the same rules apply.
 //!
 //! ```
 //! use tidings_client::Service;

@@ -1,5 +1,4 @@
-//! The key bindings: a table for all screens, one each for lists, scrolling and the editor, and one for each screen.
-//! Key handling, the help and the footer all read these tables.
+//! The key bindings. Key handling, the help and the footer all read these tables.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -1,5 +1,4 @@
-//! The dialog that enables the second factor of the member who has signed in to a server. It covers the whole terminal, because
-//! a QR code needs most of 24 rows.
+//! The dialog that enables a second factor. It covers the whole terminal, because a QR code needs most of 24 rows.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;

@@ -1,7 +1,5 @@
-//! Exports a table to a file: as JSON if the name of the file ends in `.json`, otherwise as CSV.
-//!
-//! Members write most of the texts. In CSV, a text that a spreadsheet would run as a formula is prefixed with an apostrophe; JSON
-//! contains every text unchanged.
+//! Exports a table to a file: as JSON if the name of the file ends in `.json`, otherwise as CSV, in which a text that a
+//! spreadsheet would run as a formula is prefixed with an apostrophe.
 
 use std::borrow::Cow;
 use std::fs::OpenOptions;
@@ -74,8 +72,7 @@ fn csv_text(sheet: &Sheet) -> Result<Vec<u8>, Error> {
     writer.into_inner().map_err(|error| Error::other(error.to_string()))
 }
 
-/// Prefixes a formula with an apostrophe. Source: OWASP, *CSV Injection*. Excel treats the fullwidth signs of East Asian
-/// languages like the ASCII signs.
+/// Source: OWASP, *CSV Injection*. Excel treats the fullwidth signs of East Asian languages like the ASCII signs.
 fn cell(text: &str) -> Cow<'_, str> {
     const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if text.starts_with(FORMULA) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }

@@ -1,7 +1,5 @@
-//! Escaping of untrusted text for a terminal.
-//!
-//! Members write most of the texts that administrators read. A character that would move the cursor, change colours,
-//! reorder a line or be invisible is printed as an escape such as `\u{1b}`.
+//! Escaping of untrusted text for a terminal: a character that would move the cursor, change colours, reorder a line or be
+//! invisible is printed as an escape such as `\u{1b}`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -47,8 +45,7 @@ pub fn json(json: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(safe)
 }
 
-/// True for a control character, a line separator, a mark that changes the direction of text (Unicode's `Bidi_Control` property),
-/// and a byte order mark, which is invisible.
+/// Control characters, line separators, marks that change the direction of text (Unicode's `Bidi_Control`), and byte order marks.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(

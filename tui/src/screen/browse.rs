@@ -1,5 +1,4 @@
-//! The generic list screen: loading, filtering, selecting, drawing, exporting and copying rows, and the form that covers them.
-//! A screen declares its rows, columns, queries and own actions with [`Browse`].
+//! The generic list screen, and the form that covers it. A screen declares its rows, queries and own actions with [`Browse`].
 
 use std::cmp::Ordering;
 
@@ -39,7 +38,6 @@ pub(crate) struct Listing<R, P = ()> {
     /// The versions of the data that were requested last.
     pub(crate) seen: Option<[i64; 3]>,
     read_at: Timestamp,
-    /// Selected when the rows are loaded.
     pub(crate) to_select: Option<String>,
     pub(crate) form: Option<Page>,
     is_loaded: bool,
@@ -76,8 +74,7 @@ impl<R, P> Listing<R, P> {
     }
 }
 
-/// The types of rows, of the place from which their list continues, of a loaded list, and of the rest of a row. The screen has a
-/// field `base`.
+/// Declares the types of [`Browse`] of a screen with a field `base`.
 macro_rules! listing {
     ($row:ty, $place:ty, $list:ty) => {
         listing!($row, $place, $list, ());
@@ -110,10 +107,12 @@ pub(crate) type ColumnOf<S> =
 
 /// The blanket implementation makes it a [`Screen`](super::Screen).
 pub(crate) trait Browse: Sized + 'static {
-    // Declared by `listing!`.
     type Row: Clone;
+    /// From which the list continues.
     type Place;
+    /// As it is loaded.
     type List: Send + 'static;
+    /// The rest of a row.
     type Detail: Send + 'static;
 
     fn base(&self) -> &Listing<Self::Row, Self::Place>;
@@ -171,7 +170,6 @@ pub(crate) trait Browse: Sized + 'static {
     /// Takes and handles other answers and failures; see [`super::Screen::answer`].
     fn settled(&mut self, _number: u64, _: &mut Loaded, _: &mut Out) {}
 
-    /// At most `columns` columns wide.
     fn text(&self, row: &Self::Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>>;
 
     fn columns(&self, _: &Ctx) -> &'static [ColumnOf<Self>] {
@@ -190,7 +188,6 @@ pub(crate) trait Browse: Sized + 'static {
         (Self::EXPORTED.0, Self::EXPORTED.1.split(' ').collect())
     }
 
-    /// An array, for the export.
     fn values(&self, row: &Self::Row, ctx: &Ctx) -> Value;
 
     /// Returns false for an action that is not only this screen's. `row` is the selected row.

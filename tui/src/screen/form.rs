@@ -53,7 +53,6 @@ pub(crate) trait Form {
         None
     }
 
-    /// Saves the typed notice as a draft.
     fn draft(&self, _: &Typed<'_>, _: &Ctx) -> Option<Act> {
         None
     }
@@ -119,14 +118,12 @@ struct Areas {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handled {
     Yes,
-    /// The frame handles the action.
     No,
     Closes,
 }
 
 impl Page {
-    /// Returns a form of a record, in which the text `post` is below the fields if it is the last of them. What is shown may differ
-    /// from what is stored.
+    /// The text `post` is below the fields if it is the last of them. What is shown may differ from what is stored.
     pub(crate) fn new(
         form: impl Form + 'static,
         specs: impl Into<Vec<Spec>>,

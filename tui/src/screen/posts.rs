@@ -60,8 +60,7 @@ impl<'l> Listed<'l> {
         }
     }
 
-    /// Returns the columns, and the names of an export and of its first column. Only the popular feed and a search have an order
-    /// that differs from that of the dates.
+    /// Returns the columns, and the names of an export and of its first column.
     const fn names(self) -> (&'static [ColumnOf<Posts>], &'static str, &'static str) {
         match self {
             Self::Popular => (&FEED, "popular", "rank"),

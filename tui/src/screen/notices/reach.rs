@@ -8,7 +8,6 @@ use crate::screen::form::Record;
 
 pub(super) enum Reach {
     Hidden,
-    /// The notice is over since this time.
     Ended(String),
     /// These readers see the notice from this time on.
     Later(&'static str, String),
