@@ -15,7 +15,7 @@ fn administrators_and_blacklisted_members_are_listed_alone() {
 }
 
 #[test]
-fn the_log_is_filtered_by_the_results_in_it() {
+fn the_log_filters_results_dates_each_day_once_and_names_mistakes() {
     let mut stage = Stage::campus();
     stage.keys(&["7", "r"]).sees("/ =bad_token").sees("1 line");
     stage.resize(160, 50);
@@ -23,12 +23,7 @@ fn the_log_is_filtered_by_the_results_in_it() {
     stage.resize(80, 24);
     stage.keys(&["r"]).sees("/ =success").sees_not("401");
     stage.keys(&["r"]).sees_not("=").sees("401");
-}
 
-#[test]
-fn each_day_of_the_log_has_its_date_once_and_the_first_line_always() {
-    let mut stage = Stage::campus();
-    stage.keys(&["7"]);
     assert_eq!(stage.seen().matches("11-20 ").count(), 1, "{}", stage.seen());
     stage.keys(&["m", "End"]);
     let seen = stage.seen();
@@ -39,12 +34,9 @@ fn each_day_of_the_log_has_its_date_once_and_the_first_line_always() {
     assert!(dates.windows(2).all(|pair| pair[0] != pair[1]), "{seen}");
     stage.keys(&["Enter"]);
     assert_eq!(stage.seen().lines().nth(4).unwrap().matches('-').count(), 2, "{}", stage.seen());
-}
 
-#[test]
-fn an_error_in_the_filter_shows_with_enter_and_disappears_on_typing() {
-    let mut stage = Stage::campus();
-    stage.keys(&["7", "/", "14:"]).sees_not("✗");
+    // An error shows with Enter and disappears on typing.
+    stage.keys(&["Esc", "/", "14:"]).sees_not("✗");
     stage.keys(&["Enter"]).sees("✗ A time looks like");
     stage.keys(&["0"]).sees_not("✗");
     stage.keys(&["Ctrl-U", "6"]).sees_not("14:0");
