@@ -31,18 +31,7 @@ impl Service {
         own: O,
         any: impl Operation<Answer = O::Answer>,
     ) -> Result<O::Answer> {
-        let acting = match &self.0 {
-            Place::Database(database) => match &database.caller {
-                Caller::Member(id) => Some(id.as_str()),
-                Caller::Guest | Caller::Token(_) | Caller::Operator => None,
-            },
-            Place::Server(server) => server.member(),
-        };
-        if acting.is_some_and(|acting| acting.eq_ignore_ascii_case(id)) {
-            self.call(own)
-        } else {
-            self.call(any)
-        }
+        if self.is_own(id) { self.call(own) } else { self.call(any) }
     }
 
     /// Returns the same service as a guest sees it.
@@ -64,9 +53,8 @@ impl Service {
     }
 }
 
-/// A request that only reads is sent this often to an overloaded server …
+/// A request that only reads is sent this often to an overloaded server, unless it asks for a longer pause.
 const TRIES: u32 = 3;
-/// … unless it asks for a longer pause, in seconds.
 const PAUSE_MAX_S: u64 = 5;
 
 impl Server {

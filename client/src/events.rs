@@ -32,10 +32,7 @@ pub struct Events {
 }
 
 impl Server {
-    /// Follows the events with these names.
-    ///
-    /// # Errors
-    /// Those of `GET /events`: `bad token` and `Not admin` for `changes`, `Not found` on a server without live events.
+    /// Follows the events with these names; fails as `GET /events` does.
     pub fn events(&self, names: &[&str]) -> Result<Events> {
         let listen = Listen { events: Some(names.join(",")), last_event_id: None };
         let response = self.send(&self.request_of(&listen)?, None, SILENCE_MAX)?;
@@ -108,50 +105,37 @@ impl<R: Read> Stream<R> {
 mod tests {
     use super::*;
 
-    fn events(stream: &[u8]) -> Result<Vec<(String, String)>, String> {
+    /// Returns the names and the data, as `name=data`.
+    fn events(stream: &[u8]) -> Result<Vec<String>, String> {
         let (mut stream, mut events) = (Stream(BufReader::new(stream)), Vec::new());
-        while let Some(event) = stream.event().map_err(|error| error.to_string())? {
-            events.push((event.name, event.data));
+        while let Some(Event { name, data }) = stream.event().map_err(|error| error.to_string())? {
+            events.push(format!("{name}={data}"));
         }
         Ok(events)
     }
 
-    fn event(name: &str, data: &str) -> (String, String) {
-        (name.to_owned(), data.to_owned())
+    #[test]
+    fn complete_events_are_read_between_comments_and_ids() {
+        for (stream, expected) in [
+            ("retry: 3000\nid: 7-1\n\n:\nid: 7-1\n\nevent: a\ndata: {\"b\":1}\n\n", &["a={\"b\":1}"][..]),
+            ("id: 7-2\r\nevent: notice\r\ndata:{}\r\n\r\ndata: 2\n\n", &["notice={}", "=2"]),
+            ("data: one\ndata\ndata:  two\n\n", &["=one\n\n two"]),
+            ("event: a\ndata: 1\n\nevent: b\ndata: 2\n", &["a=1"]),
+            ("event: a\ndata: 1\n\nevent: b\nda", &["a=1"]),
+            ("", &[]),
+        ] {
+            assert_eq!(events(stream.as_bytes()).unwrap(), expected, "{stream}");
+        }
     }
 
     #[test]
-    fn events_are_read_between_comments_and_ids() {
-        let stream = b"retry: 3000\nid: 7-1\n\n:\nid: 7-1\n\nevent: changes\ndata: {\"posts\":1}\n\n\
-                       id: 7-2\r\nevent: notice\r\ndata:{}\r\n\r\n";
-        let read = events(stream);
-        assert_eq!(read, Ok(vec![event("changes", "{\"posts\":1}"), event("notice", "{}")]));
-    }
-
-    #[test]
-    fn several_lines_of_data_are_one_text() {
-        assert_eq!(events(b"data: one\ndata\ndata:  two\n\n"), Ok(vec![event("", "one\n\n two")]));
-    }
-
-    #[test]
-    fn an_unfinished_event_at_the_end_of_the_stream_is_left_out() {
-        assert_eq!(events(b"event: a\ndata: 1\n\nevent: b\ndata: 2\n"), Ok(vec![event("a", "1")]));
-        assert_eq!(events(b"event: a\ndata: 1\n\nevent: b\nda"), Ok(vec![event("a", "1")]));
-        assert_eq!(events(b""), Ok(vec![]));
-    }
-
-    #[test]
-    fn a_stream_cannot_fill_the_memory() {
+    fn a_stream_cannot_fill_the_memory_and_is_text() {
         let long = [b"data: ".as_slice(), &vec![b'x'; 2 * LENGTH_MAX]].concat();
         assert!(events(&long).unwrap_err().contains(TOO_LONG));
         let many = b"data: 0123456789\n".repeat(LENGTH_MAX / 10);
         assert_eq!(events(&many), Err(TOO_LONG.to_owned()));
         let fits = [b"data: ".as_slice(), &vec![b'x'; LENGTH_MAX - 6], b"\n\n"].concat();
-        assert_eq!(events(&fits).unwrap()[0].1.len(), LENGTH_MAX - 6);
-    }
-
-    #[test]
-    fn bytes_that_are_no_text_end_the_stream() {
+        assert_eq!(events(&fits).unwrap()[0].len(), 1 + LENGTH_MAX - 6);
         assert!(events(b"data: \xff\n\n").unwrap_err().contains("not text"));
     }
 }

@@ -45,7 +45,7 @@ impl Service {
                 Ok(export.pass_to(tidings, take)?)
             }
             Place::Server(server) => {
-                let request = if server.is_own(id) {
+                let request = if self.is_own(id) {
                     server.request_of(&GetMine {})?
                 } else {
                     server.request_of(&GetOf { user_id: id.to_owned() })?
@@ -57,7 +57,6 @@ impl Service {
 }
 
 impl Server {
-    /// Returns the number of lines.
     fn pass_lines(&self, mut body: impl Read, take: Take<'_>) -> Result<u64> {
         let (mut waiting, mut chunk, mut lines) = (Vec::new(), vec![0; CHUNK], 0);
         loop {

@@ -29,9 +29,8 @@ impl Service {
 
     /// Returns the name of the time zone in which days are counted; `None` if the caller of a server may not see it.
     pub fn zone(&self) -> Option<String> {
-        let zone = self
-            .run(|tidings, _| Ok(analysis::zone(tidings)), |server| Ok(server.call(&status::Get {})?.zone));
-        zone.ok()
+        self.run(|tidings, _| Ok(analysis::zone(tidings)), |server| Ok(server.call(&status::Get {})?.zone))
+            .ok()
     }
 
     /// Returns the start of a period that ends now.

@@ -2,9 +2,8 @@
 
 use std::fmt;
 use std::io::{ErrorKind, Read};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -17,9 +16,9 @@ use tidings_core::tls::{self, Authorities, InvalidAuthorities};
 use ureq::http::{self, Response, header};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, AsSendBody, Body, SendBody};
-use url::{Host, Url};
 use zeroize::Zeroizing;
 
+use crate::address::Address;
 use crate::error::{Error, Refusal, Result};
 use crate::request::{Request, Requests};
 
@@ -33,84 +32,6 @@ const ANSWER_MAX: u64 = 256 << 20;
 
 /// The characters of a segment of a path that are escaped.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-/// The address of a server: `https://host`, with a path if the service has one. Plain `http` is for servers on this machine
-/// only, because it would show the token to everyone on the way.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Address(String);
-
-/// Why a text is not the address of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidAddress {
-    /// It is not a URL with a host.
-    #[error("write the address of the server, such as https://tidings.example.org")]
-    Url,
-    /// It is not encrypted.
-    #[error("use https: plain http, which everyone on the way can read, is for servers on this machine only")]
-    Plain,
-    /// It contains what belongs elsewhere.
-    #[error("the address has neither a name and password nor ? or #: tidings login signs in")]
-    Extra,
-}
-
-impl FromStr for Address {
-    type Err = InvalidAddress;
-
-    fn from_str(text: &str) -> Result<Self, InvalidAddress> {
-        let url = Url::parse(text.trim()).map_err(|_| InvalidAddress::Url)?;
-        let host = url.host().ok_or(InvalidAddress::Url)?;
-        // A name server may resolve another name below localhost to another machine.
-        let is_here = is_of_this_machine(&host) && !matches!(host, Host::Domain(name) if name != "localhost");
-        match url.scheme() {
-            "https" => {}
-            "http" if is_here => {}
-            "http" => return Err(InvalidAddress::Plain),
-            _ => return Err(InvalidAddress::Url),
-        }
-        let has_user = !url.username().is_empty() || url.password().is_some();
-        if has_user || url.query().is_some() || url.fragment().is_some() {
-            return Err(InvalidAddress::Extra);
-        }
-        Ok(Self(url.as_str().trim_end_matches('/').to_owned()))
-    }
-}
-
-impl Address {
-    /// A request to this machine through a proxy would end at another machine, and the proxy could read plain HTTP.
-    fn allows_proxy(&self) -> bool {
-        Url::parse(&self.0).is_ok_and(|url| {
-            url.scheme() == "https" && url.host().is_some_and(|host| !is_of_this_machine(&host))
-        })
-    }
-
-    /// Returns the host, with the port if it is not that of the scheme.
-    pub fn host(&self) -> &str {
-        let rest = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
-        rest.split_once('/').map_or(rest, |(host, _)| host)
-    }
-}
-
-/// A loopback or unspecified address, `localhost`, or a name below it.
-fn is_of_this_machine(host: &Host<&str>) -> bool {
-    let is_here = |address: IpAddr| {
-        let address = address.to_canonical();
-        address.is_loopback() || address.is_unspecified()
-    };
-    match host {
-        Host::Domain(name) => {
-            let name = name.strip_suffix('.').unwrap_or(name);
-            name == "localhost" || name.ends_with(".localhost")
-        }
-        Host::Ipv4(address) => is_here((*address).into()),
-        Host::Ipv6(address) => is_here((*address).into()),
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// A server, and who calls its operations. Cheap to clone.
 #[derive(Clone)]
@@ -126,8 +47,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns a server. Each request has `token`, a member's or an API key; `member` is the id of the member if
-    /// operations are called as that member.
+    /// Returns a server. `token` is a member's or an API key; `member` is the member as whom operations are called.
     pub fn new(address: Address, token: Option<Zeroizing<String>>, member: Option<&str>) -> Self {
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier);
         Self {
@@ -140,8 +60,8 @@ impl Server {
         }
     }
 
-    /// Returns the same server, of which only certificates in the PEM file `file` are accepted, and those of authorities with a
-    /// certificate in it. A certificate in the file may be that of the server itself, such as a self-signed one.
+    /// Returns the same server, of which only certificates in the PEM file `file` are accepted, such as a self-signed one, and
+    /// those of authorities with a certificate in it.
     ///
     /// # Errors
     /// When the file cannot be read, or does not contain valid certificates.
@@ -150,18 +70,15 @@ impl Server {
         Ok(Self { agent, ..self })
     }
 
-    /// Returns the same server as the bearer of `token` sees it; `member` is the id of the member if operations are called as
-    /// that member.
+    /// Returns the same server as the bearer of `token` sees it; `member` is the member as whom operations are called.
     #[must_use]
     pub fn signed_in(&self, token: Zeroizing<String>, member: Option<&str>) -> Self {
         let (token, member) = (Some(Arc::new(token)), member.map(Arc::from));
         Self { token, member, is_accepted: Arc::default(), ..self.clone() }
     }
 
-    /// Returns the server on this machine that listens at `address`, as a guest sees it.
-    ///
-    /// Its certificate is not checked: it is for the name under which others reach the server, and nobody else can listen
-    /// there.
+    /// Returns the server on this machine that listens at `address`, as a guest sees it. Its certificate, which has the name for
+    /// others, is not checked: nobody else can listen there.
     pub fn here(address: SocketAddr, encrypted: bool, base_path: &str) -> Self {
         let scheme = if encrypted { "https" } else { "http" };
         let tls = TlsConfig::builder().disable_verification(true);
@@ -183,31 +100,22 @@ impl Server {
         self.member.as_deref()
     }
 
-    pub(crate) fn is_own(&self, id: &str) -> bool {
-        self.member().is_some_and(|member| member.eq_ignore_ascii_case(id))
-    }
-
     pub(crate) fn as_guest(&self) -> Self {
         Self { token: None, member: None, ..self.clone() }
     }
 
-    /// Asks the server whether it can take requests: it runs, reads its database, and its last commit succeeded.
-    ///
-    /// # Errors
-    /// When it is not ready, or does not answer within 10 seconds.
+    /// Asks the server whether it reads its database and its last commit succeeded; fails also after 10 seconds of silence.
     pub fn ready(&self) -> Result<()> {
         let response = self.send(&self.request_of(&Readyz {})?, None, READY)?;
         self.decode::<IgnoredAny>(&self.read(response)?).map(|_| ())
     }
 
-    /// An answer of any length.
     pub(crate) fn stream(&self, request: &Request) -> Result<impl Read + use<>> {
         let response = self.send(request, None, READ)?;
         let is_stream = response.headers().get("tidings-result").is_some_and(|result| result == SUCCESS);
         Ok(self.streamed(response, is_stream, "another answer")?.into_body().into_reader())
     }
 
-    /// Returns the response if it `is_stream`, and else its failure.
     pub(crate) fn streamed(
         &self,
         response: Response<Body>,
@@ -221,8 +129,7 @@ impl Server {
         }
     }
 
-    /// Sends a `POST` request if there is a body, which has a media type. `read` is the time limit between two parts of the
-    /// response.
+    /// A body has a media type, and is sent with `POST`. `read` is the time limit between two parts of the response.
     pub(crate) fn send(
         &self,
         request: &Request,
@@ -260,7 +167,6 @@ impl Server {
         self.agent.run(self.agent.configure_request(request).timeout_per_read(Some(read)).build())
     }
 
-    /// Fails if the answer is no success.
     pub(crate) fn read(&self, mut response: Response<Body>) -> Result<Vec<u8>> {
         let status = response.status();
         let number = |name| response.headers().get(name)?.to_str().ok()?.parse::<u64>().ok();
@@ -361,6 +267,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::Service;
 
     #[test]
     fn a_server_that_ends_the_connection_may_expect_tls() {
@@ -377,62 +284,9 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_https_or_on_this_machine() {
-        for (text, address) in [
-            ("https://tidings.example.org", "https://tidings.example.org"),
-            (" https://tidings.example.org/api/ ", "https://tidings.example.org/api"),
-            ("https://도서관.example", "https://xn--zb0b81k2qm.example"),
-            ("http://localhost:8080", "http://localhost:8080"),
-            ("http://127.0.0.1:8080/", "http://127.0.0.1:8080"),
-            ("http://[::1]:8080", "http://[::1]:8080"),
-            ("http://[::ffff:127.0.0.1]:8080", "http://[::ffff:7f00:1]:8080"),
-        ] {
-            assert_eq!(text.parse::<Address>().map(|parsed| parsed.to_string()), Ok(address.to_owned()));
-        }
-        for (text, why) in [
-            ("", InvalidAddress::Url),
-            ("tidings.example.org", InvalidAddress::Url),
-            ("ftp://tidings.example.org", InvalidAddress::Url),
-            ("http://tidings.example.org", InvalidAddress::Plain),
-            ("http://10.0.0.1", InvalidAddress::Plain),
-            ("http://localhost.example.org", InvalidAddress::Plain),
-            ("http://a.localhost", InvalidAddress::Plain),
-            ("https://ann:secret@tidings.example.org", InvalidAddress::Extra),
-            ("https://tidings.example.org/?a=b", InvalidAddress::Extra),
-            ("https://tidings.example.org/#a", InvalidAddress::Extra),
-        ] {
-            assert_eq!(text.parse::<Address>(), Err(why), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_proxy_may_carry_only_encrypted_requests_to_other_machines() {
-        for (text, allowed) in [
-            ("https://tidings.example.org", true),
-            ("https://localhost.example.org", true),
-            ("https://10.0.0.1", true),
-            ("https://[2001:db8::1]:8443", true),
-            ("http://localhost:8080", false),
-            ("http://127.0.0.1:8080", false),
-            ("https://localhost", false),
-            ("https://LOCALHOST.:8443", false),
-            ("https://a.localhost", false),
-            ("https://127.0.0.1", false),
-            ("https://127.8.9.10", false),
-            ("https://2130706433", false),
-            ("https://0.0.0.0", false),
-            ("https://[::1]", false),
-            ("https://[::]", false),
-            ("https://[::ffff:127.0.0.1]", false),
-        ] {
-            assert_eq!(text.parse::<Address>().unwrap().allows_proxy(), allowed, "{text}");
-        }
-    }
-
-    #[test]
     fn a_member_is_the_same_in_other_letters() {
         let address: Address = "http://localhost".parse().unwrap();
-        let is_own = |member, id| Server::new(address.clone(), None, member).is_own(id);
+        let is_own = |member, id| Service::on_server(Server::new(address.clone(), None, member)).is_own(id);
         assert!(is_own(Some("ann"), "ANN"));
         assert!(!is_own(Some("ann"), "ben") && !is_own(None, "ann"));
     }

@@ -1,8 +1,5 @@
-//! The operations of a tidings service for programs that administer it, such as the command line and the terminal UI: on
-//! its database, or over HTTPS on a server.
-//!
-//! [`Service::call`] takes an operation. Callers cannot tell the two apart: the answers have the same types, and the same rules
-//! apply.
+//! The operations of a tidings service for programs that administer it, on its database or over HTTPS on a server. Callers of
+//! [`Service::call`] cannot tell the two apart: the answers have the same types, and the same rules apply.
 //!
 //! ```
 //! use tidings_client::Service;
@@ -26,6 +23,7 @@ use tidings_core::Tidings;
 use tidings_core::account::Caller;
 use tidings_core::clock::{Clock, Timestamp};
 
+mod address;
 mod call;
 mod error;
 mod events;
@@ -39,9 +37,10 @@ pub mod shown;
 mod sign_in;
 mod watch;
 
+pub use address::{Address, InvalidAddress};
 pub use error::{Error, Refusal, Result};
 pub use events::{Event, Events};
-pub use http::{Address, InvalidAddress, Server};
+pub use http::Server;
 pub use sign_in::{SignedIn, expiry};
 pub use watch::{Link, Look, Watch};
 
@@ -91,18 +90,26 @@ impl Service {
 
     /// Returns whether operations are called as a member, and not as who administers.
     pub fn acts_as_member(&self) -> bool {
+        self.member().is_some()
+    }
+
+    fn member(&self) -> Option<&str> {
         match &self.0 {
-            Place::Database(database) => matches!(database.caller, Caller::Member(_)),
-            Place::Server(server) => server.member().is_some(),
+            Place::Database(database) => match &database.caller {
+                Caller::Member(id) => Some(id.as_str()),
+                Caller::Guest | Caller::Token(_) | Caller::Operator => None,
+            },
+            Place::Server(server) => server.member(),
         }
+    }
+
+    fn is_own(&self, id: &str) -> bool {
+        self.member().is_some_and(|member| member.eq_ignore_ascii_case(id))
     }
 
     /// Returns the time by the clock of the database, or of this machine.
     pub fn now(&self) -> Timestamp {
-        match &self.0 {
-            Place::Database(database) => database.tidings.clock().now(),
-            Place::Server(_) => Clock::system().now(),
-        }
+        self.database().map_or_else(|| Clock::system().now(), |(tidings, _)| tidings.clock().now())
     }
 
     fn run<T>(

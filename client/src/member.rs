@@ -11,9 +11,6 @@ use crate::error::Result;
 
 impl Service {
     /// Returns the id with which a member signed up; `id` may differ in case.
-    ///
-    /// # Errors
-    /// `Not found` if there is no such member; `Not admin` if the caller is another member.
     pub fn registered(&self, id: &str) -> Result<String> {
         Ok(self.user_info(id)?.user_id)
     }
@@ -74,9 +71,6 @@ impl Service {
 
     /// Checks that the caller is an administrator, or has a role with this scope, so that a command that will be refused does
     /// not ask questions. An API key passes, because its scopes decide about each operation.
-    ///
-    /// # Errors
-    /// `Not admin`.
     pub fn check_right(&self, scope: Scope) -> Result<()> {
         let refused = match self.check_admin() {
             Err(error) if error.code() == Some(Code::NotAdmin) => error,
@@ -96,18 +90,12 @@ impl Service {
     }
 
     /// Checks that the caller is an administrator in person. An API key passes, because the operation itself refuses it.
-    ///
-    /// # Errors
-    /// `Not admin`.
     pub fn check_admin(&self) -> Result<()> {
         let has_key = self.server().is_some_and(|server| server.member().is_none());
         if has_key { Ok(()) } else { self.call(admin::Check {}) }
     }
 
     /// Checks that a member is an administrator.
-    ///
-    /// # Errors
-    /// `Not admin`, and those of [`Service::registered`].
     pub fn check_admin_of(&self, id: &str) -> Result<()> {
         self.run(
             |tidings, caller| tidings.call(&caller.on_behalf_of(tidings, id)?, admin::Check {}),

@@ -56,8 +56,7 @@ fn text(value: Value) -> Option<String> {
     }
 }
 
-/// A request may change the figures this long after it: the server writes the change within a fifth of a second, and looks for
-/// changes twice a second.
+/// The server writes a change of the figures within a fifth of a second, and looks for changes twice a second.
 const TOLD_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
@@ -99,7 +98,6 @@ impl Drop for Running<'_> {
 
 #[cfg(test)]
 impl Requests {
-    /// Forgets the requests before.
     pub(crate) fn forget(&self) {
         self.state().answered = None;
     }

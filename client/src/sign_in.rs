@@ -62,9 +62,6 @@ const GUESTS_TOO: [&str; 8] = [
 
 impl Server {
     /// Checks that the server accepts the API key, whatever its scopes are; also that it accepts the token of an administrator.
-    ///
-    /// # Errors
-    /// `bad token` if it does not; when the server does not answer.
     pub fn check_key(&self) -> Result<()> {
         match self.call(&member::List { limit: Some(1), ..Default::default() }) {
             // The server looks a key up before it checks the scopes.
@@ -87,9 +84,6 @@ impl Server {
     }
 
     /// Ends the session of the access token on the server. A token that the server no longer accepts is no error.
-    ///
-    /// # Errors
-    /// When the server does not answer, or refuses.
     pub fn sign_out(&self) -> Result<()> {
         let ended = self.call(&ListSessions {}).and_then(|sessions| {
             match sessions.sessions.iter().find(|session| session.current == 1) {

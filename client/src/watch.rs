@@ -1,7 +1,5 @@
-//! Watching a service for changes, for programs that show live data.
-//!
-//! On a database, the versions of the data are in the memory of this process. On a server, a thread follows its events,
-//! connects again when the connection is lost, and asks every ten seconds instead if the caller may not follow them.
+//! Watching a service for changes. On a server, a thread follows its events, connects again when the connection is lost, and
+//! asks every ten seconds instead if the caller may not follow them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -25,8 +23,7 @@ const COUNTS_EVERY: Duration = Duration::from_secs(10);
 /// The interval of changes while nobody uses the program, and when that begins.
 const SELDOM: Duration = Duration::from_secs(60);
 const UNUSED_AFTER: Duration = Duration::from_secs(120);
-/// The interval of changes of the counters that the requests of this program have caused. Each request is counted, also those
-/// that read the counters because they have changed.
+/// The interval of changes of the counters by the requests of this program, also by those that read the counters.
 const OWN_EVERY: Duration = Duration::from_secs(600);
 /// The first and the longest pause before a lost server is tried again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
@@ -46,10 +43,8 @@ enum Source {
 
 struct Counted {
     at: Instant,
-    /// [`Heard::news`] at that time.
     news: u64,
-    /// When the counters change next if only requests of this program have changed them: at first soon, because requests of
-    /// others at the same time cannot be distinguished.
+    /// If only requests of this program change the counters; at first short, because others may have sent some, too.
     own_after: Duration,
 }
 
@@ -64,8 +59,7 @@ impl Counted {
 pub struct Look {
     /// The time by the clock of the service.
     pub now: Timestamp,
-    /// For each part of the data a number that grows when the part may have changed. Only numbers of the same [`Watch`] can
-    /// be compared.
+    /// For each part of the data a number that grows when the part may have changed; of this [`Watch`] only.
     pub changes: Changes,
     /// The name of the time zone in which days are counted, if it is known.
     pub zone: Option<Arc<str>>,
@@ -300,13 +294,11 @@ impl Follower {
         });
     }
 
-    /// `None` if the watch is dropped.
     fn with<T>(&self, change: impl FnOnce(&mut Heard) -> T) -> Option<T> {
         self.heard.upgrade().map(|heard| change(&mut lock(&heard)))
     }
 
-    /// The next try comes after twice the previous pause, up to half a minute. The pause is shortened at random, so that not all
-    /// programs come back at once.
+    /// Twice the previous pause, up to half a minute, shortened at random so that not all programs come back at once.
     fn pause(&mut self) -> Duration {
         let pause = PAUSES.0.saturating_mul(1 << self.tries.min(5)).min(PAUSES.1);
         self.tries = self.tries.saturating_add(1);

@@ -24,11 +24,7 @@ pub(crate) struct Sources {
 
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// `number` identifies the answer.
-    Load {
-        number: u64,
-        query: Work<Answer>,
-    },
+    Load { number: u64, query: Work<Answer> },
     Act(Act),
     Copy(String),
     Edit(String),
@@ -39,6 +35,9 @@ pub(crate) enum Effect {
 
 /// Of the type that the request expects.
 pub(crate) type Answer = Box<dyn Any + Send>;
+
+/// Until the screen that waits for the answer has taken it.
+pub(crate) type Loaded = Option<Result<Answer, Problem>>;
 
 type Run<T> = dyn FnOnce(&Sources) -> Result<T, Problem> + Send;
 
@@ -60,9 +59,9 @@ impl<T: Send + 'static> Work<T> {
     /// A panic is returned as a problem.
     pub(crate) fn run(self, sources: &Sources) -> Result<T, Problem> {
         catch_unwind(AssertUnwindSafe(|| (self.0)(sources))).unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-            Err(Problem::internal(&text.unwrap_or_else(|| "it panicked".to_owned())))
+            let text = panic.downcast_ref::<&str>().copied();
+            let text = text.or(panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("it panicked");
+            Err(Problem::new(format!("The program failed: {text}. Please report it; saved data is safe.")))
         })
     }
 }
@@ -85,7 +84,6 @@ pub(crate) type Saved = Option<String>;
 
 pub(crate) type Changed<'r> = Result<Option<&'r str>, &'r Problem>;
 
-/// A change to the data of the service or to a file.
 #[derive(Debug)]
 pub(crate) struct Act {
     pub(crate) change: Change,

@@ -1,5 +1,4 @@
-//! The key bindings: a table for all screens, one each for lists, scrolling and the editor, and one for each screen.
-//! Key handling, the help and the footer all read these tables.
+//! The key bindings. Key handling, the help and the footer all read these tables.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -292,4 +291,52 @@ pub(crate) static SOURCES: Table = table!(
 );
 
 #[cfg(test)]
-pub(crate) mod tests;
+pub(crate) mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// The tables that apply at the same time.
+    pub(crate) static TOGETHER: [&[&Table]; 13] = [
+        &[&OVERVIEW, &GLOBAL],
+        &[&NOTICES, &LIST, &SCROLL, &GLOBAL],
+        &[&FEEDBACK, &LIST, &SCROLL, &GLOBAL],
+        &[&MEMBERS, &LIST, &SCROLL, &GLOBAL],
+        &[&POSTS, &LIST, &SCROLL, &GLOBAL],
+        &[&LOG, &LIST, &SCROLL, &GLOBAL],
+        &[&AUDIT, &LIST, &SCROLL, &GLOBAL],
+        &[&SOURCES, &LIST, &SCROLL, &GLOBAL],
+        &[&ANALYTICS, &SCROLL, &GLOBAL],
+        &[&EDITOR],
+        &[&INPUT],
+        &[&HELP],
+        &[&QUESTION],
+    ];
+
+    #[test]
+    fn no_two_actions_have_the_same_key_at_the_same_time() {
+        for tables in TOGETHER {
+            let mut seen = HashSet::new();
+            for key in tables.iter().flat_map(|table| table.keys).flat_map(|binding| binding.keys.split(' '))
+            {
+                assert!(seen.insert(key), "{key} in {}", tables[0].title);
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_named_as_people_know_them() {
+        let (none, control, shift) = (KeyModifiers::NONE, KeyModifiers::CONTROL, KeyModifiers::SHIFT);
+        for (code, held, expected) in [
+            (KeyCode::Char('s'), control, "Ctrl-S"),
+            (KeyCode::Char(' '), none, "Space"),
+            (KeyCode::PageUp, none, "PgUp"),
+            (KeyCode::F(1), none, "F1"),
+            (KeyCode::Left, shift, "Shift-←"),
+            (KeyCode::Char('G'), none, "G"),
+            (KeyCode::Char('G'), shift, "G"),
+        ] {
+            assert_eq!(name(&KeyEvent::new(code, held)), expected);
+        }
+    }
+}

@@ -1,5 +1,4 @@
-//! The layout of the frame around the screens: the areas of the tabs, the screen and the footer, for drawing and for
-//! the mouse.
+//! The areas of the tabs, the screen and the footer, for drawing and for the mouse.
 
 use ratatui::layout::Rect;
 
@@ -127,10 +126,6 @@ pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
         }
     }
     lines
-}
-
-pub(crate) fn help_lines(rows: u16) -> usize {
-    usize::from(rows.saturating_sub(4))
 }
 
 #[cfg(test)]

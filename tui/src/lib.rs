@@ -163,8 +163,10 @@ impl App {
             _ => {}
         }
         let passes = matches!(event, Event::Tick { .. });
-        let seen =
-            |state: &State| (state.minute(), state.is_slow(), state.zone_name.clone(), state.title.clone());
+        let seen = |state: &State| {
+            let minute = state.ctx.now.as_millis().div_euclid(60_000);
+            (minute, state.is_slow(), state.zone_name.clone(), state.title.clone())
+        };
         let before = seen(&self.state);
         let effects = self.state.update(event);
         // A tick that changes nothing visible needs no drawing.
@@ -175,7 +177,7 @@ impl App {
     }
 
     fn set_quit(&mut self, now: Instant) {
-        if !self.state.is_quitting() {
+        if !self.state.quitting {
             // A draft could not be saved, so the program continues.
             self.quit = None;
         } else if self.quit.is_none() && self.sources.service.server().is_some() {

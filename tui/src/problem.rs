@@ -1,9 +1,8 @@
 //! The failures that the screens show.
 
 use tidings_client::Error;
-use tidings_core::error::Code;
-
 use tidings_client::shown::advice::advice;
+use tidings_core::error::Code;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -28,11 +27,6 @@ impl Problem {
         };
         // Names of other fields in the rule.
         text.replace('_', " ")
-    }
-
-    /// For a failure of the program itself, such as a panic of an effect.
-    pub(crate) fn internal(message: &str) -> Self {
-        Self::new(format!("The program failed: {message}. Please report it; saved data is safe."))
     }
 
     pub(crate) fn file(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {

@@ -88,21 +88,15 @@ mod tests {
         let file = read_beside(&dir.path().join("state/t.db"));
         let read = Read::at(Some(file.clone()));
         assert_eq!(read.ids().unwrap().len(), 0);
-        read.add("b2").unwrap();
-        read.add("a1").unwrap();
-        read.add("b2").unwrap();
+        ["b2", "a1", "b2"].iter().for_each(|id| read.add(id).unwrap());
         assert_eq!(read.ids().unwrap(), ["a1".to_owned(), "b2".to_owned()].into());
         let many: Vec<String> = (0..READ_MAX).map(|n| format!("b{n:06}")).collect();
         fs::write(&file, many.join("\n")).unwrap();
         read.add("c3").unwrap();
         let ids = read.ids().unwrap();
         assert!(ids.len() == READ_MAX && ids.contains("c3") && !ids.contains(&many[0]));
-    }
-
-    #[test]
-    fn without_a_file_nothing_is_kept() {
-        let read = Read::at(None);
-        read.add("a1").unwrap();
-        assert_eq!(read.ids().unwrap().len(), 0);
+        let nowhere = Read::at(None);
+        nowhere.add("a1").unwrap();
+        assert_eq!(nowhere.ids().unwrap().len(), 0);
     }
 }

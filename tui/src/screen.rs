@@ -1,13 +1,13 @@
 //! The screens: the state of each, how it handles events, and how it is drawn.
 
 use crossterm::event::KeyEvent;
-use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Act, Answer, Change, Changed, Effect};
+use crate::effect::{Act, Change, Changed, Effect};
 use crate::keys::{Action, Table};
 use crate::problem::Problem;
 use crate::sheet::Sheet;
@@ -27,6 +27,7 @@ pub(crate) mod posts;
 pub(crate) mod sources;
 
 pub(crate) use crate::ctx::Ctx;
+pub(crate) use crate::effect::Loaded;
 
 #[derive(Default)]
 pub(crate) struct Out {
@@ -70,9 +71,6 @@ impl Out {
     }
 }
 
-/// Until the screen that waits for the answer has taken it.
-pub(crate) type Loaded = Option<Result<Answer, Problem>>;
-
 pub(crate) struct Message {
     pub(crate) text: String,
     pub(crate) tone: Tone,
@@ -86,13 +84,11 @@ pub(crate) enum Tone {
 
 pub(crate) enum Destination {
     Log(String),
-    /// The log, with the focus on its filter.
     LogFilter,
     Notice(String),
 }
 
 pub(crate) struct Question {
-    /// Names what would change.
     pub(crate) text: String,
     pub(crate) detail: String,
     pub(crate) choices: Vec<Choice>,
@@ -132,7 +128,6 @@ pub(crate) trait Screen {
 
     fn click(&mut self, _: Position, _: &Ctx, _: &mut Out) {}
 
-    /// The screen was opened from another one.
     fn go(&mut self, _: Destination, _: &Ctx, _: &mut Out) {}
 
     fn answer(&mut self, number: u64, answer: &mut Loaded, ctx: &Ctx, out: &mut Out);
@@ -156,14 +151,12 @@ pub(crate) trait Screen {
         0
     }
 
-    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx);
+    fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx);
 }
 
 pub(crate) fn reading(title: &str, facts: &str, post: &str, columns: usize) -> Vec<Line<'static>> {
-    let mut lines: Vec<Line<'static>> = Vec::new();
-    lines.extend(text::wrap(title, columns).into_iter().map(|line| Line::styled(line, Theme::strong())));
-    lines.extend(text::wrap(facts, columns).into_iter().map(|line| Line::styled(line, Theme::faint())));
-    lines.push(Line::default());
-    lines.extend(text::wrap(post, columns).into_iter().map(Line::raw));
-    lines
+    let title = text::wrap(title, columns).into_iter().map(|line| Line::styled(line, Theme::strong()));
+    let facts = text::wrap(facts, columns).into_iter().map(|line| Line::styled(line, Theme::faint()));
+    let post = text::wrap(post, columns).into_iter().map(Line::raw);
+    title.chain(facts).chain([Line::default()]).chain(post).collect()
 }

@@ -1,7 +1,5 @@
-//! Exports a table to a file: as JSON if the name of the file ends in `.json`, otherwise as CSV.
-//!
-//! Members write most of the texts. In CSV, a text that a spreadsheet would run as a formula is prefixed with an apostrophe; JSON
-//! contains every text unchanged.
+//! Exports a table to a file: as JSON if the name of the file ends in `.json`, otherwise as CSV, in which a text that a
+//! spreadsheet would run as a formula is prefixed with an apostrophe.
 
 use std::borrow::Cow;
 use std::fs::OpenOptions;
@@ -74,8 +72,7 @@ fn csv_text(sheet: &Sheet) -> Result<Vec<u8>, Error> {
     writer.into_inner().map_err(|error| Error::other(error.to_string()))
 }
 
-/// Prefixes a formula with an apostrophe. Source: OWASP, *CSV Injection*. Excel treats the fullwidth signs of East Asian
-/// languages like the ASCII signs.
+/// Source: OWASP, *CSV Injection*. Excel treats the fullwidth signs of East Asian languages like the ASCII signs.
 fn cell(text: &str) -> Cow<'_, str> {
     const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if text.starts_with(FORMULA) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
@@ -105,15 +102,26 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_written_as_csv_or_json_by_the_name_of_the_file() {
+    fn a_table_is_written_as_csv_or_json_and_replaces_a_file_only_on_request() {
         let dir = tempfile::tempdir().unwrap();
-        let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
-        write(&dir.path().join("a.csv"), &sheet(), false).unwrap();
-        assert_eq!(read("a.csv"), "title,view\n\"도서관, \"\"열\"\"\",3\n\"two\nlines\",\n");
-        write(&dir.path().join("a.JSON"), &sheet(), false).unwrap();
-        let rows: Value = serde_json::from_str(&read("a.JSON")).unwrap();
+        let (csv, json) = (dir.path().join("a.csv"), dir.path().join("a.JSON"));
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+        std::fs::write(&csv, "mine").unwrap();
+        let refused = write(&csv, &sheet(), false).unwrap_err();
+        assert!(refused.exists && read(&csv) == "mine", "{refused:?}");
+        #[cfg(unix)]
+        std::fs::set_permissions(&csv, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+        write(&csv, &sheet(), true).unwrap();
+        assert_eq!(read(&csv), "title,view\n\"도서관, \"\"열\"\"\",3\n\"two\nlines\",\n");
+        #[cfg(unix)]
+        let mode = std::os::unix::fs::MetadataExt::mode(&csv.metadata().unwrap()) & 0o777;
+        #[cfg(unix)]
+        assert_eq!(mode, 0o600, "only the owner reads it");
+        write(&json, &sheet(), false).unwrap();
+        let rows: Value = serde_json::from_str(&read(&json)).unwrap();
         assert_eq!(rows[0]["view"], 3);
         assert_eq!(rows[1], serde_json::json!({ "title": "two\nlines", "view": null }));
+        assert!(!write(&dir.path().join("no/where.csv"), &sheet(), false).unwrap_err().exists);
     }
 
     #[test]
@@ -132,24 +140,5 @@ mod tests {
         assert!(rows.iter().all(|row| &row[1] == "-3"));
         let json: Value = serde_json::from_slice(&json_text(&sheet).unwrap()).unwrap();
         assert_eq!(json[0]["nickname"], "=1+1", "JSON has it as it is");
-    }
-
-    #[test]
-    fn an_existing_file_is_overwritten_only_on_request() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.csv");
-        std::fs::write(&path, "mine").unwrap();
-        let refused = write(&path, &sheet(), false).unwrap_err();
-        assert!(refused.exists, "{refused:?}");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
-        #[cfg(unix)]
-        let mode = || std::os::unix::fs::MetadataExt::mode(&path.metadata().unwrap()) & 0o777;
-        #[cfg(unix)]
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
-        write(&path, &sheet(), true).unwrap();
-        #[cfg(unix)]
-        assert_eq!(mode(), 0o600, "only the owner reads it");
-        assert!(std::fs::read_to_string(&path).unwrap().starts_with("title,view\n"));
-        assert!(!write(&dir.path().join("no/where.csv"), &sheet(), false).unwrap_err().exists);
     }
 }

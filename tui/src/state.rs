@@ -54,7 +54,6 @@ pub(crate) enum Event {
 pub(crate) struct Title {
     /// The path or the URL of a database, or the host of a server.
     pub(crate) name: Arc<str>,
-    /// The caller of the operations of a server, if it is known.
     pub(crate) caller: Option<Arc<str>>,
     /// `None` for a database.
     pub(crate) link: Option<Link>,
@@ -91,17 +90,7 @@ pub(crate) struct State {
     pub(crate) title: Title,
     /// The number and the description of each running change, and its start.
     running: Vec<(u64, &'static str, Timestamp)>,
-    quitting: bool,
-}
-
-impl Overlay {
-    const fn keys(&self) -> &'static Table {
-        match self {
-            Self::Help { .. } => &keys::HELP,
-            Self::Question(_) => &keys::QUESTION,
-            Self::Export { .. } | Self::SecondFactor(_) => &keys::INPUT,
-        }
-    }
+    pub(crate) quitting: bool,
 }
 
 impl State {
@@ -172,17 +161,8 @@ impl State {
         self.quitting = true;
     }
 
-    pub(crate) const fn is_quitting(&self) -> bool {
-        self.quitting
-    }
-
     pub(crate) fn open_feedback(&self) -> usize {
         self.screens[tab::FEEDBACK].open_items()
-    }
-
-    /// The finest unit of time that is shown.
-    pub(crate) fn minute(&self) -> i64 {
-        self.ctx.now.as_millis().div_euclid(60_000)
     }
 
     pub(crate) fn is_slow(&self) -> bool {
@@ -205,8 +185,10 @@ impl State {
 
     pub(crate) fn tables(&self) -> Vec<&'static Table> {
         match &self.overlay {
-            Some(overlay) => vec![overlay.keys()],
             None => self.screen_tables(),
+            Some(Overlay::Help { .. }) => vec![&keys::HELP],
+            Some(Overlay::Question(_)) => vec![&keys::QUESTION],
+            Some(Overlay::Export { .. } | Overlay::SecondFactor(_)) => vec![&keys::INPUT],
         }
     }
 

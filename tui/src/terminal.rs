@@ -90,7 +90,7 @@ fn take(mouse: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns whether the program controls the terminal now: it is neither suspended, nor has it lent the terminal to an editor.
+/// The program is neither suspended, nor has it lent the terminal to an editor.
 pub(crate) fn is_taken() -> bool {
     TAKEN.load(Ordering::SeqCst)
 }
@@ -142,8 +142,7 @@ pub(crate) fn is_gone(_: bool) -> bool {
     false
 }
 
-/// Opens a text in `$VISUAL`, `$EDITOR` or vi, and waits until the editor ends. Returns its file, which only the user can read, and
-/// what was written.
+/// Opens a text in `$VISUAL`, `$EDITOR` or vi. Returns its file, which only the user can read, and what was written.
 ///
 /// # Errors
 /// When the file cannot be written or read, or the editor cannot be started or fails.

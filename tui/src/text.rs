@@ -53,8 +53,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
 
 fn wrap_line(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    // The start and the width of the current line, and the last possible break: the end of the line at the break, the start of
-    // the next line, and the width up to there.
+    // Of the current line, and its last possible break: the end there, the start of the next line, and the width up to there.
     let (mut begin, mut taken, mut broken) = (0, 0, None);
     for (start, grapheme) in text.grapheme_indices(true) {
         let wide = grapheme.width();

@@ -1,5 +1,5 @@
-//! Styles: the terminal's own sixteen colours, which are readable on light and on dark backgrounds, or
-//! none if `NO_COLOR` is set. A word or a sign always repeats the meaning of a colour.
+//! Styles: the terminal's own sixteen colours, which are readable on every background, or none if `NO_COLOR` is set. A word or
+//! a sign always repeats the meaning of a colour.
 
 use ratatui::style::{Color, Modifier, Style};
 

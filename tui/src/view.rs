@@ -1,5 +1,4 @@
-//! Draws the frame around the screens: the tabs, the footer, help and questions. It reads the state and changes
-//! nothing.
+//! Draws the frame around the screens: the tabs, the footer, help and questions.
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -16,41 +15,32 @@ use crate::theme::Theme;
 use crate::widget::{put_at, put_wrapped};
 
 pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
-    let area = frame.area();
+    let (area, ctx) = (frame.area(), &state.ctx);
+    let buf = frame.buffer_mut();
     if area.width < LEAST.0 || area.height < LEAST.1 {
-        return too_small(area, frame.buffer_mut());
+        let text = format!(
+            "This window has {} columns and {} rows. tidings needs {} and {}: make it larger, or press q to quit.",
+            area.width, area.height, LEAST.0, LEAST.1
+        );
+        return put_wrapped(area, buf, &text, Style::new());
     }
-    let ctx = &state.ctx;
     let areas = layout::areas(area);
-    draw_tabs(state, areas.tabs, frame.buffer_mut());
-    draw_title(&state.title, areas.title, frame.buffer_mut(), ctx);
-    state.screen().draw(frame, areas.body, ctx);
-    draw_foot(state, areas.foot, frame.buffer_mut());
+    draw_tabs(state, areas.tabs, buf);
+    draw_title(&state.title, areas.title, buf, ctx);
+    state.screen().draw(areas.body, buf, ctx);
+    draw_foot(state, areas.foot, buf);
     match &state.overlay {
         None => {}
-        Some(Overlay::Help { scroll }) => draw_help(state, *scroll, area, frame.buffer_mut()),
-        Some(Overlay::SecondFactor(dialog)) => dialog.draw(area, frame.buffer_mut(), ctx),
-        Some(Overlay::Question(question)) => draw_question(state, question, area, frame.buffer_mut()),
-        Some(Overlay::Export { input, sheet, .. }) => {
-            let title = format!("Export {} rows", sheet.rows.len());
-            let inner = dialog(&title, area, 58, 5, frame.buffer_mut(), ctx);
-            let buf = frame.buffer_mut();
+        Some(Overlay::Help { scroll }) => draw_help(state, *scroll, area, buf),
+        Some(Overlay::SecondFactor(dialog)) => dialog.draw(area, buf, ctx),
+        Some(Overlay::Question(question)) => draw_question(state, question, area, buf),
+        Some(Overlay::Export { input, sheet }) => {
+            let inner = dialog(&format!("Export {} rows", sheet.rows.len()), area, 58, 5, buf, ctx);
             put_at(inner, (0, 0), buf, "File (.csv or .json):", Theme::faint());
-            let line = Rect { y: inner.y + 1, height: 1, ..inner }.intersection(inner);
-            if line.height > 0 {
-                input.draw(line, buf, true);
-            }
+            input.draw(Rect { y: inner.y + 1, height: 1, ..inner }.intersection(inner), buf, true);
             put_at(inner, (0, 2), buf, "Enter exports, Tab changes the format, Esc cancels.", Theme::faint());
         }
     }
-}
-
-fn too_small(area: Rect, buf: &mut Buffer) {
-    let text = format!(
-        "This window has {} columns and {} rows. tidings needs {} and {}: make it larger, or press q to quit.",
-        area.width, area.height, LEAST.0, LEAST.1
-    );
-    put_wrapped(area, buf, &text, Style::new());
 }
 
 fn draw_tabs(state: &State, area: Rect, buf: &mut Buffer) {
@@ -137,12 +127,8 @@ fn draw_message(message: &Message, foot: Rect, buf: &mut Buffer, ctx: &Ctx) {
 /// Draws an empty box in the middle, with at most `columns` columns and `rows` rows. Returns the area within it.
 fn dialog(title: &str, area: Rect, columns: u16, rows: u16, buf: &mut Buffer, ctx: &Ctx) -> Rect {
     let (wide, high) = (columns.min(area.width), rows.min(area.height));
-    let place = Rect {
-        x: area.x + (area.width - wide) / 2,
-        y: area.y + (area.height - high) / 2,
-        width: wide,
-        height: high,
-    };
+    let (x, y) = (area.x + (area.width - wide) / 2, area.y + (area.height - high) / 2);
+    let place = Rect::new(x, y, wide, high);
     Clear.render(place, buf);
     cut_wide(place, buf);
     let title = format!(" {} ", cut(&line(title), usize::from(wide).saturating_sub(4)));
@@ -201,11 +187,11 @@ fn draw_help(state: &State, scroll: usize, area: Rect, buf: &mut Buffer) {
     let title = format!("Keys: {}", TITLES[state.current]);
     let inner = dialog(&title, area, 66, rows, buf, &state.ctx);
     let most = lines.len().saturating_sub(inner.height.into());
-    for (row, (line, title)) in (0..inner.height).zip(lines.iter().skip(scroll.min(most))) {
+    let scroll = scroll.min(most);
+    for (row, (line, title)) in (0..inner.height).zip(lines.iter().skip(scroll)) {
         put_at(inner, (0, row), buf, line, if *title { Theme::strong() } else { Style::new() });
     }
-    if most > scroll.min(most) {
-        let y = inner.bottom();
-        buf.set_string(inner.x, y, format!(" {} more ↓ ", most - scroll.min(most)), Theme::faint());
+    if most > scroll {
+        buf.set_string(inner.x, inner.bottom(), format!(" {} more ↓ ", most - scroll), Theme::faint());
     }
 }

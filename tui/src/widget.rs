@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::text::{cut, line, wrap};
+use crate::theme::Theme;
 
 pub(crate) mod browser;
 pub(crate) mod chart;
@@ -32,6 +33,15 @@ pub(crate) fn put_wrapped(area: Rect, buf: &mut Buffer, text: &str, style: Style
     }
 }
 
+/// Returns the area below the heading.
+pub(crate) fn heading(text: &str, area: Rect, buf: &mut Buffer) -> Rect {
+    if area.is_empty() {
+        return Rect::default();
+    }
+    put(area, buf, text, Theme::strong());
+    Rect { y: area.y + 1, height: area.height - 1, ..area }
+}
+
 pub(crate) trait Cycle: Copy + PartialEq + 'static {
     const ALL: &'static [Self];
 
@@ -47,21 +57,4 @@ pub(crate) trait Cycle: Copy + PartialEq + 'static {
 fn step<T: Cycle>(value: T, by: usize) -> T {
     let index = T::ALL.iter().position(|one| *one == value).unwrap_or_default();
     T::ALL[(index + by) % T::ALL.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    impl Cycle for bool {
-        const ALL: &'static [Self] = &[false, true];
-    }
-
-    #[test]
-    fn steps_wrap_around() {
-        assert_eq!(
-            (false.next(), true.next(), false.previous(), true.previous()),
-            (true, false, true, false)
-        );
-    }
 }

@@ -1,7 +1,5 @@
-//! The advice on each error: what is wrong, or what the user can do about it.
-//!
-//! The command line prints the advice after the `result` text; the terminal UI shows only the advice. The matches have no `_`
-//! arm, so a new error without advice does not compile.
+//! The advice on each error: what is wrong, or what the user can do about it. The matches have no `_` arm, so a new error
+//! without advice does not compile.
 
 use std::borrow::Cow;
 

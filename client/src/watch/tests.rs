@@ -29,6 +29,16 @@ fn play(listener: TcpListener, requests: usize, events: &'static str) -> Played 
     Played { server: Server::new(address, Some(token.into()), None), streams }
 }
 
+/// Watches a played server until its stream has told its first changes.
+fn watched(played: &Played) -> (Watch, TcpStream, Changes) {
+    let mut watch = Service::on_server(played.server.clone()).watch().unwrap();
+    assert_eq!((watch.look().link, watch.look().changes), (Link::Connecting, Changes::default()));
+    let mut stream = played.streams.recv_timeout(WAIT_MAX).unwrap();
+    changes(&mut stream, 1, 900);
+    let first = waits(&mut watch, |look| look.link == Link::Live).changes;
+    (watch, stream, first)
+}
+
 fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
 }
@@ -84,16 +94,12 @@ fn is_lost(look: &Look) -> bool {
 #[test]
 fn changes_are_seen_as_they_happen_but_counters_every_ten_seconds() {
     let played = play(listener(), 2, "");
-    let mut watch = Service::on_server(played.server.clone()).watch().unwrap();
-    assert_eq!((watch.look().link, watch.look().changes), (Link::Connecting, Changes::default()));
-    let mut stream = played.streams.recv_timeout(WAIT_MAX).unwrap();
-    changes(&mut stream, 70, 900);
-    let first = waits(&mut watch, |look| look.link == Link::Live).changes;
+    let (mut watch, mut stream, first) = watched(&played);
     let Changes { posts, notices, notice_views, feedback, members, counts, terms, audit, sources } = first;
     let all = [posts, notices, notice_views, feedback, members, counts, terms, audit, sources];
     assert_eq!(all, [1; 9], "all is read again");
     assert_eq!(watch.look().caller.as_deref(), Some("API key"));
-    changes(&mut stream, 70, 901);
+    changes(&mut stream, 1, 901);
     changes(&mut stream, 75, 901);
     let second = waits(&mut watch, |look| look.changes.posts > posts).changes;
     assert_eq!(second, Changes { posts: posts + 1, ..first });
@@ -115,10 +121,7 @@ fn pass(watch: &mut Watch, time: Duration) {
 fn looking_at_the_counters_is_no_news() {
     let played = play(listener(), 2, "");
     let requests = Arc::clone(&played.server.requests);
-    let mut watch = Service::on_server(played.server.clone()).watch().unwrap();
-    let mut stream = played.streams.recv_timeout(WAIT_MAX).unwrap();
-    changes(&mut stream, 1, 900);
-    let mut counts = waits(&mut watch, |look| look.link == Link::Live).changes.counts;
+    let (mut watch, mut stream, Changes { mut counts, .. }) = watched(&played);
     let mut posts = 1;
     // Posts change together with the counters, so that the test knows when the change has arrived.
     let mut is_looked_at = |watch: &mut Watch, after: Duration| {
@@ -152,10 +155,7 @@ fn a_lost_server_is_found_again_and_everything_is_read_again() {
     let here = listener();
     let address = here.local_addr().unwrap();
     let played = play(here, 2, "");
-    let mut watch = Service::on_server(played.server.clone()).watch().unwrap();
-    let mut stream = played.streams.recv_timeout(WAIT_MAX).unwrap();
-    changes(&mut stream, 1, 1);
-    let before = waits(&mut watch, |look| look.link == Link::Live).changes;
+    let (mut watch, stream, before) = watched(&played);
     drop(stream);
     let gone = waits(&mut watch, is_lost);
     assert_eq!(gone.changes, before);
@@ -169,25 +169,20 @@ fn a_lost_server_is_found_again_and_everything_is_read_again() {
 
 #[test]
 fn a_caller_who_may_not_follow_the_events_polls() {
-    let refusals = [
+    for (refused, link) in [
         (r#"{"result": "Not admin", "code": "missing_scope", "message": "no"}"#, Link::Polling),
         (r#"{"result": "Not found", "code": "unknown_path", "message": "no"}"#, Link::Polling),
         (r#"{"result": "bad token", "code": "bad_token", "message": "no"}"#, Link::SignedOut),
-    ];
-    for (refused, link) in refusals {
+    ] {
         let played = play(listener(), 2, refused);
         let mut watch = Service::on_server(played.server).watch().unwrap();
         let look = waits(&mut watch, |look| look.link != Link::Connecting);
         assert_eq!((look.link, look.changes.posts, look.zone), (link, 1, None));
     }
-}
-
-#[test]
-fn an_answer_that_is_no_stream_is_reported() {
+    // This is no stream.
     let played = play(listener(), 1, "<html>");
     let mut watch = Service::on_server(played.server).watch().unwrap();
-    let look = waits(&mut watch, is_lost);
-    let Link::Lost { cause, .. } = look.link else { panic!() };
+    let Link::Lost { cause, .. } = waits(&mut watch, is_lost).link else { panic!() };
     assert!(cause.contains("no answer of tidings"), "{cause}");
 }
 

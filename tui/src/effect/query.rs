@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use tidings_client::{Error, Service};
 use tidings_core::analysis::{GetBursts, GetLog, GetPeriod, GetRealtime, Live, LogLine, LogLines, LogPlace};
 use tidings_core::analysis::{Period, SearchBurst};
+use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 use tidings_core::error::Code;
 use tidings_core::feedback::{Feedback, ListAll};
@@ -88,15 +89,8 @@ pub(crate) fn overview() -> Work<Overview> {
     Work::new(|sources| {
         let service = &sources.service;
         let status = service.call(status::Get {})?;
-        let changes = status.changes;
-        let parts = [
-            changes.posts,
-            changes.notices,
-            changes.feedback,
-            changes.members,
-            changes.counts,
-            changes.terms,
-        ];
+        let Changes { posts, notices, feedback, members, counts, terms, .. } = status.changes;
+        let parts = [posts, notices, feedback, members, counts, terms];
         Ok(Overview {
             live: status.live,
             searches: searches(service)?,
@@ -184,12 +178,7 @@ pub(crate) fn find_posts(search: String) -> Work<Vec<PostRow>> {
         let find = Find { num: POSTS, search, page: PostPage::default() };
         let found = sources.service.as_reader().call(find)?.search_result;
         let row = |hit: PostHit| {
-            // A similarity is between 0 and 1.
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "the value is from 0 to 100"
-            )]
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
             let place = (hit.similarity * 100.0).round() as usize;
             PostRow { post: hit.post, place, why: String::new() }
         };

@@ -3,7 +3,7 @@
 use crossterm::event::KeyEvent;
 use jiff::ToSpan as _;
 use jiff::civil::Date;
-use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
@@ -201,7 +201,7 @@ impl Screen for Analytics {
         self.pending.cancel();
     }
 
-    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        self.paint(frame.buffer_mut(), area, ctx);
+    fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+        self.paint(buf, area, ctx);
     }
 }

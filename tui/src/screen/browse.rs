@@ -1,5 +1,4 @@
-//! The generic list screen: loading, filtering, selecting, drawing, exporting and copying rows, and the form that covers them.
-//! A screen declares its rows, columns, queries and own actions with [`Browse`].
+//! The generic list screen, and the form that covers it. A screen declares its rows, queries and own actions with [`Browse`].
 
 use std::cmp::Ordering;
 
@@ -21,9 +20,6 @@ use crate::widget::table::{Cell, Column};
 
 mod blanket;
 
-pub(crate) const NO_MATCH: &str = "Nothing matches the filter. Esc clears it.";
-/// Shown for a key that would change a row that is not the saved one.
-pub(crate) const SETTLING: &str = "One moment: the list is being loaded again.";
 /// Between two requests for a list that changes often.
 const READ_EVERY_MS: i64 = 900;
 /// The same on a server, whose log has every request.
@@ -42,7 +38,6 @@ pub(crate) struct Listing<R, P = ()> {
     /// The versions of the data that were requested last.
     pub(crate) seen: Option<[i64; 3]>,
     read_at: Timestamp,
-    /// Selected when the rows are loaded.
     pub(crate) to_select: Option<String>,
     pub(crate) form: Option<Page>,
     is_loaded: bool,
@@ -77,14 +72,9 @@ impl<R, P> Listing<R, P> {
         let every = if ctx.is_remote { READ_REMOTE_EVERY_MS } else { READ_EVERY_MS };
         self.pending.problem().is_some() || ctx.now - self.read_at >= every
     }
-
-    pub(crate) fn open(&mut self, form: Page) {
-        self.form = Some(form);
-    }
 }
 
-/// The types of rows, of the place from which their list continues, of a loaded list, and of the rest of a row. The screen has a
-/// field `base`.
+/// Declares the types of [`Browse`] of a screen with a field `base`.
 macro_rules! listing {
     ($row:ty, $place:ty, $list:ty) => {
         listing!($row, $place, $list, ());
@@ -117,10 +107,12 @@ pub(crate) type ColumnOf<S> =
 
 /// The blanket implementation makes it a [`Screen`](super::Screen).
 pub(crate) trait Browse: Sized + 'static {
-    // Declared by `listing!`.
     type Row: Clone;
+    /// From which the list continues.
     type Place;
+    /// As it is loaded.
     type List: Send + 'static;
+    /// The rest of a row.
     type Detail: Send + 'static;
 
     fn base(&self) -> &Listing<Self::Row, Self::Place>;
@@ -131,7 +123,7 @@ pub(crate) trait Browse: Sized + 'static {
     /// These keys take precedence over those of every list.
     const KEYS: &'static Table;
     /// The selection stays on the row with the same identifier.
-    const ID: fn(&Self::Row) -> &str;
+    const ID: fn(&Self::Row) -> String;
     const VERSIONS: fn(&Changes) -> [i64; 3];
     /// The name and the text that the copy key copies.
     const COPIED: (&'static str, fn(&Self::Row) -> String);
@@ -141,6 +133,8 @@ pub(crate) trait Browse: Sized + 'static {
     const COLUMNS: &'static [ColumnOf<Self>] = &[];
     /// The name of an exported table, and those of its columns, separated by spaces.
     const EXPORTED: (&'static str, &'static str) = ("", "");
+    /// Refused until the saved row is selected, because they could change another row than the saved one.
+    const SETTLES: &'static [Action] = &[];
     /// The screen itself applies the filter, which otherwise is part of the query.
     const FILTERS: bool = false;
     /// The line above an empty list, not the list, says that it is being loaded.
@@ -176,7 +170,6 @@ pub(crate) trait Browse: Sized + 'static {
     /// Takes and handles other answers and failures; see [`super::Screen::answer`].
     fn settled(&mut self, _number: u64, _: &mut Loaded, _: &mut Out) {}
 
-    /// At most `columns` columns wide.
     fn text(&self, row: &Self::Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>>;
 
     fn columns(&self, _: &Ctx) -> &'static [ColumnOf<Self>] {
@@ -195,7 +188,6 @@ pub(crate) trait Browse: Sized + 'static {
         (Self::EXPORTED.0, Self::EXPORTED.1.split(' ').collect())
     }
 
-    /// An array, for the export.
     fn values(&self, row: &Self::Row, ctx: &Ctx) -> Value;
 
     /// Returns false for an action that is not only this screen's. `row` is the selected row.
@@ -230,7 +222,7 @@ pub(crate) trait Browse: Sized + 'static {
 
     fn load_detail(&mut self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.base().selected() else { return };
-        let Some((query, is_loaded)) = self.detail((Self::ID)(row)) else { return };
+        let Some((query, is_loaded)) = self.detail(&(Self::ID)(row)) else { return };
         let is_visible = self.areas(ctx.body()).text.width > 0;
         let base = self.base_mut();
         if is_visible && (!is_loaded || base.stale) {
@@ -268,12 +260,12 @@ pub(crate) trait Browse: Sized + 'static {
         let wanted = self.base().list.filter.text().to_lowercase();
         let mut listed: Vec<usize> = (0..rows.len()).filter(|i| self.keeps(&rows[*i], &wanted)).collect();
         listed.sort_by(|a, b| self.order(&rows[*a], &rows[*b]));
-        let place = listed.iter().position(|i| Some((Self::ID)(&rows[*i])) == selected);
+        let place = selected.and_then(|id| listed.iter().position(|i| (Self::ID)(&rows[*i]) == id));
         self.base_mut().list.list(listed, place);
     }
 
     fn selected_id(&self) -> Option<String> {
-        self.base().selected().map(|row| (Self::ID)(row).to_owned())
+        self.base().selected().map(Self::ID)
     }
 
     fn select(&mut self, id: &str) -> bool {

@@ -61,7 +61,7 @@ impl Browse for Feedback {
 
     const TAB: usize = tab::FEEDBACK;
     const KEYS: &'static Table = &keys::FEEDBACK;
-    const ID: fn(&Entry) -> &str = |item| &item.id;
+    const ID: fn(&Entry) -> String = |item| item.id.clone();
     const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.feedback, changes.members, changes.notices];
     const COPIED: (&'static str, fn(&Entry) -> String) = ("the text", |item| item.post.clone());
     const COLUMNS: &'static [ColumnOf<Self>] = &[

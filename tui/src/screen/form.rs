@@ -33,7 +33,7 @@ pub(crate) trait Form {
         String::new()
     }
 
-    /// Whether Enter leads from a field to the text, not to the next field.
+    /// Enter leads from a field to the text, not to the next field.
     fn enters_text(&self) -> bool {
         false
     }
@@ -53,7 +53,6 @@ pub(crate) trait Form {
         None
     }
 
-    /// Saves what was typed as a draft of a notice.
     fn draft(&self, _: &Typed<'_>, _: &Ctx) -> Option<Act> {
         None
     }
@@ -119,14 +118,12 @@ struct Areas {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handled {
     Yes,
-    /// The frame handles the action.
     No,
     Closes,
 }
 
 impl Page {
-    /// Returns a form of a record, in which the text `post` is below the fields if it is the last of them. What is shown may differ
-    /// from what is stored.
+    /// The text `post` is below the fields if it is the last of them. What is shown may differ from what is stored.
     pub(crate) fn new(
         form: impl Form + 'static,
         specs: impl Into<Vec<Spec>>,
@@ -365,7 +362,6 @@ impl Page {
         self.typed().texts != self.before
     }
 
-    /// Saves the unsaved notice in the form as a draft from now on.
     pub(crate) fn draft(&mut self, ctx: &Ctx) -> Option<Act> {
         if self.saving.is_some() || !self.is_changed() {
             return None;
@@ -379,9 +375,7 @@ impl Page {
         let title = if self.saving.is_some() { "Saving …".to_owned() } else { self.form.title() };
         put(area, buf, &title, Theme::strong());
         let Areas { fields, text, foot } = self.areas(area);
-        if fields.height > 0 {
-            self.fields.draw(fields, buf, ctx.theme);
-        }
+        self.fields.draw(fields, buf, ctx.theme);
         if let Some(post) = &self.text {
             if text.y > fields.bottom() && fields.height > 0 {
                 let rule = "─".repeat(area.width.into());
@@ -389,14 +383,10 @@ impl Page {
             }
             draw_text(post, text, buf, self.in_text());
         }
+        let hint = self.form.hint(&self.typed(), self.fields.focus(), ctx);
         match &self.problem {
             Some(problem) => put(foot, buf, &format!("✗ {problem}"), ctx.theme.bad()),
-            None => put_wrapped(
-                foot,
-                buf,
-                &self.form.hint(&self.typed(), self.fields.focus(), ctx),
-                Theme::faint(),
-            ),
+            None => put_wrapped(foot, buf, &hint, Theme::faint()),
         }
     }
 }

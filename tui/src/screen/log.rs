@@ -25,46 +25,39 @@ mod filter;
 /// In memory while older lines are loaded.
 const LINES_MAX: usize = 20_000;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    id: String,
-    line: LogLine,
-}
-
 #[derive(Default)]
 pub(crate) struct Log {
-    base: Listing<Row, LogPlace>,
+    base: Listing<LogLine, LogPlace>,
     listed: Option<String>,
     looked_to: Option<Timestamp>,
-    /// New lines are not loaded.
     is_paused: bool,
     mistake: Option<&'static str>,
     /// The results of the lines that were loaded, as they are typed into the filter.
     results: BTreeSet<String>,
 }
 
-const MEMBER: fn(&Log, &Row, Option<&Row>, &Ctx) -> Cell =
-    |_, row, _, _| row.line.entry.user_id.as_str().into();
-const PATH: ColumnOf<Log> = (Column::new("Path", 0), |_, row, _, _| row.line.entry.path.as_str().into());
-const CODE: ColumnOf<Log> = (Column::new("Code", 4).right(), |_, Row { line, .. }, _, ctx| {
+const MEMBER: fn(&Log, &LogLine, Option<&LogLine>, &Ctx) -> Cell =
+    |_, line, _, _| line.entry.user_id.as_str().into();
+const PATH: ColumnOf<Log> = (Column::new("Path", 0), |_, line, _, _| line.entry.path.as_str().into());
+const CODE: ColumnOf<Log> = (Column::new("Code", 4).right(), |_, line, _, ctx| {
     Cell::styled(line.entry.status.to_string(), style(line, ctx))
 });
 const COLUMNS: [ColumnOf<Log>; 6] = [
-    (Column::new("Time", 14), |_, row, above, ctx| {
-        Cell::faint(ctx.dated(row.line.entry.date, above.map(|above| above.line.entry.date)))
+    (Column::new("Time", 14), |_, line, above, ctx| {
+        Cell::faint(ctx.dated(line.entry.date, above.map(|above| above.entry.date)))
     }),
     (Column::new("Member", 12), MEMBER),
-    (Column::new("Method", 6), |_, row, _, _| Cell::faint(row.line.entry.method.as_str())),
+    (Column::new("Method", 6), |_, line, _, _| Cell::faint(line.entry.method.as_str())),
     PATH,
     CODE,
-    (Column::new("Result", 16).from(100), |_, Row { line, .. }, _, ctx| {
+    (Column::new("Result", 16).from(100), |_, line, _, ctx| {
         Cell::styled(line.result.as_deref().unwrap_or_default(), style(line, ctx))
     }),
 ];
 
 /// For a narrow table, with the time but not the date.
 const NARROW: [ColumnOf<Log>; 4] = [
-    (Column::new("Time", 8), |_, row, _, ctx| Cell::faint(ctx.clock(row.line.entry.date))),
+    (Column::new("Time", 8), |_, line, _, ctx| Cell::faint(ctx.clock(line.entry.date))),
     (Column::new("Member", 8), MEMBER),
     PATH,
     CODE,
@@ -88,15 +81,15 @@ impl Log {
 }
 
 impl Browse for Log {
-    listing!(Row, LogPlace, LogLines);
+    listing!(LogLine, LogPlace, LogLines);
 
     const TAB: usize = tab::LOG;
     const KEYS: &'static Table = &keys::LOG;
     /// Most of the room is for the paths, because the text of a line is short.
     const LIST_WIDTH: fn(u16) -> u16 = |width| width - 3 - (width / 3).clamp(30, 50);
-    const ID: fn(&Row) -> &str = |row| &row.id;
+    const ID: fn(&LogLine) -> String = |line| line.place.to_string();
     const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.counts, 0, 0];
-    const COPIED: (&'static str, fn(&Row) -> String) = ("the line", |Row { line, .. }| {
+    const COPIED: (&'static str, fn(&LogLine) -> String) = ("the line", |line| {
         let LogEntry { user_id, date, path, method, status } = &line.entry;
         format!("{date} {user_id} {method} {path} {status}")
     });
@@ -122,15 +115,15 @@ impl Browse for Log {
         self.listed.is_none() || (follows && has_changed && !self.base.list.reading)
     }
 
-    fn text(&self, row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
-        let LogLine { entry: LogEntry { user_id, date, path, method, status }, result, .. } = &row.line;
+    fn text(&self, line: &LogLine, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
+        let LogLine { entry: LogEntry { user_id, date, path, method, status }, result, .. } = line;
         let facts = format!("{} {}", ctx.day(*date), ctx.clock(*date));
         let answer =
             result.as_ref().map_or_else(|| status.to_string(), |result| format!("{status} {result}"));
         reading(&format!("{method} {path}"), &facts, &format!("by {user_id}\nanswered {answer}"), columns)
     }
 
-    fn own_action(&mut self, action: Action, _: Option<Row>, ctx: &Ctx, out: &mut Out) -> bool {
+    fn own_action(&mut self, action: Action, _: Option<LogLine>, ctx: &Ctx, out: &mut Out) -> bool {
         match (action, self.base.next) {
             (Action::Follow, _) => {
                 self.is_paused = !self.is_paused;
@@ -158,7 +151,7 @@ impl Browse for Log {
         true
     }
 
-    fn values(&self, Row { line, .. }: &Row, _: &Ctx) -> Value {
+    fn values(&self, line: &LogLine, _: &Ctx) -> Value {
         let LogEntry { user_id, date, path, method, status } = &line.entry;
         json!([date.to_string(), user_id, method, path, status, line.result.as_deref().unwrap_or_default()])
     }
@@ -173,8 +166,7 @@ impl Browse for Log {
     fn loaded(&mut self, LogLines { log: lines, next, looked_to }: LogLines, _: &Ctx, _: &mut Out) {
         let is_at_top = self.base.list.is_at_top();
         self.results.extend(lines.iter().filter_map(|line| Some(line.result.as_ref()?.replace(' ', "_"))));
-        let rows = lines.into_iter().map(|line| Row { id: line.place.to_string(), line });
-        self.add(rows.collect(), next);
+        self.add(lines, next);
         self.looked_to = looked_to;
         self.base.next.take_if(|_| self.base.rows.len() >= LINES_MAX);
         if is_at_top && !self.base.further {
@@ -195,7 +187,7 @@ impl Browse for Log {
         let day = self.base.selected().filter(|_| ctx.body().width < ROOMY);
         let follow = if self.is_paused { "‖ paused (f follows)" } else { "▶ following" };
         let to = self.looked_to.map(|to| format!("back to {}; m loads older lines", ctx.moment(to)));
-        let day = day.map(|row| ctx.day(row.line.entry.date));
+        let day = day.map(|line| ctx.day(line.entry.date));
         let head = [day, Some(follow.to_owned()), Some(count(self.base.rows.len(), "line")), to];
         head.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }

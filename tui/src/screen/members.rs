@@ -36,7 +36,6 @@ pub(crate) struct Members {
     counts: i64,
 }
 
-/// Members that are loaded at a time.
 const PAGE: usize = 200;
 /// Members that are loaded again after a change; a longer list is loaded again on request only.
 const PAGES: usize = 1_000;
@@ -144,7 +143,7 @@ impl Browse for Members {
 
     const TAB: usize = tab::MEMBERS;
     const KEYS: &'static Table = &keys::MEMBERS;
-    const ID: fn(&MemberEntry) -> &str = |entry| &entry.user_id;
+    const ID: fn(&MemberEntry) -> String = |entry| entry.user_id.clone();
     const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.members, 0, 0];
     const COPIED: (&'static str, fn(&MemberEntry) -> String) = ("the id", |entry| entry.user_id.clone());
     const COLUMNS: &'static [ColumnOf<Self>] = &[
@@ -212,8 +211,8 @@ impl Browse for Members {
                 };
                 self.load(None, ctx, out);
             }
-            (Action::Password, Some(entry)) => self.base.open(forms::password(&entry, ctx)),
-            (Action::Role, Some(entry)) => self.base.open(forms::role(&entry, ctx)),
+            (Action::Password, Some(entry)) => self.base.form = Some(forms::password(&entry, ctx)),
+            (Action::Role, Some(entry)) => self.base.form = Some(forms::role(&entry, ctx)),
             (Action::NextView, _) => self.show(self.view.next()),
             (Action::PreviousView, _) => self.show(self.view.previous()),
             (Action::GoTo, Some(entry)) => out.go = Some(Destination::Log(entry.user_id)),

@@ -11,7 +11,7 @@ use crate::effect::query::{self, Notices as Loaded};
 use crate::effect::{Act, Kind, Work};
 use crate::keys::{self, Action, Table};
 use crate::layout::tab;
-use crate::screen::browse::{Browse, ColumnOf, Listing, SETTLING, any_holds, listing};
+use crate::screen::browse::{Browse, ColumnOf, Listing, any_holds, listing};
 use crate::screen::form::record;
 use crate::screen::{Ctx, Destination, Out, reading};
 use crate::theme::Theme;
@@ -48,26 +48,18 @@ impl Notices {
 }
 
 fn remove(row: &Row, out: &mut Out) {
-    let (title, id) = (row.title().to_owned(), row.id.clone());
-    match row.published() {
-        Some(notice) => out.ask(
-            format!("Remove the notice “{title}”?"),
-            format!("It was read {} times. It cannot be brought back; feedback on it stays.", notice.view),
-            "remove it",
-            Act::call(tab::NOTICES, Kind::Remove, format!("Removed “{title}”."), Remove { notice_obi: id }),
-        ),
-        None => out.ask(
-            format!("Remove the draft “{title}”?"),
-            "All administrators see it. It cannot be brought back.",
-            "remove it",
-            Act::call(
-                tab::NOTICES,
-                Kind::Remove,
-                format!("Removed the draft “{title}”."),
-                RemoveDraft { draft_obi: id },
-            ),
-        ),
-    }
+    let (title, id) = (row.title(), row.id.clone());
+    let (what, detail, act) = if let Some(notice) = row.published() {
+        let detail =
+            format!("It was read {} times. It cannot be brought back; feedback on it stays.", notice.view);
+        let (done, operation) = (format!("Removed “{title}”."), Remove { notice_obi: id });
+        ("notice", detail, Act::call(tab::NOTICES, Kind::Remove, done, operation))
+    } else {
+        let detail = "All administrators see it. It cannot be brought back.".to_owned();
+        let (done, operation) = (format!("Removed the draft “{title}”."), RemoveDraft { draft_obi: id });
+        ("draft", detail, Act::call(tab::NOTICES, Kind::Remove, done, operation))
+    };
+    out.ask(format!("Remove the {what} “{title}”?"), detail, "remove it", act);
 }
 
 fn toggle(row: Row, ctx: &Ctx, out: &mut Out) {
@@ -109,7 +101,7 @@ impl Browse for Notices {
 
     const TAB: usize = tab::NOTICES;
     const KEYS: &'static Table = &keys::NOTICES;
-    const ID: fn(&Row) -> &str = |row| &row.id;
+    const ID: fn(&Row) -> String = |row| row.id.clone();
     /// The version of the audit trail changes with the drafts.
     const VERSIONS: fn(&Changes) -> [i64; 3] =
         |changes| [changes.notices, changes.notice_views, changes.audit];
@@ -131,6 +123,8 @@ impl Browse for Notices {
         }),
     ];
     const EXPORTED: (&'static str, &'static str) = ("notices", "_id title date view state post");
+    const SETTLES: &'static [Action] =
+        &[Action::Toggle, Action::Publish, Action::Remove, Action::Edit, Action::Open];
     const FILTERS: bool = true;
     const LOADS_ABOVE: bool = true;
 
@@ -163,23 +157,16 @@ impl Browse for Notices {
     }
 
     fn own_action(&mut self, action: Action, row: Option<Row>, ctx: &Ctx, out: &mut Out) -> bool {
-        // After a change, a key could change another notice than the one that was saved.
-        let is_settling = self.base.to_select.is_some();
         // Opening a draft continues it.
         let is_draft = row.as_ref().is_some_and(|row| row.draft.is_some());
         match (action, row) {
-            (Action::Toggle | Action::Publish | Action::Remove | Action::Edit | Action::Open, _)
-                if is_settling =>
-            {
-                out.say(SETTLING);
-            }
             (Action::Toggle, Some(row)) => toggle(row, ctx, out),
             (Action::Publish, Some(row)) => publish(row, ctx, out),
             (Action::Remove, Some(row)) => remove(&row, out),
-            (Action::New, _) => self.base.open(editor::of(None, ctx)),
-            (Action::Edit, Some(row)) => self.base.open(editor::of(Some(&row), ctx)),
+            (Action::New, _) => self.base.form = Some(editor::of(None, ctx)),
+            (Action::Edit, Some(row)) => self.base.form = Some(editor::of(Some(&row), ctx)),
             (Action::Open, Some(row)) if is_draft && !self.base.list.typing => {
-                self.base.open(editor::of(Some(&row), ctx));
+                self.base.form = Some(editor::of(Some(&row), ctx));
             }
             (Action::Sort, _) => {
                 self.sort = self.sort.next();

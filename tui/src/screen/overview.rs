@@ -1,6 +1,6 @@
 //! The overview: today's traffic as it changes.
 
-use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
@@ -93,8 +93,8 @@ impl Screen for Overview {
         self.pending.cancel();
     }
 
-    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        self.paint(frame.buffer_mut(), &Areas::of(area), ctx);
+    fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+        self.paint(buf, &Areas::of(area), ctx);
     }
 }
 

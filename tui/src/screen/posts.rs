@@ -4,21 +4,20 @@ use ratatui::text::Line;
 use serde_json::{Value, json};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
-use tidings_core::post::{PostDetail, Remove};
+use tidings_core::post::{Draft, Insert, Post, PostDetail, Remove, Update};
 
 use crate::effect::query::{self, PostRow};
 use crate::effect::{Act, Change, Changed, Kind, Work};
 use crate::keys::{self, Action, Table};
 use crate::layout::tab;
-use crate::screen::browse::{Browse, ColumnOf, Listing, SETTLING, listing};
-use crate::screen::{Ctx, Loaded, Out, reading};
+use crate::screen::browse::{Browse, ColumnOf, Listing, listing};
+use crate::screen::form::{Form, Holds, Mistake, POST, Page, Spec, Typed, filled, leaving, record};
+use crate::screen::{Ctx, Loaded, Out, Question, reading};
 use crate::theme::Theme;
 use crate::widget::cursor::Cursor;
 use crate::widget::input::Input;
 use crate::widget::table::{Cell, Column};
 use tidings_client::shown::number::{count, number};
-
-mod editor;
 
 /// A filter chooses the list: `#` and the name of a topic, or the words of a search.
 #[derive(Default)]
@@ -61,8 +60,7 @@ impl<'l> Listed<'l> {
         }
     }
 
-    /// Returns the columns, and the names of an export and of its first column. Only the popular feed and a search have an order
-    /// that differs from that of the dates.
+    /// Returns the columns, and the names of an export and of its first column.
     const fn names(self) -> (&'static [ColumnOf<Posts>], &'static str, &'static str) {
         match self {
             Self::Popular => (&FEED, "popular", "rank"),
@@ -107,17 +105,13 @@ impl Posts {
 }
 
 fn remove(row: PostRow, out: &mut Out) {
-    let (title, views, likes) =
-        (row.post.title, count(row.post.view, "view"), count(row.post.fav_cnt, "like"));
-    let operation = Remove { post_obi: row.post.id };
-    out.ask(
-        format!("Remove the post “{title}”?"),
-        format!(
-            "It leaves every feed and list; its {views} and {likes} stay counted. It cannot be brought back."
-        ),
-        "remove it",
-        Act::call(tab::POSTS, Kind::Remove, format!("Removed “{title}”."), operation),
+    let Post { id: post_obi, title, view, fav_cnt, .. } = row.post;
+    let (views, likes) = (count(view, "view"), count(fav_cnt, "like"));
+    let detail = format!(
+        "It leaves every feed and list; its {views} and {likes} stay counted. It cannot be brought back."
     );
+    let act = Act::call(tab::POSTS, Kind::Remove, format!("Removed “{title}”."), Remove { post_obi });
+    out.ask(format!("Remove the post “{title}”?"), detail, "remove it", act);
 }
 
 fn state(row: &PostRow, ctx: &Ctx) -> &'static str {
@@ -129,9 +123,10 @@ impl Browse for Posts {
 
     const TAB: usize = tab::POSTS;
     const KEYS: &'static Table = &keys::POSTS;
-    const ID: fn(&PostRow) -> &str = |row| &row.post.id;
+    const ID: fn(&PostRow) -> String = |row| row.post.id.clone();
     const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.posts, 0, 0];
     const COPIED: (&'static str, fn(&PostRow) -> String) = ("the address", |row| row.post.url.clone());
+    const SETTLES: &'static [Action] = &[Action::Remove, Action::Edit];
     const LOADS_ABOVE: bool = true;
 
     fn query(&mut self, _: Option<()>, _: &Ctx) -> Option<Work<Vec<PostRow>>> {
@@ -165,14 +160,13 @@ impl Browse for Posts {
             (None, None) => "…".to_owned(),
         };
         let mut lines = reading(&row.post.title, &facts.join(" · "), &text, columns);
-        let mut more: Vec<(&str, String)> = vec![
+        let end = row.post.end_date.map(|end| ctx.stamp(end)).unwrap_or_default();
+        let mut more = vec![
             ("url", row.post.url.clone()),
             ("id", row.post.id.clone()),
             ("why in the feed", row.why.clone()),
+            ("ends", end),
         ];
-        if let Some(end) = row.post.end_date {
-            more.push(("ends", ctx.stamp(end)));
-        }
         if let Some(post) = post {
             more.push(("topics", post.topic.texts().join(", ")));
             more.push(("tags", post.tag.texts().join(", ")));
@@ -187,9 +181,8 @@ impl Browse for Posts {
 
     fn own_action(&mut self, action: Action, row: Option<PostRow>, ctx: &Ctx, out: &mut Out) -> bool {
         match (action, row) {
-            (Action::Remove | Action::Edit, _) if self.base.to_select.is_some() => out.say(SETTLING),
             (Action::Remove, Some(row)) => remove(row, out),
-            (Action::New, _) => self.base.open(editor::of(None, ctx)),
+            (Action::New, _) => self.base.form = Some(editor(None, ctx)),
             // The shown text may be out of date, so the form opens when the post is loaded again.
             (Action::Edit, Some(row)) => {
                 out.effect(self.base.detail.request(ctx.now, query::post(row.post.id.clone())));
@@ -212,25 +205,17 @@ impl Browse for Posts {
     }
 
     fn values(&self, row: &PostRow, ctx: &Ctx) -> Value {
-        json!([
-            row.place,
-            row.post.id,
-            row.post.title,
-            row.post.url,
-            ctx.stamp(row.post.date),
-            row.post.view,
-            row.post.fav_cnt
-        ])
+        let Post { id, title, url, date, view, fav_cnt, .. } = &row.post;
+        json!([row.place, id, title, url, ctx.stamp(*date), view, fav_cnt])
     }
 
-    /// A saved post may be in no feed yet.
     fn loaded(&mut self, rows: Vec<PostRow>, _: &Ctx, _: &mut Out) {
         self.add(rows, None);
     }
 
     fn detail_loaded(&mut self, post: PostDetail, ctx: &Ctx) {
         if self.to_edit.take_if(|id| *id == post.shown.id).is_some() {
-            self.base.open(editor::of(Some(&post), ctx));
+            self.base.form = Some(editor(Some(&post), ctx));
         }
         self.post = Some(post);
     }
@@ -273,5 +258,60 @@ impl Browse for Posts {
             Listed::Topic(_) => "No post has this topic or tag. Esc clears the filter.",
             Listed::Found(_) => "No post has these words. Esc clears the filter.",
         }
+    }
+}
+
+const SPECS: [Spec; 8] = [
+    Spec::new("title", "Title", Holds::Text, ""),
+    Spec::new("url", "Address", Holds::Text, ""),
+    Spec::new("topic", "Topics", Holds::Names, "none; separated by commas"),
+    Spec::new("tag", "Tags", Holds::Names, "none; separated by commas"),
+    Spec::new("img", "Image", Holds::Text, "none; an address, or a path that begins with /"),
+    Spec::new("date", "Published", Holds::Time, "now"),
+    Spec::new("end_date", "Ends", Holds::Time, "never"),
+    POST,
+];
+
+/// The id of the post that is changed; `None` for a new post.
+struct PostEditor(Option<String>);
+
+fn editor(post: Option<&PostDetail>, ctx: &Ctx) -> Page {
+    let stored = post.map(record).unwrap_or_default();
+    Page::new(PostEditor(post.map(|post| post.shown.id.clone())), SPECS, &stored, &stored, ctx)
+}
+
+impl Form for PostEditor {
+    fn title(&self) -> String {
+        if self.is_new() { "A new post".to_owned() } else { "Edit the post".to_owned() }
+    }
+
+    fn hint(&self, _: &Typed<'_>, _: usize, ctx: &Ctx) -> String {
+        format!("Times like 2026-12-01 09:00, in {}.", ctx.zone.iana_name().unwrap_or("UTC"))
+    }
+
+    fn is_new(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn request(&self, typed: &Typed<'_>, ctx: &Ctx) -> Result<Act, Mistake> {
+        let always = if self.is_new() { &["title", "url"][..] } else { &[] };
+        let (fields, result) = typed.fields(always, ctx);
+        result?;
+        let (title, draft): (_, Draft) = (typed.texts[0].trim(), filled(fields));
+        let (done, work) = match self.0.clone() {
+            None => ("Added", Work::call(Insert { draft }).map(|added| Some(added.id.to_string()))),
+            Some(id) => ("Saved", Work::call(Update { post_obi: id.clone(), draft }).map(|()| Some(id))),
+        };
+        Ok(Act::new(tab::POSTS, Kind::Save, format!("{done} “{title}”."), work))
+    }
+
+    fn leaving(&self, typed: &Typed<'_>, _: &Ctx) -> Option<Question> {
+        let (save, discard) = match self.0 {
+            Some(_) => ("save the changes", "discard the changes"),
+            None => ("publish it now", "discard it"),
+        };
+        let choices = [('s', save, Action::Save), ('d', discard, Action::DiscardDraft)];
+        let detail = "What you typed is not saved; posts have no drafts.";
+        Some(leaving(("post", &typed.texts[0]), detail, &choices))
     }
 }

@@ -8,20 +8,18 @@ use tidings_client::shown::source::{brought, facts, is_failing, state};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 use tidings_core::operation::Operation;
-use tidings_core::source::{self, Source, SourceState};
+use tidings_core::source::{self, Add, Source, SourceState, Update};
 
 use crate::effect::{Act, Change, Changed, Kind, Work};
 use crate::keys::{self, Action, Table};
 use crate::layout::tab;
 use crate::problem::Problem;
-use crate::screen::browse::{Browse, ColumnOf, Listing, SETTLING, any_holds, listing};
-use crate::screen::form::record;
+use crate::screen::browse::{Browse, ColumnOf, Listing, any_holds, listing};
+use crate::screen::form::{Form, Holds, Mistake, Page, Spec, Typed, filled, record};
 use crate::screen::{Ctx, Out, reading};
 use crate::sheet;
 use crate::theme::Theme;
 use crate::widget::table::{Cell, Column};
-
-mod form;
 
 #[derive(Default)]
 pub(crate) struct Sources {
@@ -88,7 +86,7 @@ impl Browse for Sources {
     const KEYS: &'static Table = &keys::SOURCES;
     /// The columns need more room than the facts.
     const LIST_WIDTH: fn(u16) -> u16 = |width| width * 3 / 5;
-    const ID: fn(&Source) -> &str = |source| &source.id;
+    const ID: fn(&Source) -> String = |source| source.id.clone();
     const VERSIONS: fn(&Changes) -> [i64; 3] = |changes| [changes.sources, 0, 0];
     const COPIED: (&'static str, fn(&Source) -> String) = ("the address", |source| source.url.clone());
     const COLUMNS: &'static [ColumnOf<Self>] = &[
@@ -109,6 +107,7 @@ impl Browse for Sources {
         "sources",
         "_id name url home topic tag every state date posts next_fetch last_fetch last_success last_news failures failing_since error hub subscribed_until",
     );
+    const SETTLES: &'static [Action] = &[Action::Edit, Action::Fetch, Action::Toggle, Action::Remove];
     const FILTERS: bool = true;
 
     fn keeps(&self, source: &Source, text: &str) -> bool {
@@ -134,13 +133,8 @@ impl Browse for Sources {
 
     fn own_action(&mut self, action: Action, source: Option<Source>, ctx: &Ctx, out: &mut Out) -> bool {
         match (action, source) {
-            (Action::New, _) => self.base.open(form::of(None, ctx)),
-            (Action::Edit | Action::Fetch | Action::Toggle | Action::Remove, _)
-                if self.base.to_select.is_some() =>
-            {
-                out.say(SETTLING);
-            }
-            (Action::Edit, Some(source)) => self.base.open(form::of(Some(&source), ctx)),
+            (Action::New, _) => self.base.form = Some(form(None, ctx)),
+            (Action::Edit, Some(source)) => self.base.form = Some(form(Some(&source), ctx)),
             (Action::Fetch, Some(Source { id, name, .. })) => out.act(fetch(id, name)),
             (Action::Toggle, Some(Source { id: source_obi, name, state, .. })) => out.act(match state {
                 SourceState::Active => change(format!("“{name}” is paused."), source::Pause { source_obi }),
@@ -176,5 +170,47 @@ impl Browse for Sources {
 
     fn empty(&self) -> &'static str {
         "There are no sources. n adds one: a feed of another site, whose entries become posts."
+    }
+}
+
+const SPECS: [Spec; 5] = [
+    Spec::new("url", "Address", Holds::Text, ""),
+    Spec::new("name", "Name", Holds::Text, "the title of the feed"),
+    Spec::new("topic", "Topics", Holds::Names, "none; separated by commas"),
+    Spec::new("tag", "Tags", Holds::Names, "those of the feed; others are separated by commas"),
+    Spec::new("every", "Every", Holds::Number, "as often as suits it; in minutes"),
+];
+
+/// The id of the source that is changed; `None` for a new one.
+struct SourceForm(Option<String>);
+
+fn form(source: Option<&Source>, ctx: &Ctx) -> Page {
+    let stored = source.map(record).unwrap_or_default();
+    Page::new(SourceForm(source.map(|source| source.id.clone())), SPECS, &stored, &stored, ctx)
+}
+
+impl Form for SourceForm {
+    fn title(&self) -> String {
+        match &self.0 {
+            Some(_) => "Edit the source".to_owned(),
+            None => "A new source: an RSS, Atom or JSON feed".to_owned(),
+        }
+    }
+
+    fn is_new(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn request(&self, typed: &Typed<'_>, ctx: &Ctx) -> Result<Act, Mistake> {
+        let (mut fields, result) = typed.fields(&["url"], ctx);
+        result?;
+        let url = typed.texts[0].trim().to_owned();
+        let Some(id) = self.0.clone() else {
+            let work = Work::call(filled::<Add>(fields)).map(|added| Some(added.id.to_string()));
+            return Ok(Act::new(tab::SOURCES, Kind::AddSource(url.clone()), format!("Added {url}."), work));
+        };
+        fields.insert("source_obi".to_owned(), id.clone().into());
+        let work = Work::call(filled::<Update>(fields)).map(|()| Some(id));
+        Ok(Act::new(tab::SOURCES, Kind::Save, format!("Saved {url}."), work))
     }
 }

@@ -111,7 +111,8 @@ impl State {
 
     fn key_in_help(&mut self, scroll: usize, key: KeyEvent, out: &mut Out) {
         let lines = layout::help(&self.screen_tables()).len();
-        let page = layout::help_lines(self.ctx.size.1);
+        // The dialog has a border, and a free line above and below.
+        let page = usize::from(self.ctx.size.1.saturating_sub(4));
         let most = lines.saturating_sub(page);
         let scroll = match keys::find(&[&keys::HELP], &key) {
             Some(Action::Back) => return,

@@ -14,6 +14,8 @@ use tidings_core::account::Caller;
 use tidings_core::audit::AuditPage;
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::config::{Config, Zone};
+use tidings_core::notice::{FullNotice, ListFull};
+use tidings_core::operation::Operation;
 
 use super::*;
 use crate::effect::Sources;
@@ -48,7 +50,6 @@ struct Stage {
     tidings: Tidings,
     watch: Watch,
     clock: Clock,
-    /// The copied texts, and whether the program ended.
     copied: Vec<String>,
     /// The texts that were opened in the editor of the environment.
     edited: Vec<String>,
@@ -63,12 +64,33 @@ struct Stage {
 impl Stage {
     /// Opens an empty database at 80 columns and 24 rows.
     fn new() -> Self {
-        Self::at(Clock::fixed(NOW), |_, _| {})
+        Self::at(|_, _| {})
+    }
+
+    fn campus() -> Self {
+        Self::at(data::campus)
+    }
+
+    /// Opens the screen of notices with one notice.
+    fn with_a_notice() -> Self {
+        let mut stage = Self::at(|tidings, _| {
+            data::notice(tidings, "Library hours", "Open until ten.", true);
+        });
+        stage.keys(&["2"]);
+        stage
+    }
+
+    /// Opens the campus as a server.
+    fn remote(link: Link) -> Self {
+        let mut stage = Self::campus();
+        let look = Look { link, zone: None, ..stage.watch.look() };
+        stage.reopen(Title::server("tidings.example.org"), &look);
+        stage
     }
 
     /// Opens a database that `fill` fills.
-    fn at(clock: Clock, fill: impl FnOnce(&Tidings, &Clock)) -> Self {
-        let database = Scratch::new();
+    fn at(fill: impl FnOnce(&Tidings, &Clock)) -> Self {
+        let (clock, database) = (Clock::fixed(NOW), Scratch::new());
         let mut config = Config::default();
         config.analysis.timezone = Some(Zone::default());
         config.private_addresses = true;
@@ -78,8 +100,9 @@ impl Stage {
         let tidings = builder().open().unwrap();
         let service = Service::on_database(tidings.clone(), Caller::Operator);
         let mut watch = service.watch().unwrap();
+        let look = watch.look();
         let mut stage = Self {
-            state: State::new(Title::database(DATABASE), true, (80, 24), &watch.look()),
+            state: State::new(Title::database(DATABASE), true, (80, 24), &look),
             sources: Sources { service, read: Read::at(Some(read_beside(&database.path()))) },
             tidings,
             watch,
@@ -92,44 +115,53 @@ impl Stage {
             holds: false,
             database,
         };
-        let first = stage.state.start();
-        stage.perform(first);
+        stage.reopen(Title::database(DATABASE), &look);
         stage
+    }
+
+    /// Starts the program again.
+    fn reopen(&mut self, title: Title, look: &Look) {
+        self.state = State::new(title, true, (80, 24), look);
+        let first = self.state.start();
+        self.perform(first);
+    }
+
+    fn call<O: Operation>(&self, operation: O) -> O::Answer {
+        self.tidings.call(&Caller::Operator, operation).unwrap()
+    }
+
+    fn notices(&self) -> Vec<FullNotice> {
+        self.call(ListFull::default()).notices().to_vec()
     }
 
     /// Performs effects and the effects that follow from them.
     fn perform(&mut self, effects: Vec<Effect>) {
         let mut effects = std::collections::VecDeque::from(effects);
         while let Some(effect) = effects.pop_front() {
-            if self.holds && matches!(effect, Effect::Load { .. } | Effect::Act(_)) {
-                self.waiting.push(effect);
-                continue;
-            }
-            let event = match effect {
+            match effect {
+                effect @ (Effect::Load { .. } | Effect::Act(_)) if self.holds => self.waiting.push(effect),
                 Effect::Load { number, query } => {
-                    steady(Event::Loaded { number, answer: query.run(&self.sources) })
+                    let answer = query.run(&self.sources);
+                    effects.extend(self.state.update(steady(Event::Loaded { number, answer })));
                 }
-                Effect::Act(Act { change, work }) => Event::Acted { change, result: work.run(&self.sources) },
-                Effect::Copy(text) => {
-                    self.copied.push(text);
-                    continue;
+                Effect::Act(Act { change, work }) => {
+                    let result = work.run(&self.sources);
+                    effects.extend(self.state.update(Event::Acted { change, result }));
                 }
-                Effect::Edit(text) => {
-                    self.edited.push(text);
-                    continue;
-                }
-                Effect::Redraw => continue,
-                Effect::Suspend => {
-                    self.suspended += 1;
-                    continue;
-                }
-                Effect::Quit => {
-                    self.ended = true;
-                    continue;
-                }
-            };
-            effects.extend(self.state.update(event));
+                Effect::Copy(text) => self.copied.push(text),
+                Effect::Edit(text) => self.edited.push(text),
+                Effect::Redraw => {}
+                Effect::Suspend => self.suspended += 1,
+                Effect::Quit => self.ended = true,
+            }
         }
+    }
+
+    /// Performs the effects that were held back.
+    fn release(&mut self) {
+        self.holds = false;
+        let waiting = std::mem::take(&mut self.waiting);
+        self.perform(waiting);
     }
 
     fn happens(&mut self, event: Event) {
@@ -145,12 +177,11 @@ impl Stage {
     }
 
     /// Presses keys: `Ctrl-S`, `Enter`, `Up`, or each character of another text.
-    fn keys(&mut self, keys: &[&str]) {
-        for key in keys {
-            for event in pressed(key) {
-                self.happens(Event::Key(event));
-            }
+    fn keys(&mut self, keys: &[&str]) -> &mut Self {
+        for event in keys.iter().flat_map(|key| pressed(key)) {
+            self.happens(Event::Key(event));
         }
+        self
     }
 
     fn click(&mut self, column: u16, row: u16) {
@@ -182,13 +213,15 @@ impl Stage {
     }
 
     #[track_caller]
-    fn sees(&self, text: &str) {
+    fn sees(&self, text: &str) -> &Self {
         assert!(self.seen().contains(text), "{text:?} is not seen in\n{}", self.seen());
+        self
     }
 
     #[track_caller]
-    fn sees_not(&self, text: &str) {
+    fn sees_not(&self, text: &str) -> &Self {
         assert!(!self.seen().contains(text), "{text:?} is seen in\n{}", self.seen());
+        self
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -216,21 +249,15 @@ fn steady(mut event: Event) -> Event {
     event
 }
 
-/// Returns a buffer as text. A wide character appears once, and all ids, which are random, are replaced by the same
-/// id.
+/// Returns a buffer as text, in which a wide character appears once.
 fn lines(buffer: &Buffer) -> String {
-    let area = buffer.area;
     let mut text = String::new();
-    for y in area.top()..area.bottom() {
-        let mut line = String::new();
-        let mut skip = 0;
-        for x in area.left()..area.right() {
-            if skip == 0 {
-                line.push_str(buffer[(x, y)].symbol());
-                skip = crate::text::width(buffer[(x, y)].symbol()).saturating_sub(1);
-            } else {
-                skip -= 1;
-            }
+    for row in buffer.area.rows() {
+        let (mut line, mut x) = (String::new(), row.x);
+        while x < row.right() {
+            let symbol = buffer[(x, row.y)].symbol();
+            line.push_str(symbol);
+            x += u16::try_from(crate::text::width(symbol)).unwrap().max(1);
         }
         text.push_str(line.trim_end());
         text.push('\n');
@@ -238,7 +265,7 @@ fn lines(buffer: &Buffer) -> String {
     without_ids(&text)
 }
 
-/// Replaces every id by the same id.
+/// Replaces every id, which is random, by the same id.
 fn without_ids(text: &str) -> String {
     const ID: usize = 24;
     let (mut out, mut run) = (String::new(), String::new());

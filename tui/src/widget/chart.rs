@@ -15,8 +15,7 @@ pub(crate) fn pitch(width: u16, n: u16) -> u16 {
     width.checked_div(n).unwrap_or(1).max(1)
 }
 
-/// A bar of the value `most` has the full height. Each bar is `wide` columns wide. The first begins at `offset`, and each of the
-/// others begins `pitch` columns after the previous one.
+/// A bar of the value `most` has the full height. The first begins at `offset`, the others `pitch` columns after the previous one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bars<'v> {
     pub(crate) values: &'v [i64],

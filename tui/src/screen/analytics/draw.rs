@@ -11,7 +11,7 @@ use crate::text::{cut, width};
 use crate::theme::Theme;
 use crate::widget::chart::{bar, horizontal};
 use crate::widget::table::{self, Cell};
-use crate::widget::{Cycle as _, put, put_wrapped};
+use crate::widget::{Cycle as _, heading, put, put_wrapped};
 use tidings_client::shown::number::{count, number};
 
 /// From this width on, other views are beside the table.
@@ -65,11 +65,8 @@ impl Analytics {
         let row = |i: usize, _: Option<usize>| {
             let row = &rows[i];
             let figures = row.figures.iter().map(|n| Cell::from(number(*n)));
-            let bar = bar(row.figures[0], most, room);
-            let mut cells = vec![Cell::from(row.name.as_str())];
-            cells.extend(figures);
-            cells.push(Cell::styled(bar, ctx.theme.accent()));
-            cells
+            let bar = Cell::styled(bar(row.figures[0], most, room), ctx.theme.accent());
+            [Cell::from(row.name.as_str())].into_iter().chain(figures).chain([bar]).collect()
         };
         table::draw(below, buf, &columns, rows.len(), &self.list.cursor, row);
     }
@@ -90,9 +87,7 @@ impl Analytics {
                 View::Terms => "terms of the last 24 hours",
                 view => view.name(),
             };
-            put(part, buf, title, Theme::strong());
-            let list =
-                Rect { y: part.y + 1, height: part.height.saturating_sub(1), ..part }.intersection(part);
+            let list = heading(title, part, buf);
             let rows: Vec<(String, i64)> =
                 view.rows(figures).into_iter().map(|row| (row.name, row.figures[0])).collect();
             if rows.is_empty() {

@@ -105,22 +105,17 @@ impl Cycle for View {
 
 impl View {
     pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Hours => "hours",
-            Self::Days => "days",
-            Self::Students => "students",
-            Self::Terms => "terms",
-            Self::Devices => "devices",
-        }
+        self.names().0
     }
 
-    const fn names(self) -> &'static [&'static str] {
+    /// Of the view, and of the columns of its export.
+    const fn names(self) -> (&'static str, &'static [&'static str]) {
         match self {
-            Self::Hours => &["hour", "visitors"],
-            Self::Days => &["day", "visitors", "visits", "views", "likes", "searches", "requests"],
-            Self::Students => &["student", "visits"],
-            Self::Terms => &["term", "searches", "above_usual"],
-            Self::Devices => &["device", "reported"],
+            Self::Hours => ("hours", &["hour", "visitors"]),
+            Self::Days => ("days", &["day", "visitors", "visits", "views", "likes", "searches", "requests"]),
+            Self::Students => ("students", &["student", "visits"]),
+            Self::Terms => ("terms", &["term", "searches", "above_usual"]),
+            Self::Devices => ("devices", &["device", "reported"]),
         }
     }
 
@@ -195,7 +190,7 @@ impl View {
         };
         Sheet {
             name: format!("{}-{of}", self.name()),
-            head: self.names().to_vec(),
+            head: self.names().1.to_vec(),
             rows: rows.iter().map(row).collect(),
         }
     }

@@ -1,14 +1,14 @@
 //! The implementation of [`Screen`] for every list screen.
 
 use crossterm::event::KeyEvent;
-use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Widget as _};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use super::{Browse, Listing, NO_MATCH};
+use super::{Browse, Listing};
 use crate::effect::{Act, Change, Changed, Kind};
 use crate::keys::{self, Action, Table};
 use crate::screen::form::{Handled as FormHandled, Page};
@@ -59,6 +59,9 @@ impl<B: Browse> Screen for B {
             Action::Copy => {
                 let (name, text) = B::COPIED;
                 row.as_ref().into_iter().for_each(|row| out.copy(name, text(row)));
+            }
+            action if B::SETTLES.contains(&action) && self.base().to_select.is_some() => {
+                out.say("One moment: the list is being loaded again.");
             }
             action if self.own_action(action, row.clone(), ctx, out) => {}
             action => {
@@ -163,9 +166,8 @@ impl<B: Browse> Screen for B {
         self.base_mut().form.as_mut()?.draft(ctx)
     }
 
-    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+    fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         let Listing { rows, list, pending, form, is_loaded, .. } = self.base();
-        let buf = frame.buffer_mut();
         if let Some(form) = form {
             return form.draw(area, buf, ctx);
         }
@@ -179,16 +181,11 @@ impl<B: Browse> Screen for B {
                 _ if !is_loaded || problem.is_some() => return,
                 (true, true) => return,
                 (true, false) => "Loading …",
-                _ if B::FILTERS && !list.filter.is_empty() => NO_MATCH,
+                _ if B::FILTERS && !list.filter.is_empty() => "Nothing matches the filter. Esc clears it.",
                 _ => self.empty(),
             };
-            let height = area.height.saturating_sub(2);
-            return put_wrapped(
-                Rect { y: areas.head.bottom() + 1, height, ..area },
-                buf,
-                empty,
-                Theme::faint(),
-            );
+            let below = Rect { y: areas.head.bottom() + 1, height: area.height.saturating_sub(2), ..area };
+            return put_wrapped(below, buf, empty, Theme::faint());
         }
         if areas.list.width > 0 {
             let listed = |place: usize| &rows[list.listed[place]];

@@ -57,7 +57,6 @@ impl Form for PasswordForm {
     }
 }
 
-/// What a member may administer without being an administrator.
 struct RoleForm {
     id: String,
     admin: bool,

@@ -8,7 +8,6 @@ use crate::screen::form::Record;
 
 pub(super) enum Reach {
     Hidden,
-    /// The notice is over since this time.
     Ended(String),
     /// These readers see the notice from this time on.
     Later(&'static str, String),
@@ -70,15 +69,12 @@ impl Reach {
     }
 
     pub(super) const fn save(&self, is_new: bool) -> &'static str {
-        match (self, is_new) {
-            (Self::Hidden, true) => "save it, hidden",
-            (Self::Hidden, false) => "save the changes, hidden",
-            (Self::Ended(_), true) => "save it, although it has ended",
-            (Self::Ended(_), false) => "save the changes, although it has ended",
-            (Self::Later(..), true) => "schedule it",
-            (Self::Later(..), false) => "save the changes, to be seen later",
-            (Self::Now(_), true) => "publish it now",
-            (Self::Now(_), false) => "save the changes, to be seen now",
-        }
+        let (new, changed) = match self {
+            Self::Hidden => ("save it, hidden", "save the changes, hidden"),
+            Self::Ended(_) => ("save it, although it has ended", "save the changes, although it has ended"),
+            Self::Later(..) => ("schedule it", "save the changes, to be seen later"),
+            Self::Now(_) => ("publish it now", "save the changes, to be seen now"),
+        };
+        if is_new { new } else { changed }
     }
 }

@@ -38,13 +38,9 @@ pub(super) fn rows(loaded: Notices, at: Timestamp) -> Vec<Row> {
 
 impl Row {
     pub(super) fn title(&self) -> &str {
-        self.written_title().unwrap_or("(no title yet)")
-    }
-
-    pub(super) fn written_title(&self) -> Option<&str> {
         let draft = self.draft.as_ref().and_then(|draft| draft.fields.title.as_deref());
         let notice = self.notice.as_ref().map(|notice| &*notice.title);
-        [draft, notice].into_iter().flatten().find(|title| !title.is_empty())
+        [draft, notice].into_iter().flatten().find(|title| !title.is_empty()).unwrap_or("(no title yet)")
     }
 
     pub(super) fn post(&self) -> &str {

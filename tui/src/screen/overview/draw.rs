@@ -11,7 +11,7 @@ use crate::screen::Ctx;
 use crate::text::{bytes, fit, width};
 use crate::theme::Theme;
 use crate::widget::chart::{self, Bars};
-use crate::widget::{put, put_at, put_wrapped};
+use crate::widget::{heading, put, put_at, put_wrapped};
 use tidings_client::shown::number::{count, number};
 
 impl Overview {
@@ -37,14 +37,6 @@ impl Overview {
         health(&data.health, self.pace(), areas.health, buf, ctx);
         log(&data.log.log, self.scroll, areas.log, buf, ctx);
     }
-}
-
-fn heading(text: &str, area: Rect, buf: &mut Buffer) -> Rect {
-    if area.height == 0 || area.width == 0 {
-        return Rect::default();
-    }
-    put(area, buf, text, Theme::strong());
-    Rect { y: area.y + 1, height: area.height - 1, ..area }
 }
 
 const fn visits(sums: &Sums) -> i64 {
@@ -75,7 +67,6 @@ fn figures(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let title = if width(&long) <= area.width.into() { long } else { short };
     let area = heading(&title, area, buf);
     if is_narrow {
-        // A narrow screen lists the figures below each other.
         for (y, (name, now, before)) in (0..area.height).zip(figures) {
             let (text, style) = change(now, before, ctx);
             put_at(area, (0, y), buf, name, Theme::faint());

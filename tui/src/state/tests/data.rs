@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use tidings_core::account::{Caller, SignUp};
+use tidings_core::account::SignUp;
 use tidings_core::analysis::{self, Communication, Operation};
 use tidings_core::{feedback, notice, post, search, source};
 
@@ -17,13 +17,12 @@ pub(super) fn member(tidings: &Tidings, id: &str, nickname: &str) -> Caller {
     Caller::token(tidings.call(&Caller::Guest, form.clone()).unwrap().access_token)
 }
 
+pub(super) fn draft(title: &str) -> notice::Draft {
+    notice::Draft { title: Some(title.into()), post: Some("In hall 1.".into()), ..notice::Draft::default() }
+}
+
 pub(super) fn notice(tidings: &Tidings, title: &str, post: &str, shown: bool) -> String {
-    let draft = notice::Draft {
-        title: Some(title.into()),
-        post: Some(post.into()),
-        activation: Some(i64::from(shown)),
-        ..notice::Draft::default()
-    };
+    let draft = notice::Draft { post: Some(post.into()), activation: Some(shown.into()), ..draft(title) };
     tidings.call(&Caller::Operator, notice::Insert { draft }).unwrap().id.to_string()
 }
 
@@ -66,7 +65,7 @@ pub(super) fn asks(tidings: &Tidings, who: &Caller, from: u8, path: &'static str
     );
 }
 
-/// Fills the database with a campus in the middle of a day.
+/// A campus in the middle of a day.
 pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
     let end = clock.now();
     // Four weeks of growing traffic.
@@ -112,12 +111,10 @@ pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
             asks(tidings, &ben, 0, "/get_userinfo", 200);
             post::view(tidings, &ben, &posts[usize::from(hour) % 3]).wait().unwrap();
             post::view(tidings, &Caller::Guest, &posts[0]).wait().unwrap();
-            search::log(tidings, &ben, None, ["도서관", "library hours", "exam"][usize::from(hour) / 3 % 3])
-                .wait()
-                .unwrap();
-            analysis::insert_device(tidings, ["pc", "mobile", "mobile", "tablet"][usize::from(hour) % 4])
-                .wait()
-                .unwrap();
+            let term = ["도서관", "library hours", "exam"][usize::from(hour) / 3 % 3];
+            search::log(tidings, &ben, None, term).wait().unwrap();
+            let device = ["pc", "mobile", "mobile", "tablet"][usize::from(hour) % 4];
+            analysis::insert_device(tidings, device).wait().unwrap();
         }
         analysis::flush(tidings).unwrap();
     }
@@ -152,11 +149,9 @@ const POSTS: [(&str, &str); 4] = [
 pub(super) fn wide(tidings: &Tidings, clock: &Clock) {
     let text = "열람실은 밤 열 시까지 열려 있습니다. 図書館は夜十時まで。 👩‍👩‍👧‍👦 café e\u{301} \u{202e}backwards\u{202c} ";
     let ann = member(tidings, "ann-with-an-id-of-30-character", "도서관을 사랑하는 사람들의 모임 👍");
-    for (i, title) in
-        ["도서관 열람실 이용 시간 안내와 시험 기간 연장 운영", "👩‍👩‍👧‍👦🇰🇷👍🏽 emoji", "\u{202e}nwod edispu"]
-            .into_iter()
-            .enumerate()
-    {
+    let titles =
+        ["도서관 열람실 이용 시간 안내와 시험 기간 연장 운영", "👩‍👩‍👧‍👦🇰🇷👍🏽 emoji", "\u{202e}nwod edispu"];
+    for (i, title) in titles.into_iter().enumerate() {
         clock.advance(1_000);
         let id = notice(tidings, title, &text.repeat(20), i != 1);
         // Members cannot send feedback on a hidden notice.

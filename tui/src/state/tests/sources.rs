@@ -4,8 +4,6 @@ use tidings_core::source::{List, Source, SourceState, Sources};
 
 use super::*;
 
-const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (160, 50)];
-
 /// An address at which nothing answers.
 const NOWHERE: &str = "http://127.0.0.1:1/feed";
 
@@ -67,30 +65,24 @@ fn listed() -> Stage {
 }
 
 fn sources(stage: &Stage) -> Vec<Source> {
-    stage.tidings.call(&Caller::Operator, List {}).unwrap().sources
+    stage.call(List {}).sources
 }
 
 #[test]
 fn each_state_of_a_source_is_seen() {
     let mut stage = listed();
-    for (columns, rows) in SIZES {
-        stage.resize(columns, rows);
-        insta::assert_snapshot!(format!("sources_{columns}x{rows}"), stage.seen());
-        stage.keys(&["Down", "Down", "Down", "Enter"]);
-        insta::assert_snapshot!(format!("source_{columns}x{rows}"), stage.seen());
-        stage.keys(&["Esc", "Up", "Up", "Up", "e"]);
-        insta::assert_snapshot!(format!("source_form_{columns}x{rows}"), stage.seen());
-        stage.keys(&["Esc"]);
-    }
+    insta::assert_snapshot!("sources", stage.seen());
+    stage.keys(&["Down", "Down", "Down", "Enter"]);
+    insta::assert_snapshot!("source", stage.seen());
+    stage.keys(&["Esc", "Up", "Up", "Up", "e"]);
+    insta::assert_snapshot!("source_form", stage.seen());
 }
 
 #[test]
 fn sources_are_filtered_by_all_that_is_seen_of_them_and_copied() {
     let mut stage = listed();
     for (text, found) in [("FAILING", "천문대"), ("nothing new", "Library"), ("org/9/", "Weather")] {
-        stage.keys(&["/", text, "Enter"]);
-        stage.sees(found);
-        stage.sees_not("Campus news");
+        stage.keys(&["/", text, "Enter"]).sees(found).sees_not("Campus news");
         stage.keys(&["Esc"]);
     }
     stage.keys(&["y"]);
@@ -100,44 +92,30 @@ fn sources_are_filtered_by_all_that_is_seen_of_them_and_copied() {
 #[test]
 fn a_source_is_added_fetched_paused_changed_and_removed() {
     let mut stage = Stage::new();
-    stage.keys(&["9"]);
-    stage.sees("There are no sources. n adds one");
+    stage.keys(&["9"]).sees("There are no sources. n adds one");
     stage.keys(&["n", "news.example.org", "Tab", "Campus", "Down", "Sky, News", "Enter"]);
     stage.sees("✗ Url is an address that begins with http:// or https://");
-    stage.keys(&["Ctrl-U", NOWHERE, "Enter"]);
-    stage.sees(&format!("✗ “{NOWHERE}” could not be fetched: "));
+    stage.keys(&["Ctrl-U", NOWHERE, "Enter"]).sees(&format!("✗ “{NOWHERE}” could not be fetched: "));
     stage.sees("1 source, 1 failing");
-    stage.keys(&["f"]);
-    stage.sees("✗ “Campus” could not be fetched: ");
+    stage.keys(&["f"]).sees("✗ “Campus” could not be fetched: ");
     let added = &sources(&stage)[0];
     assert_eq!((&*added.name, &*added.url, added.failures), ("Campus", NOWHERE, 2));
     assert_eq!((&added.topic[..], added.every), (&["Sky".to_owned(), "News".into()][..], None));
 
-    stage.keys(&[" "]);
-    stage.sees("✓ “Campus” is paused.");
-    stage.sees("○ paused");
-    stage.keys(&[" "]);
-    stage.sees("✓ “Campus” is fetched again.");
-    stage.sees("● active");
+    stage.keys(&[" "]).sees("✓ “Campus” is paused.").sees("○ paused");
+    stage.keys(&[" "]).sees("✓ “Campus” is fetched again.").sees("● active");
 
-    stage.keys(&["e", "Enter"]);
-    stage.sees("Nothing was changed.");
-    stage.keys(&["e", "Up", "soon", "Enter"]);
-    stage.sees("✗ Type a number, or nothing.");
-    stage.keys(&["Ctrl-U", "20000", "Enter"]);
-    stage.sees("✗ Every is 1 to 10,080 minutes");
-    stage.keys(&["Ctrl-U", "30", "Down", "Down", "Ctrl-U", "Enter"]);
-    stage.sees(&format!("✓ Saved {NOWHERE}."));
+    stage.keys(&["e", "Enter"]).sees("Nothing was changed.");
+    stage.keys(&["e", "Up", "soon", "Enter"]).sees("✗ Type a number, or nothing.");
+    stage.keys(&["Ctrl-U", "20000", "Enter"]).sees("✗ Every is 1 to 10,080 minutes");
+    stage.keys(&["Ctrl-U", "30", "Down", "Down", "Ctrl-U", "Enter"]).sees(&format!("✓ Saved {NOWHERE}."));
     let saved = &sources(&stage)[0];
     assert_eq!((&*saved.name, &saved.topic, saved.every), ("127.0.0.1", &added.topic, Some(30)));
     stage.keys(&["e", "Up", "Ctrl-U", "Enter"]);
     assert_eq!(sources(&stage)[0].every, None);
 
-    stage.keys(&["x"]);
-    stage.sees("Remove the source “127.0.0.1”?");
-    stage.sees("its 0 posts stay.");
-    stage.keys(&["y"]);
-    stage.sees("✓ Removed “127.0.0.1”; its posts stay.");
+    stage.keys(&["x"]).sees("Remove the source “127.0.0.1”?").sees("its 0 posts stay.");
+    stage.keys(&["y"]).sees("✓ Removed “127.0.0.1”; its posts stay.");
     assert_eq!(sources(&stage), []);
 }
 
@@ -146,16 +124,10 @@ fn a_form_saves_once_and_the_selection_follows() {
     let mut stage = Stage::new();
     stage.keys(&["9", "n", NOWHERE]);
     stage.holds = true;
-    stage.keys(&["Enter", "Enter"]);
-    stage.sees("Saving …");
-    let asked = std::mem::take(&mut stage.waiting);
-    assert_eq!(asked.len(), 1, "{asked:?}");
-    stage.perform(asked);
-    stage.holds = false;
-    let asked = std::mem::take(&mut stage.waiting);
-    stage.perform(asked);
+    stage.keys(&["Enter", "Enter"]).sees("Saving …");
+    assert_eq!(stage.waiting.len(), 1, "{:?}", stage.waiting);
+    stage.release();
     stage.keys(&["n", "http://127.0.0.1:1/another", "Tab", "A first one", "Enter", "x"]);
     stage.sees("Remove the source “A first one”?");
-    stage.keys(&["Esc", "n", NOWHERE, "Enter"]);
-    stage.sees("✗ There is a source with this address already.");
+    stage.keys(&["Esc", "n", NOWHERE, "Enter"]).sees("✗ There is a source with this address already.");
 }
