@@ -88,18 +88,6 @@ fn a_sound_database_is_reported_as_sound() {
 }
 
 #[test]
-fn faults_are_found_and_repaired_on_request() {
-    let directory = closed_database();
-    tidings(directory.path(), &["check"], "").assert_sound();
-    let all = make_faults(directory.path());
-    let found = tidings(directory.path(), &["check", "--json"], "");
-    assert_eq!((found.status, failed_checks(&found)), (1, all.map(str::to_owned).to_vec()), "{found:?}");
-    let repaired = tidings(directory.path(), &["check", "--repair", "--yes", "--json"], "");
-    assert_eq!(failed_checks(&repaired), [] as [&str; 0], "{repaired:?}");
-    tidings(directory.path(), &["check"], "").assert_sound();
-}
-
-#[test]
 fn a_server_is_checked_and_nothing_is_created_in_a_database_without_tables() {
     if !is_installed("the check of a PostgreSQL server") {
         return;

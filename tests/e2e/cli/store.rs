@@ -3,10 +3,10 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use tidings_cluster::{Cluster, Database, is_installed};
 use tidings_tests::{Output, Server, command, run, sample, wait_until};
 
+use super::backup::{busy_wait, names, spawn};
 use crate::meanwhile::{Act, meanwhile};
 
 /// A folder with databases, and a database on the shared server.
@@ -64,27 +65,6 @@ impl Site {
     /// Returns the sorted names of the files in the folder.
     fn names(&self) -> Vec<String> {
         names(self.folder.path())
-    }
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
-fn spawn(mut command: Command) -> Child {
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-}
-
-/// Polls `condition` until it holds or the process has ended.
-fn poll(child: &mut Child, mut condition: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !condition() && child.try_wait().unwrap().is_none() {
-        assert!(began.elapsed() < tidings_tests::WAIT_MAX, "the condition did not hold in time");
-        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -247,7 +227,7 @@ fn a_copy_ended_among_its_rows_is_incomplete_until_it_is_repeated() {
         let _ = other.query("BEGIN; LOCK TABLE post IN SHARE MODE", &[]);
         let mut copy = spawn(site.command(&["store", "copy", "a.db", target.url()]));
         let is_marked = "SELECT to_regclass('incomplete_copy') IS NOT NULL";
-        poll(&mut copy, || target.query(is_marked, &[]) == [[Some("t".to_owned())]]);
+        busy_wait(&mut copy, || target.query(is_marked, &[]) == [[Some("t".to_owned())]]);
         kill_process(Pid::from_child(&copy), signal).unwrap();
         assert_eq!(copy.wait().unwrap().code(), code);
         drop(other);
@@ -275,7 +255,7 @@ fn a_copy_ended_at_any_moment_never_looks_complete() {
         let (from, to) = if to_server { ("a.db", target.url()) } else { (url, "b.db") };
         let mut copy = spawn(site.command(&["store", "copy", from, to]));
         let spawned = Instant::now();
-        poll(&mut copy, || spawned.elapsed() >= took * round / ROUNDS);
+        busy_wait(&mut copy, || spawned.elapsed() >= took * round / ROUNDS);
         let signal = if round % 4 < 2 { Signal::KILL } else { Signal::INT };
         // The process may have ended by itself.
         let _ = kill_process(Pid::from_child(&copy), signal);
