@@ -31,7 +31,6 @@ fn the_access_log_is_read_in_pages_with_filters() {
     assert_eq!(boss.get("/get_log?member=ann").succeeded().body["log"], listed["log"]);
     assert!(boss.get("/get_log?since=2096-01-01").succeeded().list("log").is_empty());
     assert_eq!(ann.get("/get_log?member=ann&limit=1").outcome(), "200 success", "their own lines");
-    world.refused(|caller| caller.get("/get_log?limit=1"));
     assert_eq!(boss.get("/get_log?member=nobody").outcome(), "404 Not found");
     for (query, field) in [
         ("limit=0", "limit"),
@@ -66,12 +65,10 @@ fn a_period_and_the_state_of_the_service_are_read_by_administrators() {
     assert_eq!((period.list("days").len(), period.list("hours").len()), (1, 24));
     assert_eq!((period.text("/days/0/date"), &period.body["devices"]["pc"]), (today.clone(), &json!(0)));
     for (first, last) in
-        [("2026-11-21", "2026-11-20"), ("2024-01-01", "2026-01-01"), ("x", "y"), ("2026-02-30", "2026-03-01")]
+        [("2026-11-21", "2026-11-20"), ("2024-01-01", "2026-01-01"), ("2026-02-30", "2026-03-01")]
     {
         assert_eq!(boss.get(&format!("/get_analysis_of_days/{first}/{last}")).outcome(), "400 bad request");
     }
-    world.refused(|caller| caller.get("/get_status"));
-    world.refused(|caller| caller.get(&format!("/get_analysis_of_days/{today}/{today}")));
 }
 
 #[test]
