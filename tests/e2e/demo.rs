@@ -86,7 +86,7 @@ fn a_database_in_use_is_left_alone_unless_it_holds_only_administrators() {
     assert_eq!((again.status, &again.json()["result"]), (1, &json!("bad request")));
     insta::assert_snapshot!(again.stderr, @"error: bad request: the database has posts, or members other than administrators; name a new database with --db");
     assert_eq!(server.dump(), before);
-    let [zero, many] =
-        [["--days", "0"], ["--members", "10001"]].map(|args| server.cli(["demo"].iter().chain(&args)));
-    assert_eq!((zero.status, many.status), (2, 2));
+    for args in [["demo", "--days", "0"], ["demo", "--members", "10001"]] {
+        assert_eq!(server.cli(args).status, 2, "{args:?}");
+    }
 }
