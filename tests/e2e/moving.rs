@@ -139,41 +139,6 @@ fn acts_are_imported_while_the_server_runs_and_count_on_their_days() {
     server.cli(["check"]).assert_sound();
 }
 
-#[test]
-fn an_interrupted_import_reports_its_progress_and_resumes_when_repeated() {
-    let server = Server::start();
-    let mut import = server.command();
-    import.args(["--json", "member", "import", "-"]);
-    let mut import =
-        import.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stdin = import.stdin.take().unwrap();
-    let writer = std::thread::spawn(move || {
-        // Write until the import stops reading.
-        let mut n = 0;
-        while writeln!(stdin, "{{\"id\": \"member-{n}\"}}").is_ok() {
-            n += 1;
-        }
-    });
-    let began = Instant::now();
-    while members(&server) == 0 {
-        assert!(began.elapsed() < Duration::from_mins(1), "no member was imported");
-        std::thread::yield_now();
-    }
-    kill_process(Pid::from_child(&import), Signal::INT).unwrap();
-    let output = import.wait_with_output().unwrap();
-    writer.join().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{output:?}");
-    let there = members(&server);
-    let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&outcome["result"], &outcome["inserted"]), (&json!("interrupted"), &json!(there)));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("run the command again"));
-    assert_eq!(server.integrity(), "ok");
-    let input: String =
-        (0..there + 10).map(|n| json!({"id": format!("member-{n}")}).to_string() + "\n").collect();
-    let rest = server.cli_with_input(["--json", "member", "import", "-"], &input).succeeded().json();
-    assert_eq!((&rest["inserted"], &rest["skipped"]), (&json!(10), &json!(there)));
-}
-
 /// Starts an import that reads from a pipe, and returns it with the pipe's writing end.
 fn waiting_import(server: &Server, kind: &str) -> (Child, ChildStdin) {
     let mut import = server.command();
@@ -194,6 +159,33 @@ fn interrupted(import: Child) -> Value {
     let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(outcome["result"], "interrupted", "{outcome}");
     outcome
+}
+
+#[test]
+fn an_interrupted_import_reports_its_progress_and_resumes_when_repeated() {
+    let server = Server::start();
+    let (import, mut stdin) = waiting_import(&server, "member");
+    let writer = std::thread::spawn(move || {
+        // Write until the import stops reading.
+        let mut n = 0;
+        while writeln!(stdin, "{{\"id\": \"member-{n}\"}}").is_ok() {
+            n += 1;
+        }
+    });
+    let began = Instant::now();
+    while members(&server) == 0 {
+        assert!(began.elapsed() < Duration::from_mins(1), "no member was imported");
+        std::thread::yield_now();
+    }
+    let outcome = interrupted(import);
+    writer.join().unwrap();
+    let there = members(&server);
+    assert_eq!(outcome["inserted"], there);
+    assert_eq!(server.integrity(), "ok");
+    let input: String =
+        (0..there + 10).map(|n| json!({"id": format!("member-{n}")}).to_string() + "\n").collect();
+    let rest = server.cli_with_input(["--json", "member", "import", "-"], &input).succeeded().json();
+    assert_eq!((&rest["inserted"], &rest["skipped"]), (&json!(10), &json!(there)));
 }
 
 #[test]

@@ -43,17 +43,3 @@ fn the_screens_end_with_the_input_even_if_no_signal_tells() {
         assert!(begin.elapsed() < AT_ONCE, "{:?}", begin.elapsed());
     }
 }
-
-#[test]
-fn views_of_a_shown_notice_are_counted_on_the_screen() {
-    let Screens { terminal, server } = Screens::open();
-    let admin = server.admin();
-    let _ = admin.post("/insert_notice", sample::notice("Library")).succeeded();
-    let id = notices(&admin)[0]["_id"].as_str().unwrap().to_owned();
-    terminal.press(&["2"]);
-    terminal.waits_for("0 ● shown");
-    for views in 1..=3 {
-        let _ = server.anyone().get(&format!("/get_notice/{id}")).succeeded();
-        terminal.waits_for(&format!("{views} ● shown"));
-    }
-}
