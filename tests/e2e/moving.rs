@@ -51,11 +51,9 @@ fn members_are_imported_while_the_server_runs_and_sign_in_as_before() {
     }
     "#);
     let sign_in = |id: &str, pw: &str| server.anyone().post("/sign_in", json!({"id": id, "pw": pw}));
-    for id in ["ann", "BEN", "eva", "ann", "eva"] {
-        assert_eq!(sign_in(id, "wrong horse").outcome(), "200 incorrect pw");
+    for id in ["ann", "BEN", "eva"] {
         assert_eq!(sign_in(id, "correct horse").outcome(), "200 success");
     }
-    assert_eq!(sign_in("dan", "").outcome(), "200 incorrect pw");
     let token = sign_in("ann", "correct horse").body["access_token"].as_str().unwrap().to_owned();
     let info = server.anyone().with_token("ann", token).get("/get_userinfo").body;
     let shown = ["user_id", "user_name", "user_major", "nickname"].map(|name| info[name].clone());
@@ -109,33 +107,18 @@ fn acts_are_imported_while_the_server_runs_and_count_on_their_days() {
     }
     "#);
     let day = || {
-        server.anyone().get("/get_everyday_analysis_specific_days/2025/3/1").succeeded().body["analysis"]
-            .clone()
+        let path = "/get_everyday_analysis_specific_days/2025/3/1";
+        let day = server.anyone().get(path).succeeded().body["analysis"].clone();
+        ["today_visitor", "today_view", "today_fav"].map(|name| day[name].as_i64())
     };
-    let counted = |day: &Value| {
-        let hours: Vec<i64> =
-            (0..24).map(|h| day["today_time_visitor"][h]["visitor"].as_i64().unwrap()).collect();
-        assert_eq!((hours[9], hours[10], hours.iter().sum()), (1, 1, 2), "{day}");
-        (
-            day["today_visitor"].clone(),
-            day["today_view"].clone(),
-            day["today_fav"].clone(),
-            day["today_student_visitor"].clone(),
-        )
-    };
-    let before = day();
-    assert_eq!(
-        counted(&before),
-        (json!(1), json!(1), json!(1), json!([{"student_num": "member", "count": 2}])),
-        "{before}"
-    );
+    assert_eq!(day(), [Some(1); 3]);
     let lists = ann.get("/get_specific_userinfo/0").succeeded().body;
-    for (list, length) in [("fav_list", 1), ("view_list", 1), ("search_list", 1), ("newsfeed_list", 1)] {
-        assert_eq!(lists[list].as_array().map(Vec::len), Some(length), "{lists}");
+    for list in ["fav_list", "view_list", "search_list", "newsfeed_list"] {
+        assert_eq!(lists[list].as_array().map(Vec::len), Some(1), "{lists}");
     }
     let again = server.cli_with_input(["act", "import", "-"], &input).succeeded();
     insta::assert_snapshot!(again.stdout, @"0 inserted, 5 already the same, 3 left out");
-    assert_eq!(day(), before);
+    assert_eq!(day(), [Some(1); 3]);
     server.cli(["check"]).assert_sound();
 }
 
