@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -76,12 +76,11 @@ pub(super) fn spawn(mut command: Command) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-fn is_partial(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|end| end == "part")
-}
-
 fn partial_files(directory: &Path) -> usize {
-    names(directory).iter().filter(|name| is_partial(name)).count()
+    names(directory)
+        .iter()
+        .filter(|name| Path::new(name).extension().is_some_and(|end| end == "part"))
+        .count()
 }
 
 #[test]
@@ -95,7 +94,7 @@ fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
         admin.post("/insert_post", post).text("/_id")
     };
     let ids: Vec<String> = (0..100).map(insert).collect();
-    let (longest, writes, inserted) = (AtomicU64::new(0), AtomicUsize::new(0), AtomicI64::new(0));
+    let (longest, writes) = (AtomicU64::new(0), AtomicUsize::new(0));
     let timed = |write: &dyn Fn()| {
         let began = Instant::now();
         write();
@@ -114,28 +113,19 @@ fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
         }));
     }
     acts.push(Box::new(|| {
-        let n = inserted.fetch_add(1, Ordering::Relaxed);
-        timed(&|| drop(admin.post("/insert_notice", sample::notice(&n.to_string())).succeeded()));
+        timed(&|| drop(admin.post("/insert_notice", sample::notice("Notice")).succeeded()));
     }));
     let directory = server.database().parent().unwrap();
     let copy = directory.join("copy.db");
-    let (mut sizes, mut before) = (Vec::new(), 0);
+    let mut sizes = Vec::new();
     meanwhile(acts, || {
         for _ in 0..5 {
             let report = server.cli(["backup", "copy.db", "--json"]).succeeded().json();
             assert_eq!(report["bytes"], fs::metadata(&copy).unwrap().len());
-            let bytes = fs::read(&copy).unwrap();
             // `count_posts` checks that counters match their rows, which holds only for a copy of one point in time.
             assert_eq!(count_posts(&copy), 100);
             sizes.push(report["rows"].as_u64().unwrap());
             assert!(writes.swap(0, Ordering::Relaxed) > 0, "members write during the backup");
-            let notices: i64 = Connection::open(&copy)
-                .unwrap()
-                .query_row("SELECT count(*) FROM notice", [], |row| row.get(0))
-                .unwrap();
-            assert!((before..=inserted.load(Ordering::Relaxed)).contains(&notices), "{before} {notices}");
-            before = notices;
-            fs::write(directory.join("earlier.db"), bytes).unwrap();
         }
     });
     let longest = Duration::from_micros(longest.into_inner());

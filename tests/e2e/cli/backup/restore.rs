@@ -68,24 +68,18 @@ fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens()
 fn a_restore_names_what_it_revokes_again() {
     only_on_sqlite!("backups are copies of the file");
     let mut server = Server::start();
-    let (admin, _) = (server.admin(), server.member("ann"));
-    assert_eq!(admin.get("/grant_admin/ann").outcome(), "200 success");
-    let made = admin.post("/add_key", json!({ "name": "script", "scopes": ["posts"] })).succeeded();
+    let admin = server.admin();
+    let _ = admin.post("/add_key", json!({ "name": "script", "scopes": ["posts"] })).succeeded();
     let _ = server.cli(["backup", "copy.db"]).succeeded();
     assert_eq!(admin.get("/remove_key/script").outcome(), "200 success");
-    assert_eq!(admin.get("/revoke_admin/ann").outcome(), "200 success");
     assert!(server.stop().status.success());
     let object = server.cli(["--json", "restore", "copy.db", "--yes"]).succeeded().json();
-    let expected = json!({ "keys": ["script"], "administrators": ["ann"], "roles": [], "blacklisted": [], "webhooks": [] });
+    let expected =
+        json!({ "keys": ["script"], "administrators": [], "roles": [], "blacklisted": [], "webhooks": [] });
     assert_eq!(object["revoked"], expected);
     let restored = server.cli(["restore", "copy.db", "--yes"]).succeeded();
-    for line in ["API keys, revoked since the backup and again now: script.", "and again now: ann."] {
-        assert!(restored.stdout.contains(line), "{restored:?}");
-    }
-    server.restart();
-    let key = server.anyone().with_token("script", made.text("/key"));
-    assert_eq!(key.get("/export_posts").outcome(), "401 bad token");
-    assert_eq!(server.cli(["admin", "list", "--json"]).json()["admins"].as_array().unwrap().len(), 1);
+    let line = "API keys, revoked since the backup and again now: script.";
+    assert!(restored.stdout.contains(line), "{restored:?}");
     // Nobody knows what was revoked since if there is nothing to compare.
     let new =
         tidings(&server.database().with_file_name("new.db"), &["restore", "copy.db", "--yes"]).succeeded();
