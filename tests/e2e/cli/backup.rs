@@ -153,9 +153,11 @@ fn a_backup_reports_its_contents_and_only_its_owner_may_read_it() {
     let copy = directory.path().join("copy.db");
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o644)).unwrap();
     let object = tidings(&database, &["--json", "backup", "copy.db"]).succeeded().json();
-    assert_eq!(object["result"], "success");
-    assert_eq!(object["bytes"], fs::metadata(&copy).unwrap().len());
-    assert_eq!(object.as_object().unwrap().len(), 3, "{object}");
+    let bytes = fs::metadata(&copy).unwrap().len();
+    assert_eq!(
+        object,
+        json!({ "result": "success", "bytes": bytes, "rows": object["rows"].as_u64().unwrap() })
+    );
     assert_eq!(mode(&copy), 0o600, "the mode of the replaced file does not matter");
     assert_eq!(names(directory.path()), ["copy.db", "tidings.db", "tidings.db.key"]);
     let key = fs::read(directory.path().join("tidings.db.key")).unwrap();
@@ -246,13 +248,8 @@ fn a_read_only_directory_can_be_backed_up_but_not_written_to() {
     let wrapper = rustix::process::getuid().is_root().then_some(&crate::faults::WITHOUT_PRIVILEGES[..]);
     let tidings = |args: &[&str]| {
         let command = tidings_command(&database, args);
-        run(
-            wrapper.map_or_else(
-                || tidings_command(&database, args),
-                |wrapper| crate::faults::through(&command, wrapper),
-            ),
-            "",
-        )
+        let through = wrapper.map(|wrapper| crate::faults::through(&command, wrapper));
+        run(through.unwrap_or(command), "")
     };
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
     let into = tidings(&["backup", "copy.db"]);

@@ -254,36 +254,32 @@ fn a_bad_variable_is_named() {
         config.current_dir(directory.path()).args(args).env(variable, value);
         run(config, "")
     };
-    for args in [&["config"][..], &["init"], &["serve", "--listen", "127.0.0.1:0"]] {
-        for (variable, value, message) in [
-            (
-                "TIDINGS_PW_MIN",
-                "many",
-                "invalid value 'many' for TIDINGS_PW_MIN: invalid digit found in string",
-            ),
-            (
-                "TIDINGS_VERIFIER",
-                "oracle",
-                "invalid value 'oracle' for TIDINGS_VERIFIER: it is one of none, roster, http",
-            ),
-            (
-                "TIDINGS_PUBLIC_URL",
-                "campus.example",
-                "invalid value 'campus.example' for TIDINGS_PUBLIC_URL: must be an address that begins with https:// or \
-                 http://, without a user and a query",
-            ),
-            ("TIDINGS_TOKEN_KEY", "short", "TIDINGS_TOKEN_KEY: the key has fewer than 32 bytes"),
-            (
-                "TIDINGS_TOKEN_KEY_PREVIOUS",
-                "short",
-                "TIDINGS_TOKEN_KEY_PREVIOUS: the key has fewer than 32 bytes",
-            ),
-            (
-                "TIDINGS_SMTP_CA",
-                "ca.pem",
-                "TIDINGS_SMTP_CA was removed: extra-ca names a file of certificates that every connection trusts too",
-            ),
-        ] {
+    for (variable, value, message) in [
+        ("TIDINGS_PW_MIN", "many", "invalid value 'many' for TIDINGS_PW_MIN: invalid digit found in string"),
+        (
+            "TIDINGS_VERIFIER",
+            "oracle",
+            "invalid value 'oracle' for TIDINGS_VERIFIER: it is one of none, roster, http",
+        ),
+        (
+            "TIDINGS_PUBLIC_URL",
+            "campus.example",
+            "invalid value 'campus.example' for TIDINGS_PUBLIC_URL: must be an address that begins with https:// or \
+             http://, without a user and a query",
+        ),
+        ("TIDINGS_TOKEN_KEY", "short", "TIDINGS_TOKEN_KEY: the key has fewer than 32 bytes"),
+        (
+            "TIDINGS_TOKEN_KEY_PREVIOUS",
+            "short",
+            "TIDINGS_TOKEN_KEY_PREVIOUS: the key has fewer than 32 bytes",
+        ),
+        (
+            "TIDINGS_SMTP_CA",
+            "ca.pem",
+            "TIDINGS_SMTP_CA was removed: extra-ca names a file of certificates that every connection trusts too",
+        ),
+    ] {
+        for args in [&["config"][..], &["init"], &["serve", "--listen", "127.0.0.1:0"]] {
             let output = with(variable, value, args);
             assert_eq!(
                 (output.status, output.stderr.trim_end()),
