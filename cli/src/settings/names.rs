@@ -152,6 +152,7 @@ fn is_of_kubernetes(name: &str, value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::Source;
+    use super::super::tests::settings;
     use super::*;
 
     #[test]
@@ -159,16 +160,9 @@ mod tests {
         assert_eq!(arguments().iter().map(name).find(|name| instead_of(name).is_some()), None);
     }
 
-    fn settings(given: &[(&'static str, &str)]) -> Settings {
-        let given = given
-            .iter()
-            .map(|(name, text)| (*name, Given { texts: vec![text.into()], source: Source::Flag }));
-        Settings { given: given.collect(), ..Settings::default() }
-    }
-
     #[test]
     fn a_setting_without_effect_is_named_with_the_reason() {
-        let warnings = |given: &[_]| settings(given).without_effect(|variable| variable == "RUST_LOG");
+        let warnings = |given: &[_]| settings(given, Source::Flag).without_effect(|name| name == "RUST_LOG");
         assert_eq!(
             warnings(&[("verifier-url", "https://a.example"), ("log-level", "warn")]),
             [
