@@ -7,7 +7,6 @@ use strsim::normalized_damerau_levenshtein;
 use super::{DB, Given, SECRETS, Settings, arguments, name, of_environment, variable};
 use crate::failure::Failure;
 
-/// The settings that were removed, and what took the place of each.
 const REMOVED: [(&str, &str); 8] = [
     (
         "experimental interest-weight novel-weight novel-half-life recent-weight recent-half-life recent-half-life-growth \
@@ -68,7 +67,6 @@ const DEFAULT_VERIFIER: &str = "roster";
 /// These have no effect unless `verifier` is `http`.
 const OF_HTTP: [&str; 4] = ["verifier-url", "verifier-timeout", "verifier-allow-plain-http", "school-ids"];
 
-/// Settings that a variable overrides.
 const OVERRIDDEN: [(&str, &str); 3] = [
     ("token-key-file", "TIDINGS_TOKEN_KEY"),
     ("token-key-previous-file", "TIDINGS_TOKEN_KEY_PREVIOUS"),
