@@ -113,22 +113,6 @@ fn of_two_administrators_removing_each_other_one_stays() {
 }
 
 #[test]
-fn only_the_command_line_grants_and_revokes_administrators() {
-    let server = Server::start();
-    let (ann, admin) = (server.member("ann"), server.admin());
-    let _ = server.cli(["admin", "grant", "ANN"]).succeeded();
-    let _ = server.cli(["admin", "grant", "ann"]).succeeded();
-    assert_eq!(ann.get("/check_admin").outcome(), "200 success");
-    assert_eq!(ann.get("/get_userinfo").body["admin"], 1);
-    let _ = server.cli(["admin", "revoke", "ann"]).succeeded();
-    assert_eq!(ann.get("/check_admin").outcome(), "200 Not admin");
-    assert_eq!(admin.get("/check_admin").outcome(), "200 success");
-    for path in ["/admin_grant/ann", "/admin_revoke/admin", "/grant/ann"] {
-        assert_eq!(admin.get(path).outcome(), "404 Not found", "{path}");
-    }
-}
-
-#[test]
 fn members_are_found_whatever_the_case_and_a_null_character_finds_nobody() {
     let server = Server::start();
     let admin = server.admin();

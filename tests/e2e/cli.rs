@@ -152,21 +152,6 @@ fn passwords_come_from_input_or_a_file_and_never_from_an_argument() {
 }
 
 #[test]
-fn the_exit_status_distinguishes_refusal_usage_and_system_failure() {
-    let directory = tempfile::tempdir().unwrap();
-    let status = |args: &[&str]| {
-        let output = tidings(directory.path(), args, "");
-        assert_eq!(output.stderr.is_empty(), output.status == 0, "{output:?}");
-        output.status
-    };
-    assert_eq!(status(&["init"]), 0);
-    assert_eq!(status(&["admin", "grant", "nobody"]), 1);
-    assert_eq!(status(&["admin", "give", "nobody"]), 2);
-    assert_eq!(status(&[]), 2);
-    assert_eq!(status(&["roster", "import", "none.csv"]), 3);
-}
-
-#[test]
 fn an_address_in_use_is_named_with_advice_to_choose_another() {
     let holder = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = holder.local_addr().unwrap().to_string();

@@ -205,6 +205,14 @@ fn a_wrong_password_stores_nothing() {
     assert_eq!(home.profiles(), []);
     assert!(!home.file("profiles.toml").exists());
     assert_refused(&home.login("http://127.0.0.1:1", &["admin"]), 3, "cannot be reached");
+    for (address, part) in [
+        ("http://tidings.example.org", "use https: plain http"),
+        ("https://ann:pw@example.org", "tidings login signs in"),
+        ("", "--server"),
+        ("news.example.org", "https://"),
+    ] {
+        assert_refused(&home.login(address, &["ann"]), 2, part);
+    }
     assert_refused(&home.run(["login", "--password-stdin"]), 2, "tidings login --server URL ID");
     assert_refused(&home.run(["login", "--server", &url, "--password-stdin"]), 2, "name the member");
     assert_refused(&home.login(&url, &["admin", "--as", "admin"]), 2, "leave --as out");

@@ -67,31 +67,18 @@ fn a_key_that_is_not_valid_is_answered_as_no_token() {
     let malformed = format!("{}0", &revoked[..revoked.len() - 1]);
     let keys = [revoked, malformed, "tidings_".to_owned(), format!("tidings_{}", "0".repeat(48))];
     let keys = keys.map(|key| server.anyone().with_token("key", key));
-    for (number, operation) in (0..).zip(tidings_tests::OPERATIONS.iter()) {
-        let path = operation.path_with(|_| "1".into());
+    for path in
+        ["/get_keys", "/get_posts", "/check_admin", "/get_members", "/grant_admin/ann", "/get_userinfo"]
+    {
         let ask = |caller: &Caller| {
-            let request = caller.request(operation.method, &path);
-            let answer = match operation.body_with(number) {
-                Some(body) if operation.is_import() => {
-                    request.body("application/json", body.to_string()).send()
-                }
-                Some(body) => request.json(&body).send(),
-                None => request.send(),
-            };
+            let answer = caller.get(path);
             (answer.outcome(), answer.body["code"].clone())
         };
-        // What has an effect only once is not compared.
-        if operation.path.starts_with("/sign_") && operation.method == "POST" {
-            continue;
-        }
-        let expected = ask(&server.anyone());
         for key in &keys {
-            assert_eq!(ask(key), expected, "{}", operation.name());
+            assert_eq!(ask(key), ask(&server.anyone()), "{path}");
         }
     }
-    for path in ["/grant_admin/ann", "/revoke_admin/ann", "/get_keys", "/reset_member_otp/ann"] {
-        assert_eq!(keys[0].get(path).outcome(), "401 bad token", "{path}");
-    }
+    assert_eq!(keys[0].get("/grant_admin/ann").outcome(), "401 bad token");
 }
 
 #[test]

@@ -103,24 +103,6 @@ fn an_option_takes_precedence_over_the_variables_of_others() {
 }
 
 #[test]
-fn plain_http_is_for_this_machine_only() {
-    let home = Home::new();
-    for address in ["http://tidings.example.org", "http://192.0.2.1:8080"] {
-        for args in [&["login", "ann"][..], &["member", "list"]] {
-            let refused = home.run([&["--server", address], args].concat());
-            assert_refused(&refused, 2, "use https: plain http");
-        }
-    }
-    assert_refused(
-        &home.run(["--server", "https://ann:pw@example.org", "member", "list"]),
-        2,
-        "tidings login signs in",
-    );
-    assert_refused(&home.run(["--server", "", "member", "list"]), 2, "--server");
-    assert_refused(&home.run(["--server", "news.example.org", "member", "list"]), 2, "https://");
-}
-
-#[test]
 fn a_second_factor_is_given_or_asked_for() {
     let (server, home) = (Server::start(), Home::new());
     let admin = server.admin();
