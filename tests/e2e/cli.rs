@@ -10,7 +10,6 @@ use tidings_tests::{Database, Output, Server, command, command_in, only_on_sqlit
 
 mod again;
 mod backup;
-mod busy;
 mod check;
 mod compare;
 mod complete;
