@@ -214,7 +214,7 @@ fn a_failure_prints_one_json_document_and_keeps_its_exit_status() {
         ),
         (&["notice", "show"], 2, bad, "the following required arguments were not provided: <ID>"),
         (&["notice"], 2, bad, "command"),
-        (&[], 2, bad, "a command is missing"),
+        (&[], 2, bad, "command"),
         (&["post", "lst"], 2, bad, "unrecognized subcommand 'lst'"),
         (&["post", "list", "--lmit", "3"], 2, bad, "unexpected argument '--lmit'"),
         (&["member", "sign-in", "ann"], 2, bad, "there is no terminal to ask"),
