@@ -3,13 +3,13 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tempfile::TempDir;
-use tidings_tests::{Output, Server, WAIT_MAX, command_in, only_on_sqlite, run};
+use tidings_tests::{Output, Server, WAIT_MAX, command_in, only_on_sqlite};
 
 const MARK: &str = "\u{feff}";
 
@@ -40,20 +40,8 @@ impl Place {
         self.tidings_with(args, "")
     }
 
-    fn tidings_with(&self, args: &[&str], input: impl AsRef<[u8]>) -> Output {
-        let mut command = command_in(self.0.path());
-        command.args(args);
-        run(command, input)
-    }
-
-    fn spawn(&self, args: &[&str]) -> Child {
-        let mut command = command_in(self.0.path());
-        command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-    }
-
-    fn fifo(&self, name: &str) {
-        let made = std::process::Command::new("mkfifo").arg(self.path(name)).status();
-        assert!(made.unwrap().success());
+    fn tidings_with(&self, args: &[&str], input: impl AsRef<str>) -> Output {
+        super::tidings(self.0.path(), args, input.as_ref())
     }
 }
 
@@ -171,7 +159,7 @@ fn a_link_to_nowhere_is_followed() {
 fn a_pipe_is_no_backup_and_no_command_waits_for_one_beyond_sigterm() {
     only_on_sqlite!("it copies the file");
     let place = Place::with_admin();
-    place.fifo("pipe");
+    assert!(Command::new("mkfifo").arg(place.path("pipe")).status().unwrap().success());
     for args in [
         &["backup", "pipe"][..],
         &["backup", "/dev/stdout"],
@@ -195,7 +183,9 @@ fn a_pipe_is_no_backup_and_no_command_waits_for_one_beyond_sigterm() {
         &["notice", "add", "--title", "t", "--post-file", "pipe"],
         &["member", "sign-up", "ann", "--nickname", "A", "--password-file", "pipe"],
     ] {
-        assert_ends(place.spawn(args), &format!("{args:?}"));
+        let mut command = command_in(place.0.path());
+        let child = command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        assert_ends(child, &format!("{args:?}"));
     }
 }
 
@@ -335,7 +325,7 @@ fn a_key_with_a_passphrase_is_named_so() {
     let script = "openssl req -x509 -newkey rsa:2048 -nodes -keyout plain.pem -out cert.pem -subj /CN=localhost -days 9 &&
                   openssl rsa -aes128 -traditional -passout pass:x -in plain.pem -out old.pem &&
                   openssl pkcs8 -topk8 -passout pass:x -in plain.pem -out new.pem";
-    let made = std::process::Command::new("sh").args(["-ec", script]).current_dir(place.0.path()).output();
+    let made = Command::new("sh").args(["-ec", script]).current_dir(place.0.path()).output();
     assert!(made.as_ref().unwrap().status.success(), "{made:?}");
     for key in ["old.pem", "new.pem"] {
         let args = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", "cert.pem", "--tls-key", key];
