@@ -32,7 +32,6 @@ mod start;
 mod store;
 mod values;
 
-/// Runs a command in this directory, on the database in it.
 fn tidings(directory: &Path, args: &[&str], input: &str) -> Output {
     let mut tidings = command_in(directory);
     tidings.args(args);

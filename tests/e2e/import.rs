@@ -12,7 +12,6 @@ fn import(admin: &Caller, content_type: &str, body: impl Into<Vec<u8>>) -> Answe
     admin.request("POST", "/import_posts").body(content_type, body).send()
 }
 
-/// Returns the report of an import without errors.
 fn report(inserted: u64, updated: u64, skipped: u64) -> Value {
     json!({ "result": "success", "inserted": inserted, "updated": updated, "skipped": skipped, "errors": [] })
 }

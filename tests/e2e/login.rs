@@ -30,7 +30,6 @@ impl Home {
         self.directory.path().join("홈")
     }
 
-    /// Returns the path of a file of the profiles.
     fn file(&self, name: &str) -> PathBuf {
         self.path().join(".config/tidings").join(name)
     }
@@ -39,7 +38,6 @@ impl Home {
         fs::read_to_string(self.file(name)).unwrap()
     }
 
-    /// Returns a command of this user.
     fn command<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         fs::create_dir_all(self.path()).unwrap();
         let tidings = command();
@@ -97,12 +95,10 @@ fn with_admin() -> (Server, Home, String) {
     (server, home, url)
 }
 
-/// Returns the address of a server.
 fn url(server: &Server) -> String {
     format!("http://{}", server.address())
 }
 
-/// Returns the ids of the sessions of a member.
 fn sessions(server: &Server, id: &str) -> Vec<String> {
     let list = server.cli(["member", "sessions", id, "--json"]).succeeded().json();
     let sessions = list["sessions"].as_array().unwrap().iter();

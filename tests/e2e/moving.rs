@@ -186,7 +186,6 @@ fn an_import_interrupted_while_waiting_for_input_reports_its_progress() {
     assert_eq!(outcome["errors"], json!([]));
 }
 
-/// Returns whether SIGINT is in a set of signals of a process.
 #[cfg(target_os = "linux")]
 fn has_interrupt(process: &Child, set: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();

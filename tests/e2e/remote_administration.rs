@@ -44,7 +44,6 @@ impl World {
         latest(&self.boss)
     }
 
-    /// Returns the JSON that a command prints, without its result.
     fn cli(&self, args: &[&str]) -> Value {
         self.server.cli([&["--json"], args].concat()).succeeded().json()
     }

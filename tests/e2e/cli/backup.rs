@@ -46,7 +46,6 @@ fn closed_database(posts: usize) -> (tempfile::TempDir, PathBuf) {
     (directory, database)
 }
 
-/// Returns the sorted names of the files in a directory.
 pub(super) fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut names: Vec<String> =

@@ -7,7 +7,6 @@ use tidings_tests::{Server, run};
 
 use super::without_database;
 
-/// Returns the commands that a help text lists.
 pub(crate) fn commands(help: &str) -> BTreeSet<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:");
     let lines = lines.take_while(|line| !line.starts_with("Options") && !line.starts_with("Arguments"));

@@ -7,14 +7,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tidings_tests::{Server, wait_until};
 
-/// A command that follows the log of a server's database.
 fn follow(server: &Server, args: &[&str]) -> (Child, BufReader<ChildStdout>) {
     let mut command = tidings_tests::command();
     command.arg("--db").arg(tidings_tests::location(server.database()));
     follow_with(command, args)
 }
 
-/// A command that follows the log over HTTP, with an API key.
 fn follow_remotely(server: &Server, args: &[&str]) -> (Child, BufReader<ChildStdout>) {
     let key = server.cli(["key", "add", "follower", "--scope", "analytics:read"]).succeeded().stdout;
     let mut command = tidings_tests::command();
@@ -53,7 +51,6 @@ fn lines_are_filtered_by_path_and_status() {
     }
 }
 
-/// Returns the exit status and the messages of a command that ends.
 fn ended(mut child: Child) -> (Option<i32>, String) {
     let status = child.wait().unwrap().code();
     let mut message = String::new();

@@ -22,7 +22,6 @@ struct Site {
 }
 
 impl Site {
-    /// Returns an empty site, unless PostgreSQL is not installed.
     fn new() -> Option<Self> {
         is_installed("copies to and from PostgreSQL").then(|| Self {
             folder: tempfile::tempdir().unwrap(),
@@ -60,7 +59,6 @@ impl Site {
         self.tidings(&["--db", database, "post", "export", "-"]).succeeded().stdout
     }
 
-    /// Returns the sorted names of the files in the folder.
     fn names(&self) -> Vec<String> {
         names(self.folder.path())
     }

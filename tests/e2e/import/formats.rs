@@ -14,7 +14,6 @@ fn tidings(database: &Path, args: &[&OsStr], input: &str) -> Output {
     run(tidings, input)
 }
 
-/// Runs `tidings post` with these arguments.
 fn post(database: &Path, args: &[&str], input: &str) -> Output {
     let args: Vec<&OsStr> = ["post"].iter().chain(args).map(OsStr::new).collect();
     tidings(database, &args, input)

@@ -22,7 +22,6 @@ impl Remote {
         Self::open_at(server, "", token)
     }
 
-    /// Opens it at a path of the server.
     fn open_at(server: Server, path: &str, token: &str) -> Self {
         let terminal = Tmux::open(100, 30);
         let binary = command().get_program().to_string_lossy().into_owned();

@@ -26,7 +26,6 @@ fn redrawing_asks_the_terminal_nothing() {
     assert!(!shown.contains("\u{1b}[6n"), "the position of the cursor is asked for");
 }
 
-/// The maximum time until the program has ended.
 const AT_ONCE: Duration = Duration::from_secs(6);
 
 #[test]
