@@ -201,18 +201,6 @@ fn the_terminal_is_restored_after_a_signal_and_the_draft_is_kept() {
     screens.assert_ended("0");
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn the_screens_exit_with_their_terminal() {
-    let screens = Screens::open();
-    let state = format!("/proc/{}/stat", screens.pid().as_raw_nonzero());
-    // An ended process remains as a zombie (state Z) until its parent waits for it.
-    let is_running = || fs::read_to_string(&state).is_ok_and(|state| !state.contains(") Z "));
-    assert!(is_running());
-    drop(screens.terminal);
-    wait_until("the program has ended", || !is_running());
-}
-
 /// The panic comes from a key that only debug builds have, and only if this variable is set.
 #[cfg(debug_assertions)]
 #[test]

@@ -39,7 +39,7 @@ fn completed(fixture: &Fixture, shell: &str, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn shells_complete_commands_ids_and_names() {
+fn shells_complete_commands_ids_and_names_fast_and_silently() {
     only_on_sqlite!("the database is a file");
     if remote::is_chosen() {
         return;
@@ -69,15 +69,6 @@ fn shells_complete_commands_ids_and_names() {
     }
     assert!(!fixture.directory().join("none.db").exists());
     assert!(!fixture.directory().join("none.db.key").exists());
-}
-
-#[test]
-fn completing_is_fast_and_silent() {
-    only_on_sqlite!("the database is a file");
-    if remote::is_chosen() {
-        return;
-    }
-    let fixture = Fixture::new();
     let complete = |words: &[&str]| {
         let mut command = fixture.command(&[&["--", "tidings"], words].concat());
         command.env("TIDINGS_COMPLETE", "fish");
