@@ -34,7 +34,9 @@ fn an_ended_backup_leaves_the_previous_one_whole() {
                 waiting.pop();
                 assert_eq!(modified(), old, "the previous backup is unchanged");
             }
-            None => drop(waiting.pop()),
+            None => {
+                waiting.pop();
+            }
             status => assert_eq!(status, Some(0)),
         }
         // The next backup removes the partial file of a killed one.
