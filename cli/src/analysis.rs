@@ -209,7 +209,6 @@ impl Days {
 
 const FROM: &str = "'--from <YYYY-MM-DD>'";
 
-/// Returns the current day in the zone of the service.
 fn today(session: &Session) -> Result<Date, Failure> {
     let today = session.service.call(GetDaysAgo { days: 0 })?.fields();
     let date = today.analysis.first().and_then(|day| day.date.parse().ok());

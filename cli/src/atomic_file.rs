@@ -62,7 +62,6 @@ impl AtomicFile {
         self.out.write_all(bytes).map_err(|e| unwritable(&self.path, &e))
     }
 
-    /// Flushes the file to disk and moves it to its path.
     pub(crate) fn keep(self) -> Result<(), Failure> {
         let Self { path, mut out, temporary } = self;
         let keep = || -> io::Result<()> {

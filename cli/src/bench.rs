@@ -5,7 +5,7 @@ use tidings_core::newsfeed::evaluation::{self, Evaluation};
 
 use crate::output::typed_time;
 use crate::prelude::*;
-use crate::progress::Percent;
+use crate::progress;
 use crate::session::refused_to_members;
 
 #[derive(Debug, Subcommand)]
@@ -22,9 +22,7 @@ pub(crate) enum Bench {
 pub(crate) fn run(session: &Session, Bench::Feed { at }: &Bench) -> Exit {
     let ((tidings, caller), out) = (session.database()?, &session.out);
     let at = at.as_deref().map(|at| evaluation::split_time(&typed_time(at))).transpose().map_err(refused)?;
-    let progress = Percent::start();
-    let evaluation = evaluation::evaluate(tidings, caller, at, &mut |share| progress.told(share));
-    progress.finish();
+    let evaluation = progress::of_share(|told| evaluation::evaluate(tidings, caller, at, told));
     let evaluation = evaluation.map_err(refused)?;
     out.answer(&evaluation, |page| describe(page, &evaluation))
 }

@@ -17,7 +17,6 @@ use crate::key::scope_names;
 use crate::prelude::*;
 use crate::profile::Store;
 
-/// The options that say where a command works, and as whom.
 const PLACES: [&str; 5] = ["--db", "--server", "--profile", "--config", "--as"];
 
 /// Returns each id or name with a description, which may be empty.

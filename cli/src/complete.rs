@@ -10,7 +10,6 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use tidings_client::shown::escape;
 
-/// The variable that the completion script of a shell sets.
 pub(crate) const VARIABLE: &str = "TIDINGS_COMPLETE";
 /// How long completion waits for a database or a server; the user waits meanwhile.
 const WAIT_MAX: Duration = Duration::from_millis(800);
@@ -48,7 +47,6 @@ pub(crate) struct MemberId {
     pub(crate) id: String,
 }
 
-/// If a completion script runs the program, answers it and ends the program.
 pub(crate) fn answer_shell(command: fn() -> Command, find: Find) {
     let _ = FIND.set(find);
     CompleteEnv::with_factory(command).var(VARIABLE).complete();

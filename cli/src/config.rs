@@ -72,7 +72,7 @@ fn all(global: &Global, settings: &Settings) -> Vec<Setting> {
         let name = name(argument);
         setting(name, json(argument, settings.given(name)), source(name))
     });
-    [setting("config", file, settings.source_of_config()), setting(DB, database, source(DB))]
+    [setting("config", file, settings.config), setting(DB, database, source(DB))]
         .into_iter()
         .chain(secrets)
         .chain(others)

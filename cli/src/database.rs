@@ -25,7 +25,6 @@ pub(crate) fn open(location: &Location, settings: &Settings) -> Result<Tidings, 
     create(location, settings)
 }
 
-/// Like [`open`], but creates the file if it does not exist.
 pub(crate) fn create(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
     let opened = builder(location, settings)?.open().map_err(|error| cannot_open(location, &error))?;
     Ok(opened.through(Surface::Cli))
@@ -80,7 +79,6 @@ pub(crate) fn next_command(database: &Location) -> String {
     }
 }
 
-/// Quotes a word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,@%:".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -9,7 +9,6 @@ use tidings_client::shown::escape;
 use tidings_core::error::{Code, Explained};
 use tidings_core::{Error, Location, StoreError, answer};
 
-/// The result of a command.
 pub(crate) type Exit = Result<ExitCode, Failure>;
 
 #[derive(Debug)]
@@ -99,7 +98,6 @@ impl From<AccessError> for Failure {
     }
 }
 
-/// Returns a value as messages quote it.
 fn shown(value: &str) -> String {
     let line = escape::line(value);
     if line.chars().count() <= VALUE_MAX {

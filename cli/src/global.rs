@@ -97,7 +97,6 @@ pub(crate) fn typed_options() -> impl Iterator<Item = OsString> {
     std::env::args_os().skip(1).take_while(|argument| argument != "--")
 }
 
-/// The value of an option as it was typed.
 pub(crate) fn typed_value(flag: &str) -> Option<String> {
     let mut arguments = typed_options();
     while let Some(argument) = arguments.next() {

@@ -21,7 +21,6 @@ const GROUPS: [(&str, &[&str]); 8] = [
 /// In a narrower terminal, the description of an option is below it, not beside it.
 const NARROW: u16 = 60;
 
-/// Gives the program its short help, unless the arguments ask for the long one.
 pub(crate) fn with_groups(command: Command) -> Command {
     let is_narrow = terminal_size::terminal_size().is_some_and(|(width, _)| width.0 < NARROW);
     let command = command.next_line_help(is_narrow);

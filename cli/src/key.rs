@@ -49,7 +49,6 @@ pub(crate) fn scope(text: &str) -> Result<Scope, String> {
     text.trim().parse().map_err(|_| key::SCOPE_RULE.message().into_owned())
 }
 
-/// Returns the number in a text such as `90d`.
 fn days(text: &str) -> Option<i64> {
     text.strip_suffix('d')?.parse().ok().filter(|days| (1..=36_500).contains(days))
 }

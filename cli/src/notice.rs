@@ -268,7 +268,6 @@ fn edited(title: &str, post: &str) -> Result<(NamedTempFile, [String; 2]), Failu
     Ok((file, parts))
 }
 
-/// Keeps a text that was not saved, and says where it is.
 fn keep(file: NamedTempFile) {
     match file.keep() {
         Ok((_, path)) => note(&format!("What you wrote is kept in {}", path.display())),

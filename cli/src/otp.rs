@@ -50,7 +50,6 @@ pub(crate) struct Confirmation {
 }
 
 impl Confirmation {
-    /// Asks for a password or code that is missing.
     fn get(&self, out: &Output) -> Result<(String, String), Failure> {
         let pw = password::present(&self.password)?.to_string();
         let otp = match &self.otp {
@@ -138,7 +137,6 @@ fn enable(session: &Session, password: &Password, code: Option<&str>) -> Exit {
     }
 }
 
-/// Asks for an enrolment code if one is needed.
 fn begin(service: &Service, out: &Output, form: &BeginOtp) -> Result<OtpSecret, Failure> {
     let begun = service.call(form.clone());
     let needs_code = begun.as_ref().is_err_and(|error| error.code() == Some(Code::OtpRequired));

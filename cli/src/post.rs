@@ -266,7 +266,6 @@ fn import(session: &Session, file: &Path, format: Option<Format>, strictness: St
     imported::read(session, &watch, input, strictness, ImportPosts { format, charset: None })
 }
 
-/// The posts of the items.
 pub(crate) fn table<T>(items: &[T], post: impl Fn(&T) -> &post::Post) -> Table<'_, T> {
     Table::of(items)
         .whole("ID", |item| post(item).id.clone())

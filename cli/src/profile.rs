@@ -43,18 +43,6 @@ struct Row {
 }
 
 impl Row {
-    fn new(profiles: &Profiles, name: &str, profile: &Profile) -> Self {
-        Self {
-            name: name.to_owned(),
-            server: profile.server.to_string(),
-            member: profile.member.clone(),
-            admin: profile.administrator.into(),
-            signed_in: profile.token.is_some().into(),
-            expires: profile.expires,
-            default: profiles.is_default(name).into(),
-        }
-    }
-
     fn state(&self, now: Timestamp) -> &'static str {
         match self {
             Self { signed_in: 0, .. } => "signed out",
@@ -110,8 +98,16 @@ pub(crate) fn end(profile: &Profile) -> Result<Option<String>, Failure> {
 fn list(store: &Store, out: &Output) -> Exit {
     let profiles = store.profiles()?;
     let now = Clock::system().now();
-    let rows = profiles.0.iter().map(|(name, profile)| Row::new(&profiles, name, profile));
-    let rows: Vec<_> = rows.collect();
+    let row = |(name, profile): (&String, &Profile)| Row {
+        name: name.clone(),
+        server: profile.server.to_string(),
+        member: profile.member.clone(),
+        admin: profile.administrator.into(),
+        signed_in: profile.token.is_some().into(),
+        expires: profile.expires,
+        default: profiles.is_default(name).into(),
+    };
+    let rows: Vec<_> = profiles.0.iter().map(row).collect();
     let none = "There is no profile yet: tidings login --server URL ID";
     out.table(&BTreeMap::from([("profiles", &rows)]), &rows, none, |table| {
         table

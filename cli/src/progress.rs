@@ -100,7 +100,6 @@ impl Watch {
         Self { bar: bar.with_style(style), then, interrupted }
     }
 
-    /// Ctrl-C ends waiting for more input.
     pub(crate) fn open(&self, file: &Path) -> Result<Box<dyn BufRead>, Failure> {
         input::open_until(file, &self.interrupted)
     }
@@ -130,21 +129,13 @@ impl Watch {
     }
 }
 
-pub(crate) struct Percent(ProgressBar);
-
-impl Percent {
-    pub(crate) fn start() -> Self {
-        Self(ProgressBar::new(100).with_style(style("{wide_bar} {percent} %, {elapsed}")))
-    }
-
+/// Shows the share of the work that is done, from 0 to 1.
+pub(crate) fn of_share<T>(work: impl FnOnce(&mut dyn FnMut(f64)) -> T) -> T {
+    let bar = ProgressBar::new(100).with_style(style("{wide_bar} {percent} %, {elapsed}"));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
-    pub(crate) fn told(&self, share: f64) {
-        self.0.set_position((share * 100.0) as u64);
-    }
-
-    pub(crate) fn finish(&self) {
-        self.0.finish_and_clear();
-    }
+    let done = work(&mut |share| bar.set_position((share * 100.0) as u64));
+    bar.finish_and_clear();
+    done
 }
 
 /// Shows the steps of copying a database, which Ctrl-C and SIGTERM ask to stop.
@@ -155,7 +146,6 @@ pub(crate) fn of_steps<T>(work: impl FnOnce(&mut dyn FnMut(Step), &CancelFlag) -
     Ok(done)
 }
 
-/// `shown` is what the bar shows so far.
 fn show_step(bar: &ProgressBar, shown: &mut &'static str, step: Step) {
     const BYTES: &str = "{msg} {wide_bar} {bytes} of {total_bytes}, {elapsed}";
     const ROWS: &str = "{msg} {wide_bar} {human_pos} of {human_len} rows, {elapsed}";

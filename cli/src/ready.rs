@@ -1,18 +1,13 @@
 //! `tidings ready`: asks a server whether it can take requests, as containers and scripts do.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use serde::Serialize;
 use tidings_client::Server;
 
 use crate::prelude::*;
 use crate::profile::credentials;
 use crate::settings::Settings;
-
-#[derive(Serialize)]
-struct Answer {
-    server: String,
-}
 
 pub(crate) fn run(global: &Global, given: Settings) -> Exit {
     let server = match credentials::server(global)? {
@@ -20,11 +15,11 @@ pub(crate) fn run(global: &Global, given: Settings) -> Exit {
         None => here(&given.complete(global.config.as_deref())?)?,
     };
     server.ready()?;
-    let answer = Answer { server: server.address().to_string() };
-    Output::new(global).answer(&answer, |page| page.line(format!("{} is ready.", answer.server)))
+    let address = server.address().to_string();
+    Output::new(global)
+        .answer(&BTreeMap::from([("server", &address)]), |page| page.line(format!("{address} is ready.")))
 }
 
-/// Returns the server that `serve` starts with these settings.
 fn here(settings: &Settings) -> Result<Server, Failure> {
     let config = settings.server()?;
     let address = local(settings.own()?.listen);

@@ -61,7 +61,6 @@ impl Session {
         Ok(Self { service: Service::on_database(tidings, caller), out })
     }
 
-    /// Calls an operation on a record of this kind.
     pub(crate) fn call_on<O: Operation>(
         &self,
         kind: &str,
@@ -71,7 +70,6 @@ impl Session {
         self.service.call(operation).map_err(|error| unknown(error, kind, id))
     }
 
-    /// Like [`Session::call_on`], and says what was done.
     pub(crate) fn change(
         &self,
         kind: &str,

@@ -138,7 +138,7 @@ pub(crate) struct Settings {
     given: BTreeMap<&'static str, Given>,
     file: PathBuf,
     /// The source of the TOML file's name.
-    config: Option<Source>,
+    pub(crate) config: Option<Source>,
 }
 
 #[derive(Clone, Debug)]
@@ -240,10 +240,6 @@ impl Settings {
 
     pub(crate) fn database(&self) -> Location {
         self.given(DB).map_or_else(|| DATABASE.into(), |given| given.text().into())
-    }
-
-    pub(crate) fn source_of_config(&self) -> Option<Source> {
-        self.config
     }
 
     /// Also checks the files with token keys, because the database may not exist yet.

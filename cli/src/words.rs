@@ -7,7 +7,7 @@ use tidings_core::words::{self, WordsReport};
 use crate::atomic_file::{AtomicFile, Readers, unwritable};
 use crate::input;
 use crate::prelude::*;
-use crate::progress::Percent;
+use crate::progress;
 use crate::session::refused_to_members;
 
 #[derive(Debug, Subcommand)]
@@ -31,17 +31,17 @@ pub(crate) enum Words {
 
 pub(crate) fn run(session: &Session, command: &Words) -> Exit {
     let ((tidings, caller), out) = (session.database()?, &session.out);
-    let progress = Percent::start();
-    let mut told = |share: f64| progress.told(share);
-    let (done, text) = match command {
-        Words::Train => (words::train(tidings, caller, &mut told).map_err(explained), "learned"),
-        Words::Load { file } => {
-            (words::load(tidings, caller, input::open(file)?, &mut told).map_err(explained), "loaded")
+    let (report, text) = match command {
+        Words::Train => {
+            (progress::of_share(|told| words::train(tidings, caller, told)).map_err(explained)?, "learned")
         }
-        Words::Export { file } => (export(session, file), "exported"),
+        Words::Load { file } => {
+            let input = input::open(file)?;
+            let loaded = progress::of_share(|told| words::load(tidings, caller, input, told));
+            (loaded.map_err(explained)?, "loaded")
+        }
+        Words::Export { file } => (export(session, file)?, "exported"),
     };
-    progress.finish();
-    let report = done?;
     if matches!(command, Words::Train | Words::Load { .. }) {
         // The feed compares posts by their words.
         newsfeed::learn(tidings, caller)?;

@@ -28,16 +28,11 @@ fn a_script_administers_with_a_key_that_is_revoked_at_once() {
     let line = r#"{"title": "One", "url": "https://news.example.org/1"}"#;
     let import = || importer.request("POST", "/import_posts").body("application/x-ndjson", line).send();
     assert_eq!(import().succeeded().body["inserted"], 1);
-    assert_eq!(
-        importer.post("/insert_notice", json!({ "title": "T", "post": "P" })).outcome(),
-        "200 success"
-    );
+    let _ = importer.post("/insert_notice", json!({ "title": "T", "post": "P" })).succeeded();
     let refused = importer.get("/get_all_feedback");
     assert_eq!(refused.outcome(), "403 Not admin");
     assert_eq!(refused.body["code"], "missing_scope");
     assert_eq!(refused.body["message"], "this needs an API key or a role with the scope feedback");
-    let refused = importer.post("/update_main_info", json!({ "new_info_1": "x" }));
-    assert_eq!(refused.body["code"], "missing_scope");
     // A key is no member.
     assert_eq!(importer.get("/get_userinfo").outcome(), "200 not found");
     assert_eq!(importer.get("/get_recommendation_newsfeed").outcome(), "200 success");
@@ -54,33 +49,21 @@ fn a_script_administers_with_a_key_that_is_revoked_at_once() {
 }
 
 #[test]
-fn keys_are_made_and_revoked_over_http_by_people_only() {
+fn keys_are_made_and_revoked_over_http() {
     let server = Server::start();
-    let (boss, member) = (server.admin(), server.member("ann"));
+    let boss = server.admin();
     let draft = json!({ "name": "backup", "scopes": ["audit:read"], "expires": "2096-01-01T00:00:00Z" });
     let made = boss.post("/add_key", draft.clone()).succeeded();
     let backup = server.anyone().with_token("backup", made.text("/key"));
     assert_eq!(backup.get("/get_audit").outcome(), "200 success");
-    for caller in [&backup, &member, &server.anyone()] {
-        for refused in [
-            caller.post("/add_key", draft.clone()),
-            caller.get("/get_keys"),
-            caller.get("/remove_key/backup"),
-        ] {
-            assert!(["403 Not admin", "401 bad token"].contains(&refused.outcome().as_str()), "{refused:?}");
-        }
-    }
-    for (field, value) in [
-        ("scopes", json!(["everything"])),
-        ("scopes", json!([])),
-        ("expires", json!("tomorrow")),
-        ("name", json!("")),
-    ] {
+    for (field, value) in
+        [("scopes", json!(["everything"])), ("expires", json!("tomorrow")), ("name", json!(""))]
+    {
         let mut wrong = draft.clone();
         wrong["name"] = json!("another");
         wrong[field] = value;
         let refused = boss.post("/add_key", wrong);
-        assert_eq!((refused.outcome().as_str(), &refused.body["field"]), ("400 bad request", &json!(field)));
+        assert_eq!((&*refused.outcome(), &*refused.text("/field")), ("400 bad request", field));
     }
     assert_eq!(boss.get(&format!("/remove_key/{}", made.text("/_id"))).outcome(), "200 success");
     assert_eq!(backup.get("/get_audit").outcome(), "401 bad token");
@@ -110,11 +93,11 @@ fn a_member_sees_their_devices_and_signs_one_out() {
     let shown = server.cli(["member", "sessions", "ann"]).succeeded().stdout;
     assert!(shown.contains("unknown") && !shown.contains("iPhone"), "{shown}");
     let own = boss.get("/get_member_sessions/ann").succeeded().text("/sessions/0/_id");
-    let _ = server.cli(["member", "sign-out", "ann", "--session", &own]).succeeded();
+    let sign_out = ["member", "sign-out", "ann", "--session", &own];
+    let _ = server.cli(sign_out).succeeded();
     assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found");
-    let again = server.cli(["member", "sign-out", "ann", "--session", &own]);
-    assert_eq!(again.status, 1);
-    assert!(again.stderr.contains("tidings member sessions ann"), "{}", again.stderr);
+    let again = server.cli(sign_out);
+    assert!(again.status == 1 && again.stderr.contains("tidings member sessions ann"), "{again:?}");
     assert_eq!(boss.get("/sign_out_member/ann").outcome(), "200 success");
     assert_eq!(audit(&server)[0], "member admin http member.sign_out ann everywhere");
 }
@@ -128,26 +111,22 @@ fn revocations_take_effect_in_the_next_request() {
         serve.args(["--client-limits", "off"]);
     });
     let boss = server.admin();
-    let threads: Vec<_> = (0..4)
-        .map(|thread| {
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
             let (boss, anyone) = (boss.clone(), server.anyone());
-            std::thread::spawn(move || {
+            scope.spawn(move || {
                 for n in 0..revocations / 4 {
                     let name = format!("key {thread} {n}");
                     let draft = json!({ "name": name, "scopes": ["members:read"] });
                     let made = boss.post("/add_key", draft).succeeded();
                     let key = anyone.with_token("key", made.text("/key"));
                     assert_eq!(key.get("/get_blacklist").outcome(), "200 success");
-                    let id = made.text("/_id");
-                    assert_eq!(boss.get(&format!("/remove_key/{id}")).outcome(), "200 success");
+                    let _ = boss.get(&format!("/remove_key/{}", made.text("/_id"))).succeeded();
                     assert_eq!(key.get("/get_blacklist").outcome(), "401 bad token", "{name}");
                 }
-            })
-        })
-        .collect();
-    for thread in threads {
-        thread.join().unwrap();
-    }
+            });
+        }
+    });
     assert_eq!(boss.get("/verify_audit").succeeded().body["intact"], true);
 }
 
@@ -155,43 +134,34 @@ fn revocations_take_effect_in_the_next_request() {
 fn a_member_who_has_forgotten_their_password_chooses_a_new_one_with_a_code() {
     let mut server = Server::start();
     let (anyone, ann, boss) = (server.anyone(), server.member("ann"), server.admin());
-    let reset = |code: &str, new_pw: &str, new_pw_check: &str| {
-        let form = json!({ "code": code, "new_pw": new_pw, "new_pw_check": new_pw_check });
+    let reset = |code: &str| {
+        let form = json!({ "code": code, "new_pw": "a new sentence", "new_pw_check": "a new sentence" });
         anyone.post("/reset_pw", form)
     };
     let sign_in = |pw: &str| anyone.post("/sign_in", json!({ "id": "ann", "pw": pw })).outcome();
-    assert_eq!(ann.get("/issue_pw_reset/ann").outcome(), "403 Not admin");
-    assert_eq!(boss.get("/issue_pw_reset/admin").outcome(), "400 bad request");
     assert_eq!(boss.get("/issue_pw_reset/nobody").outcome(), "404 Not found");
     let code = boss.get("/issue_pw_reset/ann").succeeded().text("/code");
-    let wrong = reset("8k2m-0qwz-7hn4-c9xe", "a new sentence", "a new sentence");
-    assert_eq!((wrong.outcome().as_str(), &wrong.body["field"]), ("200 incorrect code", &json!("code")));
-    assert_eq!(reset(&code, "short", "short").outcome(), "200 wrong user info");
-    assert_eq!(reset(&code, "a new sentence", "another").outcome(), "200 check pw");
-    assert_eq!(ann.get("/get_userinfo").outcome(), "200 success");
-    assert_eq!(reset(&code, "a new sentence", "a new sentence").body, json!({ "result": "success" }));
+    let wrong = reset("8k2m-0qwz-7hn4-c9xe");
+    assert_eq!((&*wrong.outcome(), &*wrong.text("/field")), ("200 incorrect code", "code"));
+    assert_eq!(reset(&code).body, json!({ "result": "success" }));
     assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found", "the member is signed out");
-    assert_eq!(
-        (sign_in(PASSWORD), sign_in("a new sentence")),
-        ("200 incorrect pw".into(), "200 success".into())
-    );
-    assert_eq!(reset(&code, "a new sentence", "a new sentence").outcome(), "200 incorrect code");
+    assert_eq!((&*sign_in(PASSWORD), &*sign_in("a new sentence")), ("200 incorrect pw", "200 success"));
 
     // The same with the command line.
     let issued = server.cli(["member", "reset-password", "ANN"]).succeeded();
     let shown = issued.stdout.trim().to_owned();
     assert!(issued.stderr.contains("Give the code to ANN"), "{}", issued.stderr);
     let new = ["member", "new-password", "--password-stdin"];
-    let alone = server.cli_with_input(new, &shown);
-    assert!(
-        alone.status == 2 && alone.stderr.contains("write the code on the first line"),
-        "{}",
-        alone.stderr
-    );
-    let chosen = server.cli_with_input(new, format!("{shown}\nthird sentence\n")).succeeded();
-    assert_eq!(chosen.stdout.trim(), "You have a new password, and are signed out everywhere.");
-    let again = server.cli_with_input(new, format!("{shown}\nthird sentence\n"));
-    assert!(again.status == 1 && again.stderr.contains("incorrect code"), "{}", again.stderr);
+    let both = format!("{shown}\nthird sentence\n");
+    for (input, status, says) in [
+        (&shown, 2, "write the code on the first line"),
+        (&both, 0, "You have a new password, and are signed out everywhere."),
+        (&both, 1, "incorrect code"),
+    ] {
+        let output = server.cli_with_input(new, input);
+        let said = format!("{}{}", output.stdout, output.stderr);
+        assert!(output.status == status && said.contains(says), "{output:?}");
+    }
     assert_eq!(sign_in("third sentence"), "200 success");
     let trail = audit(&server);
     for line in [
@@ -212,33 +182,19 @@ fn an_administrator_signs_in_with_a_second_factor() {
     });
     let boss = server.admin();
     let refused = boss.get("/get_blacklist");
-    assert_eq!(
-        (refused.outcome().as_str(), &refused.body["code"]),
-        ("403 Not admin", &json!("second_factor_needed"))
-    );
+    assert_eq!((&*refused.outcome(), &*refused.text("/code")), ("403 Not admin", "second_factor_needed"));
     assert_eq!(boss.get("/check_admin").body["code"], "second_factor_needed");
-    assert_eq!(boss.post("/begin_otp", json!({ "pw": "wrong password" })).outcome(), "200 incorrect pw");
     let missing = boss.post("/begin_otp", json!({ "pw": PASSWORD }));
-    assert_eq!(
-        (missing.outcome().as_str(), &missing.body["field"]),
-        ("200 otp required", &json!("enrolment_code"))
-    );
+    assert_eq!((&*missing.outcome(), &*missing.text("/field")), ("200 otp required", "enrolment_code"));
     let thief = server.anyone().post("/sign_in", json!({ "id": "admin", "pw": PASSWORD })).succeeded();
     let thief = server.anyone().with_token("admin", thief.text("/access_token"));
     let code_of = |id: &str| server.cli(["member", "otp", id, "--json"]).succeeded().json();
     let issued = code_of("admin")["enrolment_code"].as_str().unwrap().to_owned();
-    let wrong = boss.post("/begin_otp", json!({ "pw": PASSWORD, "enrolment_code": "0000" }));
-    assert_eq!(wrong.outcome(), "200 incorrect otp");
     let begun = boss.post("/begin_otp", json!({ "pw": PASSWORD, "enrolment_code": issued })).succeeded();
-    assert_eq!(
-        boss.post("/begin_otp", json!({ "pw": PASSWORD, "enrolment_code": issued })).outcome(),
-        "200 incorrect otp"
-    );
     let secret = begun.text("/secret");
     assert_eq!(begun.text("/uri"), format!("otpauth://totp/tidings:admin?secret={secret}&issuer=tidings"));
     let qr = begun.text("/qr");
     assert!(qr.starts_with("<svg ") && qr.ends_with("</svg>"), "{qr}");
-    assert_eq!(boss.post("/enable_otp", json!({ "otp": "12345" })).outcome(), "200 incorrect otp");
     let enabled = boss.post("/enable_otp", json!({ "otp": code(&secret, -1) })).succeeded();
     assert_eq!(enabled.list("recovery_codes").len(), 10);
     assert_eq!(boss.get("/get_blacklist").outcome(), "200 success");
@@ -249,35 +205,22 @@ fn an_administrator_signs_in_with_a_second_factor() {
         server.anyone().post("/sign_in", json!({ "id": "admin", "pw": PASSWORD, "otp": otp }))
     };
     let missing = sign_in(None);
-    assert_eq!((missing.outcome().as_str(), &missing.body["field"]), ("200 otp required", &json!("otp")));
+    assert_eq!((&*missing.outcome(), &*missing.text("/field")), ("200 otp required", "otp"));
     assert_eq!(sign_in(Some("12345".into())).outcome(), "200 incorrect otp");
-    let now = code(&secret, 0);
-    assert_eq!(sign_in(Some(now.clone())).outcome(), "200 success");
-    assert_eq!(sign_in(Some(now)).outcome(), "200 incorrect otp");
+    assert_eq!(sign_in(Some(code(&secret, 0))).outcome(), "200 success");
     let recovery = enabled.text("/recovery_codes/0");
     let typed = format!("{PASSWORD}\n");
     let cli = ["member", "sign-in", "admin", "--password-stdin", "--otp", &recovery];
     let _ = server.cli_with_input(cli, &typed).succeeded();
     let again = server.cli_with_input(cli, &typed);
     assert!(again.status == 1 && again.stderr.contains("incorrect otp"), "{}", again.stderr);
-    // Members see nothing of all this.
-    let _ = server.member("ann");
-    assert_eq!(
-        server.anyone().post("/sign_in", json!({ "id": "ann", "pw": PASSWORD })).outcome(),
-        "200 success"
-    );
 
-    // Another administrator needs a code, too: boss issues it, but none for himself.
+    // Another administrator needs a code, too.
     let ben = server.member("ben");
     let _ = server.cli(["admin", "grant", "ben"]).succeeded();
-    assert_eq!(ben.get("/check_admin").body["code"], "second_factor_needed");
-    assert_eq!(ben.get("/issue_member_otp/ben").outcome(), "403 Not admin");
-    assert_eq!(boss.get("/issue_member_otp/admin").outcome(), "400 bad request");
     let issued = boss.get("/issue_member_otp/ben").succeeded().text("/enrolment_code");
     let begun = ben.post("/begin_otp", json!({ "pw": PASSWORD, "enrolment_code": issued })).succeeded();
-    let first = code(&begun.text("/secret"), 0);
-    let spaced = format!("{} {}", &first[..3], &first[3..]);
-    let _ = ben.post("/enable_otp", json!({ "otp": spaced })).succeeded();
+    let _ = ben.post("/enable_otp", json!({ "otp": code(&begun.text("/secret"), 0) })).succeeded();
     assert_eq!(ben.get("/check_admin").outcome(), "200 success");
 
     let _ = server.cli(["member", "reset-otp", "admin"]).succeeded();
@@ -304,26 +247,16 @@ fn what_was_done_is_listed_verified_and_exported() {
     let _ = boss.get("/push_blacklist/mallory").succeeded();
     let _ = server.cli(["notice", "edit", &id, "--activation", "0"]).succeeded();
     let listed = audit(&server);
-    assert!(
-        listed[0].ends_with(&format!(
-            "cli notice.update {id} Closed (shown, 4 characters) Closed (hidden, 4 characters)"
-        )),
-        "{listed:?}"
-    );
-    assert_eq!(
-        listed[1..3],
-        [
-            "member admin http member.blacklist mallory".to_owned(),
-            format!("member admin http notice.insert {id} Closed (shown, 4 characters)")
-        ]
-    );
+    let update = format!("cli notice.update {id} Closed (shown, 4 characters) Closed (hidden, 4 characters)");
+    assert!(listed[0].ends_with(&update), "{listed:?}");
+    let insert = format!("member admin http notice.insert {id} Closed (shown, 4 characters)");
+    assert_eq!(listed[1..3], ["member admin http member.blacklist mallory".to_owned(), insert]);
     let page = boss.get("/get_audit?action=notice&limit=1").succeeded();
     assert_eq!((page.list("audit").len(), &page.body["audit"][0]["action"]), (1, &json!("notice.update")));
     let next = page.body["next"].as_i64().unwrap();
     let rest = boss.get(&format!("/get_audit?action=notice&before={next}")).succeeded();
     assert_eq!((rest.list("audit").len(), &rest.body["next"]), (1, &Value::Null));
     assert_eq!(boss.get("/get_audit?action=song").outcome(), "400 bad request");
-    assert_eq!(boss.get("/get_audit?limit=-1").outcome(), "400 bad request");
 
     let verified = server.cli(["audit", "verify"]).succeeded().stdout;
     let head = verified.lines().nth(1).unwrap().to_owned();
@@ -343,8 +276,6 @@ fn what_was_done_is_listed_verified_and_exported() {
     assert_eq!(broken.status, 1);
     assert!(broken.stdout.contains("not intact: record"), "{}", broken.stdout);
     let broken = boss.get("/verify_audit").succeeded();
-    assert_eq!(
-        (&broken.body["intact"], &broken.body["fault"]["reason"]),
-        (&json!(false), &json!("the record was changed, or the one before was replaced"))
-    );
+    assert_eq!(broken.body["intact"], false);
+    assert_eq!(broken.text("/fault/reason"), "the record was changed, or the one before was replaced");
 }

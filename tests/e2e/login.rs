@@ -30,7 +30,6 @@ impl Home {
         self.directory.path().join("홈")
     }
 
-    /// Returns the path of a file of the profiles.
     fn file(&self, name: &str) -> PathBuf {
         self.path().join(".config/tidings").join(name)
     }
@@ -39,7 +38,6 @@ impl Home {
         fs::read_to_string(self.file(name)).unwrap()
     }
 
-    /// Returns a command of this user.
     fn command<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         fs::create_dir_all(self.path()).unwrap();
         let tidings = command();
@@ -89,12 +87,18 @@ impl Home {
     }
 }
 
-/// Returns the address of a server.
+/// Starts a server with the administrator `admin`, whose address it returns, and makes a home.
+fn with_admin() -> (Server, Home, String) {
+    let (server, home) = (Server::start(), Home::new());
+    let _ = server.admin();
+    let url = url(&server);
+    (server, home, url)
+}
+
 fn url(server: &Server) -> String {
     format!("http://{}", server.address())
 }
 
-/// Returns the ids of the sessions of a member.
 fn sessions(server: &Server, id: &str) -> Vec<String> {
     let list = server.cli(["member", "sessions", id, "--json"]).succeeded().json();
     let sessions = list["sessions"].as_array().unwrap().iter();
@@ -116,9 +120,7 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn an_administrator_signs_in_and_commands_run_on_the_server() {
-    let (server, mut home) = (Server::start(), Home::new());
-    let _ = server.admin();
-    let url = url(&server);
+    let (server, mut home, url) = with_admin();
     // Even without a umask, no other user can read what is stored.
     home.through = ["sh", "-c", "umask 000; exec \"$@\"", "sh"].map(OsString::from).to_vec();
     let signed_in = home.login(&url, &["ADMIN"]).succeeded();
@@ -160,30 +162,23 @@ fn an_administrator_signs_in_and_commands_run_on_the_server() {
 }
 
 #[test]
-fn a_member_who_is_no_administrator_is_told_so() {
-    let (server, home) = (Server::start(), Home::new());
+fn a_member_uses_the_commands_of_their_own_and_of_their_role() {
+    let (server, home, url) = with_admin();
     let _ = server.member("ann");
-    let url = url(&server);
     let signed_in = home.login(&url, &["ann"]).succeeded();
     assert!(signed_in.stdout.starts_with(&format!("ann is signed in at {url}.\n")), "{signed_in:?}");
     assert!(signed_in.stderr.contains("ann is no administrator"), "{signed_in:?}");
-    assert_refused(&home.run(["--server", &url, "member", "list"]), 1, "Not admin");
-    let _ = home.run(["--server", &url, "--as", "ann", "member", "nickname", "ann", "Annie"]).succeeded();
+    let run = |args: &[&str]| home.run([&["--server", &url], args].concat());
+    assert_refused(&run(&["member", "list"]), 1, "Not admin");
+    let _ = run(&["--as", "ann", "member", "nickname", "ann", "Annie"]).succeeded();
     let shown = server.cli(["member", "show", "ann", "--json"]).succeeded().json();
     assert_eq!(shown["nickname"], "Annie");
-}
 
-#[test]
-fn a_member_with_a_role_uses_the_commands_of_its_scopes() {
-    let (server, home) = (Server::start(), Home::new());
-    let (_, _) = (server.admin(), server.member("ann"));
     let _ = server.cli(["member", "role", "ann", "notices,members"]).succeeded();
-    let url = url(&server);
     let signed_in = home.login(&url, &["ann"]).succeeded();
     let note =
         "ann is no administrator, and has a role: the server accepts the commands that need notices, members";
     assert!(signed_in.stderr.contains(note), "{signed_in:?}");
-    let run = |args: &[&str]| home.run([&["--server", &url], args].concat());
     let _ = run(&["notice", "add", "--title", "Closed", "--post", "On Friday."]).succeeded();
     server.member("mallory");
     let _ = run(&["member", "remove", "mallory", "--yes"]).succeeded();
@@ -198,9 +193,7 @@ fn a_member_with_a_role_uses_the_commands_of_its_scopes() {
 
 #[test]
 fn a_wrong_password_stores_nothing() {
-    let (server, home) = (Server::start(), Home::new());
-    let _ = server.admin();
-    let url = url(&server);
+    let (_server, home, url) = with_admin();
     assert_refused(&home.login_with(&url, &["admin"], "not the password"), 1, "incorrect pw");
     assert_refused(&home.login(&url, &["nobody"]), 1, "No member");
     let json = home.login_with(&url, &["admin", "--json"], "not the password");
@@ -208,6 +201,14 @@ fn a_wrong_password_stores_nothing() {
     assert_eq!(home.profiles(), []);
     assert!(!home.file("profiles.toml").exists());
     assert_refused(&home.login("http://127.0.0.1:1", &["admin"]), 3, "cannot be reached");
+    for (address, part) in [
+        ("http://tidings.example.org", "use https: plain http"),
+        ("https://ann:pw@example.org", "tidings login signs in"),
+        ("", "--server"),
+        ("news.example.org", "https://"),
+    ] {
+        assert_refused(&home.login(address, &["ann"]), 2, part);
+    }
     assert_refused(&home.run(["login", "--password-stdin"]), 2, "tidings login --server URL ID");
     assert_refused(&home.run(["login", "--server", &url, "--password-stdin"]), 2, "name the member");
     assert_refused(&home.login(&url, &["admin", "--as", "admin"]), 2, "leave --as out");
@@ -216,8 +217,7 @@ fn a_wrong_password_stores_nothing() {
 
 #[test]
 fn an_api_key_is_checked_before_it_is_stored() {
-    let (server, home) = (Server::start(), Home::new());
-    let url = url(&server);
+    let (server, home, url) = with_admin();
     let add = |name: &str, scope: &str| {
         let key = server.cli(["key", "add", name, "--scope", scope]).succeeded().stdout;
         key.trim().to_owned()
@@ -254,9 +254,7 @@ fn an_api_key_is_checked_before_it_is_stored() {
 
 #[test]
 fn a_sign_in_that_is_no_longer_valid_names_the_command_to_sign_in_again() {
-    let (server, home) = (Server::start(), Home::new());
-    let _ = server.admin();
-    let url = url(&server);
+    let (server, home, url) = with_admin();
     let list = ["--server", &*url, "member", "list"];
     assert_refused(
         &home.run(list),
@@ -283,9 +281,8 @@ fn a_sign_in_that_is_no_longer_valid_names_the_command_to_sign_in_again() {
 
 #[test]
 fn logging_out_ends_the_session_on_the_server() {
-    let (mut server, home) = (Server::start(), Home::new());
-    let (_, _) = (server.admin(), server.member("ann"));
-    let url = url(&server);
+    let (mut server, home, url) = with_admin();
+    let _ = server.member("ann");
     let before = sessions(&server, "admin");
     for member in ["admin", "ann"] {
         let _ = home.login(&url, &[member]).succeeded();
@@ -313,9 +310,7 @@ fn logging_out_ends_the_session_on_the_server() {
 
 #[test]
 fn signing_out_everywhere_ends_every_session_of_the_member() {
-    let (server, home, other) = (Server::start(), Home::new(), Home::new());
-    let _ = server.admin();
-    let url = url(&server);
+    let ((server, home, url), other) = (with_admin(), Home::new());
     for home in [&home, &other] {
         let _ = home.login(&url, &["admin"]).succeeded();
     }
@@ -337,9 +332,8 @@ fn signing_out_everywhere_ends_every_session_of_the_member() {
 
 #[test]
 fn what_guests_may_do_as_well_is_refused_once_the_sign_in_has_ended() {
-    let (server, home) = (Server::start(), Home::new());
+    let (server, home, url) = with_admin();
     let _ = server.member("ann");
-    let url = url(&server);
     let own = ["--server", &*url, "--as", "ann"];
     let commands: [&[&str]; 3] =
         [&["search", "log", "crabs"], &["feed", "recommended"], &["notice", "list", "--all"]];
@@ -360,9 +354,8 @@ fn what_guests_may_do_as_well_is_refused_once_the_sign_in_has_ended() {
 
 #[test]
 fn a_changed_password_renews_the_sign_in_with_which_it_was_changed() {
-    let (server, home, other) = (Server::start(), Home::new(), Home::new());
+    let ((server, home, url), other) = (with_admin(), Home::new());
     let _ = server.member("ann");
-    let url = url(&server);
     for home in [&home, &other] {
         let _ = home.login(&url, &["ann"]).succeeded();
     }

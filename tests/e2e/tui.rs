@@ -8,7 +8,7 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use tidings_tests::{Caller, Server, Tmux, command, location, only_on_sqlite, run, sample, wait_until};
+use tidings_tests::{Caller, Server, Tmux, command, location, only_on_sqlite, sample, wait_until};
 
 /// The terminal UI, opened on the database of a running server.
 struct Screens {
@@ -64,35 +64,7 @@ fn notices(caller: &Caller) -> Vec<Value> {
 }
 
 #[test]
-fn a_notice_is_written_seen_over_http_hidden_and_removed() {
-    let Screens { terminal, server } = Screens::open();
-    terminal.press(&["2"]);
-    terminal.waits_for("There are no notices.");
-    terminal.press(&["n"]);
-    terminal.waits_for("A new notice");
-    terminal.types("도서관 hours");
-    terminal.press(&["Enter"]);
-    terminal.types("Open until ten. 👍");
-    terminal.waits_for("Open until ten.");
-    terminal.press(&["C-s"]);
-    terminal.waits_for("Published “도서관 hours”.");
-    let list = notices(&server.anyone());
-    assert_eq!((&list[0]["title"], &list[0]["post"]), (&json!("도서관 hours"), &json!("Open until ten. 👍")));
-
-    terminal.press(&["Space"]);
-    terminal.waits_for("○ hidden");
-    wait_until("the server hides it", || notices(&server.anyone()).is_empty());
-    terminal.press(&["x"]);
-    terminal.waits_for("Remove the notice “도서관 hours”?");
-    let admin = server.admin();
-    assert_eq!(notices(&admin).len(), 1);
-    terminal.press(&["y"]);
-    terminal.waits_for("Removed “도서관 hours”.");
-    wait_until("the server has removed the notice", || notices(&admin).is_empty());
-}
-
-#[test]
-fn space_after_saving_publishes_no_other_notice_and_showing_one_asks() {
+fn a_notice_is_written_hidden_shown_and_removed_and_space_after_saving_changes_no_other() {
     let server = Server::start();
     let mut hidden = sample::notice("Not yet");
     hidden["activation"] = json!(0);
@@ -103,33 +75,41 @@ fn space_after_saving_publishes_no_other_notice_and_showing_one_asks() {
     terminal.waits_for("Not yet");
     terminal.press(&["n"]);
     terminal.waits_for("A new notice");
-    terminal.types("Lost and found");
+    terminal.types("도서관 hours");
     terminal.press(&["Enter"]);
-    terminal.types("At the desk.");
-    terminal.waits_for("At the desk.");
+    terminal.types("Open until ten. 👍");
+    terminal.waits_for("Open until ten.");
     terminal.press(&["C-s"]);
-    terminal.waits_for("Published “Lost and found”.");
+    terminal.waits_for("Published “도서관 hours”.");
+    let seen = notices(&server.anyone());
+    assert_eq!((&seen[0]["title"], &seen[0]["post"]), (&json!("도서관 hours"), &json!("Open until ten. 👍")));
     // A key that comes before the list is loaded again changes nothing.
     terminal.waits_for("● shown");
     terminal.press(&["Space"]);
-    terminal.waits_for("“Lost and found” is hidden.");
+    terminal.waits_for("“도서관 hours” is hidden.");
     wait_until("both are hidden", || notices(&server.anyone()).is_empty());
     terminal.press(&["Space"]);
-    terminal.waits_for("Show the notice “Lost and found”?");
+    terminal.waits_for("Show the notice “도서관 hours”?");
     terminal.press(&["Escape"]);
     terminal.waits_until_gone("Show the notice");
     assert!(notices(&server.anyone()).is_empty());
     terminal.press(&["Space"]);
-    terminal.waits_for("Show the notice “Lost and found”?");
+    terminal.waits_for("Show the notice “도서관 hours”?");
     terminal.press(&["y"]);
-    terminal.waits_for("“Lost and found” is shown to everybody.");
+    terminal.waits_for("“도서관 hours” is shown to everybody.");
     wait_until("the server shows it", || !notices(&server.anyone()).is_empty());
     let seen = notices(&server.anyone());
-    assert_eq!((seen.len(), &seen[0]["title"]), (1, &json!("Lost and found")));
+    assert_eq!((seen.len(), &seen[0]["title"]), (1, &json!("도서관 hours")));
+    terminal.press(&["x"]);
+    terminal.waits_for("Remove the notice “도서관 hours”?");
+    assert_eq!(notices(&admin).len(), 2);
+    terminal.press(&["y"]);
+    terminal.waits_for("Removed “도서관 hours”.");
+    wait_until("the server has removed the notice", || notices(&admin).len() == 1);
 }
 
 #[test]
-fn a_post_is_added_and_a_password_is_set() {
+fn a_post_is_added_and_the_password_and_the_role_of_a_member_are_set() {
     let Screens { terminal, server } = Screens::open();
     server.member("ann");
     terminal.press(&["5"]);
@@ -157,16 +137,9 @@ fn a_post_is_added_and_a_password_is_set() {
     terminal.waits_for("Set a new password for ann?");
     terminal.press(&["y"]);
     terminal.waits_for("ann has a new password");
-    let signed_in = server.anyone().post("/sign_in", json!({ "id": "ann", "pw": "a new horse" }));
-    let _ = signed_in.succeeded();
-}
-
-#[test]
-fn the_role_of_a_member_is_set() {
-    let Screens { terminal, server } = Screens::open();
-    let ann = server.member("ann");
-    terminal.press(&["4"]);
-    terminal.waits_for("ann");
+    let form = json!({ "id": "ann", "pw": "a new horse" });
+    let token = server.anyone().post("/sign_in", form).succeeded().text("/access_token");
+    let ann = server.anyone().with_token("ann", token);
     terminal.press(&["r"]);
     terminal.waits_for("The role of ann");
     terminal.waits_for("insert, change and remove notices");
@@ -185,8 +158,13 @@ fn the_screens_show_changes_made_over_http() {
     let Screens { terminal, server } = Screens::open();
     let (admin, ann) = (server.admin(), server.member("ann"));
     terminal.press(&["2"]);
-    let _ = admin.post("/insert_notice", sample::notice("from afar")).succeeded();
+    let notice = admin.post("/insert_notice", sample::notice("from afar")).succeeded().text("/_id");
     terminal.waits_for("from afar");
+    terminal.waits_for("0 ● shown");
+    for views in 1..=3 {
+        let _ = server.anyone().get(&format!("/get_notice/{notice}")).succeeded();
+        terminal.waits_for(&format!("{views} ● shown"));
+    }
     let _ = ann.post("/send_feedback", json!({ "type": "bug", "post": "the door is closed" })).succeeded();
     terminal.waits_for("3 Feedback 1!");
     terminal.press(&["3"]);
@@ -207,13 +185,6 @@ fn the_screens_show_changes_made_over_http() {
 }
 
 #[test]
-fn the_terminal_is_restored_on_quit() {
-    let screens = Screens::open();
-    screens.terminal.press(&["q"]);
-    screens.assert_ended("0");
-}
-
-#[test]
 fn the_terminal_is_restored_after_a_signal_and_the_draft_is_kept() {
     let screens = Screens::open();
     screens.terminal.press(&["2", "n"]);
@@ -230,18 +201,6 @@ fn the_terminal_is_restored_after_a_signal_and_the_draft_is_kept() {
     screens.assert_ended("0");
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn the_screens_exit_with_their_terminal() {
-    let screens = Screens::open();
-    let state = format!("/proc/{}/stat", screens.pid().as_raw_nonzero());
-    // An ended process remains as a zombie (state Z) until its parent waits for it.
-    let is_running = || fs::read_to_string(&state).is_ok_and(|state| !state.contains(") Z "));
-    assert!(is_running());
-    drop(screens.terminal);
-    wait_until("the program has ended", || !is_running());
-}
-
 /// The panic comes from a key that only debug builds have, and only if this variable is set.
 #[cfg(debug_assertions)]
 #[test]
@@ -253,7 +212,7 @@ fn the_terminal_is_restored_after_a_panic() {
 }
 
 #[test]
-fn the_screens_can_be_suspended_and_resumed() {
+fn the_screens_can_be_suspended_and_resumed_and_restore_the_terminal_on_quit() {
     let screens = Screens::open();
     for foreground in ["fg", "fg"] {
         screens.terminal.press(&["C-z"]);
@@ -267,6 +226,8 @@ fn the_screens_can_be_suspended_and_resumed() {
     assert_eq!(read("after"), read("before"));
     screens.terminal.press(&["2"]);
     screens.terminal.waits_for("There are no notices.");
+    screens.terminal.press(&["q"]);
+    screens.assert_ended("0");
 }
 
 #[test]
@@ -312,9 +273,10 @@ fn without_a_terminal_there_is_a_hint_and_exit_status_2() {
     assert!(refused.stderr.contains("the terminal UI needs a terminal"), "{refused:?}");
     for option in [&["--json"][..], &["--ndjson"], &["--as", "ann"]] {
         let refused = server.cli(["tui"].iter().chain(option));
-        assert_eq!(refused.status, 2, "{refused:?}");
-        assert!(refused.stderr.contains(option[0]), "{refused:?}");
+        assert!(refused.status == 2 && refused.stderr.contains(option[0]), "{refused:?}");
     }
+    let help = server.cli(["tui", "--help"]).succeeded();
+    assert!(help.stdout.contains("--no-mouse"), "{help:?}");
 }
 
 #[test]
@@ -326,12 +288,4 @@ fn a_database_that_does_not_open_is_reported_before_the_terminal_is_touched() {
     terminal.runs(&format!("{binary} --db no.db tui; echo ended: $?"));
     terminal.waits_for("ended: 3");
     terminal.waits_for("no.db");
-}
-
-#[test]
-fn the_help_of_tui_names_the_no_mouse_flag() {
-    let mut help = command();
-    help.args(["tui", "--help"]);
-    let help = run(help, "").succeeded();
-    assert!(help.stdout.contains("--no-mouse"), "{help:?}");
 }

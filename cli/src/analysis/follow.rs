@@ -120,7 +120,6 @@ struct Follower<'s> {
 }
 
 impl Follower<'_> {
-    /// Returns the lines that are not printed yet, newest first.
     fn look(&mut self, now: Timestamp) -> Result<Vec<LogLine>, Error> {
         let since = Some((self.read_to - LATE_MS).to_string());
         let filter = GetLog { since, ..self.filter.clone() };

@@ -57,7 +57,6 @@ pub(super) fn sign_up(Session { service, out }: &Session, new: &NewMember) -> Ex
     })
 }
 
-/// Sets the password of a member, or changes that of the acting member.
 pub(super) fn password(session: &Session, global: &Global, id: &str, source: &Password) -> Exit {
     let Session { service, out } = session;
     let is_refused = |error: &Error| matches!(error.code(), Some(Code::NotAdmin | Code::SecondFactorNeeded));
@@ -155,7 +154,6 @@ pub(super) fn sign_in_oidc(session: &Session, OidcCode { code, otp }: &OidcCode)
     token(session, SignInOidc { code: password::code(code)?.to_string(), otp: otp.clone() })
 }
 
-/// Prints the access token that a sign-in returns.
 pub(super) fn token(
     Session { service, out }: &Session,
     sign_in: impl Operation<Answer = AccessToken>,

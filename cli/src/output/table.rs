@@ -7,7 +7,6 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::{Style, paint};
 
-/// The cells between two columns.
 const GAP: u16 = 2;
 /// The minimum and the maximum width of the longest bar, in cells.
 const BAR: (usize, usize) = (4, 60);
@@ -52,7 +51,6 @@ impl Column {
         self.cells.iter().map(|cell| cell.width()).max().unwrap_or_default().max(self.name.width())
     }
 
-    /// The minimum width in cells.
     fn needed(&self) -> usize {
         match self.kind {
             Kind::Text if self.is_optional => self.width().min(OPTIONAL_MIN),

@@ -13,7 +13,6 @@ use crate::global::Global;
 use crate::output::local;
 use crate::profile::{self, Profile, Profiles, Store};
 
-/// The variable with an API key or an access token.
 const KEY: &str = "TIDINGS_SERVER_KEY";
 pub(crate) const NO_KEY: &str =
     "a key begins with tidings_ and has 48 digits after it, as tidings key add prints it once";
@@ -130,7 +129,6 @@ fn stored(address: &Address, acting: Option<&str>) -> Result<SignIn, Failure> {
     }
 }
 
-/// Returns `None` if the variable is not set or is empty.
 fn key() -> Result<Option<Zeroizing<String>>, Failure> {
     let key = match std::env::var(KEY).map(Zeroizing::new) {
         Err(VarError::NotPresent) => return Ok(None),

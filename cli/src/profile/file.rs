@@ -35,7 +35,6 @@ pub(crate) struct Profile {
     pub(crate) token: Option<Zeroizing<String>>,
 }
 
-/// Accepts only the certificates in `file`, if there is one.
 pub(crate) fn trusting(server: Server, file: Option<&Path>) -> Result<Server, Failure> {
     let Some(file) = file else { return Ok(server) };
     server.trusting(file).map_err(|error| Failure::system(error.to_string()))
@@ -122,7 +121,6 @@ impl Profiles {
     }
 }
 
-/// Fails if there are several.
 pub(crate) fn only<'a>(found: &[(&'a str, &'a Profile)]) -> Result<Option<(&'a str, &'a Profile)>, Failure> {
     if found.len() > 1 {
         let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();

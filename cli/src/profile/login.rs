@@ -169,7 +169,6 @@ fn show(page: &mut Page, store: &Store, name: &str, profile: &Profile, profiles:
     page.line(format!("Commands use it with {option}."));
 }
 
-/// For a member who is not an administrator.
 fn rights(member: &str, scopes: &[Scope]) -> String {
     if scopes.is_empty() {
         return format!(

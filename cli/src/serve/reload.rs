@@ -25,7 +25,7 @@ pub(super) struct Reload {
 impl Reload {
     pub(super) fn run(&mut self) {
         match self.apply() {
-            Ok(Changes { applied, refused }) => {
+            Ok((applied, refused)) => {
                 if applied.is_empty() {
                     tracing::info!("reloaded: no setting has changed that a running server can change");
                 } else {
@@ -39,7 +39,8 @@ impl Reload {
         }
     }
 
-    fn apply(&mut self) -> Result<Changes, Failure> {
+    /// Returns the settings that have changed, and those that need a restart.
+    fn apply(&mut self) -> Result<(Vec<&'static str>, Vec<&'static str>), Failure> {
         let next = self.given.clone().complete(self.file.as_deref())?;
         let own = next.own()?;
         next.core()?;
@@ -65,12 +66,6 @@ impl Reload {
                 refused.push(name);
             }
         }
-        Ok(Changes { applied, refused })
+        Ok((applied, refused))
     }
-}
-
-struct Changes {
-    applied: Vec<&'static str>,
-    /// Those that need a restart.
-    refused: Vec<&'static str>,
 }

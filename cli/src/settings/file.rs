@@ -58,13 +58,11 @@ fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
     values.into_iter().map(read).collect()
 }
 
-/// Returns the names of the keys, and whether each is of a list.
 fn known() -> impl Iterator<Item = (&'static str, bool)> {
     let of_arguments = arguments().iter().map(|argument| (name(argument), is_list(argument)));
     of_arguments.chain([(DB, false)])
 }
 
-/// Returns the texts that a flag would have.
 fn texts(value: &Value, is_list: bool) -> Result<Vec<OsString>, &'static str> {
     let text = |value: &Value| match value {
         Value::String(text) => Ok(text.into()),

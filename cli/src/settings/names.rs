@@ -7,7 +7,6 @@ use strsim::normalized_damerau_levenshtein;
 use super::{DB, Given, SECRETS, Settings, arguments, name, of_environment, variable};
 use crate::failure::Failure;
 
-/// The settings that were removed, and what took the place of each.
 const REMOVED: [(&str, &str); 8] = [
     (
         "experimental interest-weight novel-weight novel-half-life recent-weight recent-half-life recent-half-life-growth \
@@ -68,7 +67,6 @@ const DEFAULT_VERIFIER: &str = "roster";
 /// These have no effect unless `verifier` is `http`.
 const OF_HTTP: [&str; 4] = ["verifier-url", "verifier-timeout", "verifier-allow-plain-http", "school-ids"];
 
-/// Settings that a variable overrides.
 const OVERRIDDEN: [(&str, &str); 3] = [
     ("token-key-file", "TIDINGS_TOKEN_KEY"),
     ("token-key-previous-file", "TIDINGS_TOKEN_KEY_PREVIOUS"),
@@ -152,6 +150,7 @@ fn is_of_kubernetes(name: &str, value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::Source;
+    use super::super::tests::settings;
     use super::*;
 
     #[test]
@@ -159,16 +158,9 @@ mod tests {
         assert_eq!(arguments().iter().map(name).find(|name| instead_of(name).is_some()), None);
     }
 
-    fn settings(given: &[(&'static str, &str)]) -> Settings {
-        let given = given
-            .iter()
-            .map(|(name, text)| (*name, Given { texts: vec![text.into()], source: Source::Flag }));
-        Settings { given: given.collect(), ..Settings::default() }
-    }
-
     #[test]
     fn a_setting_without_effect_is_named_with_the_reason() {
-        let warnings = |given: &[_]| settings(given).without_effect(|variable| variable == "RUST_LOG");
+        let warnings = |given: &[_]| settings(given, Source::Flag).without_effect(|name| name == "RUST_LOG");
         assert_eq!(
             warnings(&[("verifier-url", "https://a.example"), ("log-level", "warn")]),
             [

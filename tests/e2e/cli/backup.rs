@@ -1,11 +1,10 @@
 //! `tidings backup` and `tidings restore`: a backup is complete whenever it is taken, and no step loses data.
 
 use std::fs;
-use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -47,8 +46,7 @@ fn closed_database(posts: usize) -> (tempfile::TempDir, PathBuf) {
     (directory, database)
 }
 
-/// Returns the sorted names of the files in a directory.
-fn names(directory: &Path) -> Vec<String> {
+pub(super) fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -66,23 +64,22 @@ fn count_posts(database: &Path) -> i64 {
 }
 
 /// Polls `condition` without a pause until it holds or the process has ended.
-fn busy_wait(child: &mut Child, mut condition: impl FnMut() -> bool) {
+pub(super) fn busy_wait(child: &mut Child, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() && child.try_wait().unwrap().is_none() {
         assert!(began.elapsed() < WAIT_MAX, "the condition did not hold in time");
     }
 }
 
-fn spawn(mut command: Command) -> Child {
+pub(super) fn spawn(mut command: Command) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-fn is_partial(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|end| end == "part")
-}
-
 fn partial_files(directory: &Path) -> usize {
-    names(directory).iter().filter(|name| is_partial(name)).count()
+    names(directory)
+        .iter()
+        .filter(|name| Path::new(name).extension().is_some_and(|end| end == "part"))
+        .count()
 }
 
 #[test]
@@ -96,7 +93,7 @@ fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
         admin.post("/insert_post", post).text("/_id")
     };
     let ids: Vec<String> = (0..100).map(insert).collect();
-    let (longest, writes, inserted) = (AtomicU64::new(0), AtomicUsize::new(0), AtomicI64::new(0));
+    let (longest, writes) = (AtomicU64::new(0), AtomicUsize::new(0));
     let timed = |write: &dyn Fn()| {
         let began = Instant::now();
         write();
@@ -115,28 +112,19 @@ fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
         }));
     }
     acts.push(Box::new(|| {
-        let n = inserted.fetch_add(1, Ordering::Relaxed);
-        timed(&|| drop(admin.post("/insert_notice", sample::notice(&n.to_string())).succeeded()));
+        timed(&|| drop(admin.post("/insert_notice", sample::notice("Notice")).succeeded()));
     }));
     let directory = server.database().parent().unwrap();
     let copy = directory.join("copy.db");
-    let (mut sizes, mut before) = (Vec::new(), 0);
+    let mut sizes = Vec::new();
     meanwhile(acts, || {
         for _ in 0..5 {
             let report = server.cli(["backup", "copy.db", "--json"]).succeeded().json();
             assert_eq!(report["bytes"], fs::metadata(&copy).unwrap().len());
-            let bytes = fs::read(&copy).unwrap();
             // `count_posts` checks that counters match their rows, which holds only for a copy of one point in time.
             assert_eq!(count_posts(&copy), 100);
             sizes.push(report["rows"].as_u64().unwrap());
             assert!(writes.swap(0, Ordering::Relaxed) > 0, "members write during the backup");
-            let notices: i64 = Connection::open(&copy)
-                .unwrap()
-                .query_row("SELECT count(*) FROM notice", [], |row| row.get(0))
-                .unwrap();
-            assert!((before..=inserted.load(Ordering::Relaxed)).contains(&notices), "{before} {notices}");
-            before = notices;
-            fs::write(directory.join("earlier.db"), bytes).unwrap();
         }
     });
     let longest = Duration::from_micros(longest.into_inner());
@@ -164,9 +152,11 @@ fn a_backup_reports_its_contents_and_only_its_owner_may_read_it() {
     let copy = directory.path().join("copy.db");
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o644)).unwrap();
     let object = tidings(&database, &["--json", "backup", "copy.db"]).succeeded().json();
-    assert_eq!(object["result"], "success");
-    assert_eq!(object["bytes"], fs::metadata(&copy).unwrap().len());
-    assert_eq!(object.as_object().unwrap().len(), 3, "{object}");
+    let bytes = fs::metadata(&copy).unwrap().len();
+    assert_eq!(
+        object,
+        json!({ "result": "success", "bytes": bytes, "rows": object["rows"].as_u64().unwrap() })
+    );
     assert_eq!(mode(&copy), 0o600, "the mode of the replaced file does not matter");
     assert_eq!(names(directory.path()), ["copy.db", "tidings.db", "tidings.db.key"]);
     let key = fs::read(directory.path().join("tidings.db.key")).unwrap();
@@ -257,38 +247,16 @@ fn a_read_only_directory_can_be_backed_up_but_not_written_to() {
     let wrapper = rustix::process::getuid().is_root().then_some(&crate::faults::WITHOUT_PRIVILEGES[..]);
     let tidings = |args: &[&str]| {
         let command = tidings_command(&database, args);
-        run(
-            wrapper.map_or_else(
-                || tidings_command(&database, args),
-                |wrapper| crate::faults::through(&command, wrapper),
-            ),
-            "",
-        )
+        let through = wrapper.map(|wrapper| crate::faults::through(&command, wrapper));
+        run(through.unwrap_or(command), "")
     };
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
     let into = tidings(&["backup", "copy.db"]);
     let from = tidings(&["backup", copy.to_str().unwrap()]);
     let check = tidings(&["check"]);
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
-    assert_eq!(into.status, 3, "{into:?}");
-    assert!(into.stderr.contains("ermission denied"), "{into:?}");
+    assert!(into.status == 3 && into.stderr.contains("ermission denied"), "{into:?}");
     let _ = from.succeeded();
     let _ = check.succeeded();
     assert_eq!(count_posts(&copy), 1);
-}
-
-#[test]
-fn a_closed_pipe_is_not_a_failure() {
-    only_on_sqlite!("backups are copies of the file");
-    let (_directory, database) = closed_database(1);
-    for args in [&["check"][..], &["config"], &["completions", "bash"], &["openapi"], &["backup", "copy.db"]]
-    {
-        let mut child =
-            tidings_command(&database, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        drop(child.stdout.take());
-        let _ = child.stdin.take().map(|mut stdin| stdin.write_all(b""));
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{args:?}");
-    }
 }

@@ -88,18 +88,6 @@ fn a_sound_database_is_reported_as_sound() {
 }
 
 #[test]
-fn faults_are_found_and_repaired_on_request() {
-    let directory = closed_database();
-    tidings(directory.path(), &["check"], "").assert_sound();
-    let all = make_faults(directory.path());
-    let found = tidings(directory.path(), &["check", "--json"], "");
-    assert_eq!((found.status, failed_checks(&found)), (1, all.map(str::to_owned).to_vec()), "{found:?}");
-    let repaired = tidings(directory.path(), &["check", "--repair", "--yes", "--json"], "");
-    assert_eq!(failed_checks(&repaired), [] as [&str; 0], "{repaired:?}");
-    tidings(directory.path(), &["check"], "").assert_sound();
-}
-
-#[test]
 fn a_server_is_checked_and_nothing_is_created_in_a_database_without_tables() {
     if !is_installed("the check of a PostgreSQL server") {
         return;
@@ -167,12 +155,6 @@ fn faults_are_reported_with_advice_and_repaired_on_request() {
     assert_eq!((repaired.status, failed_checks(&repaired)), (1, vec!["permissions".to_owned()]));
     fs::set_permissions(directory.path().join("tidings.db"), fs::Permissions::from_mode(0o600)).unwrap();
     let _ = tidings(directory.path(), &["check"], "").succeeded();
-    let server = Server::at(directory.path().join("tidings.db"), |_| {});
-    let categories = server.anyone().get("/get_categories").succeeded();
-    assert_eq!(categories.list("categories"), &[json!({ "category_name": "sea", "posts": 2 })]);
-    let found = server.anyone().post("/priority_search/10", json!({ "search": "post" })).succeeded();
-    let likes: Vec<&Value> = found.list("search_result").iter().map(|post| &post["fav_cnt"]).collect();
-    assert_eq!(likes, [1, 1]);
 }
 
 #[test]
@@ -185,28 +167,26 @@ fn a_damaged_database_is_reported_and_another_kind_of_file_is_refused() {
     bytes[half..].fill(0x5a);
     fs::write(path("tidings.db"), &bytes).unwrap();
     let damaged = tidings(directory.path(), &["check", "--json"], "");
-    assert_eq!(damaged.status, 1, "{damaged:?}");
-    assert_eq!(failed_checks(&damaged)[0], "integrity");
-    assert!(damaged.stdout.contains("restore a backup"), "{damaged:?}");
-    assert!(!damaged.stdout.contains("panicked"));
+    assert_eq!((damaged.status, &*failed_checks(&damaged)[0]), (1, "integrity"));
+    assert!(
+        damaged.stdout.contains("restore a backup") && !damaged.stdout.contains("panicked"),
+        "{damaged:?}"
+    );
     let for_people = tidings(directory.path(), &["check"], "");
     assert!(for_people.stdout.contains("tidings restore"), "{for_people:?}");
 
     let other = rusqlite::Connection::open(path("other.db")).unwrap();
     other.execute_batch("CREATE TABLE member (x)").unwrap();
-    fs::write(path("text.db"), "A letter to a friend. ".repeat(100)).unwrap();
-    let text = tidings(directory.path(), &["--db", "text.db", "post", "list"], "");
-    assert!(text.status == 3 && text.stderr.contains("not a tidings database"), "{text:?}");
-    let missing = tidings(directory.path(), &["--db", "missing/new.db", "demo"], "");
-    assert!(missing.status == 3 && missing.stderr.contains("missing does not exist"), "{missing:?}");
-    for (name, says) in [("none.db", "none.db"), ("other.db", "not a tidings database")] {
-        let output = tidings(directory.path(), &["--db", name, "check"], "");
+    for (name, args, says) in [
+        ("missing/new.db", &["demo"][..], "missing does not exist"),
+        ("none.db", &["check"], "none.db"),
+        ("other.db", &["check"], "not a tidings database"),
+    ] {
+        let output = tidings(directory.path(), &[&["--db", name], args].concat(), "");
         assert_eq!((output.status, &*output.stdout), (3, ""), "{output:?}");
         assert!(output.stderr.contains(says), "{output:?}");
     }
     assert!(!path("none.db").exists());
-    let member = tidings(directory.path(), &["--as", "ann", "check"], "");
-    assert_eq!(member.status, 1, "{member:?}");
     let yes = tidings(directory.path(), &["check", "--yes"], "");
     assert_eq!(yes.status, 2, "{yes:?}");
 }
@@ -215,32 +195,29 @@ fn a_damaged_database_is_reported_and_another_kind_of_file_is_refused() {
 fn a_check_under_load_reports_no_false_error_and_a_repair_blocks_no_client() {
     let server = Server::start();
     let admin = server.admin();
-    let members: Vec<_> = (0..3).map(|n| server.member(&format!("member-{n}"))).collect();
+    let ann = server.member("ann");
     let insert = |n: usize| {
         let mut post = sample::post(&format!("post {n}"));
         post["topic"] = json!(["sea", format!("topic {}", n % 3)]);
         admin.post("/insert_post", post).text("/_id")
     };
     let ids: Vec<String> = (0..20).map(insert).collect();
-    let ids = &ids;
-    let mut acts: Vec<Act> = Vec::new();
-    for (n, member) in members.iter().enumerate() {
-        let mut next = n;
-        acts.push(Box::new(move || {
-            next = (next + 7) % ids.len();
+    let (mut turn, mut next) = (0, 100);
+    let acts: Vec<Act> = vec![
+        Box::new(|| {
+            turn = (turn + 7) % ids.len();
             for act in ["view", "like", "unlike"] {
-                let _ = member.get(&format!("/post_{act}/{}", ids[next])).succeeded();
+                let _ = ann.get(&format!("/post_{act}/{}", ids[turn])).succeeded();
             }
-        }));
-    }
-    let mut next = 100;
-    acts.push(Box::new(|| {
-        next += 1;
-        let id = insert(next);
-        if next % 2 == 0 {
-            let _ = admin.get(&format!("/remove_post/{id}")).succeeded();
-        }
-    }));
+        }),
+        Box::new(|| {
+            next += 1;
+            let id = insert(next);
+            if next % 2 == 0 {
+                let _ = admin.get(&format!("/remove_post/{id}")).succeeded();
+            }
+        }),
+    ];
     meanwhile(acts, || {
         for round in 0..5 {
             let checked = server.cli(["check", "--json"]);

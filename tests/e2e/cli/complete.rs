@@ -39,7 +39,7 @@ fn completed(fixture: &Fixture, shell: &str, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn shells_complete_commands_ids_and_names() {
+fn shells_complete_commands_ids_and_names_fast_and_silently() {
     only_on_sqlite!("the database is a file");
     if remote::is_chosen() {
         return;
@@ -51,28 +51,24 @@ fn shells_complete_commands_ids_and_names() {
             let found = completed(&fixture, shell, words);
             found.iter().map(|line| line.split(['\t', ':']).next().unwrap().to_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(first(&["tidings", "post", "sho"]), ["show"], "{shell}");
-        assert_eq!(first(&["tidings", "post", "show", LIBRARY]), [LIBRARY], "{shell}");
+        let notice = fixture.notice.as_str();
+        for (words, expected) in [
+            (&["post", "sho"][..], &["show"][..]),
+            (&["post", "show", LIBRARY], &[LIBRARY]),
+            (&["notice", "show", notice], &[notice]),
+            (&["member", "show", "an"], &["ann"]),
+            (&["--as", "an"], &["ann"]),
+            (&["feed", "topic", "Ru"], &["Rust"]),
+            (&["member", "role", "ann", "noti"], &["notices"]),
+            // Nothing is found where there is nothing, and nothing is created.
+            (&["--db", "none.db", "post", "show", "65"], &[]),
+        ] {
+            assert_eq!(first(&[&["tidings"], words].concat()), expected, "{shell}");
+        }
         assert_eq!(first(&["tidings", "post", "show", "65"]).len(), 3, "{shell}");
-        assert_eq!(first(&["tidings", "notice", "show", &fixture.notice]), [&*fixture.notice], "{shell}");
-        assert_eq!(first(&["tidings", "member", "show", "an"]), ["ann"], "{shell}");
-        assert_eq!(first(&["tidings", "--as", "an"]), ["ann"], "{shell}");
-        assert_eq!(first(&["tidings", "feed", "topic", "Ru"]), ["Rust"], "{shell}");
-        assert_eq!(first(&["tidings", "member", "role", "ann", "noti"]), ["notices"], "{shell}");
-        // Nothing is found where there is nothing, and nothing is created.
-        assert_eq!(first(&["tidings", "--db", "none.db", "post", "show", "65"]), [""; 0], "{shell}");
     }
     assert!(!fixture.directory().join("none.db").exists());
     assert!(!fixture.directory().join("none.db.key").exists());
-}
-
-#[test]
-fn completing_is_fast_and_silent() {
-    only_on_sqlite!("the database is a file");
-    if remote::is_chosen() {
-        return;
-    }
-    let fixture = Fixture::new();
     let complete = |words: &[&str]| {
         let mut command = fixture.command(&[&["--", "tidings"], words].concat());
         command.env("TIDINGS_COMPLETE", "fish");

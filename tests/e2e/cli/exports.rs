@@ -1,23 +1,18 @@
 //! Files that commands write: only a complete file replaces an existing one, and none replaces the database.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use tidings_tests::{Server, only_on_sqlite, sample};
 
-/// Starts a server with posts and a trained word model.
-fn with_words() -> Server {
+#[test]
+fn an_export_never_overwrites_the_databases_files() {
+    only_on_sqlite!("it is about the database file");
     let server = Server::with(|serve| {
         serve.args(["--words-retrain-after", "0"]);
     });
     let _ = server.cli_with_input(["post", "import", "-"], sample::RUST_BLOG).succeeded();
     let _ = server.cli(["words", "train"]).succeeded();
-    server
-}
-
-#[test]
-fn an_export_never_overwrites_the_databases_files() {
-    only_on_sqlite!("it is about the database file");
-    let server = with_words();
     let database = server.database().file_name().unwrap().to_str().unwrap();
     let beside = |end: &str| format!("{database}{end}");
     let linked = server.database().with_file_name("linked.txt");
@@ -45,20 +40,7 @@ fn an_export_never_overwrites_the_databases_files() {
 }
 
 #[test]
-fn an_export_without_a_model_leaves_the_existing_file() {
-    let server = Server::start();
-    let file = server.database().with_file_name("vectors.txt");
-    fs::write(&file, "before").unwrap();
-    let refused = server.cli(["words", "export", "vectors.txt"]);
-    insta::assert_snapshot!(refused.stderr, @"error: Not found: there are no words yet: tidings words train");
-    assert_eq!(fs::read_to_string(&file).unwrap(), "before");
-}
-
-#[test]
-#[cfg(unix)]
-fn only_the_owner_reads_an_export_of_personal_data() {
-    use std::os::unix::fs::PermissionsExt as _;
-
+fn an_export_is_of_the_owner_alone_and_one_that_fails_leaves_the_existing_file() {
     let server = Server::start();
     let _ = (server.admin(), server.member("ann"));
     let path = |file: &str| server.database().with_file_name(file);
@@ -70,6 +52,10 @@ fn only_the_owner_reads_an_export_of_personal_data() {
         let file = args[args.len() - 1];
         assert_eq!(fs::metadata(path(file)).unwrap().permissions().mode() & 0o777, 0o600, "{file}");
     }
+    fs::write(path("vectors.txt"), "before").unwrap();
+    let refused = server.cli(["words", "export", "vectors.txt"]);
+    insta::assert_snapshot!(refused.stderr, @"error: Not found: there are no words yet: tidings words train");
+    assert_eq!(fs::read_to_string(path("vectors.txt")).unwrap(), "before");
 }
 
 #[test]

@@ -81,12 +81,10 @@ impl Fixture {
         self.directory.path()
     }
 
-    /// Opens a connection to the database.
     pub(crate) fn sql(&self) -> Database {
         Database::open(&self.directory().join("tidings.db"))
     }
 
-    /// Returns a command on the database, not yet started.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut tidings = command_in(self.directory());
         tidings.args(args);
@@ -98,17 +96,14 @@ impl Fixture {
         tidings
     }
 
-    /// Runs a command.
     pub(crate) fn run(&self, args: &[&str]) -> Output {
         self.with_input(args, "")
     }
 
-    /// Runs a command with this text as its standard input.
     pub(crate) fn with_input(&self, args: &[&str], input: &str) -> Output {
         run(self.command(args), input)
     }
 
-    /// Runs a command that must succeed, and returns its standard output.
     #[track_caller]
     pub(crate) fn stdout(&self, args: &[&str]) -> String {
         self.run(args).succeeded().stdout

@@ -7,14 +7,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tidings_tests::{Server, wait_until};
 
-/// A command that follows the log of a server's database.
 fn follow(server: &Server, args: &[&str]) -> (Child, BufReader<ChildStdout>) {
     let mut command = tidings_tests::command();
     command.arg("--db").arg(tidings_tests::location(server.database()));
     follow_with(command, args)
 }
 
-/// A command that follows the log over HTTP, with an API key.
 fn follow_remotely(server: &Server, args: &[&str]) -> (Child, BufReader<ChildStdout>) {
     let key = server.cli(["key", "add", "follower", "--scope", "analytics:read"]).succeeded().stdout;
     let mut command = tidings_tests::command();
@@ -53,15 +51,22 @@ fn lines_are_filtered_by_path_and_status() {
     }
 }
 
+fn ended(mut child: Child) -> (Option<i32>, String) {
+    let status = child.wait().unwrap().code();
+    let mut message = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
+    (status, message)
+}
+
 /// Asserts that a command which follows the log prints the last line, then new ones, and ends on Ctrl-C without a message.
 #[track_caller]
-fn assert_follows(follow: impl Fn(&Server, &[&str]) -> (Child, BufReader<ChildStdout>)) {
+fn assert_follows(follow: impl Fn(&Server, &[&str]) -> (Child, BufReader<ChildStdout>)) -> Server {
     let server = Server::start();
     let _ = server.anyone().get("/get_device").succeeded();
     wait_until("the log has a line", || {
         server.cli(["analysis", "log", "--ndjson"]).succeeded().stdout.lines().count() == 1
     });
-    let (mut child, mut lines) = follow(&server, &["--json", "--path", "/get_"]);
+    let (child, mut lines) = follow(&server, &["--json", "--path", "/get_"]);
     let path = |line: &str| serde_json::from_str::<Value>(line).unwrap()["path"].as_str().unwrap().to_owned();
     // The command asks a server for its time, too.
     let mut next = || loop {
@@ -74,33 +79,23 @@ fn assert_follows(follow: impl Fn(&Server, &[&str]) -> (Child, BufReader<ChildSt
     let _ = server.anyone().get("/get_main_info").succeeded();
     let _ = server.anyone().get("/get_categories").succeeded();
     assert_eq!([next(), next()], ["/get_main_info", "/get_categories"]);
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    kill_process(pid, Signal::INT).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    let mut message = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
-    assert_eq!(message, "");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(ended(child), (Some(0), String::new()));
+    server
 }
 
 #[test]
-fn following_prints_new_lines_until_ctrl_c() {
-    assert_follows(follow);
+fn following_prints_new_lines_until_ctrl_c_or_the_reader_closes_the_pipe() {
+    let server = assert_follows(follow);
+    let (child, mut lines) = follow(&server, &["--json", "--limit", "1"]);
+    assert!(line(&mut lines).contains("/get_categories"), "the last line");
+    let _ = server.anyone().get("/get_device").succeeded();
+    assert!(line(&mut lines).contains("/get_device"), "it follows");
+    drop(lines);
+    assert_eq!(ended(child), (Some(0), String::new()));
 }
 
 #[test]
 fn following_over_http_prints_new_lines_until_ctrl_c() {
-    assert_follows(follow_remotely);
-}
-
-#[test]
-fn following_ends_when_the_reader_closes_the_pipe() {
-    let server = Server::start();
-    let (mut child, mut lines) = follow(&server, &["--json", "--limit", "1"]);
-    let _ = server.anyone().get("/get_device").succeeded();
-    assert!(line(&mut lines).contains("/get_device"), "it follows");
-    drop(lines);
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    let mut message = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
-    assert_eq!(message, "");
+    let _server = assert_follows(follow_remotely);
 }

@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::compare::{Fixture as Records, compare, get, post};
 use super::fixture::{Fixture, UNKNOWN, with_redactions};
 use super::page::session;
 
@@ -67,72 +66,6 @@ fn planned_notices_drafts_and_reads_are_printed() {
     with_redactions(|| insta::assert_snapshot!(text));
     let reads = fixture.stdout(&["notice", "reads", &members, "--days", "2"]);
     assert_eq!(reads.lines().count(), 3, "{reads}");
-}
-
-#[test]
-fn commands_for_drafts_and_reads_answer_like_http() {
-    let Records { server, admin, ann, notices, .. } = Records::new();
-    let anyone = server.anyone();
-    let notice = notices[1].as_str();
-    let edit = ["notice", "edit", notice, "--from=2026-01-01", "--pinned", "--members-only", "--topic=Sea"];
-    let edited = json!({ "visible_from": "2026-01-01", "pinned": 1, "members_only": 1, "topic": "Sea" });
-    let drafts: Vec<String> = (0..6)
-        .map(|n| {
-            admin
-                .post("/save_notice_draft", json!({ "title": "T", "post": n.to_string() }))
-                .succeeded()
-                .text("/_id")
-        })
-        .collect();
-    let publish = |n: usize| format!("/publish_notice_draft/{}", drafts[n]);
-    let remove = |n: usize| format!("/remove_notice_draft/{}", drafts[n]);
-    let fields = json!({ "title": "T", "visible_until": "2096-01-01" });
-    let save = ["notice", "draft", "save", "--title=T", "--until=2096-01-01"];
-    compare(
-        &server,
-        &[
-            post(&edit, &admin, format!("/update_notice/{notice}"), edited),
-            get(&["notice", "list", "--details"], &anyone, "/get_notices"),
-            get(&["notice", "list", "--all", "--details"], &admin, "/get_notices"),
-            get(&["notice", "list", "--all", "--details", "--as=ann"], &ann, "/get_notices"),
-            get(&["notice", "list", "--topic=Sea"], &anyone, "/get_notices?topic=Sea"),
-            get(&["notice", "list", "--all", "--topic=Sea"], &admin, "/get_notices?topic=Sea"),
-            get(&["notice", "list", "--all"], &admin, "/get_all_notice"),
-            get(&["notice", "list"], &anyone, "/get_all_notice"),
-            get(&["notice", "show", notice, "--html"], &admin, format!("/get_notice/{notice}?html=1")),
-            post(
-                &["notice", "edit", notice, "--until=2025-01-01"],
-                &admin,
-                format!("/update_notice/{notice}"),
-                json!({ "visible_until": "2025-01-01" }),
-            ),
-            get(&["notice", "draft", "list"], &admin, "/get_notice_drafts"),
-            get(&["notice", "draft", "list", "--as=ann"], &ann, "/get_notice_drafts"),
-            post(&save, &admin, "/save_notice_draft", fields.clone()),
-            post(&["notice", "draft", "save"], &admin, "/save_notice_draft", json!({})),
-            post(&[&save[..], &["--as=ann"]].concat(), &ann, "/save_notice_draft", fields),
-            get(&["notice", "draft", "publish", &drafts[0]], &admin, publish(1)),
-            get(&["notice", "draft", "publish", &drafts[0]], &admin, publish(1)),
-            get(&["notice", "draft", "remove", &drafts[2], "--yes"], &admin, remove(3)),
-            get(&["notice", "draft", "remove", &drafts[2], "--yes"], &admin, remove(3)),
-            get(
-                &["notice", "reads", notices[2].as_str(), "--days=5"],
-                &admin,
-                format!("/get_notice_reads/{}?days=5", notices[2]),
-            ),
-            get(
-                &["notice", "reads", notices[2].as_str(), "--days=0"],
-                &admin,
-                format!("/get_notice_reads/{}?days=0", notices[2]),
-            ),
-            get(&["notice", "reads", UNKNOWN], &admin, format!("/get_notice_reads/{UNKNOWN}")),
-            get(
-                &["--as=ann", "notice", "reads", notices[2].as_str()],
-                &ann,
-                format!("/get_notice_reads/{}", notices[2]),
-            ),
-        ],
-    );
 }
 
 #[test]

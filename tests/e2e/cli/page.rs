@@ -268,25 +268,6 @@ fn analysis_commands_print_results_and_refusals() {
 }
 
 #[test]
-fn every_command_has_help_with_an_example() {
-    let fixture = Fixture::new();
-    let mut commands = vec![vec![]];
-    let mut seen = 0;
-    while let Some(command) = commands.pop() {
-        let help = fixture.stdout(&[&command[..], &["--help"]].concat());
-        let inner = super::describe::commands(&help);
-        for name in &inner {
-            commands.push([&command[..], &[&*name.clone().leak()]].concat());
-        }
-        if inner.is_empty() {
-            seen += 1;
-            assert!(help.contains("Example") && help.contains("tidings "), "{command:?}: {help}");
-        }
-    }
-    assert!(seen > 50, "{seen} commands");
-}
-
-#[test]
 fn a_list_that_is_empty_because_of_what_was_asked_says_so() {
     let fixture = Fixture::new();
     let _ = fixture.stdout(&["notice", "edit", &fixture.notice, "--activation", "0"]);

@@ -40,6 +40,5 @@ fn a_server_that_cannot_write_is_not_ready() {
     std::fs::remove_file(server.database()).unwrap();
     wait_until("the server notices", || server.anyone().get("/readyz").status == 503);
     let refused = without_database(directory.path(), &["ready", "--listen", &server.address().to_string()]);
-    assert_eq!(refused.status, 3, "{refused:?}");
-    assert!(refused.stderr.contains("overloaded"), "{refused:?}");
+    assert!(refused.status == 3 && refused.stderr.contains("overloaded"), "{refused:?}");
 }

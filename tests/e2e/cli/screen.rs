@@ -88,34 +88,22 @@ fn destructive_commands_name_the_loss_and_ask() {
 #[test]
 fn a_password_is_asked_for_twice_when_it_is_new_and_never_shown() {
     let fixture = Fixture::new();
-    let command = fixture.command(&["member", "password", "ann"]);
-    let terminal = Terminal::start(command, 80);
-    let (status, text) =
-        terminal.answer("Password: ", "battery staple").answer("again: ", "battery staple").end();
-    assert_eq!(status, 0, "{text}");
-    assert!(!text.contains("battery"), "{text}");
-    let (rule, asked) = (text.find("8 to 128 characters"), text.find("Password: "));
-    assert!(rule.is_some() && rule < asked, "the rule comes before the question: {text}");
-    let command = fixture.command(&["member", "sign-in", "ann"]);
-    let (status, text) = Terminal::start(command, 80).answer("Password: ", "battery staple").end();
-    assert!(status == 0 && text.contains("eyJ"), "{text}");
-    let command = fixture.command(&["member", "password", "ann"]);
-    let (status, text) =
-        Terminal::start(command, 80).answer("Password: ", PASSWORD).answer("again: ", "x").end();
+    for more in [&[][..], &["--password-stdin"]] {
+        let terminal = |args: &[&str]| Terminal::start(fixture.command(&[args, more].concat()), 80);
+        let (status, text) = terminal(&["member", "password", "ann"])
+            .answer("Password: ", "battery staple")
+            .answer("again: ", "battery staple")
+            .end();
+        assert!(status == 0 && !text.contains("battery"), "{text}");
+        let (rule, asked) = (text.find("8 to 128 characters"), text.find("Password: "));
+        assert!(rule.is_some() && rule < asked, "the rule comes before the question: {text}");
+        let (status, text) =
+            terminal(&["member", "sign-in", "ann"]).answer("Password: ", "battery staple").end();
+        assert!(status == 0 && text.contains("eyJ") && !text.contains("battery"), "{text}");
+    }
+    let terminal = Terminal::start(fixture.command(&["member", "password", "ann"]), 80);
+    let (status, text) = terminal.answer("Password: ", PASSWORD).answer("again: ", "x").end();
     assert!(status == 2 && text.contains("the passwords differ"), "{text}");
-}
-
-#[test]
-fn a_password_typed_at_a_prompt_is_not_shown() {
-    let fixture = Fixture::new();
-    let command = fixture.command(&["member", "password", "ann", "--password-stdin"]);
-    let terminal = Terminal::start(command, 80);
-    let (status, text) =
-        terminal.answer("Password: ", "battery staple").answer("again: ", "battery staple").end();
-    assert!(status == 0 && !text.contains("battery"), "{text}");
-    let command = fixture.command(&["member", "sign-in", "ann", "--password-stdin"]);
-    let (status, text) = Terminal::start(command, 80).answer("Password: ", "battery staple").end();
-    assert!(status == 0 && text.contains("eyJ") && !text.contains("battery"), "{text}");
 }
 
 #[test]
@@ -137,26 +125,26 @@ fn an_interrupt_at_a_prompt_changes_nothing_and_restores_the_terminal() {
     assert_eq!(signed_in.status, 0, "{signed_in:?}");
 }
 
-/// Writes an editor that runs `script` on the file `$1` and records the permissions of the file; returns its path.
-fn editor(fixture: &Fixture, script: &str) -> String {
-    let path = fixture.directory().join("editor.sh");
-    let script = format!("#!/bin/sh\nstat -c %a \"$1\" > rights\n{script}\n");
-    std::fs::write(&path, script).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    path.to_str().unwrap().to_owned()
+/// Runs a command in a terminal with an editor that runs `script` on the file `$1` and records the permissions of the file;
+/// temporary files are in `tmp`.
+fn with_editor(fixture: &Fixture, variable: &str, args: &[&str], script: &str) -> (i32, String) {
+    let (editor, temporary) = (fixture.directory().join("editor.sh"), fixture.directory().join("tmp"));
+    std::fs::create_dir_all(&temporary).unwrap();
+    std::fs::write(&editor, format!("#!/bin/sh\nstat -c %a \"$1\" > rights\n{script}\n")).unwrap();
+    std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = fixture.command(args);
+    command.env_remove("VISUAL").env("EDITOR", "false").env(variable, editor).env("TMPDIR", temporary);
+    Terminal::start(command, 80).end()
+}
+
+fn temporary_files(fixture: &Fixture) -> usize {
+    std::fs::read_dir(fixture.directory().join("tmp")).unwrap().count()
 }
 
 #[test]
 fn a_notice_is_edited_in_an_editor() {
     let fixture = Fixture::new();
-    let temporary = fixture.directory().join("tmp");
-    std::fs::create_dir(&temporary).unwrap();
-    let edit = |script: &str| {
-        let mut command = fixture.command(&["notice", "edit", &fixture.notice]);
-        command.env("EDITOR", editor(&fixture, script)).env_remove("VISUAL").env("TMPDIR", &temporary);
-        Terminal::start(command, 80).end()
-    };
-    let left = || std::fs::read_dir(&temporary).unwrap().count();
+    let edit = |script: &str| with_editor(&fixture, "EDITOR", &["notice", "edit", &fixture.notice], script);
     let (status, text) = edit("cat \"$1\" > seen; sed -i 's/^Library$/Libraries/; s/ten/eleven/' \"$1\"");
     assert!(status == 0 && text.contains("The notice is changed."), "{text}");
     let read = |name: &str| std::fs::read_to_string(fixture.directory().join(name)).unwrap();
@@ -172,25 +160,20 @@ fn a_notice_is_edited_in_an_editor() {
     assert!(status == 0 && text.contains("Nothing was changed."), "{text}");
     let (status, text) = edit("exit 3");
     assert!(status == 1 && text.contains("nothing was changed"), "{text}");
-    assert_eq!(left(), 0);
+    assert_eq!(temporary_files(&fixture), 0);
     // A text that the command refuses is kept in a file.
     let (status, text) = edit("printf '\\n\\nA long text' > \"$1\"");
     assert!(status == 1 && text.contains("kept in"), "{text}");
-    assert_eq!(left(), 1);
+    assert_eq!(temporary_files(&fixture), 1);
     assert_eq!(fixture.stdout(&["notice", "show", &fixture.notice]).lines().next(), Some("Libraries"));
 }
 
 #[test]
 fn a_notice_without_a_text_is_written_in_an_editor() {
     let fixture = Fixture::new();
-    let temporary = fixture.directory().join("tmp");
-    std::fs::create_dir(&temporary).unwrap();
     let write = |args: &[&str], script: &str| {
-        let mut command = fixture.command(&[&["notice", "add"], args].concat());
-        command.env("VISUAL", editor(&fixture, script)).env("EDITOR", "false").env("TMPDIR", &temporary);
-        Terminal::start(command, 80).end()
+        with_editor(&fixture, "VISUAL", &[&["notice", "add"], args].concat(), script)
     };
-    let left = || std::fs::read_dir(&temporary).unwrap().count();
     let titles = || fixture.run(&["notice", "list", "--json"]).succeeded().json();
     let before = titles();
     let (status, text) = write(
@@ -216,7 +199,7 @@ fn a_notice_without_a_text_is_written_in_an_editor() {
     ] {
         let (status, text) = write(&[], script);
         assert!(status == 1 && text.contains(part), "{text}");
-        assert_eq!((left(), titles()), (kept, before.clone()), "{script}");
+        assert_eq!((temporary_files(&fixture), titles()), (kept, before.clone()), "{script}");
     }
     // Without a terminal there is no editor.
     let refused = fixture.run(&["notice", "add", "--title", "Canteen"]);

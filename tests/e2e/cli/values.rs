@@ -1,71 +1,23 @@
-//! The errors of values and settings.
-
-use std::fs;
+//! Errors, the summaries of imports, and what is printed once or not at all.
 
 use serde_json::json;
 use tidings_tests::PASSWORD;
 
-use super::fixture::{Fixture, RELEASE};
-use super::without_database;
+use super::fixture::Fixture;
 
 #[test]
-fn a_password_is_never_shown() {
+fn signing_up_prints_a_token_only_if_asked_and_no_password() {
     let fixture = Fixture::new();
-    let refused =
-        fixture.with_input(&["member", "sign-up", "eva", "--nickname", "E", "--password-stdin"], "secret");
-    assert!(refused.status == 1 && !refused.stderr.contains("secret"), "{refused:?}");
-}
-
-#[test]
-fn a_setting_is_named_with_its_place_and_its_value() {
-    let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("tidings.toml"), "log-days = 3\npw-min = 0\n").unwrap();
-    let file = without_database(directory.path(), &["config"]);
-    assert!(
-        file.stderr.starts_with("error: invalid value '0' for tidings.toml, line 2, pw-min: "),
-        "{file:?}"
-    );
-    fs::write(directory.path().join("tidings.toml"), "").unwrap();
-    let flag = without_database(directory.path(), &["config", "--pw-min", "200"]);
-    assert!(flag.stderr.starts_with("error: invalid value '200' for --pw-min: "), "{flag:?}");
-}
-
-#[test]
-fn all_errors_begin_alike_and_have_a_message() {
-    let fixture = Fixture::new();
-    for args in [
-        &["post", "lst"][..],
-        &["post", "add"],
-        &["post", "show"],
-        &["post", "list", "--lmit", "3"],
-        &["post", "show", "650000000000000000000009"],
-        &["--db", "none.db", "post", "list"],
-        &["--db", "a.db", "--server", "http://127.0.0.1:1", "post", "list"],
-        &["notice", "add", "--title", "Library", "--post-file", "none.txt"],
-        &["post", "remove", RELEASE],
-        &["analysis", "log", "--days", "1", "--hours", "1"],
-    ] {
-        let refused = fixture.run(args);
-        assert!(
-            (1..=3).contains(&refused.status) && refused.stderr.starts_with("error: "),
-            "{args:?}: {refused:?}"
-        );
-        let json = fixture.run(&[&["--json"], args].concat());
-        assert!(json.json()["message"].is_string(), "{json:?}");
-    }
-}
-
-#[test]
-fn signing_up_prints_a_token_only_if_asked() {
-    let fixture = Fixture::new();
-    let sign_up = |id: &str, more: &[&str]| {
+    let sign_up = |id: &str, password: &str, more: &[&str]| {
         let args = [&["member", "sign-up", id, "--nickname", "N", "--password-stdin"], more].concat();
-        fixture.with_input(&args, PASSWORD).succeeded()
+        fixture.with_input(&args, password)
     };
-    assert_eq!(sign_up("eva", &[]).stdout, "eva is signed up.\n");
-    assert!(sign_up("fred", &["--token"]).stdout.starts_with("eyJ"));
+    assert_eq!(sign_up("eva", PASSWORD, &[]).succeeded().stdout, "eva is signed up.\n");
+    assert!(sign_up("fred", PASSWORD, &["--token"]).succeeded().stdout.starts_with("eyJ"));
     // As over HTTP.
-    assert!(sign_up("gil", &["--json"]).json()["access_token"].is_string());
+    assert!(sign_up("gil", PASSWORD, &["--json"]).succeeded().json()["access_token"].is_string());
+    let refused = sign_up("hal", "secret", &[]);
+    assert!(refused.status == 1 && !refused.stderr.contains("secret"), "{refused:?}");
 }
 
 #[test]
@@ -86,8 +38,7 @@ fn an_import_that_takes_nothing_fails_and_a_strict_one_at_any_error() {
             fixture.with_input(&[&import[..], &["-"], more].concat(), &format!("{text}\n"))
         };
         let nothing = imported(&format!("{head}{bad}"), &[]);
-        assert_eq!(nothing.status, 1, "{import:?}: {nothing:?}");
-        assert!(nothing.stderr.contains("error: nothing was imported"), "{nothing:?}");
+        assert!(nothing.status == 1 && nothing.stderr.contains("error: nothing was imported"), "{nothing:?}");
         let empty = imported(head, &["--strict"]);
         assert_eq!(empty.status, 0, "{import:?}: {empty:?}");
         let some = format!("{good}\n{bad}");
@@ -95,8 +46,7 @@ fn an_import_that_takes_nothing_fails_and_a_strict_one_at_any_error() {
         // The good line is already the same, which is not nothing.
         assert_eq!(imported(&some, &[]).status, 0, "{import:?}");
         let strict = imported(&some, &["--strict"]);
-        assert_eq!(strict.status, 1, "{import:?}: {strict:?}");
-        assert!(strict.stderr.contains("error: --strict: 1 of the"), "{strict:?}");
+        assert!(strict.status == 1 && strict.stderr.contains("error: --strict: 1 of the"), "{strict:?}");
         assert_eq!(imported(&good, &["--strict"]).status, 0, "{import:?}");
         // The object is that of HTTP.
         let json = imported(&some, &["--strict", "--json"]);

@@ -4,15 +4,13 @@ use serde_json::json;
 use tidings_tests::totp::code;
 use tidings_tests::{PASSWORD, Server, Terminal, run};
 
-use super::{Home, assert_refused, url};
+use super::{Home, assert_refused, url, with_admin};
 
 #[test]
 fn one_of_several_sign_ins_is_chosen_by_its_profile() {
-    let (server, home) = (Server::start(), Home::new());
-    let _ = server.admin();
+    let (server, home, url) = with_admin();
     let _ = server.member("boss");
     let _ = server.cli(["admin", "grant", "boss"]).succeeded();
-    let url = url(&server);
     let _ = home.login(&url, &["admin", "--profile", "one"]).succeeded();
     let second = home.login(&url, &["boss", "--profile", "two"]).succeeded().stdout;
     assert!(second.ends_with("Commands use it with --profile two.\n"), "{second}");
@@ -36,9 +34,8 @@ fn one_of_several_sign_ins_is_chosen_by_its_profile() {
 
 #[test]
 fn a_member_acts_with_the_sign_in_of_their_own() {
-    let (server, home) = (Server::start(), Home::new());
-    let _ = (server.admin(), server.member("ann"));
-    let url = url(&server);
+    let (server, home, url) = with_admin();
+    let _ = server.member("ann");
     let _ = home.login(&url, &["admin", "--profile", "boss"]).succeeded();
     let recent = ["search", "recent", "--json"];
     let as_ann = [&["--server", &*url, "--as", "Ann"], &recent[..]].concat();
@@ -53,11 +50,8 @@ fn a_member_acts_with_the_sign_in_of_their_own() {
 
 #[test]
 fn a_token_in_the_variable_is_that_of_the_acting_member() {
-    let (server, home) = (Server::start(), Home::new());
-    let (admin, _) = (server.admin(), server.member("ann"));
-    let url = url(&server);
-    let sign_in = json!({ "id": "ann", "pw": PASSWORD });
-    let token = admin.post("/sign_in", sign_in).succeeded().text("/access_token");
+    let (server, home, url) = with_admin();
+    let token = server.member("ann").token().to_owned();
     let key = server.cli(["key", "add", "k", "--scope", "members"]).succeeded().stdout;
     let with = |key: &str, args: &[&str]| {
         let mut command = home.command([&["--server", &*url], args].concat());
@@ -84,9 +78,7 @@ fn a_token_in_the_variable_is_that_of_the_acting_member() {
 
 #[test]
 fn an_option_takes_precedence_over_the_variables_of_others() {
-    let (server, home) = (Server::start(), Home::new());
-    let _ = server.admin();
-    let url = url(&server);
+    let (_server, home, url) = with_admin();
     let _ = home.login(&url, &["admin", "--profile", "boss"]).succeeded();
     let with = |variables: &[(&str, &str)], args: &[&str]| {
         let mut command = home.command(args);
@@ -108,24 +100,6 @@ fn an_option_takes_precedence_over_the_variables_of_others() {
             assert_eq!(with(&[], &[&option[..], command].concat()).status, 2, "{command:?}");
         }
     }
-}
-
-#[test]
-fn plain_http_is_for_this_machine_only() {
-    let home = Home::new();
-    for address in ["http://tidings.example.org", "http://192.0.2.1:8080"] {
-        for args in [&["login", "ann"][..], &["member", "list"]] {
-            let refused = home.run([&["--server", address], args].concat());
-            assert_refused(&refused, 2, "use https: plain http");
-        }
-    }
-    assert_refused(
-        &home.run(["--server", "https://ann:pw@example.org", "member", "list"]),
-        2,
-        "tidings login signs in",
-    );
-    assert_refused(&home.run(["--server", "", "member", "list"]), 2, "--server");
-    assert_refused(&home.run(["--server", "news.example.org", "member", "list"]), 2, "https://");
 }
 
 #[test]

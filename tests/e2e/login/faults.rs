@@ -4,15 +4,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use tidings_tests::{PASSWORD, Server, run};
+use tidings_tests::{PASSWORD, run};
 
-use super::{Home, assert_refused, sessions, url};
+use super::{assert_refused, sessions, with_admin};
 
 #[test]
 fn without_a_place_for_sign_ins_only_guests_read() {
-    let (server, home) = (Server::start(), Home::new());
-    let _ = server.admin();
-    let url = url(&server);
+    let (server, home, url) = with_admin();
     let without = |args: &[&str], home_variable: Option<&str>| {
         let mut command = home.command(args);
         command.env_remove("HOME").envs(home_variable.map(|path| ("HOME", path)));
@@ -39,9 +37,8 @@ fn without_a_place_for_sign_ins_only_guests_read() {
 
 #[test]
 fn a_full_disk_keeps_the_earlier_sign_in() {
-    let (server, mut home) = (Server::start(), Home::new());
-    let _ = (server.admin(), server.member("ann"));
-    let url = url(&server);
+    let (server, mut home, url) = with_admin();
+    let _ = server.member("ann");
     let _ = home.login(&url, &["admin"]).succeeded();
     let before = (home.read("profiles.toml"), sessions(&server, "ann"));
     home.through = ["sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"].map(OsString::from).to_vec();
@@ -56,9 +53,7 @@ fn a_full_disk_keeps_the_earlier_sign_in() {
 
 #[test]
 fn damaged_files_are_named_with_their_line_and_without_secrets() {
-    let (server, home) = (Server::start(), Home::new());
-    let _ = server.admin();
-    let url = url(&server);
+    let (_server, home, url) = with_admin();
     let _ = home.login(&url, &["admin", "--profile", "boss"]).succeeded();
     let list = ["--server", &*url, "member", "list"];
     let (file, profiles) = (home.file("profiles.toml"), home.read("profiles.toml"));
@@ -88,11 +83,10 @@ fn damaged_files_are_named_with_their_line_and_without_secrets() {
 #[test]
 fn sign_ins_at_the_same_time_are_all_stored() {
     const MEMBERS: usize = 6;
-    let (server, home) = (Server::start(), Home::new());
+    let (server, home, url) = with_admin();
     for number in 0..MEMBERS {
         let _ = server.member(&format!("ann{number}"));
     }
-    let url = url(&server);
     std::thread::scope(|threads| {
         for number in 0..MEMBERS {
             let (home, url) = (&home, &url);

@@ -12,7 +12,6 @@ use super::{Home, assert_refused, url};
 const VARIABLES: [&str; 6] =
     ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
 
-/// Adds a proxy to the environment of a command.
 fn through(command: &mut Command, proxy: &TcpListener, excepted: Option<&str>) {
     let proxy = format!("http://{}", proxy.local_addr().unwrap());
     command.envs(VARIABLES.map(|name| (name, &proxy))).env_remove("NO_PROXY").env_remove("no_proxy");

@@ -56,7 +56,7 @@ fn a_self_signed_certificate_is_accepted_only_by_its_file() {
 }
 
 #[test]
-fn a_certificate_is_trusted_through_its_authority_only() {
+fn a_certificate_is_trusted_through_its_authority_only_and_a_wrong_scheme_is_recognised() {
     let (server, home) = (Server::start(), Home::new());
     let _ = server.admin();
     let (proxy, other) = (TlsProxy::before(server.address()), TlsProxy::before(server.address()));
@@ -80,14 +80,7 @@ fn a_certificate_is_trusted_through_its_authority_only() {
     );
     let _ = with(&["member", "list"], Some(&proxy)).succeeded();
     assert_refused(&with(&["member", "list"], None), 3, "the certificate is not trusted");
-}
-
-#[test]
-fn an_address_with_the_wrong_scheme_is_recognised() {
-    let (server, home) = (Server::start(), Home::new());
-    let proxy = TlsProxy::before(server.address());
-    let plain = proxy.url().replace("https://", "http://");
-    assert_refused(&home.login(&plain, &["admin"]), 3, "write https://");
-    let encrypted = format!("https://{}", server.address());
-    assert_refused(&home.login(&encrypted, &["admin"]), 3, "write http://");
+    // An address with the wrong scheme is recognised.
+    assert_refused(&home.login(&url.replace("https://", "http://"), &["admin"]), 3, "write https://");
+    assert_refused(&home.login(&format!("https://{}", server.address()), &["admin"]), 3, "write http://");
 }

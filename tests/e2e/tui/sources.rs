@@ -5,19 +5,19 @@ use tidings_tests::site::{Site, feed};
 use super::remote::Remote;
 use super::*;
 
-/// Starts a server that may fetch from this machine.
-fn server() -> Server {
-    Server::with(|serve| {
-        serve.arg("--private-addresses");
-    })
-}
-
 fn sources(caller: &Caller) -> Vec<Value> {
     caller.get("/get_sources").succeeded().list("sources").to_vec()
 }
 
-/// Adds a source, fetches it again, pauses it, and removes it.
-fn manages_a_source(terminal: &Tmux, admin: &Caller) {
+#[test]
+fn a_source_is_managed_on_a_server_and_changes_of_others_are_seen() {
+    // The server may fetch from this machine.
+    let server = Server::with(|serve| {
+        serve.arg("--private-addresses");
+    });
+    let Remote { terminal, server } = Remote::open(server, "sources,analytics:read");
+    terminal.waits_for("● live");
+    let admin = server.admin();
     let site = Site::start();
     site.gives("/feed", &feed("Campus", &["One", "Two"]));
     terminal.press(&["9"]);
@@ -30,7 +30,7 @@ fn manages_a_source(terminal: &Tmux, admin: &Caller) {
     terminal.press(&["Enter"]);
     terminal.waits_for("already there in");
     terminal.waits_for("● active");
-    let added = &sources(admin)[0];
+    let added = &sources(&admin)[0];
     assert_eq!(
         (&added["name"], &added["posts"], &added["topic"]),
         (&json!("Campus"), &json!(2), &json!(["news"]))
@@ -49,27 +49,13 @@ fn manages_a_source(terminal: &Tmux, admin: &Caller) {
     terminal.press(&["Space"]);
     terminal.waits_for("“Campus” is paused.");
     terminal.waits_for("○ paused");
-    assert_eq!(sources(admin)[0]["state"], "paused");
+    assert_eq!(sources(&admin)[0]["state"], "paused");
     terminal.press(&["x"]);
     terminal.waits_for("Remove the source “Campus”?");
     terminal.waits_for("its 3 posts stay.");
     terminal.press(&["y"]);
     terminal.waits_for("Removed “Campus”; its posts stay.");
-    assert!(sources(admin).is_empty());
-}
-
-#[test]
-fn a_source_is_managed_on_the_database() {
-    let Screens { terminal, server } = Screens::open_with(server(), "TIDINGS_PRIVATE_ADDRESSES=true");
-    manages_a_source(&terminal, &server.admin());
-}
-
-#[test]
-fn a_source_is_managed_on_a_server_and_changes_of_others_are_seen() {
-    let Remote { terminal, server } = Remote::open(server(), "sources,analytics:read");
-    terminal.waits_for("● live");
-    let admin = server.admin();
-    manages_a_source(&terminal, &admin);
+    assert!(sources(&admin).is_empty());
     let fields = json!({ "url": "https://news.example.org/feed", "name": "From afar" });
     let _ = admin.post("/add_source", fields).succeeded();
     terminal.waits_for("From afar");

@@ -26,7 +26,6 @@ fn redrawing_asks_the_terminal_nothing() {
     assert!(!shown.contains("\u{1b}[6n"), "the position of the cursor is asked for");
 }
 
-/// The maximum time until the program has ended.
 const AT_ONCE: Duration = Duration::from_secs(6);
 
 #[test]
@@ -41,19 +40,5 @@ fn the_screens_end_with_the_input_even_if_no_signal_tells() {
         let begin = Instant::now();
         assert_eq!(terminal.hang_up("There are no notices."), 0);
         assert!(begin.elapsed() < AT_ONCE, "{:?}", begin.elapsed());
-    }
-}
-
-#[test]
-fn views_of_a_shown_notice_are_counted_on_the_screen() {
-    let Screens { terminal, server } = Screens::open();
-    let admin = server.admin();
-    let _ = admin.post("/insert_notice", sample::notice("Library")).succeeded();
-    let id = notices(&admin)[0]["_id"].as_str().unwrap().to_owned();
-    terminal.press(&["2"]);
-    terminal.waits_for("0 ● shown");
-    for views in 1..=3 {
-        let _ = server.anyone().get(&format!("/get_notice/{id}")).succeeded();
-        terminal.waits_for(&format!("{views} ● shown"));
     }
 }

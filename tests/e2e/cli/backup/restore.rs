@@ -22,19 +22,15 @@ fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens()
     // An idle server still uses the database.
     let idle = server.cli(["restore", "copy.db", "--yes", "--json"]);
     assert_eq!((idle.status, &idle.json()["result"]), (3, &json!("overloaded")));
-    assert!(idle.stderr.contains("in use") && idle.stderr.contains("stop the server"), "{idle:?}");
-    assert!(
-        idle.stderr.contains(&format!(" by another process, tidings (process {}): stop", server.pid())),
-        "{idle:?}"
-    );
+    let users = format!("in use by another process, tidings (process {}): stop the server", server.pid());
+    assert!(idle.stderr.contains(&users), "{idle:?}");
     assert_eq!(idle.stderr.trim_end(), format!("error: {}", idle.json()["message"].as_str().unwrap()));
     assert_eq!(titles(&server), ["after", "before"]);
 
     // A killed server no longer uses the database.
     server.kill();
     let asked = server.cli(["restore", "copy.db"]);
-    assert_eq!(asked.status, 2, "{asked:?}");
-    assert!(asked.stderr.contains("--yes"), "{asked:?}");
+    assert!(asked.status == 2 && asked.stderr.contains("--yes"), "{asked:?}");
     let restored = server.cli(["restore", "copy.db", "--yes"]).succeeded();
     insta::with_settings!({ filters => [
         (r"/\S*/", "[dir]/"),
@@ -53,10 +49,8 @@ fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens()
     server.restart();
     assert_eq!(titles(&server), ["before"]);
     assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found", "old tokens are revoked");
-    assert_eq!(admin.get("/check_admin").outcome(), "200 Not admin");
     let form = json!({ "id": "ann", "pw": tidings_tests::PASSWORD });
-    let token = server.anyone().post("/sign_in", form).text("/access_token");
-    let _ = server.anyone().with_token("ann", token).get("/get_userinfo").succeeded();
+    let _ = server.anyone().post("/sign_in", form).succeeded();
     let old = Server::at(directory.join(&old_databases[0]), |_| {});
     assert_eq!(titles(&old), ["after", "before"]);
     assert!(server.stop().status.success());
@@ -68,24 +62,18 @@ fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens()
 fn a_restore_names_what_it_revokes_again() {
     only_on_sqlite!("backups are copies of the file");
     let mut server = Server::start();
-    let (admin, _) = (server.admin(), server.member("ann"));
-    assert_eq!(admin.get("/grant_admin/ann").outcome(), "200 success");
-    let made = admin.post("/add_key", json!({ "name": "script", "scopes": ["posts"] })).succeeded();
+    let admin = server.admin();
+    let _ = admin.post("/add_key", json!({ "name": "script", "scopes": ["posts"] })).succeeded();
     let _ = server.cli(["backup", "copy.db"]).succeeded();
     assert_eq!(admin.get("/remove_key/script").outcome(), "200 success");
-    assert_eq!(admin.get("/revoke_admin/ann").outcome(), "200 success");
     assert!(server.stop().status.success());
     let object = server.cli(["--json", "restore", "copy.db", "--yes"]).succeeded().json();
-    let expected = json!({ "keys": ["script"], "administrators": ["ann"], "roles": [], "blacklisted": [], "webhooks": [] });
+    let expected =
+        json!({ "keys": ["script"], "administrators": [], "roles": [], "blacklisted": [], "webhooks": [] });
     assert_eq!(object["revoked"], expected);
     let restored = server.cli(["restore", "copy.db", "--yes"]).succeeded();
-    for line in ["API keys, revoked since the backup and again now: script.", "and again now: ann."] {
-        assert!(restored.stdout.contains(line), "{restored:?}");
-    }
-    server.restart();
-    let key = server.anyone().with_token("script", made.text("/key"));
-    assert_eq!(key.get("/export_posts").outcome(), "401 bad token");
-    assert_eq!(server.cli(["admin", "list", "--json"]).json()["admins"].as_array().unwrap().len(), 1);
+    let line = "API keys, revoked since the backup and again now: script.";
+    assert!(restored.stdout.contains(line), "{restored:?}");
     // Nobody knows what was revoked since if there is nothing to compare.
     let new =
         tidings(&server.database().with_file_name("new.db"), &["restore", "copy.db", "--yes"]).succeeded();
