@@ -8,7 +8,7 @@ use crate::Caller;
 use crate::Tidings;
 use crate::base::client::Client;
 use crate::base::config::Registration;
-use crate::mail::tests::{Mailing, config};
+use crate::mail::tests::{Mailing, config, text};
 use crate::testing::{NOW, RunFor as _, Service, service_with, sign_in};
 use crate::{admin, audit, member};
 
@@ -40,10 +40,6 @@ fn uses(uses: i64) -> Add {
 
 fn sign_up(service: &Service, id: &str, code: &str) -> String {
     text(service.call(&Caller::Guest, SignUpInvited { form: form(id), code: code.into() }))
-}
-
-fn text<T>(result: Result<T>) -> String {
-    result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
 }
 
 fn list(service: &Service) -> Vec<Invitation> {

@@ -2,16 +2,13 @@
 
 use super::*;
 use crate::base::config::Config;
+use crate::mail::tests::text;
 use crate::testing::{NOW, Service, service, service_with, sign_in};
 use crate::{account, admin, profile};
 
 fn ids(service: &Service, query: &List) -> (Vec<String>, Option<String>) {
     let Members { members, next } = service.call(&Caller::Operator, query.clone()).unwrap();
     (members.into_iter().map(|member| member.user_id).collect(), next)
-}
-
-fn text<T>(result: Result<T>) -> String {
-    result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::account::{Caller, otp};
 use crate::audit;
 use crate::base::client::Client;
 use crate::base::config::{Issuer as IssuerUrl, Oidc, Secret};
+use crate::mail::tests::text;
 use crate::testing::{Service, service_with, sign_in};
 
 mod codes;
@@ -87,10 +88,6 @@ impl World {
     fn link(&self, caller: &Caller, code: &str, pw: &str) -> String {
         text(self.service.call(caller, LinkOidc { code: code.into(), pw: pw.into() }))
     }
-}
-
-fn text<T>(result: Result<T>) -> String {
-    result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
 }
 
 impl World {

@@ -7,6 +7,7 @@ use super::*;
 use crate::Caller;
 use crate::account::{AccessToken, otp};
 use crate::base::config::Config;
+use crate::mail::tests::text;
 use crate::testing::{Service, service_with};
 use crate::{admin, audit, member};
 
@@ -16,10 +17,6 @@ mod device;
 
 fn service() -> Service {
     service_with(Config { passkeys: Passkeys { domain: Some(DOMAIN.into()) }, ..Config::default() })
-}
-
-fn text<T>(result: Result<T>) -> String {
-    result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
 }
 
 fn begin(service: &Service, caller: &Caller, pw: &str, otp: Option<&str>) -> Result<Ceremony> {

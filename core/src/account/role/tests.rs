@@ -5,6 +5,7 @@ use crate::Caller;
 use crate::account::key;
 use crate::base::config::Config;
 use crate::import::{Import as _, to_the_end};
+use crate::mail::tests::text;
 use crate::testing::{Service, service, service_with, sign_in, sign_in_up};
 use crate::transfer::roster_import;
 use crate::{admin, analysis, audit, feedback, main_info, member, notice, profile};
@@ -16,10 +17,6 @@ fn set(service: &Service, caller: &Caller, id: &str, scopes: &[&str]) -> Result<
 
 fn role(service: &Service, caller: &Caller, id: &str) -> Result<Vec<Scope>> {
     Ok(service.call(caller, GetRole { user_id: id.into() })?.scopes)
-}
-
-fn text<T>(result: Result<T>) -> String {
-    result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
 }
 
 fn code<T>(result: Result<T>) -> &'static str {
