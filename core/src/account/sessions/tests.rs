@@ -176,9 +176,9 @@ fn the_sessions_of_a_member_are_bounded() {
             let session = NewSession { id, device, at, expires, places: None, by_issuer: false };
             session.insert(tx, member.key, member.generation, false)?;
         }
-        Ok(())
+        Ok::<_, StoreError>(())
     };
-    service.store().write::<_, StoreError>(Isolation::Alone, insert_all).unwrap();
+    service.store().write(Isolation::Alone, insert_all).unwrap();
     assert_eq!(listed_by(&service, &Caller::Operator, "ann").len(), SESSIONS_MAX);
     assert!(!works(&service, &first), "the one that was used least recently is signed out");
 }
