@@ -9,7 +9,8 @@ use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use super::attempt::{begin, failed};
-use super::{Call, Identity, Member, Transaction, code, fold, otp};
+use super::otp::proof::prove;
+use super::{Call, Identity, Member, Transaction, code, fold};
 
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry, hex};
@@ -112,7 +113,7 @@ impl Operation for SetEmail {
         if proposal.is_some() && !tidings.outbox().is_on() {
             return Err(Error::BadRequest(NO_MAIL));
         }
-        otp::prove(call, &self.pw, self.otp.as_deref())?;
+        prove(call, &self.pw, self.otp.as_deref())?;
         let is_new = proposal.is_some();
         let note = Note::new(tidings, if is_new { Kind::AddressProposed } else { Kind::AddressChanged });
         call.store().write(Isolation::Alone, move |tx| {

@@ -5,8 +5,9 @@ use utoipa::ToSchema;
 
 use super::sql;
 use crate::account::attempt::{begin, failed};
+use crate::account::otp::proof::confirm;
 use crate::account::session::{AccessToken, Proof, sign_in_identified};
-use crate::account::{Call, code, email, otp, sessions};
+use crate::account::{Call, code, email, sessions};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::mail::outbox::Kind;
@@ -98,7 +99,7 @@ impl Operation for LinkOidc {
 
     fn run(self, call: &Call<'_>) -> Result<()> {
         let (identity, now, hash) = (call.authority(), call.now(), code::hash(&self.code));
-        let confirmed = otp::confirm(call, &self.pw)?;
+        let confirmed = confirm(call, &self.pw)?;
         let note = email::Note::new(call.tidings(), Kind::SignInChanged);
         let is_linked = call.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
@@ -149,7 +150,7 @@ impl Operation for UnlinkOidc {
 
     fn run(self, call: &Call<'_>) -> Result<()> {
         let identity = call.authority();
-        let confirmed = otp::confirm(call, &self.pw)?;
+        let confirmed = confirm(call, &self.pw)?;
         let note = email::Note::new(call.tidings(), Kind::SignInChanged);
         call.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;

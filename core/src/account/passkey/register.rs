@@ -14,7 +14,7 @@ use webauthn_rp::response::{AuthTransports, CredentialId};
 use webauthn_rp::{PublicKeyCredentialCreationOptions, Registration, RegistrationServerState};
 
 use super::{Ceremony, GROUP, NAME_MAX, PASSKEYS_MAX, end, name_of, parse, settings, sql, to_json, wrong};
-use crate::account::otp::{Proven, present, prove};
+use crate::account::otp::proof::{Proven, present, prove};
 use crate::account::verify::university_name;
 use crate::account::{Call, email};
 use crate::audit::trail::{Action, Entry};
