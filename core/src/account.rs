@@ -132,9 +132,7 @@ impl Token {
     fn signed(&self) -> Option<Timestamp> {
         Some(self.0.claims.get()?.as_ref()?.signed())
     }
-}
 
-impl Token {
     fn note_use(&self, tidings: &Tidings) {
         if let (Some(session), Some(Some(last_seen))) = (self.session(), self.0.last_seen.get()) {
             tidings.seen_sessions().used(tidings, session, *last_seen);
@@ -279,6 +277,16 @@ fn check_new_password(
         return Ok(());
     };
     Err(Outcome::WrongUserInfo.because(problem))
+}
+
+/// Checks the password that a member chooses and its repetition.
+fn check_new_passwords(config: &Config, new_pw: &str, new_pw_check: &str, admin: bool) -> Result<()> {
+    check_new_password(config, "new_pw", new_pw, admin)?;
+    if new_pw == new_pw_check { Ok(()) } else { Err(passwords_differ()) }
+}
+
+fn passwords_differ() -> Error {
+    Outcome::CheckPw.because(Outcome::CheckPw.problem().of("new_pw_check"))
 }
 
 /// Returns the nickname as it is stored, or `None` if it has a forbidden length or contains control characters or

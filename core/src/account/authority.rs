@@ -28,7 +28,6 @@ pub(crate) use record::{MemberRecord, find};
 pub struct Identity {
     claim: Claim,
     origin: Origin,
-    /// Whether administrators need a second factor.
     requires_otp: bool,
 }
 
@@ -37,10 +36,14 @@ pub(crate) enum Claim {
     /// A guest, or a caller with an invalid token.
     Guest,
     /// The member with this folded id. `token` has its generation; it is `None` if the operator names the member.
-    Named { folded: String, token: Option<(i64, Token)> },
-    /// The bearer of an API key.
-    Key { key: KeyHash, token: Token },
-    /// The operator.
+    Named {
+        folded: String,
+        token: Option<(i64, Token)>,
+    },
+    Key {
+        key: KeyHash,
+        token: Token,
+    },
     Operator,
 }
 
@@ -53,7 +56,6 @@ impl Identity {
         &self.claim
     }
 
-    /// Returns the time of the call.
     pub(crate) const fn now(&self) -> Timestamp {
         self.origin.at
     }
@@ -177,7 +179,6 @@ impl Identity {
         })
     }
 
-    /// Returns `None` for a guest or an invalid token.
     pub(crate) fn visitor<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Option<Member<'tx>>> {
         match self.member(tx) {
             Ok(member) => Ok(Some(member)),

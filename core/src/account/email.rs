@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::attempt::{begin, failed};
+use super::attempt::{begin, failed, with_password};
 use super::otp::proof::prove;
 use super::{Call, Identity, Member, Transaction, code, fold};
 
@@ -35,7 +35,6 @@ pub(crate) use sql::{addresses, confirmed, id, import, reachable};
 
 const GROUP: &str = "account";
 
-/// The lifetime of codes in mail.
 pub(super) const LASTS_MS: i64 = 20 * 60 * SECOND_MS;
 /// The number of wrong codes of six digits after which the right one no longer works.
 const WRONG_MAX: i64 = 5;
@@ -90,10 +89,7 @@ pub struct SetEmail {
 
 impl Operation for SetEmail {
     type Answer = ();
-    const SPEC: Spec = Spec::post(GROUP, "/set_email", Access::Members)
-        .works(Work::Password)
-        .limited(Rate::General)
-        .attempt();
+    const SPEC: Spec = with_password("/set_email");
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         [Outcome::IncorrectPw, Outcome::OtpRequired, Outcome::IncorrectOtp].map(Error::from).into()
@@ -194,7 +190,6 @@ impl Operation for ConfirmEmail {
 
 const DIGITS: usize = 6;
 
-/// An address that is not confirmed yet.
 struct Waiting {
     member: MemberKey,
     address: String,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::base::clock::DAY_MS;
+use crate::record::error::Result;
 use crate::testing::{NOW, Service, service};
 use crate::{admin, member};
 

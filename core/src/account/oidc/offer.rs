@@ -11,7 +11,6 @@ use super::{Denied, UNAVAILABLE};
 use crate::account::verify::university_name;
 use crate::base::clock::{Clock, HOUR_MS, SECOND_MS, Timestamp};
 
-/// The lifetime of cached metadata.
 const KEPT_MS: i64 = HOUR_MS;
 /// The minimum time between two requests for it, also while the issuer does not respond.
 const AGAIN_MS: i64 = 10 * SECOND_MS;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::sql;
-use crate::account::attempt::{begin, failed};
+use crate::account::attempt::{begin, failed, with_password};
 use crate::account::otp::proof::confirm;
 use crate::account::session::{AccessToken, Proof, sign_in_identified};
 use crate::account::{Call, code, email, sessions};
@@ -88,10 +88,7 @@ pub struct LinkOidc {
 
 impl Operation for LinkOidc {
     type Answer = ();
-    const SPEC: Spec = Spec::post(GROUP, "/link_oidc", Access::Members)
-        .works(Work::Password)
-        .limited(Rate::General)
-        .attempt();
+    const SPEC: Spec = with_password("/link_oidc");
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::IncorrectPw.into(), Outcome::IncorrectCode.into()]
@@ -139,10 +136,7 @@ pub struct UnlinkOidc {
 
 impl Operation for UnlinkOidc {
     type Answer = ();
-    const SPEC: Spec = Spec::post(GROUP, "/unlink_oidc", Access::Members)
-        .works(Work::Password)
-        .limited(Rate::General)
-        .attempt();
+    const SPEC: Spec = with_password("/unlink_oidc");
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::IncorrectPw.into()]
