@@ -36,14 +36,9 @@ pub(crate) enum Claim {
     /// A guest, or a caller with an invalid token.
     Guest,
     /// The member with this folded id. `token` has its generation; it is `None` if the operator names the member.
-    Named {
-        folded: String,
-        token: Option<(i64, Token)>,
-    },
-    Key {
-        key: KeyHash,
-        token: Token,
-    },
+    Named { folded: String, token: Option<(i64, Token)> },
+    /// The bearer of an API key.
+    Key { key: KeyHash, token: Token },
     Operator,
 }
 
