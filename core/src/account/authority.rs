@@ -39,6 +39,7 @@ pub(crate) enum Claim {
     Named { folded: String, token: Option<(i64, Token)> },
     /// The bearer of an API key.
     Key { key: KeyHash, token: Token },
+    /// The operator.
     Operator,
 }
 
