@@ -92,6 +92,7 @@ fn common_passwords_are_refused_for_administrators_and_short_ones_by_setting() {
     assert_eq!(sign_in(&server.anyone(), "ann", "ILoveYou"), "200 success");
     let log = server.stop().log;
     assert_eq!(log.matches("tidings member password ann").count(), 1, "{log}");
+    assert!(!log.contains("sign-up has no effect"), "{log}");
 
     let strict = Server::with(|serve| {
         serve.args(["--refuse-common-passwords", "--pw-min", "4"]);

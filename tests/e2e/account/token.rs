@@ -170,26 +170,6 @@ fn revoked_tokens_stay_revoked_and_valid_ones_stay_valid_across_restarts() {
 }
 
 #[test]
-fn another_process_revokes_a_members_tokens_at_once() {
-    let server = Server::start();
-    let ann = server.member("ann");
-    assert_eq!(ann.get("/check_admin").outcome(), "200 Not admin");
-    let _ = server.cli(["admin", "grant", "ann"]).succeeded();
-    assert_eq!(ann.get("/check_admin").outcome(), "200 success", "the same token");
-    let _ =
-        server.cli_with_input(["init", "--admin", "root", "--password-stdin"], "correct horse\n").succeeded();
-    let _ = server.cli(["admin", "revoke", "ann"]).succeeded();
-    assert_eq!(ann.get("/check_admin").outcome(), "200 Not admin");
-
-    // A second server on the same file is also another process.
-    let second = Server::at(server.database(), |_| {});
-    let at_second = second.anyone().with_token("ann", ann.token());
-    assert!(is_signed_in(&at_second), "both servers sign with the key next to the database");
-    assert_eq!(at_second.get("/sign_out_all").outcome(), "200 success");
-    assert!(!is_signed_in(&ann));
-}
-
-#[test]
 fn another_key_invalidates_tokens() {
     only_on_sqlite!("a database on a server accepts no key but its own");
     let mut server = Server::start();
