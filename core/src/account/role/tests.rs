@@ -72,10 +72,8 @@ fn a_member_whose_role_does_not_contain_it_reads_as_other_members_do() {
         let filter = analysis::GetLog { member: of.map(str::to_owned), ..analysis::GetLog::default() };
         code(service.call(&ann, filter.page(None, 10)))
     };
-    assert_eq!(
-        [log(Some("ANN")), log(Some("guest")), log(None)],
-        ["success", "missing_scope", "missing_scope"]
-    );
+    assert_eq!(log(Some("ANN")), "success");
+    assert_eq!([log(Some("guest")), log(None)], ["missing_scope"; 2]);
 }
 
 #[test]
@@ -111,17 +109,12 @@ fn a_changed_role_counts_at_once_and_is_recorded_once() {
         assert_eq!(code(service.call(&ann, hidden_notice())), expected, "{scopes:?}");
     }
     let records = [["posts front", ""], ["notices", "posts front"], ["", "notices"]];
-    assert_eq!(
-        trail(&service),
-        records.map(|[before, after]| ["boss", "ann", before, after].map(String::from))
-    );
+    let records = records.map(|[before, after]| ["boss", "ann", before, after].map(String::from));
+    assert_eq!(trail(&service), records);
     let query = audit::List { action: Some("notice.insert".into()), ..audit::List::default() };
     let inserted = service.call(&Caller::Operator, query).unwrap().audit;
-    assert!(
-        inserted
-            .iter()
-            .all(|record| (record.actor_kind.as_str(), record.actor.as_str()) == ("member", "ann"))
-    );
+    let is_by_ann = |record: &audit::AuditRecord| record.actor_kind == "member" && record.actor == "ann";
+    assert!(inserted.iter().all(is_by_ann));
     set(&service, &boss, "ann", &["notices"]).unwrap();
     service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ann".into() }).unwrap();
     assert_eq!(code(service.call(&ann, hidden_notice())), "bad_token");
