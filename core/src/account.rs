@@ -41,6 +41,8 @@ pub(crate) mod roster;
 mod scopes;
 mod session;
 pub(crate) mod sessions;
+#[cfg(test)]
+mod tests;
 pub(crate) mod throttle;
 pub(crate) mod token;
 pub(crate) mod verify;
@@ -132,9 +134,7 @@ impl Token {
     fn signed(&self) -> Option<Timestamp> {
         Some(self.0.claims.get()?.as_ref()?.signed())
     }
-}
 
-impl Token {
     fn note_use(&self, tidings: &Tidings) {
         if let (Some(session), Some(Some(last_seen))) = (self.session(), self.0.last_seen.get()) {
             tidings.seen_sessions().used(tidings, session, *last_seen);
@@ -281,6 +281,16 @@ fn check_new_password(
     Err(Outcome::WrongUserInfo.because(problem))
 }
 
+/// Checks the password that a member chooses and its repetition.
+fn check_new_passwords(config: &Config, new_pw: &str, new_pw_check: &str, admin: bool) -> Result<()> {
+    check_new_password(config, "new_pw", new_pw, admin)?;
+    if new_pw == new_pw_check { Ok(()) } else { Err(passwords_differ()) }
+}
+
+fn passwords_differ() -> Error {
+    Outcome::CheckPw.because(Outcome::CheckPw.problem().of("new_pw_check"))
+}
+
 /// Returns the nickname as it is stored, or `None` if it has a forbidden length or contains control characters or
 /// invisible characters ([`shown`]).
 pub(crate) fn nickname(text: &str) -> Option<String> {
@@ -343,61 +353,5 @@ pub(crate) fn require_another_administrator(tx: &mut dyn Tx, without: &MemberRec
     match tx.row(sql, &[without.key.into()])? {
         Some(_) => Ok(()),
         None => Err(Error::LastAdministrator),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn ids_are_plain_ascii_and_not_reserved() {
-        for id in ["ann", "2026-11_x.y", &"a".repeat(30)] {
-            assert!(is_id(id), "{id}");
-        }
-        let long = "a".repeat(31);
-        for id in ["", "an", &long, "-ann", ".ann", "_ann", "an n", "ann\0", "한국인", "Guest", "removed"]
-        {
-            assert!(!is_id(id), "{id:?}");
-        }
-    }
-
-    #[test]
-    fn ids_are_compared_composed_and_in_lower_case() {
-        for (id, folded) in [("Ann", "ann"), ("e\u{301}A1", "éa1"), ("\u{1112}\u{1161}", "하")] {
-            assert_eq!(fold(id), folded);
-        }
-    }
-
-    #[test]
-    fn lengths_are_counted_in_characters_of_the_composed_form() {
-        let config = Config::default();
-        assert!(is_password(&config, "비밀번호여덟글자") && !is_password(&config, "비밀번호일곱글"));
-        assert!(!is_password(&config, &"e\u{301}".repeat(7)), "a letter with its accent counts once");
-        assert!(is_password(&config, &"x".repeat(128)) && !is_password(&config, &"x".repeat(129)));
-        assert_eq!(nickname("e\u{301}").as_deref(), Some("é"));
-        assert_eq!(nickname(&"🦀".repeat(30)).map(|n| n.len()), Some(120));
-        for refused in ["", "  ", "\u{3000}", "a\nb", "\0", &"n".repeat(31)] {
-            assert_eq!(nickname(refused), None, "{refused:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_panics_and_accepted_texts_are_within_bounds(text: String) {
-            if is_id(&text) {
-                prop_assert!((3..=30).contains(&text.len()));
-            }
-            if let Some(nickname) = nickname(&text) {
-                prop_assert!((1..=30).contains(&nickname.chars().count()));
-            }
-        }
-    }
-
-    #[test]
-    fn the_debug_output_of_a_caller_hides_the_token() {
-        assert_eq!(format!("{:?}", Caller::token("eyJ.secret.x")), "Token([secret])");
     }
 }

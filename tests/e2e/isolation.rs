@@ -35,8 +35,11 @@ fn during(flood: impl Fn(usize, usize) -> Answer + Sync, work: impl FnOnce()) {
                     if ended.load(Ordering::Relaxed) {
                         break;
                     }
-                    if flood(client, n).status == 503 {
+                    let answer = flood(client, n);
+                    if answer.status == 503 {
                         refused.store(true, Ordering::Relaxed);
+                        assert_eq!(answer.outcome(), "503 overloaded");
+                        assert_ne!(answer.header("retry-after"), "");
                     }
                 }
             });

@@ -5,6 +5,12 @@ use super::{Call, Client, places};
 use crate::Tidings;
 use crate::record::error::{Error, Result};
 use crate::record::id::MemberKey;
+use crate::record::operation::{Access, Rate, Spec, Work};
+
+/// Declares an operation of a member who gives their password again.
+pub(super) const fn with_password(path: &'static str) -> Spec {
+    Spec::post("account", path, Access::Members).works(Work::Password).limited(Rate::General).attempt()
+}
 
 /// Returns `None` if the client is not slowed. `id` is `None` for an id that no account can have.
 ///

@@ -1,8 +1,7 @@
 //! Proofs of authority: [`Member`], [`Admin`] and [`Operator`].
 //!
-//! Only the checks in this module make them. Functions that write, or that read data that is not public, take one as a parameter,
-//! so an operation that forgets its check does not compile. Proofs of members and administrators end with their transaction, so a
-//! member who has just been removed, blacklisted or signed out no longer acts.
+//! Only the checks in this module make them, and functions that write, or that read data that is not public, take one, so that an
+//! operation that forgets its check does not compile. Proofs of members and administrators end with their transaction.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -28,7 +27,6 @@ pub(crate) use record::{MemberRecord, find};
 pub struct Identity {
     claim: Claim,
     origin: Origin,
-    /// Whether administrators need a second factor.
     requires_otp: bool,
 }
 
@@ -53,16 +51,13 @@ impl Identity {
         &self.claim
     }
 
-    /// Returns the time of the call.
     pub(crate) const fn now(&self) -> Timestamp {
         self.origin.at
     }
 
     pub(crate) fn session(&self) -> Option<&str> {
-        match &self.claim {
-            Claim::Named { token: Some((_, token)), .. } => token.session(),
-            _ => None,
-        }
+        let Claim::Named { token: Some((_, token)), .. } = &self.claim else { return None };
+        token.session()
     }
 
     pub(crate) const fn is_guest(&self) -> bool {
@@ -78,10 +73,8 @@ impl Identity {
     }
 
     pub(crate) fn named(&self) -> Option<&str> {
-        match &self.claim {
-            Claim::Named { folded, .. } => Some(folded),
-            Claim::Guest | Claim::Key { .. } | Claim::Operator => None,
-        }
+        let Claim::Named { folded, .. } = &self.claim else { return None };
+        Some(folded)
     }
 
     pub(crate) const fn is_operator(&self) -> bool {
@@ -132,11 +125,8 @@ impl Identity {
         tx: &mut (dyn Tx + 'tx),
         identities: Vec<&'i Self>,
     ) -> Result<Pipelined<'i, Vec<Option<Member<'tx>>>>, StoreError> {
-        let names = identities.iter().filter_map(|identity| match &identity.claim {
-            Claim::Named { folded, .. } => {
-                Some([folded.into(), identity.session().unwrap_or_default().into()])
-            }
-            Claim::Guest | Claim::Key { .. } | Claim::Operator => None,
+        let names = identities.iter().filter_map(|identity| {
+            Some([identity.named()?.into(), identity.session().unwrap_or_default().into()])
         });
         let found = ask_row_each(tx, FIND_IN_SESSION, &names.collect::<Vec<_>>())?;
         Ok(found.then(move |_, rows| {
@@ -177,7 +167,6 @@ impl Identity {
         })
     }
 
-    /// Returns `None` for a guest or an invalid token.
     pub(crate) fn visitor<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Option<Member<'tx>>> {
         match self.member(tx) {
             Ok(member) => Ok(Some(member)),
@@ -207,7 +196,6 @@ impl Identity {
         }
     }
 
-    /// Also accepts the member with this folded id.
     pub(crate) fn admin_or_own(&self, tx: &mut dyn Tx, scope: Scope, own: Option<&str>) -> Result<()> {
         match self.with_scope(tx, scope) {
             // The token is valid: it is that of a member without the right.
@@ -245,8 +233,7 @@ impl Identity {
         }
     }
 
-    /// Records that an administrator reads data of many members: once an hour for each kind of reading, so that a list of many
-    /// pages is one record.
+    /// Records that data of many members is read, once an hour for each kind, so that a list of many pages is one record.
     pub(crate) fn record_reading(&self, tidings: &Tidings, scope: Scope, action: Action) -> Result<()> {
         let (identity, since) = (self.clone(), self.origin.at - HOUR_MS);
         let is_recorded = move |tx: &mut dyn Tx, admin: &Admin<'_>| {
@@ -341,8 +328,7 @@ impl Operator {
 /// Proof that an administrator, the operator or a delegate is acting. It ends with the transaction that checked it.
 ///
 /// Three rules of the compiler keep this true: the fields are private to this module, so only [`Identity`] makes a proof; `'tx`
-/// is the lifetime of the transaction, so a proof cannot leave it; and a check whose proof is not used is a warning. Doctests see
-/// only the public interface, so the examples that must not compile are those of [`Operator`].
+/// is the lifetime of the transaction, so a proof cannot leave it; and a check whose proof is not used is a warning.
 #[derive(Debug)]
 #[must_use = "a function that needs an administrator takes this proof"]
 pub struct Admin<'tx> {
@@ -359,8 +345,7 @@ impl<'tx> Admin<'tx> {
         Self { actor: Actor::Service, is_delegate: false, origin, transaction: PhantomData }
     }
 
-    /// Imports and demo data write the acts of members who have not sent a token: the authority of the importing administrator
-    /// replaces theirs.
+    /// For imports and demo data: the authority of the importing administrator replaces the tokens of the members.
     pub(crate) fn act_for(&self, record: MemberRecord) -> Member<'tx> {
         Member { is_confirmed: true, record, gave_code: false, transaction: self.transaction }
     }
@@ -393,7 +378,6 @@ impl<'tx> Admin<'tx> {
 #[must_use = "a function that acts for a member takes this proof"]
 pub struct Member<'tx> {
     record: MemberRecord,
-    /// Whether the session of the caller gave a code of the second factor.
     pub(crate) gave_code: bool,
     /// Whether the rights of administrators and of roles apply: where a second factor is required, they need a session that
     /// gave a code.

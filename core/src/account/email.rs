@@ -8,8 +8,9 @@ use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::attempt::{begin, failed};
-use super::{Call, Identity, Member, Transaction, code, fold, otp};
+use super::attempt::{begin, failed, with_password};
+use super::otp::proof::prove;
+use super::{Call, Identity, Member, Transaction, code, fold};
 
 use crate::Tidings;
 use crate::audit::trail::{Action, Entry, hex};
@@ -34,7 +35,6 @@ pub(crate) use sql::{addresses, confirmed, id, import, reachable};
 
 const GROUP: &str = "account";
 
-/// The lifetime of codes in mail.
 pub(super) const LASTS_MS: i64 = 20 * 60 * SECOND_MS;
 /// The number of wrong codes of six digits after which the right one no longer works.
 const WRONG_MAX: i64 = 5;
@@ -89,10 +89,7 @@ pub struct SetEmail {
 
 impl Operation for SetEmail {
     type Answer = ();
-    const SPEC: Spec = Spec::post(GROUP, "/set_email", Access::Members)
-        .works(Work::Password)
-        .limited(Rate::General)
-        .attempt();
+    const SPEC: Spec = with_password("/set_email");
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         [Outcome::IncorrectPw, Outcome::OtpRequired, Outcome::IncorrectOtp].map(Error::from).into()
@@ -112,7 +109,7 @@ impl Operation for SetEmail {
         if proposal.is_some() && !tidings.outbox().is_on() {
             return Err(Error::BadRequest(NO_MAIL));
         }
-        otp::prove(call, &self.pw, self.otp.as_deref())?;
+        prove(call, &self.pw, self.otp.as_deref())?;
         let is_new = proposal.is_some();
         let note = Note::new(tidings, if is_new { Kind::AddressProposed } else { Kind::AddressChanged });
         call.store().write(Isolation::Alone, move |tx| {
@@ -193,7 +190,6 @@ impl Operation for ConfirmEmail {
 
 const DIGITS: usize = 6;
 
-/// An address that is not confirmed yet.
 struct Waiting {
     member: MemberKey,
     address: String,

@@ -32,12 +32,9 @@ mod tests;
 pub(crate) use sql::forget_mail;
 pub(super) use sql::remove_all;
 
-/// The maximum number of invitations that are neither used up nor expired.
 const INVITATIONS_MAX: usize = 1_000;
-/// The maximum and the default number of members who sign up with one invitation.
 const USES_MAX: i64 = 1_000;
 const USES: i64 = 1;
-/// The maximum and the default number of days for which an invitation works.
 const DAYS_MAX: i64 = 90;
 const DAYS: i64 = 7;
 /// The length of a note in characters.

@@ -20,7 +20,7 @@ use crate::audit::trail::hex;
 use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::base::config::Bounds;
 use crate::base::random::random;
-use crate::record::error::{Code, Problem, Result};
+use crate::record::error::{Code, Problem};
 use crate::record::id::ObjectId;
 use crate::store::{Isolation, StoreError};
 
@@ -49,7 +49,6 @@ pub const KEYS_MAX: usize = 1_000;
 /// The maximum number of keys that are remembered as valid.
 const KNOWN: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
 
-/// The minimum time between two writes of the use of a key.
 const USED_MS: i64 = 60 * SECOND_MS;
 
 /// The problem of a name that breaks its rule.
@@ -160,10 +159,6 @@ impl Caller {
         let key = state.key?;
         tidings.known_keys().lock().get(&key).map(|_| key)
     }
-}
-
-fn expiry(text: &str) -> Result<Timestamp, Problem> {
-    Timestamp::parse(text).ok_or(EXPIRES_RULE)
 }
 
 /// The answer to making a key.

@@ -263,7 +263,6 @@ mod sql {
     use crate::record::id::MemberKey;
     use crate::store::{Row, StoreError, Tx};
 
-    /// The number of members that a search reads at a time.
     const SEARCHED: i64 = 1_000;
 
     pub(super) fn list(

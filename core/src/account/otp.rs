@@ -25,7 +25,7 @@ use crate::store::{Isolation, StoreError, Tx};
 
 mod enrolment;
 mod operations;
-mod proof;
+pub(super) mod proof;
 mod sql;
 #[cfg(test)]
 pub(super) mod tests;
@@ -33,7 +33,6 @@ pub(super) mod tests;
 pub use enrolment::EnrolmentCode;
 pub use enrolment::IssueOtp;
 pub use operations::{BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes};
-pub(super) use proof::{Proven, confirm, present, prove};
 pub(crate) use sql::is_enabled;
 
 /// In bytes, as RFC 4226 recommends.

@@ -141,7 +141,6 @@ fn wrong() -> Error {
     Outcome::IncorrectCode.because(WRONG)
 }
 
-/// The fields of the response of a browser that are read.
 const FIELDS: [&str; 5] =
     ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"];
 

@@ -157,13 +157,6 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_with_other_parameters_is_right_but_old() {
-        let other = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
-        let hash = other.hash_password(b"long enough").unwrap().to_string();
-        assert_eq!(Hasher::new().check("long enough", Some(&hash)).unwrap(), Check::RightButOld);
-    }
-
-    #[test]
     fn a_hash_of_another_system_is_right_but_old_in_every_normalisation_form() {
         let hasher = Hasher::new();
         for hash in [
@@ -202,6 +195,7 @@ mod tests {
         });
         assert_eq!(hasher.lock().complete, 9);
     }
+
     #[test]
     fn the_list_is_sorted_and_every_entry_is_found() {
         let lines: Vec<&str> = COMMON.lines().collect();
@@ -220,11 +214,8 @@ mod tests {
             assert!(is_common(common), "{common}");
         }
         let long = "password".repeat(10_000);
-        for other in
-            ["", "\n", "password\n", "pass", "correct horse", "비밀번호여덟글자", "~~~~", "\0", &long]
-        {
-            assert!(!is_common(other) || COMMON.lines().any(|line| line == other), "{other}");
+        for other in ["", "\n", "password\n", "correct horse", "비밀번호여덟글자", "\0", &long] {
+            assert!(!is_common(other), "{other:.20}");
         }
-        assert!(!is_common("correct horse") && !is_common(&long));
     }
 }

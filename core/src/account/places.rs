@@ -21,7 +21,6 @@ use crate::store::{StoreError, Tx};
 #[cfg(test)]
 mod tests;
 
-/// The time for which a place is known after a sign-in.
 const KNOWN_MS: i64 = 30 * DAY_MS;
 /// The maximum number of places of a member. A further one replaces the one with the oldest sign-in.
 const PLACES_MAX: i64 = 32;

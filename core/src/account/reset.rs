@@ -8,7 +8,9 @@ use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use super::attempt::{begin, failed};
-use super::{Call, MemberRecord, check_new_password, code, email, find, revoke_tokens, session};
+use super::{
+    Call, MemberRecord, check_new_passwords, code, email, find, passwords_differ, revoke_tokens, session,
+};
 
 use crate::account::{Admin, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
@@ -25,7 +27,6 @@ use crate::store::{Isolation, StoreError, Tx};
 #[cfg(test)]
 mod tests;
 
-/// The lifetime of a code of an administrator.
 const LASTS_MS: i64 = HOUR_MS;
 
 const OWN: Problem = Problem::new(
@@ -168,7 +169,7 @@ impl Operation for ResetPassword {
         vec![
             Outcome::IncorrectCode.into(),
             Outcome::WrongUserInfo.because(Problem::password("new_pw", settings.password_length())),
-            Outcome::CheckPw.because(Outcome::CheckPw.problem().of("new_pw_check")),
+            passwords_differ(),
         ]
     }
 
@@ -180,11 +181,7 @@ impl Operation for ResetPassword {
         let Some(holder) = call.store().read(|tx| holder_of(tx, &hash, now))? else {
             return Err(failed(attempt, Outcome::IncorrectCode));
         };
-        check_new_password(tidings.config(), "new_pw", &self.new_pw, holder.admin)?;
-        if self.new_pw != self.new_pw_check {
-            let problem = Outcome::CheckPw.problem().of("new_pw_check");
-            return Err(Outcome::CheckPw.because(problem));
-        }
+        check_new_passwords(tidings.config(), &self.new_pw, &self.new_pw_check, holder.admin)?;
         let password = tidings.hasher().hash(&self.new_pw)?;
         call.store().write(Isolation::Alone, move |tx| {
             // The code may have been used or replaced in the meantime.

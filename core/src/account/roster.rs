@@ -85,7 +85,6 @@ pub(crate) mod table {
     #[derive(PartialEq, Eq)]
     pub(crate) struct RosterEntry {
         pub(crate) name: String,
-        /// May be empty.
         pub(crate) major: String,
         /// The hash.
         pub(crate) password: String,

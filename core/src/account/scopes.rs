@@ -61,6 +61,8 @@ mod tests {
         assert_eq!(scopes.stored().as_deref(), Some("notices webhooks"));
         assert_eq!(Scopes::of_stored(Some("notices later:scope webhooks")), scopes);
         assert!(scopes.allow(Scope::Notices) && !scopes.allow(Scope::Posts));
+        let posts = Scopes::parse(&["posts".into()]).unwrap();
+        assert!(posts.allow(Scope::PostsImport) && !posts.allow(Scope::ActsImport));
         let none = Scopes::parse(&[]).unwrap();
         assert_eq!((none.stored(), Scopes::of_stored(None)), (None, none));
         assert_eq!(Scopes::parse(&["admin".into()]), Err(SCOPE_RULE));

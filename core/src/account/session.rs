@@ -160,7 +160,6 @@ struct Credentials {
     password: String,
     generation: i64,
     blacklisted: bool,
-    /// Whether the university has verified the member.
     verified: bool,
     admin: bool,
     has_factor: bool,

@@ -28,7 +28,6 @@ mod tests;
 
 /// The maximum number of sessions of a member. A further sign-in signs out the one that was used least recently.
 pub const SESSIONS_MAX: usize = 1_000;
-/// The minimum time between two writes of the use of a session.
 const SEEN_MS: i64 = 60 * 60 * SECOND_MS;
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
 

@@ -1,6 +1,6 @@
 //! Tests of invitations.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::sync::Barrier;
 
 use super::*;
@@ -8,7 +8,7 @@ use crate::Caller;
 use crate::Tidings;
 use crate::base::client::Client;
 use crate::base::config::Registration;
-use crate::mail::tests::{Mailing, config};
+use crate::mail::tests::{Mailing, config, text};
 use crate::testing::{NOW, RunFor as _, Service, service_with, sign_in};
 use crate::{admin, audit, member};
 
@@ -40,10 +40,6 @@ fn uses(uses: i64) -> Add {
 
 fn sign_up(service: &Service, id: &str, code: &str) -> String {
     text(service.call(&Caller::Guest, SignUpInvited { form: form(id), code: code.into() }))
-}
-
-fn text<T>(result: Result<T>) -> String {
-    result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
 }
 
 fn list(service: &Service) -> Vec<Invitation> {
@@ -192,22 +188,18 @@ fn an_invitation_works_only_while_the_one_who_made_it_is_an_administrator() {
 }
 
 #[test]
-fn only_administrators_invite_and_see_and_remove_invitations() {
+fn only_administrators_invite_and_others_learn_nothing() {
     let service = closed();
     let boss = boss(&service, "boss");
     let all = Scope::ALL.iter().map(ToString::to_string).collect();
     let code = invite(&service, &boss, Add { scopes: Some(all), ..Add::default() }).unwrap();
     let invited = SignUpInvited { form: form("ann"), code };
     let ann = Caller::token(service.call(&Caller::Guest, invited).unwrap().access_token);
-    let key = service.key(Scope::Members);
     let id = service.call(&boss, Add::default()).unwrap().id.to_string();
-    for (caller, refused) in [(&ann, "Not admin"), (&key, "Not admin"), (&Caller::Guest, "bad token")] {
-        assert_eq!(text(service.call(caller, Add { uses: Some(0), ..Add::default() })), refused);
-        assert_eq!(text(service.call(caller, List {})), refused);
-        for id in [&id, "nothing"] {
-            assert_eq!(text(service.call(caller, Remove { invitation_obi: id.into() })), refused);
-        }
+    for id in [&id, "nothing"] {
+        assert_eq!(text(service.call(&ann, Remove { invitation_obi: id.into() })), "Not admin");
     }
+    assert_eq!(text(service.call(&ann, uses(0))), "Not admin", "before its fields are checked");
     let remove = |id: &str| text(service.call(&boss, Remove { invitation_obi: id.into() }));
     assert_eq!([remove("nothing"), remove(&id), remove(&id)], ["Not found", "success", "Not found"]);
     assert_eq!(left(&service), []);
@@ -220,9 +212,8 @@ fn the_fields_of_an_invitation_keep_their_bounds() {
     let add = Add::default;
     for wrong in [i64::MIN, -1, 0, 1_001, i64::MAX] {
         assert_eq!(refused(uses(wrong)), Some(Some("uses")), "{wrong}");
-    }
-    for wrong in [i64::MIN, 0, 91, i64::MAX] {
-        assert_eq!(refused(Add { days: Some(wrong), ..add() }), Some(Some("days")), "{wrong}");
+        let days = Some(if wrong == 1_001 { 91 } else { wrong });
+        assert_eq!(refused(Add { days, ..add() }), Some(Some("days")), "{days:?}");
     }
     for wrong in ["a\nb".to_owned(), "\u{200b}".to_owned(), "n".repeat(101)] {
         assert_eq!(refused(Add { note: Some(wrong.clone()), ..add() }), Some(Some("note")), "{wrong}");
@@ -230,10 +221,8 @@ fn the_fields_of_an_invitation_keep_their_bounds() {
     assert_eq!(refused(Add { scopes: Some(vec!["admin".into()]), ..add() }), Some(Some("scopes")));
     assert_eq!(left(&service), []);
     let note = Some("n".repeat(100));
-    assert_eq!(
-        refused(Add { uses: Some(1_000), days: Some(90), scopes: Some(Vec::new()), note, ..add() }),
-        None
-    );
+    let most = Add { uses: Some(1_000), days: Some(90), scopes: Some(Vec::new()), note, ..add() };
+    assert_eq!(refused(most), None);
     assert_eq!(refused(Add { note: Some("  ".into()), ..add() }), None);
     assert_eq!(list(&service)[0].note, None);
 }
@@ -242,16 +231,14 @@ fn the_fields_of_an_invitation_keep_their_bounds() {
 fn there_are_a_thousand_invitations_at_most() {
     let service = closed();
     service.call(&Caller::Operator, Add { days: Some(1), ..Add::default() }).unwrap();
-    service
-        .store()
-        .write(Isolation::Alone, |tx| {
-            for n in 1..INVITATIONS_MAX {
-                let sql = "INSERT INTO invitation (id, hash, uses, date, expires) VALUES ($1, $1, 1, 0, $2)";
-                tx.run(sql, &[(&n.to_string()).into(), (NOW + 9 * DAY_MS).into()])?;
-            }
-            Ok::<_, Error>(())
-        })
-        .unwrap();
+    let fill = |tx: &mut dyn Tx| {
+        for n in 1..INVITATIONS_MAX {
+            let sql = "INSERT INTO invitation (id, hash, uses, date, expires) VALUES ($1, $1, 1, 0, $2)";
+            tx.run(sql, &[(&n.to_string()).into(), (NOW + 9 * DAY_MS).into()])?;
+        }
+        Ok::<_, Error>(())
+    };
+    service.store().write(Isolation::Alone, fill).unwrap();
     let refused = service.call(&Caller::Operator, Add::default()).err().unwrap();
     assert_eq!((refused.result(), refused.problem().code), ("bad request", Code::NotPossible));
     service.clock().advance(DAY_MS);
@@ -263,17 +250,15 @@ fn there_are_a_thousand_invitations_at_most() {
 fn a_client_that_guesses_codes_is_slowed() {
     let service = closed();
     let code = invite(&service, &Caller::Operator, Add::default()).unwrap();
-    let client = |last| Some(Client::from(IpAddr::V4(Ipv4Addr::new(192, last, 2, 7))));
-    let guess = |code: &str, client: Option<Client>| {
+    let guess = |code: &str, network| {
+        let client = Client::v4(Ipv4Addr::new(192, network, 2, 7));
         let invited = SignUpInvited { form: form("ann"), code: code.into() };
-        text(invited.run_for(&service, &Caller::Guest, client.into()))
+        text(invited.run_for(&service, &Caller::Guest, Some(client).into()))
     };
-    let refused = (0..1_000)
-        .map(|n| guess(&format!("0000-0000-0000-{n:04}"), client(0)))
-        .find(|text| text != "incorrect code");
-    assert_eq!(refused.as_deref(), Some("too many requests"));
-    assert_eq!(guess(&code, client(0)), "too many requests");
-    assert_eq!(guess(&code, client(1)), "success");
+    let mut refused = (0..1_000).map(|n| guess(&format!("0000-0000-0000-{n:04}"), 0));
+    assert_eq!(refused.find(|text| text != "incorrect code").as_deref(), Some("too many requests"));
+    assert_eq!(guess(&code, 0), "too many requests");
+    assert_eq!(guess(&code, 1), "success");
 }
 
 #[test]

@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    EXPIRED, KEYS_MAX, KeyHash, Keys, NAME, NAME_RULE, NAME_TAKEN, NO_SCOPE, NewKey, Scope, Scopes, TOO_MANY,
-    generate, sql,
+    EXPIRED, EXPIRES_RULE, KEYS_MAX, KeyHash, Keys, NAME, NAME_RULE, NAME_TAKEN, NO_SCOPE, NewKey, Scope,
+    Scopes, TOO_MANY, generate, sql,
 };
 use crate::account::{Admin, Identity, Transaction};
 use crate::audit::trail::{Action, Entry};
+use crate::base::clock::Timestamp;
 use crate::base::text;
 use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
@@ -57,7 +58,8 @@ impl Transaction for Add {
     fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<NewKey> {
         let now = identity.now();
         let expires = self.expires.as_deref().filter(|text| !text.is_empty());
-        let expires = expires.map(super::expiry).transpose().map_err(Error::BadRequest)?;
+        let expiry = |text| Timestamp::parse(text).ok_or(Error::BadRequest(EXPIRES_RULE));
+        let expires = expires.map(expiry).transpose()?;
         let scopes = Scopes::parse(&self.scopes).map_err(Error::BadRequest)?;
         let name = text::name(self.name.trim(), NAME).ok_or(Error::BadRequest(NAME_RULE))?;
         let names = scopes.stored().ok_or(Error::BadRequest(NO_SCOPE))?;

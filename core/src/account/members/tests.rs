@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::base::config::Config;
+use crate::mail::tests::text;
 use crate::testing::{NOW, Service, service, service_with, sign_in};
 use crate::{account, admin, profile};
 
@@ -10,8 +11,8 @@ fn ids(service: &Service, query: &List) -> (Vec<String>, Option<String>) {
     (members.into_iter().map(|member| member.user_id).collect(), next)
 }
 
-fn text<T>(result: Result<T>) -> String {
-    result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
+fn set_password(service: &Service, id: &str, pw: &str) -> String {
+    text(service.call(&Caller::Operator, SetPassword { user_id: id.into(), new_pw: pw.into() }))
 }
 
 #[test]
@@ -38,7 +39,7 @@ fn members_are_listed_by_id_in_consecutive_pages() {
 }
 
 #[test]
-fn only_administrators_or_blacklisted_members_are_listed_on_request() {
+fn administrators_and_blacklisted_members_are_marked_and_listed_alone_on_request() {
     let service = service();
     for id in ["ann", "ben", "cid", "dot"] {
         service.member(id);
@@ -57,10 +58,12 @@ fn only_administrators_or_blacklisted_members_are_listed_on_request() {
     assert_eq!(listed("admins", None, Some(1)), (vec!["ann".into()], Some("ann".into())));
     assert_eq!(listed("blacklisted", None, None), (vec!["cid".into(), "dot".into()], None));
     assert_eq!(listed("blacklisted", Some("OT"), None), (vec!["dot".into()], None));
-    assert_eq!(
-        text(service.call(&Caller::Operator, List { only: Some("Admins".into()), ..List::default() })),
-        "bad request"
-    );
+    let unknown = List { only: Some("Admins".into()), ..List::default() };
+    assert_eq!(text(service.call(&Caller::Operator, unknown)), "bad request");
+    let members = service.call(&Caller::Operator, List::default()).unwrap().members;
+    let flags: Vec<_> = members.iter().map(|m| (m.admin, m.blacklisted, m.date)).collect();
+    assert_eq!(flags, [(1, 0, NOW), (0, 0, NOW), (1, 1, NOW), (0, 1, NOW)]);
+    assert_eq!((members[0].user_name.as_str(), members[0].user_major.as_str()), ("ann", ""));
 }
 
 #[test]
@@ -71,28 +74,18 @@ fn a_search_covers_ids_and_names_and_takes_wildcards_literally() {
     }
     let cid = Caller::Member("cid".into());
     service.call(&cid, profile::ChangeNickname { new_nickname: "100% 홍길동".into() }).unwrap();
-    let found = |text: &str| {
-        let query = List { search: Some(text.into()), ..List::default() };
-        ids(&service, &query).0
-    };
-    assert_eq!(found("NN"), ["Ann_B", "annxb"]);
-    assert_eq!(found("n_b"), ["Ann_B"]);
-    assert_eq!(found("0%"), ["cid"]);
-    assert_eq!(found("길동"), ["cid"]);
-    assert!(found("!").is_empty() && found("nobody").is_empty());
-    assert_eq!(found("").len(), 3);
-}
-
-#[test]
-fn the_list_marks_administrators_and_blacklisted_members() {
-    let service = service();
-    service.admin("ann");
-    service.member("ben");
-    service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
-    let members = service.call(&Caller::Operator, List::default()).unwrap().members;
-    let flags: Vec<_> = members.iter().map(|m| (m.admin, m.blacklisted, m.date)).collect();
-    assert_eq!(flags, [(1, 0, NOW), (0, 1, NOW)]);
-    assert_eq!((members[0].user_name.as_str(), members[0].user_major.as_str()), ("ann", ""));
+    for (search, expected) in [
+        ("NN", &["Ann_B", "annxb"][..]),
+        ("n_b", &["Ann_B"]),
+        ("0%", &["cid"]),
+        ("길동", &["cid"]),
+        ("!", &[]),
+        ("nobody", &[]),
+        ("", &["Ann_B", "annxb", "cid"]),
+    ] {
+        let query = List { search: Some(search.into()), ..List::default() };
+        assert_eq!(ids(&service, &query).0, expected, "{search}");
+    }
 }
 
 #[test]
@@ -137,21 +130,8 @@ fn common_passwords_are_refused_for_administrators_and_by_setting_for_others() {
         let members = if refused { "wrong user info" } else { "success" };
         for (id, said) in [("ann", members), ("boss", "wrong user info")] {
             let caller = if id == "boss" { service.admin(id) } else { service.member(id) };
-            assert_eq!(
-                text(service.call(
-                    &Caller::Operator,
-                    crate::member::SetPassword { user_id: id.into(), new_pw: "Password1".into() }
-                )),
-                said,
-                "{id}"
-            );
-            assert_eq!(
-                text(service.call(
-                    &Caller::Operator,
-                    crate::member::SetPassword { user_id: id.into(), new_pw: "a new horse".into() }
-                )),
-                "success"
-            );
+            assert_eq!(set_password(&service, id, "Password1"), said, "{id}");
+            assert_eq!(set_password(&service, id, "a new horse"), "success");
             assert_eq!(change(&service, &caller, "iloveyou"), "bad token");
             let token = sign_in(&service, id, "a new horse", None).unwrap().access_token;
             assert_eq!(change(&service, &Caller::token(token), "iloveyou"), said, "{id}");
@@ -168,31 +148,10 @@ fn common_passwords_are_refused_for_administrators_and_by_setting_for_others() {
 fn setting_a_password_revokes_tokens_and_the_old_password() {
     let service = service();
     let ann = service.member("ann");
-    assert_eq!(
-        text(service.call(
-            &Caller::Operator,
-            crate::member::SetPassword { user_id: "ann".into(), new_pw: "short".into() }
-        )),
-        "wrong user info"
-    );
-    assert_eq!(
-        text(service.call(
-            &Caller::Operator,
-            crate::member::SetPassword { user_id: "nobody".into(), new_pw: "a new password".into() }
-        )),
-        "Not found"
-    );
+    assert_eq!(set_password(&service, "ann", "short"), "wrong user info");
     service.call(&ann, profile::Get {}).unwrap();
-    service
-        .call(
-            &Caller::Operator,
-            crate::member::SetPassword { user_id: "ANN".into(), new_pw: "a new password".into() },
-        )
-        .unwrap();
+    assert_eq!(set_password(&service, "ANN", "a new password"), "success");
     assert_eq!(text(service.call(&ann, profile::Get {})), "not found");
     let sign_in = |pw: &str| text(sign_in(&service, "ann", pw, None));
-    assert_eq!(
-        (sign_in("password of ann"), sign_in("a new password")),
-        ("incorrect pw".into(), "success".into())
-    );
+    assert_eq!([sign_in("password of ann"), sign_in("a new password")], ["incorrect pw", "success"]);
 }

@@ -12,7 +12,6 @@ use crate::audit::trail::hex;
 use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::base::random::random;
 
-/// The time that a person has to sign in at the issuer.
 pub(super) const LASTS_MS: i64 = 10 * 60 * SECOND_MS;
 /// The prefix of cookie names. Each flow has a cookie of its own, so that a person may begin several.
 const COOKIE: &str = "tidings_oidc_";

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::flow::Flow;
 use super::id_token::{Claims, IdToken};
-use super::offer::{self, Metadata, Offer};
+use super::offer::{self, Metadata, Offer, Transport};
 use super::{
     Denied, EMAIL, EMAIL_VERIFIED, INVALID, NAME, NO_TOKEN, REFUSED_CODE, REFUSED_SERVICE, RETURN_PATH,
     SERVER_ERROR, SUBJECT, UNAVAILABLE,
@@ -33,10 +33,6 @@ const SCOPE: &str = "openid profile email";
 const SCOPE_WITH_GROUPS: &str = "openid profile email groups";
 /// The refusals of this service (RFC 6749 section 5.2), whatever the code.
 const OF_SERVICE: [&str; 3] = ["invalid_client", "unauthorized_client", "unsupported_grant_type"];
-
-pub(super) trait Transport: Send + Sync {
-    fn send(&self, request: Request<Vec<u8>>) -> std::result::Result<Response<Vec<u8>>, String>;
-}
 
 pub(crate) struct Issuer {
     url: String,

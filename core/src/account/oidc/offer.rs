@@ -3,19 +3,21 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
-use ureq::http::Request;
+use ureq::http::{Request, Response};
 use url::Url;
 
 use super::id_token::algorithm;
-use super::issuer::Transport;
 use super::{Denied, UNAVAILABLE};
 use crate::account::verify::university_name;
 use crate::base::clock::{Clock, HOUR_MS, SECOND_MS, Timestamp};
 
-/// The lifetime of cached metadata.
 const KEPT_MS: i64 = HOUR_MS;
 /// The minimum time between two requests for it, also while the issuer does not respond.
 const AGAIN_MS: i64 = 10 * SECOND_MS;
+
+pub(super) trait Transport: Send + Sync {
+    fn send(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, String>;
+}
 
 /// OpenID Connect Discovery 1.0.
 pub(super) struct Metadata {

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::sql;
-use crate::account::attempt::{begin, failed};
+use crate::account::attempt::{begin, failed, with_password};
+use crate::account::otp::proof::confirm;
 use crate::account::session::{AccessToken, Proof, sign_in_identified};
-use crate::account::{Call, code, email, otp, sessions};
+use crate::account::{Call, code, email, sessions};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::mail::outbox::Kind;
@@ -87,10 +88,7 @@ pub struct LinkOidc {
 
 impl Operation for LinkOidc {
     type Answer = ();
-    const SPEC: Spec = Spec::post(GROUP, "/link_oidc", Access::Members)
-        .works(Work::Password)
-        .limited(Rate::General)
-        .attempt();
+    const SPEC: Spec = with_password("/link_oidc");
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::IncorrectPw.into(), Outcome::IncorrectCode.into()]
@@ -98,7 +96,7 @@ impl Operation for LinkOidc {
 
     fn run(self, call: &Call<'_>) -> Result<()> {
         let (identity, now, hash) = (call.authority(), call.now(), code::hash(&self.code));
-        let confirmed = otp::confirm(call, &self.pw)?;
+        let confirmed = confirm(call, &self.pw)?;
         let note = email::Note::new(call.tidings(), Kind::SignInChanged);
         let is_linked = call.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
@@ -138,10 +136,7 @@ pub struct UnlinkOidc {
 
 impl Operation for UnlinkOidc {
     type Answer = ();
-    const SPEC: Spec = Spec::post(GROUP, "/unlink_oidc", Access::Members)
-        .works(Work::Password)
-        .limited(Rate::General)
-        .attempt();
+    const SPEC: Spec = with_password("/unlink_oidc");
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::IncorrectPw.into()]
@@ -149,7 +144,7 @@ impl Operation for UnlinkOidc {
 
     fn run(self, call: &Call<'_>) -> Result<()> {
         let identity = call.authority();
-        let confirmed = otp::confirm(call, &self.pw)?;
+        let confirmed = confirm(call, &self.pw)?;
         let note = email::Note::new(call.tidings(), Kind::SignInChanged);
         call.store().write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;

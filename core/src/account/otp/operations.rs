@@ -12,7 +12,7 @@ use super::{
 };
 use crate::account::code::{self, hash, typed};
 
-use crate::account::attempt::begin;
+use crate::account::attempt::{begin, with_password};
 use crate::account::{Call, Identity, Member, Transaction, email};
 use crate::audit::trail::Action;
 use crate::base::config::Config;
@@ -21,7 +21,7 @@ use crate::mail::outbox::Kind;
 use crate::record::error::Outcome::{self, IncorrectOtp, IncorrectPw, OtpRequired};
 use crate::record::error::{Error, Result};
 use crate::record::id::MemberKey;
-use crate::record::operation::{Access, Operation, Rate, Spec, Work};
+use crate::record::operation::{Access, Operation, Rate, Spec};
 use crate::store::{StoreError, Tx};
 
 const GROUP: &str = "account";
@@ -59,7 +59,7 @@ pub struct BeginOtp {
 
 impl Operation for BeginOtp {
     type Answer = OtpSecret;
-    const SPEC: Spec = confirmed("/begin_otp");
+    const SPEC: Spec = with_password("/begin_otp");
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         [IncorrectPw, OtpRequired, IncorrectOtp].map(Error::from).into()
@@ -91,10 +91,6 @@ impl Operation for BeginOtp {
         let uri = Zeroizing::new(format!("otpauth://totp/{ISSUER}:{id}?secret={}&issuer={ISSUER}", *secret));
         Ok(OtpSecret { qr: qr(&uri)?, uri, secret })
     }
-}
-
-const fn confirmed(path: &'static str) -> Spec {
-    Spec::post(GROUP, path, Access::Members).works(Work::Password).limited(Rate::General).attempt()
 }
 
 /// Enable the second factor
@@ -166,7 +162,7 @@ pub struct DisableOtp {
 
 impl Operation for DisableOtp {
     type Answer = ();
-    const SPEC: Spec = confirmed("/disable_otp");
+    const SPEC: Spec = with_password("/disable_otp");
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         [IncorrectPw, IncorrectOtp].map(Error::from).into()
@@ -193,7 +189,7 @@ pub struct RenewRecoveryCodes {
 
 impl Operation for RenewRecoveryCodes {
     type Answer = RecoveryCodes;
-    const SPEC: Spec = confirmed("/renew_recovery_codes");
+    const SPEC: Spec = with_password("/renew_recovery_codes");
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         [IncorrectPw, IncorrectOtp].map(Error::from).into()

@@ -13,7 +13,6 @@ use crate::record::error::{Error, Outcome, Result};
 use crate::record::id::MemberKey;
 use crate::store::{Isolation, Tx};
 
-/// A member whose password was right.
 pub(in crate::account) struct Confirmed<'t> {
     pub(super) key: MemberKey,
     pub(super) is_enabled: bool,

@@ -1,27 +1,26 @@
 //! Tests of the second factor.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
+
+use data_encoding::BASE32_NOPAD;
 
 use super::*;
-use crate::Caller;
-use crate::Tidings;
-use crate::account::SignIn;
-use crate::admin;
+use crate::account::{AccessToken, ChangePassword, SignIn};
 use crate::base::client::Client;
 use crate::base::clock::DAY_MS;
 use crate::base::config::Config;
-use crate::mail::tests::{Mailing, config};
-use crate::record::scope::Scope;
+use crate::mail::tests::{Mailing, config, text};
 use crate::testing::{RunFor as _, Service, service, service_with, sign_in};
-use data_encoding::BASE32_NOPAD;
+use crate::{Caller, Tidings, admin, member};
 
 mod guessing;
 mod sessions;
 
 const NOBODY: Option<Client> = None;
+const PW: &str = "password of ann";
 
-fn refusal<T>(result: Result<T>) -> String {
-    result.err().unwrap().to_string()
+fn from(n: u8) -> Option<Client> {
+    Some(Client::v4(Ipv4Addr::new(192, 0, 2, n)))
 }
 
 /// An authenticator.
@@ -34,21 +33,29 @@ impl Phone {
 }
 
 /// Begins to set up a second factor.
-fn begun(service: &Service, caller: &Caller, pw: &str, code: Option<&str>) -> Result<OtpSecret> {
-    let form = BeginOtp { pw: pw.to_owned(), enrolment_code: code.map(str::to_owned) };
-    form.clone().run_for(service, caller, NOBODY.into())
+fn begun(service: &Tidings, caller: &Caller, pw: &str, code: Option<&str>) -> Result<OtpSecret> {
+    service.call(caller, BeginOtp { pw: pw.to_owned(), enrolment_code: code.map(str::to_owned) })
+}
+
+/// Begins, and returns the authenticator.
+fn begun_phone(service: &Tidings, caller: &Caller, id: &str, code: Option<&str>) -> Phone {
+    let secret = begun(service, caller, &format!("password of {id}"), code).unwrap().secret;
+    Phone(BASE32_NOPAD.decode(secret.as_bytes()).unwrap())
+}
+
+fn enabled(service: &Tidings, caller: &Caller, otp: &str) -> Result<RecoveryCodes> {
+    service.call(caller, EnableOtp { otp: otp.into() })
+}
+
+fn issue(service: &Tidings, admin: &Caller, id: &str) -> Result<String> {
+    service.call(admin, IssueOtp { user_id: id.into() }).map(|issued| issued.enrolment_code)
 }
 
 /// Enables the second factor of a member, with an enrolment code where one is needed.
 pub(in crate::account) fn enable(service: &Service, caller: &Caller, id: &str) -> (Phone, Vec<String>) {
-    let code = service
-        .call(&Caller::Operator, crate::member::IssueOtp { user_id: id.into() })
-        .unwrap()
-        .enrolment_code;
-    let secret = begun(service, caller, &format!("password of {id}"), Some(&code)).unwrap();
-    let phone = Phone(BASE32_NOPAD.decode(secret.secret.as_bytes()).unwrap());
-    let codes =
-        EnableOtp { otp: (&phone.code(service)).into() }.run_for(service, caller, NOBODY.into()).unwrap();
+    let code = issue(service, &Caller::Operator, id).unwrap();
+    let phone = begun_phone(service, caller, id, Some(&code));
+    let codes = enabled(service, caller, &phone.code(service)).unwrap();
     service.clock().advance(STEP_MS);
     (phone, codes.recovery_codes)
 }
@@ -59,32 +66,29 @@ fn again(caller: &Caller) -> Caller {
     Caller::token(token.text())
 }
 
-fn signed_in(service: &Tidings, id: &str, otp: Option<&str>) -> Caller {
-    Caller::token(form(id, otp).run_for(service, &Caller::Guest, NOBODY.into()).unwrap().access_token)
+/// Tries to sign in with the right password.
+fn try_in(service: &Tidings, id: &str, otp: Option<&str>, client: Option<Client>) -> Result<AccessToken> {
+    let form = SignIn { id: id.into(), pw: format!("password of {id}"), otp: otp.map(str::to_owned) };
+    form.run_for(service, &Caller::Guest, client.into())
 }
 
-fn disable_otp(
-    service: &Service,
-    caller: &Caller,
-    pw: &str,
-    otp: &str,
-    client: Option<Client>,
-) -> Result<()> {
+fn signed_in(service: &Tidings, id: &str, otp: Option<&str>) -> Caller {
+    Caller::token(try_in(service, id, otp, NOBODY).unwrap().access_token)
+}
+
+fn status(service: &Service, caller: &Caller) -> (u8, i64) {
+    let OtpStatus { enabled, recovery_codes } = service.call(&again(caller), GetOtp {}).unwrap();
+    (enabled, recovery_codes)
+}
+
+fn disable(service: &Service, caller: &Caller, pw: &str, otp: &str, client: Option<Client>) -> Result<()> {
     DisableOtp { pw: pw.into(), otp: otp.into() }.run_for(service, caller, client.into())
 }
 
-fn renew_recovery_codes(
-    service: &Service,
-    caller: &Caller,
-    pw: &str,
-    otp: &str,
-    client: Option<Client>,
-) -> Result<RecoveryCodes> {
-    RenewRecoveryCodes { pw: pw.into(), otp: otp.into() }.run_for(service, caller, client.into())
-}
-
-fn form(id: &str, otp: Option<&str>) -> SignIn {
-    SignIn { id: id.into(), pw: format!("password of {id}"), otp: otp.map(str::to_owned) }
+/// Renews the recovery codes of ann.
+fn renew(service: &Service, caller: &Caller, otp: &str, client: Option<Client>) -> Result<Vec<String>> {
+    let form = RenewRecoveryCodes { pw: PW.into(), otp: otp.into() };
+    form.run_for(service, caller, client.into()).map(|renewed| renewed.recovery_codes)
 }
 
 #[test]
@@ -92,59 +96,47 @@ fn a_sign_in_needs_a_code_once_the_second_factor_is_enabled_and_each_code_works_
     let service = service();
     let ann = service.member("ann");
     let (phone, codes) = enable(&service, &ann, "ann");
-    assert_eq!(
-        service.call(&ann, crate::account::GetOtp {}).unwrap(),
-        OtpStatus { enabled: 1, recovery_codes: 10 }
-    );
-    let try_with =
-        |otp: Option<&str>| form("ann", otp).run_for(&service, &Caller::Guest, NOBODY.into()).map(drop);
-    assert_eq!(refusal(sign_in(&service, "ann", "password of ann", NOBODY)), "otp required");
-    assert_eq!(refusal(try_with(Some(" "))), "otp required");
-    assert_eq!(refusal(try_with(Some("12345"))), "incorrect otp");
+    assert_eq!(status(&service, &ann), (1, 10));
+    let try_with = |otp: &str| text(try_in(&service, "ann", Some(otp), NOBODY));
+    assert_eq!(text(try_in(&service, "ann", None, NOBODY)), "otp required");
     let code = phone.code(&service);
-    try_with(Some(&format!(" {code} "))).unwrap();
-    assert_eq!(refusal(try_with(Some(&code))), "incorrect otp", "each code works once");
+    let typed = codes[3].to_uppercase().replace('-', " ").replace('0', "O");
+    for (otp, answer) in [
+        (" ", "otp required"),
+        ("12345", "incorrect otp"),
+        (&format!(" {code} "), "success"),
+        (&code, "incorrect otp"),
+        (&typed, "success"),
+        (&codes[3], "incorrect otp"),
+    ] {
+        assert_eq!(try_with(otp), answer, "{otp}");
+    }
     service.clock().advance(STEP_MS);
-    try_with(Some(&phone.code(&service))).unwrap();
-    // A recovery code, as people type it.
-    try_with(Some(&codes[3].to_uppercase().replace('-', " ").replace('0', "O"))).unwrap();
-    assert_eq!(refusal(try_with(Some(&codes[3]))), "incorrect otp");
-    assert_eq!(service.call(&ann, crate::account::GetOtp {}).unwrap().recovery_codes, 9);
+    assert_eq!(try_with(&phone.code(&service)), "success");
+    assert_eq!(status(&service, &ann), (1, 9));
     // A wrong password tells nothing about the second factor, and other members never see it.
-    let wrong = SignIn { pw: "another password".into(), ..form("ann", Some(&phone.code(&service))) };
-    assert_eq!(refusal(wrong.clone().run_for(&service, &Caller::Guest, NOBODY.into())), "incorrect pw");
+    assert_eq!(text(sign_in(&service, "ann", "another password", NOBODY)), "incorrect pw");
     service.member("ben");
-    form("ben", Some("12345")).run_for(&service, &Caller::Guest, NOBODY.into()).unwrap();
+    assert_eq!(text(try_in(&service, "ben", Some("12345"), NOBODY)), "success");
 }
 
 #[test]
 fn a_secret_counts_only_after_the_authenticator_has_shown_a_code() {
     let service = service();
     let ann = service.member("ann");
-    assert_eq!(
-        refusal(EnableOtp { otp: "12345".into() }.run_for(&service, &ann, NOBODY.into())),
-        "bad request"
-    );
-    assert_eq!(refusal(begun(&service, &ann, "another password", None)), "incorrect pw");
-    let first = begun(&service, &ann, "password of ann", None).unwrap();
+    assert_eq!(text(enabled(&service, &ann, "12345")), "bad request");
+    assert_eq!(text(begun(&service, &ann, "another password", None)), "incorrect pw");
+    let first = begun(&service, &ann, PW, None).unwrap();
     assert_eq!(*first.uri, format!("otpauth://totp/tidings:ann?secret={}&issuer=tidings", *first.secret));
-    assert_eq!(
-        service.call(&ann, crate::account::GetOtp {}).unwrap(),
-        OtpStatus { enabled: 0, recovery_codes: 0 }
-    );
-    sign_in(&service, "ann", "password of ann", NOBODY).unwrap();
-    assert_eq!(
-        refusal(EnableOtp { otp: "12345".into() }.run_for(&service, &ann, NOBODY.into())),
-        "incorrect otp"
-    );
+    assert_eq!(status(&service, &ann), (0, 0));
+    assert_eq!(text(sign_in(&service, "ann", PW, NOBODY)), "success");
+    assert_eq!(text(enabled(&service, &ann, "12345")), "incorrect otp");
     // Another secret replaces the first one.
     let (phone, _) = enable(&service, &ann, "ann");
     assert_ne!(BASE32_NOPAD.encode(&phone.0), *first.secret);
-    let problem = begun(&service, &ann, "password of ann", None).map(drop).unwrap_err().problem();
+    let problem = begun(&service, &ann, PW, None).map(drop).unwrap_err().problem();
     assert_eq!(problem.code, Code::NotPossible);
-    assert!(
-        EnableOtp { otp: (&phone.code(&service)).into() }.run_for(&service, &ann, NOBODY.into()).is_err()
-    );
+    assert!(enabled(&service, &ann, &phone.code(&service)).is_err());
 }
 
 #[test]
@@ -152,52 +144,34 @@ fn it_is_disabled_and_recovery_codes_are_renewed_with_password_and_code() {
     let service = service();
     let ann = service.member("ann");
     let (phone, codes) = enable(&service, &ann, "ann");
-    assert_eq!(
-        refusal(disable_otp(&service, &ann, "another password", &phone.code(&service), NOBODY)),
-        "incorrect pw"
-    );
-    assert_eq!(refusal(disable_otp(&service, &ann, "password of ann", "12345", NOBODY)), "incorrect otp");
-    assert_eq!(refusal(disable_otp(&service, &ann, "password of ann", "", NOBODY)), "incorrect otp");
-    let renewed =
-        renew_recovery_codes(&service, &ann, "password of ann", &phone.code(&service), NOBODY).unwrap();
-    assert!(renewed.recovery_codes.len() == 10 && !renewed.recovery_codes.contains(&codes[0]));
-    let with = |otp: &str| form("ann", Some(otp)).run_for(&service, &Caller::Guest, NOBODY.into()).map(drop);
-    assert_eq!(refusal(with(&codes[0])), "incorrect otp");
-    disable_otp(&service, &ann, "password of ann", &renewed.recovery_codes[0], NOBODY).unwrap();
-    assert_eq!(
-        service.call(&ann, crate::account::GetOtp {}).unwrap(),
-        OtpStatus { enabled: 0, recovery_codes: 0 }
-    );
-    sign_in(&service, "ann", "password of ann", NOBODY).unwrap();
-    let again = disable_otp(&service, &ann, "password of ann", "12345", NOBODY).unwrap_err();
+    for (pw, otp, refused) in [
+        ("another password", phone.code(&service), "incorrect pw"),
+        (PW, "12345".into(), "incorrect otp"),
+        (PW, String::new(), "incorrect otp"),
+    ] {
+        assert_eq!(text(disable(&service, &ann, pw, &otp, NOBODY)), refused);
+    }
+    let renewed = renew(&service, &ann, &phone.code(&service), NOBODY).unwrap();
+    assert!(renewed.len() == 10 && !renewed.contains(&codes[0]));
+    assert_eq!(text(try_in(&service, "ann", Some(&codes[0]), NOBODY)), "incorrect otp");
+    disable(&service, &ann, PW, &renewed[0], NOBODY).unwrap();
+    assert_eq!(status(&service, &ann), (0, 0));
+    assert_eq!(text(sign_in(&service, "ann", PW, NOBODY)), "success");
+    let again = disable(&service, &ann, PW, "12345", NOBODY).unwrap_err();
     assert_eq!(again.problem(), NOT_ENABLED);
 }
 
 #[test]
 fn administrators_reset_a_lost_second_factor() {
     let service = service();
-    let (ann, boss) = (service.member("ann"), service.admin("boss"));
-    enable(&service, &ann, "ann");
-    assert_eq!(refusal(service.call(&ann, crate::member::ResetOtp { user_id: "ann".into() })), "Not admin");
-    assert_eq!(
-        refusal(
-            service.call(&service.key(Scope::Members), crate::member::ResetOtp { user_id: "ann".into() })
-        ),
-        "Not admin"
-    );
-    assert_eq!(
-        refusal(service.call(&Caller::Operator, crate::member::ResetOtp { user_id: "nobody".into() })),
-        "Not found"
-    );
-    assert_eq!(
-        refusal(service.call(&Caller::Operator, crate::member::ResetOtp { user_id: "boss".into() })),
-        "bad request"
-    );
+    let (mut ann, boss) = (service.member("ann"), service.admin("boss"));
+    let reset = |caller: &Caller, id: &str| text(service.call(caller, ResetOtp { user_id: id.into() }));
+    assert_eq!(reset(&boss, "ann"), "bad request", "it is not enabled");
     for caller in [&Caller::Operator, &boss] {
-        service.call(caller, crate::member::ResetOtp { user_id: "ANN".into() }).unwrap();
-        assert_eq!(refusal(service.call(&ann, crate::account::GetOtp {})), "bad token", "the sessions end");
-        let ann = signed_in(&service, "ann", None);
         enable(&service, &ann, "ann");
+        assert_eq!(reset(caller, "ANN"), "success");
+        assert_eq!(text(service.call(&ann, GetOtp {})), "bad token", "the sessions end");
+        ann = signed_in(&service, "ann", None);
     }
 }
 
@@ -206,29 +180,16 @@ fn guessing_codes_is_slowed_like_guessing_passwords_and_a_right_password_does_no
     let service = service();
     let ann = service.member("ann");
     let (phone, _) = enable(&service, &ann, "ann");
-    let client = Some(Client::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))));
+    let try_from_one = |otp: Option<&str>| text(try_in(&service, "ann", otp, from(1)));
     for _ in 0..5 {
-        assert_eq!(
-            refusal(form("ann", None).run_for(&service, &Caller::Guest, client.into())),
-            "otp required"
-        );
-        assert_eq!(
-            refusal(form("ann", Some("12345")).run_for(&service, &Caller::Guest, client.into())),
-            "incorrect otp"
-        );
+        assert_eq!(try_from_one(None), "otp required");
+        assert_eq!(try_from_one(Some("12345")), "incorrect otp");
     }
-    form("ann", Some("12345")).run_for(&service, &Caller::Guest, client.into()).map(drop).unwrap_err();
-    assert_eq!(
-        refusal(form("ann", Some("12345")).run_for(&service, &Caller::Guest, client.into())),
-        "too many requests"
-    );
-    assert_eq!(
-        refusal(form("ann", None).run_for(&service, &Caller::Guest, client.into())),
-        "too many requests"
-    );
-    let other = Some(Client::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2))));
+    assert_eq!(try_from_one(Some("12345")), "incorrect otp");
+    assert_eq!(try_from_one(Some("12345")), "too many requests");
+    assert_eq!(try_from_one(None), "too many requests");
     service.clock().advance(SECOND_MS * 60);
-    form("ann", Some(&phone.code(&service))).run_for(&service, &Caller::Guest, other.into()).unwrap();
+    assert_eq!(text(try_in(&service, "ann", Some(&phone.code(&service)), from(2))), "success");
 }
 
 #[test]
@@ -250,10 +211,10 @@ fn a_second_factor_goes_with_its_member() {
     let service = service();
     let ann = service.member("ann");
     enable(&service, &ann, "ann");
-    service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
+    service.call(&Caller::Operator, member::Remove { user_id: "ann".into() }).unwrap();
     service.clock().advance(DAY_MS);
     service.member("ann");
-    sign_in(&service, "ann", "password of ann", NOBODY).unwrap();
+    signed_in(&service, "ann", None);
     let count = |table: &str| {
         let sql = format!("SELECT count(*) FROM {table}");
         service.store().read(|tx| tx.one(&sql, &[])?.take::<i64>(0)).unwrap()
@@ -268,9 +229,8 @@ fn a_mail_tells_the_member_about_each_change_of_what_a_sign_in_needs() {
     let told = |mailing: &mut Mailing| mailing.only().subject == "How you sign in to Campus has changed";
     let (_, codes) = enable(&mailing.service, &ann, "ann");
     assert!(told(&mut mailing));
-    let ann = Caller::token(crate::testing::sign_in_with(&mailing.service, "ann", &codes[0]));
-    let form = DisableOtp { pw: "password of ann".into(), otp: codes[1].clone() };
-    mailing.call(&ann, form).unwrap();
+    let ann = signed_in(&mailing.service, "ann", Some(&codes[0]));
+    disable(&mailing.service, &ann, PW, &codes[1], NOBODY).unwrap();
     assert!(told(&mut mailing));
 }
 

@@ -14,7 +14,8 @@ use webauthn_rp::response::{AuthTransports, CredentialId};
 use webauthn_rp::{PublicKeyCredentialCreationOptions, Registration, RegistrationServerState};
 
 use super::{Ceremony, GROUP, NAME_MAX, PASSKEYS_MAX, end, name_of, parse, settings, sql, to_json, wrong};
-use crate::account::otp::{Proven, present, prove};
+use crate::account::attempt::with_password;
+use crate::account::otp::proof::{Proven, present, prove};
 use crate::account::verify::university_name;
 use crate::account::{Call, email};
 use crate::audit::trail::{Action, Entry};
@@ -22,7 +23,7 @@ use crate::base::config::Config;
 use crate::mail::outbox::Kind;
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
 use crate::record::id::ObjectId;
-use crate::record::operation::{Access, Operation, Rate, Spec, Work};
+use crate::record::operation::{Access, Operation, Spec, Work};
 use crate::store::Isolation;
 
 const PURPOSE: &str = "tidings new passkey 1\0";
@@ -61,10 +62,7 @@ pub struct BeginPasskey {
 
 impl Operation for BeginPasskey {
     type Answer = Ceremony;
-    const SPEC: Spec = Spec::post(GROUP, "/begin_passkey", Access::Members)
-        .works(Work::Password)
-        .limited(Rate::General)
-        .attempt();
+    const SPEC: Spec = with_password("/begin_passkey");
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         [Outcome::IncorrectPw, Outcome::OtpRequired, Outcome::IncorrectOtp].map(Error::from).into()
@@ -78,11 +76,10 @@ impl Operation for BeginPasskey {
         if known.len() >= usize::try_from(PASSKEYS_MAX).unwrap_or_default() {
             return Err(Error::BadRequest(TOO_MANY));
         }
-        let handle = known.first().and_then(|known| super::sign_in::handle(&known.handle));
+        let handle = known.first().and_then(|(_, handle)| super::sign_in::handle(handle));
         let handle = handle.unwrap_or_else(UserHandle64::new);
-        let credentials = known.iter().filter_map(|known| {
-            let id =
-                CredentialId::<Vec<u8>>::decode(BASE64URL_NOPAD.decode(known.credential.as_bytes()).ok()?);
+        let credentials = known.iter().filter_map(|(credential, _)| {
+            let id = CredentialId::<Vec<u8>>::decode(BASE64URL_NOPAD.decode(credential.as_bytes()).ok()?);
             Some(PublicKeyCredentialDescriptor { id: id.ok()?, transports: AuthTransports::decode(0).ok()? })
         });
         let name = Username::try_from(id.as_str()).or_else(|_| Username::try_from("member"));

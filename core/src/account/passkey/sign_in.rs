@@ -85,7 +85,7 @@ impl Operation for SignInPasskey {
         let Some(used) = used(tidings, settings, &self.ceremony, &self.credential)? else {
             return Err(failed(attempt, wrong()));
         };
-        let Used { passkey, challenge, state } = used;
+        let (passkey, challenge, state) = used;
         let proof = if passkey.gave_code { Proof::Both } else { Proof::Code(self.otp.as_deref()) };
         sign_in_identified(call, passkey.member, proof, attempt, move |tx| {
             end(tx, &challenge, now)?;
@@ -94,19 +94,13 @@ impl Operation for SignInPasskey {
     }
 }
 
-struct Used {
-    passkey: sql::Stored,
-    challenge: String,
-    state: String,
-}
-
-/// Returns `None` if the answer of the browser is not valid.
+/// Returns the passkey, the name of the ceremony, and the passkey's new state; `None` if the browser's answer is not valid.
 fn used(
     tidings: &Tidings,
     (settings, relying_party): (&Passkeys, webauthn_rp::request::RpId),
     ceremony: &str,
     credential: &str,
-) -> Result<Option<Used>> {
+) -> Result<Option<(sql::Stored, String, String)>> {
     let Some((id, mut response)) = parse(credential) else { return Ok(None) };
     let Some(passkey) = tidings.store().read(|tx| sql::find(tx, &id))? else { return Ok(None) };
     // Some devices do not tell whose passkey it is; the credential alone does.
@@ -137,7 +131,7 @@ fn used(
         Some((challenge, sql::state(known.dynamic_state())))
     };
     let verified = verified();
-    Ok(verified.map(|(challenge, state)| Used { passkey, challenge, state }))
+    Ok(verified.map(|(challenge, state)| (passkey, challenge, state)))
 }
 
 pub(super) fn handle(stored: &str) -> Option<UserHandle64> {

@@ -42,15 +42,11 @@ pub(super) fn insert(tx: &mut dyn Tx, member: MemberKey, new: &New) -> Result<bo
     Ok(tx.run(sql, &args)? > 0)
 }
 
-pub(super) struct Known {
-    pub(super) credential: String,
-    pub(super) handle: String,
-}
-
-pub(super) fn credentials(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<Known>, StoreError> {
+/// Returns each credential with its handle.
+pub(super) fn credentials(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<(String, String)>, StoreError> {
     let sql = "SELECT credential, handle FROM passkey WHERE member = $1 ORDER BY id";
     let rows = tx.rows(sql, &[member.into()])?.into_iter();
-    rows.map(|mut row| Ok(Known { credential: row.take(0)?, handle: row.take(1)? })).collect()
+    rows.map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
 }
 
 pub(super) fn count(tx: &mut dyn Tx, member: MemberKey) -> Result<i64, StoreError> {

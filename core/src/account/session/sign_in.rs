@@ -7,10 +7,12 @@ use utoipa::ToSchema;
 
 use super::New;
 use super::{AccessToken, Proof, blacklisted, finish, insert, issue, new_session, sql, warn_if_common};
-use crate::account::attempt::{begin, failed, succeeded};
+use crate::account::attempt::{begin, failed, succeeded, with_password};
 use crate::account::password::Check;
 use crate::account::verify::{Verdict, university_id, university_name};
-use crate::account::{Call, check_new_password, cut_nickname, email, fold, is_too_long, revoke_tokens};
+use crate::account::{
+    Call, check_new_passwords, cut_nickname, email, fold, is_too_long, passwords_differ, revoke_tokens,
+};
 use crate::base::config::{self, Config};
 use crate::mail::outbox::Kind;
 use crate::record::error::{Error, Outcome, Problem, Result, SIGN_UP_CLOSED};
@@ -194,16 +196,13 @@ pub struct ChangePassword {
 
 impl Operation for ChangePassword {
     type Answer = AccessToken;
-    const SPEC: Spec = Spec::post(GROUP, "/change_pw", Access::Members)
-        .works(Work::Password)
-        .limited(Rate::General)
-        .attempt();
+    const SPEC: Spec = with_password("/change_pw");
 
     fn documented_refusals(settings: &Config) -> Vec<Error> {
         vec![
             Outcome::IncorrectPw.into(),
             Outcome::WrongUserInfo.because(Problem::password("new_pw", settings.password_length())),
-            Outcome::CheckPw.because(Outcome::CheckPw.problem().of("new_pw_check")),
+            passwords_differ(),
         ]
     }
 
@@ -218,11 +217,7 @@ impl Operation for ChangePassword {
         if tidings.hasher().check(&self.pw, Some(&stored.password))? == Check::Wrong {
             return Err(failed(attempt, Outcome::IncorrectPw));
         }
-        check_new_password(tidings.config(), "new_pw", &self.new_pw, stored.admin)?;
-        if self.new_pw != self.new_pw_check {
-            let problem = Outcome::CheckPw.problem().of("new_pw_check");
-            return Err(Outcome::CheckPw.because(problem));
-        }
+        check_new_passwords(tidings.config(), &self.new_pw, &self.new_pw_check, stored.admin)?;
         let password = tidings.hasher().hash(&self.new_pw)?;
         let session = Arc::new(new_session(call));
         let (new, generation) = (Arc::clone(&session), stored.generation);

@@ -135,7 +135,6 @@ pub(in crate::account) struct New {
     pub(in crate::account) password: String,
     /// The name and the major, if the university has verified the member.
     pub(in crate::account) verified: Option<(String, String)>,
-    /// An address that is not confirmed yet.
     pub(in crate::account) email: Option<Address>,
 }
 

@@ -10,6 +10,7 @@ use crate::ClientInfo;
 use crate::account::SignUp;
 use crate::base::client::Client;
 use crate::base::config;
+use crate::mail::tests::text;
 use crate::testing::{RunFor as _, Service, import_roster, service, service_with, sign_in, sign_in_up};
 use crate::{profile, store};
 
@@ -21,10 +22,6 @@ fn form(id: &str, pw: &str, pw_check: &str, nickname: &str) -> SignUp {
 
 fn sign_up(service: &Service, id: &str) -> Caller {
     Caller::token(service.call(&Caller::Guest, form(id, PW, PW, "Nick")).unwrap().access_token)
-}
-
-fn text<T>(result: Result<T>) -> String {
-    result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
 }
 
 fn id_of(service: &Service, caller: &Caller) -> Result<String> {
@@ -42,7 +39,7 @@ fn sign_up_checks_lengths_then_the_repetition_then_the_id() {
     assert_eq!(try_up(form("an", PW, "other", "Nick")), "wrong user info");
     assert_eq!(try_up(form("ann", "short", "other", "Nick")), "wrong user info");
     assert_eq!(try_up(form("ann", PW, "other", " ")), "wrong user info");
-    assert_eq!(try_up(form("ann", PW, "other", "Nick")), "check pw");
+    assert_eq!(try_up(form("ann", PW, "", "Nick")), "check pw");
     assert_eq!(try_up(form("ann", PW, PW, "Nick")), "success");
     assert_eq!(try_up(form("ANN", PW, "other", "Nick")), "check pw");
     assert_eq!(try_up(form("ANN", PW, PW, "Nick")), "already id");
@@ -63,8 +60,12 @@ fn sign_in_reveals_the_blacklist_only_with_the_right_password() {
     let token = sign_up(&service, "ann");
     sign_up(&service, "bob");
     service.call(&Caller::Operator, crate::admin::PushBlacklist { user_id: "ann".into() }).unwrap();
-    assert_eq!(text(sign_in(&service, "nobody", PW, None)), "No member");
-    assert_eq!(text(sign_in(&service, "ann", "wrong horse", None)), "incorrect pw");
+    for id in ["nobody", "", "guest"] {
+        assert_eq!(text(sign_in(&service, id, PW, None)), "No member", "{id:?}");
+    }
+    for wrong in ["wrong horse", "", "correct horse ", "Correct horse"] {
+        assert_eq!(text(sign_in(&service, "ann", wrong, None)), "incorrect pw", "{wrong:?}");
+    }
     assert_eq!(text(sign_in(&service, "ann", PW, None)), "blacklist user");
     assert_eq!(text(id_of(&service, &token)), "not found");
     service.call(&Caller::Operator, crate::admin::PopBlacklist { user_id: "ann".into() }).unwrap();
@@ -124,7 +125,7 @@ fn a_token_ends_with_its_member_and_stays_invalid_when_the_id_is_registered_agai
 }
 
 #[test]
-fn a_client_that_guesses_is_slowed_unless_the_setting_is_off() {
+fn guessing_is_slowed_for_sign_ins_changes_and_the_university_unless_switched_off() {
     let service = service();
     sign_up(&service, "ann");
     for _ in 0..6 {
@@ -134,6 +135,22 @@ fn a_client_that_guesses_is_slowed_unless_the_setting_is_off() {
     assert_eq!(text(sign_in(&service, "ann", PW, None)), "success");
     service.clock().advance(1_000);
     assert_eq!(text(sign_in(&service, "ann", PW, Some(client()))), "success");
+
+    let ben = sign_up(&service, "ben");
+    import_roster(&service, ROSTER);
+    let change = |pw: &str| {
+        let form = ChangePassword { pw: pw.into(), new_pw: PW.into(), new_pw_check: PW.into() };
+        text(form.run_for(&service, &ben, Some(client()).into()))
+    };
+    let verify = |pw: &str| text(sign_in_up(&service, "2026-0001", pw, Some(client())));
+    let attempts: [(&dyn Fn(&str) -> String, _, _); 2] =
+        [(&change, "incorrect pw", PW), (&verify, "pw incorrect", "of the university")];
+    for (attempt, wrong, right) in attempts {
+        for _ in 0..6 {
+            assert_eq!(attempt("wrong horse"), wrong);
+        }
+        assert_eq!(attempt(right), "too many requests", "{wrong}");
+    }
 
     let open = service_with(config::Config { sign_in_slowing: false, ..config::Config::default() });
     for _ in 0..7 {
@@ -183,8 +200,11 @@ fn a_university_member_signs_in_with_the_universitys_password() {
     import_roster(&service, ROSTER);
     let verified = |id: &str, pw: &str| sign_in_up(&service, id, pw, None);
     assert_eq!(text(verified("1999-0001", "of the university")), "not school");
-    assert_eq!(text(verified("2026-0001", "of another")), "pw incorrect");
+    for wrong in ["of another", "", "Of the university"] {
+        assert_eq!(text(verified("2026-0001", wrong)), "pw incorrect", "{wrong:?}");
+    }
     assert_eq!(text(verified("guest", "of the university")), "not school");
+    assert_eq!(text(sign_in(&service, "2026-0001", "of the university", None)), "No member");
     let token = Caller::token(verified("2026-0001", "of the university").unwrap().access_token);
     let info = service.call(&token, profile::Get {}).unwrap().fields();
     assert_eq!((info.user_name.as_str(), info.user_major.as_str()), ("김서연", "Computer Science"));
@@ -202,22 +222,37 @@ fn a_university_member_signs_in_with_the_universitys_password() {
 #[test]
 fn ids_on_the_roster_are_reserved_and_earlier_members_are_linked_by_password() {
     let service = service();
-    sign_up(&service, "2026-0001");
+    let earlier = sign_up(&service, "2026-0001");
     sign_up(&service, "2026-0002");
-    let roster = ROSTER.replace("of the university", PW);
-    import_roster(&service, &roster);
-    assert_eq!(text(service.call(&Caller::Guest, form("2026-0001", PW, PW, "Nick"))), "already id");
+    import_roster(&service, &format!("{}s0005,Kim,Art,secret\n", ROSTER.replace("of the university", PW)));
+    for id in ["2026-0001", "s0005", "S0005"] {
+        assert_eq!(text(service.call(&Caller::Guest, form(id, PW, PW, "Nick"))), "already id", "{id}");
+    }
     let token = sign_in_up(&service, "2026-0001", PW, None).unwrap().access_token;
-    assert_eq!(service.call(&Caller::token(token), profile::Get {}).unwrap().fields().user_name, "김서연");
-    assert_eq!(text(sign_in_up(&service, "2026-0002", "another one", None)), "pw incorrect");
+    for caller in [Caller::token(token), earlier] {
+        let info = service.call(&caller, profile::Get {}).unwrap().fields();
+        assert_eq!((info.user_name.as_str(), info.nickname.as_str()), ("김서연", "Nick"));
+    }
+    for wrong in ["another one", PW] {
+        assert_eq!(text(sign_in_up(&service, "2026-0002", wrong, None)), "pw incorrect", "{wrong}");
+    }
 }
 
-/// Starts a university's system that sends each of these responses once, and returns its URL.
-fn university(answers: Vec<&'static str>) -> String {
+/// The begin of a response that never ends.
+const TRICKLE: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
+
+fn response(status: &str, header: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status}\r\n{header}Connection: close\r\nContent-Length: {length}\r\n\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+/// Starts a university's system that sends each of these responses once, and returns its URL. An empty one is silence.
+fn university(responses: Vec<Vec<u8>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/verify", listener.local_addr().unwrap());
     std::thread::spawn(move || {
-        for answer in answers {
+        for response in responses {
             let (mut stream, _) = listener.accept().unwrap();
             let mut reader = BufReader::new(stream.try_clone().unwrap());
             let (mut line, mut length) = (String::new(), 0);
@@ -232,11 +267,14 @@ fn university(answers: Vec<&'static str>) -> String {
             reader.read_exact(&mut body).unwrap();
             let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
             assert_eq!(body, serde_json::json!({"id": "kim", "pw": PW}));
-            if answer == "nothing" {
+            if response.is_empty() {
                 // Waits until the client gives up.
                 let _ = reader.read(&mut [0]);
-            } else {
-                stream.write_all(answer.as_bytes()).unwrap();
+            }
+            // The client does not read a response that is too long to its end.
+            let _ = stream.write_all(&response);
+            while response == TRICKLE && stream.write_all(b" ").is_ok() {
+                std::thread::sleep(Duration::from_millis(20));
             }
         }
     });
@@ -256,22 +294,51 @@ fn http(url: String, school_ids: Option<&str>) -> Service {
 
 #[test]
 fn only_a_well_formed_response_of_the_university_counts() {
-    let yes = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 65\r\n\r\n{\"verified\": true, \"known\": true, \"name\": \"Kim\", \"major\": \"Art\"} ";
-    let wrong = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 35\r\n\r\n{\"verified\": false, \"known\": true}  ";
-    let unknown = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 36\r\n\r\n{\"verified\": false, \"known\": false}  ";
-    let garbage = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nyes!";
-    let failed = "HTTP/1.1 500 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-    let moved = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-    let service = http(university(vec![unknown, wrong, garbage, failed, moved, "nothing", yes]), None);
+    let yes: &[u8] = br#"{"verified": true, "known": true, "name": "Kim", "major": "Art"}"#;
+    let long = format!(r#"{{"verified": true, "known": true, "name": "{}"}}"#, "x".repeat(64 << 10));
+    let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
+    let location = format!("Location: http://{}/\r\n", elsewhere.local_addr().unwrap());
+    let wrong = [
+        ("200 OK", &b""[..]),
+        ("200 OK", b"yes!"),
+        ("200 OK", b"\xff\xfe\0"),
+        ("200 OK", b"[true]"),
+        ("200 OK", b"{}"),
+        ("200 OK", br#"{"verified": "true", "known": "true", "name": "Kim", "major": ""}"#),
+        ("200 OK", br#"{"verified": true, "known": true, "name": 7, "major": ""}"#),
+        ("200 OK", long.as_bytes()),
+        ("204 No Content", b""),
+        ("300 Choices", yes),
+        ("304 Not Modified", b""),
+        ("400 Bad", yes),
+        ("401 Unauthorized", yes),
+        ("404 Not Found", yes),
+        ("500 Failed", yes),
+        ("503 Busy", yes),
+    ];
+    let mut responses = vec![
+        response("200 OK", "", br#"{"verified": false, "known": false}"#),
+        response("200 OK", "", br#"{"verified": false, "known": true}"#),
+    ];
+    responses.extend(wrong.map(|(status, body)| response(status, "", body)));
+    let moved = ["301 X", "302 X", "303 X", "307 X", "308 X"];
+    responses.extend(moved.map(|status| response(status, &location, b"")));
+    responses.extend([Vec::new(), TRICKLE.to_vec()]);
+    let failures = responses.len() - 2;
+    responses.push(response("200 OK", "", yes));
+    let service = http(university(responses), None);
     let into = || text(sign_in_up(&service, "kim", PW, None));
     assert_eq!(into(), "not school");
     assert_eq!(into(), "pw incorrect");
-    for why in ["garbage", "failed", "moved", "slow"] {
-        assert_eq!(into(), "api error", "{why}");
+    for n in 0..failures {
+        assert_eq!(into(), "api error", "{n}");
     }
+    assert_eq!(text(sign_in(&service, "kim", PW, None)), "No member");
     assert_eq!(into(), "success");
     assert_eq!(into(), "api error", "the university's system is gone");
     assert_eq!(text(sign_in(&service, "kim", PW, None)), "success");
+    elsewhere.set_nonblocking(true).unwrap();
+    assert!(elsewhere.accept().is_err(), "redirects are not followed");
 }
 
 #[test]
@@ -281,7 +348,19 @@ fn ids_that_the_pattern_matches_completely_are_reserved() {
     assert_eq!(up("2026-0001"), "already id");
     assert_eq!(up("x2026-0001"), "success");
     let none = service_with(config::Config { verifier: config::Verifier::None, ..config::Config::default() });
-    assert_eq!(text(sign_in_up(&none, "kim", PW, None)), "api error");
+    import_roster(&none, ROSTER);
+    assert_eq!(text(sign_in_up(&none, "2026-0001", PW, None)), "api error");
+    assert_eq!(text(none.call(&Caller::Guest, form("2026-0001", PW, PW, "Nick"))), "success");
+}
+
+#[test]
+fn the_university_is_not_asked_about_malformed_ids() {
+    let service = http("http://127.0.0.1:1/".into(), None);
+    let into = |id: &str| text(sign_in_up(&service, id, PW, None));
+    assert_eq!(into(&"x".repeat(128)), "api error");
+    for id in ["", "kim\n", "GUEST", &"x".repeat(129)] {
+        assert_eq!(into(id), "not school", "{id:?}");
+    }
 }
 
 #[test]
@@ -290,16 +369,14 @@ fn a_members_data_is_what_they_signed_up_with_and_changed() {
     let caller = sign_up(&service, "ann");
     service.call(&caller, profile::ChangeNickname { new_nickname: "Anna".into() }).unwrap();
     service.call(&caller, profile::UpdateAutoLogin { auto_login: 1 }).unwrap();
-    assert_eq!(
-        text(service.call(&caller, profile::ChangeNickname { new_nickname: String::new() })),
-        "rewrite_nickname"
-    );
-    assert_eq!(
-        text(service.call(&Caller::Guest, profile::ChangeNickname { new_nickname: "Anna".into() })),
-        "No member"
-    );
-    assert_eq!(text(service.call(&caller, profile::UpdateAutoLogin { auto_login: 2 })), "bad request");
-    assert_eq!(text(service.call(&Caller::Guest, profile::UpdateAutoLogin { auto_login: 1 })), "bad token");
+    let rename = |caller: &Caller, name: &str| {
+        text(service.call(caller, profile::ChangeNickname { new_nickname: name.into() }))
+    };
+    assert_eq!(rename(&caller, ""), "rewrite_nickname");
+    assert_eq!(rename(&Caller::Guest, "Anna"), "No member");
+    for (caller, auto_login, refused) in [(&caller, 2, "bad request"), (&Caller::Guest, 1, "bad token")] {
+        assert_eq!(text(service.call(caller, profile::UpdateAutoLogin { auto_login })), refused);
+    }
     let info = serde_json::to_value(service.call(&caller, profile::Get {}).unwrap()).unwrap();
     let expected = serde_json::json!({
         "user_id": "ann", "user_name": "Anna", "user_major": "", "nickname": "Anna", "user_nickname": "Anna",

@@ -1,17 +1,17 @@
-//! Tests of codes and sessions after the link of the member has changed.
+//! Tests of codes, and of codes and sessions after the link of the member has changed.
 
 use super::*;
 use crate::account::{ClientInfo, sessions};
 
 fn unlink(world: &World, caller: &Caller) -> String {
-    text(world.service.call(caller, UnlinkOidc { pw: "password of ann".into() }))
+    text(world.service.call(caller, UnlinkOidc { pw: PW.into() }))
 }
 
 /// Links an account to the person of the issuer, with the name of its member.
 fn linked() -> (World, Caller) {
     let world = world();
     let ann = world.service.member("ann");
-    assert_eq!(world.link(&ann, &world.person(), "password of ann"), "success");
+    world.link_ann(&ann);
     (world, ann)
 }
 
@@ -22,10 +22,10 @@ fn a_code_works_only_while_the_link_is_that_of_its_sign_in() {
     assert_eq!(unlink(&world, &ann), "success");
     assert_eq!(world.exchange(&code), "incorrect code");
     // Another person is linked in the place of the first one.
-    assert_eq!(world.link(&ann, &world.person(), "password of ann"), "success");
+    world.link_ann(&ann);
     let code = world.person();
-    world.fake.state().claims = json!({ "sub": "8a1" });
-    assert_eq!(world.link(&ann, &world.person(), "password of ann"), "success");
+    world.claim(json!({ "sub": "8a1" }));
+    world.link_ann(&ann);
     assert_eq!(world.exchange(&code), "incorrect code");
     world.signed_in();
     let code = world.person();
@@ -40,16 +40,16 @@ fn sessions_of_a_person_end_with_their_link() {
     let device = || world.signed_in();
     let is_open = |caller: &Caller| text(world.service.call(caller, GetEmail {})) == "success";
     let with_password = || {
-        let token = sign_in(&world.service, "ann", "password of ann", ClientInfo::default()).unwrap();
+        let token = sign_in(&world.service, "ann", PW, ClientInfo::default()).unwrap();
         Caller::token(token.access_token)
     };
     let (first, mine) = (device(), with_password());
     assert_eq!(unlink(&world, &mine), "success");
     assert!(!is_open(&first) && is_open(&mine) && is_open(&ann));
-    assert_eq!(world.link(&ann, &world.person(), "password of ann"), "success");
+    world.link_ann(&ann);
     let second = device();
-    world.fake.state().claims = json!({ "sub": "8a1" });
-    assert_eq!(world.link(&mine, &world.person(), "password of ann"), "success");
+    world.claim(json!({ "sub": "8a1" }));
+    world.link_ann(&mine);
     assert!(!is_open(&second) && is_open(&mine), "another person");
     // The session of the request, which has shown the password, goes on.
     let third = device();
@@ -57,4 +57,39 @@ fn sessions_of_a_person_end_with_their_link() {
     assert!(is_open(&third));
     let sessions = world.service.call(&third, sessions::ListSessions {}).unwrap().sessions;
     assert!(sessions.len() >= 2, "{sessions:?}");
+}
+
+#[test]
+fn a_code_works_once_and_for_two_minutes() {
+    let world = world();
+    let code = world.person();
+    assert_eq!(world.exchange("0000-0000-0000-0000"), "incorrect code");
+    assert_eq!(world.exchange(&code), "success");
+    assert_eq!(world.exchange(&code), "incorrect code");
+    let late = world.person();
+    world.service.clock().advance(CODE_MS);
+    assert_eq!(world.exchange(&late), "incorrect code");
+}
+
+#[test]
+fn a_link_is_removed_by_its_member_or_an_administrator_with_the_name_that_came_with_it() {
+    let world = world();
+    let (ann, unlink) = (world.service.member("ann"), |pw: &str| UnlinkOidc { pw: pw.into() });
+    world.link_ann(&ann);
+    world.signed_in();
+    assert_eq!(world.members()[0].user_name, "Ann Lee");
+    assert_eq!(text(world.service.call(&ann, unlink("another"))), "incorrect pw");
+    assert_eq!(text(world.service.call(&ann, unlink(PW))), "success");
+    assert_eq!(world.exchange(&world.person()), "already id");
+    assert_eq!(world.members()[0].user_name, "ann");
+    let ann = Caller::token(sign_in(&world.service, "ann", PW, None).unwrap().access_token);
+    world.link_ann(&ann);
+    let reset = crate::member::ResetSignIns { user_id: "ann".into() };
+    assert_eq!(text(world.service.call(&ann, reset.clone())), "Not admin");
+    assert_eq!(text(world.service.call(&Caller::Operator, reset)), "success");
+    assert_eq!(text(world.service.call(&ann, GetEmail {})), "bad token", "signed out");
+    assert_eq!(world.exchange(&world.person()), "already id");
+    let trail = world.service.call(&Caller::Operator, audit::List::default()).unwrap().audit;
+    let actions: Vec<_> = trail.iter().map(|entry| &*entry.action).collect();
+    assert_eq!(actions, ["member.sign_ins_reset", "member.link", "member.unlink", "member.link"]);
 }

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use ureq::http::{Request, Response};
 use url::{Url, form_urlencoded};
 
-use super::super::issuer::Transport;
+use super::super::offer::Transport;
 use crate::base::clock::{Clock, Timestamp};
 use crate::testing::signer::Signer;
 

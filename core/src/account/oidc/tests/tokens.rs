@@ -1,4 +1,4 @@
-//! Tests of the ID token and of the other answers of the issuer.
+//! Tests of the ID token and of the other answers of the issuer, also to codes that are made up.
 
 use jsonwebtoken::Algorithm;
 use serde_json::Value;
@@ -6,8 +6,6 @@ use serde_json::Value;
 use super::issuer::{CLIENT, URL};
 use super::*;
 use crate::account::oidc::offer;
-
-const REFUSED: &str = "error: server_error";
 
 #[test]
 fn fields_that_are_not_used_may_have_any_type() {
@@ -61,14 +59,26 @@ fn fields_that_are_used_must_be_right() {
         json!({ "iat": null }),
         json!({ "iat": "1" }),
         json!({ "nbf": "soon" }),
+        json!({ "iss": "https://evil.example" }),
+        json!({ "aud": "another" }),
+        json!({ "aud": [CLIENT, "another"] }),
+        json!({ "nonce": "another" }),
         json!({ "nonce": 7 }),
+        json!({ "nonce": null }),
         json!({ "sub": 7 }),
+        json!({ "sub": "" }),
     ] {
-        let got = refused(&|world| world.fake.state().claims = claims.clone());
+        let got = refused(&|world| world.claim(claims.clone()));
         assert!(got.starts_with(REFUSED), "{claims}: {got}");
     }
-    let early = refused(&|world| world.fake.state().claims = json!({ "nbf": at(world, 62) }));
-    assert!(early.starts_with(REFUSED), "{early}");
+    // The clocks differ by less than a minute.
+    for (claim, wrong, right) in [("exp", -61, -58), ("iat", 62, 58), ("nbf", 62, 58)] {
+        let got = refused(&|world| world.claim(json!({ claim: at(world, wrong) })));
+        assert!(got.starts_with(REFUSED), "{claim}: {got}");
+        let world = world();
+        world.claim(json!({ claim: at(&world, right) }));
+        world.signed_in();
+    }
     for header in [
         json!({ "crit": ["exp"] }),
         json!({ "crit": [] }),
@@ -101,14 +111,13 @@ fn fields_that_are_used_must_be_right() {
 #[test]
 fn a_token_for_several_services_says_that_this_one_asked() {
     let world = world();
-    let begins = world.service.clock().now().as_millis() / 1_000 + 58;
     for claims in [
         json!({ "aud": [CLIENT, "274", "other@project"], "azp": CLIENT }),
         json!({ "aud": [CLIENT] }),
         json!({ "aud": [CLIENT, CLIENT] }),
-        json!({ "aud": CLIENT, "azp": CLIENT, "nbf": begins }),
+        json!({ "aud": CLIENT, "azp": CLIENT }),
     ] {
-        world.fake.state().claims = claims;
+        world.claim(claims);
         world.signed_in();
     }
 }
@@ -160,6 +169,7 @@ fn tokens_are_signed_with_a_key_of_the_issuer_for_their_algorithm() {
         (ES256, "ES384"),
         (ES256, "ES256K"),
         (EdDSA, "ES256"),
+        (EdDSA, "RS256"),
         (RS256, "HS256"),
         (EdDSA, "HS256"),
         (EdDSA, "none"),
@@ -176,7 +186,7 @@ fn groups_may_be_in_a_claim_of_a_claim() {
         let world = world_with(|config| {
             (config.oidc.groups, config.oidc.groups_claim) = (vec!["staff".into()], claim.into());
         });
-        world.fake.state().claims = claims;
+        world.claim(claims);
         !world.person().starts_with("error")
     };
     let roles = json!({ "realm_access": { "roles": ["staff"] }, "resource_access": { "my.app": { "roles": "staff" } } });
@@ -248,6 +258,23 @@ fn refusals_that_do_not_depend_on_the_code_slow_nobody() {
     world.fake.state().refuses = None;
     world.signed_in();
     assert!(sign_in(&world.service, "ben", "password of ben", Some(client)).is_ok());
+}
+
+#[test]
+fn a_client_that_makes_codes_of_the_issuer_up_waits() {
+    let mut world = world();
+    world.client = Some(Client::v4([192, 0, 2, 7].into()));
+    let browser = world.begin("");
+    let state = Url::parse(&browser.location).unwrap();
+    let state = state.query_pairs().find(|(key, _)| key == "state").unwrap().1.into_owned();
+    let query = format!("code=made-up&state={state}&iss={URL}");
+    let refused = (0..100).find(|_| world.finish(&browser, &query).is_err()).expect("it waits");
+    assert!(refused >= 20, "few mistakes are no attack: {refused}");
+    let asked = world.fake.state().asked.len();
+    assert_eq!(world.finish(&browser, &query).unwrap_err(), "too many requests");
+    assert_eq!(world.fake.state().asked.len(), asked, "the issuer is not asked");
+    world.client = None;
+    assert!(world.finish(&browser, &query).is_ok(), "others go on");
 }
 
 #[test]

@@ -1,15 +1,17 @@
 //! Tests of the sessions that gave a code, of enrolment codes, and of the records of changes.
 
 use super::*;
-use crate::Caller;
-use crate::Tidings;
-use crate::account::ChangePassword;
 use crate::audit::List;
-use data_encoding::BASE32_NOPAD;
 
 /// A service where administrators need a second factor.
 fn strict() -> Service {
     service_with(Config { require_otp: true, ..Config::default() })
+}
+
+/// Opens the database of a service as such a service.
+fn strict_from_now_on(service: &Service) -> Tidings {
+    let config = Config { require_otp: true, ..service.config().clone() };
+    Tidings::builder(service.location()).config(config).clock(service.clock().clone()).open().unwrap()
 }
 
 fn rights(service: &Tidings, caller: &Caller) -> String {
@@ -19,7 +21,7 @@ fn rights(service: &Tidings, caller: &Caller) -> String {
 }
 
 fn works(service: &Tidings, caller: &Caller) -> bool {
-    service.call(&again(caller), crate::account::GetOtp {}).is_ok()
+    service.call(&again(caller), GetOtp {}).is_ok()
 }
 
 fn trail(service: &Service) -> Vec<String> {
@@ -44,15 +46,12 @@ fn administrators_have_their_rights_in_sessions_that_gave_a_code() {
         assert_eq!(rights(&service, caller), "yes");
     }
     // A new password keeps the rights of the session that gave it.
-    let new = ChangePassword {
-        pw: "password of ann".into(),
-        new_pw: "a new password".into(),
-        new_pw_check: "a new password".into(),
-    };
-    let changed = new.run_for(&service, &again(&with_code), NOBODY.into()).unwrap();
+    let (new_pw, new_pw_check) = ("a new password".into(), "a new password".into());
+    let new = ChangePassword { pw: PW.into(), new_pw, new_pw_check };
+    let changed = service.call(&again(&with_code), new).unwrap();
     assert_eq!(rights(&service, &Caller::token(changed.access_token)), "yes");
     // Members need none, and neither does the operator.
-    assert_eq!(refusal(service.call(&ben, admin::GetBlacklist {})), "Not admin");
+    assert_eq!(text(service.call(&ben, admin::GetBlacklist {})), "Not admin");
     service.call(&Caller::Operator, admin::GetBlacklist {}).unwrap();
     service.call(&Caller::Member("ann".into()), admin::GetBlacklist {}).unwrap();
 }
@@ -65,9 +64,7 @@ fn a_session_that_is_older_than_the_second_factor_gets_no_rights() {
     // Until now, sessions did not record codes.
     let forget = |tx: &mut dyn Tx| tx.run("UPDATE session SET otp = NULL", &[]);
     service.store().write(Isolation::Alone, forget).unwrap();
-    let config = Config { require_otp: true, ..service.config().clone() };
-    let builder = Tidings::builder(service.location()).config(config).clock(service.clock().clone());
-    let strict = builder.open().unwrap();
+    let strict = strict_from_now_on(&service);
     assert_eq!((works(&strict, &ann), rights(&strict, &ann)), (true, "second_factor_needed".into()));
 }
 
@@ -86,11 +83,10 @@ fn each_change_ends_the_other_sessions_and_is_recorded() {
     let (phone, codes) = enable(&service, &ann, "ann");
     assert_eq!([&ann, &before, &bare].map(|caller| works(&service, caller)), [true, false, false]);
     let second = other(Some(&codes[0]));
-    let renewed =
-        renew_recovery_codes(&service, &ann, "password of ann", &phone.code(&service), NOBODY).unwrap();
+    let renewed = renew(&service, &ann, &phone.code(&service), NOBODY).unwrap();
     assert_eq!([&ann, &second].map(|caller| works(&service, caller)), [true, false]);
-    let third = other(Some(&renewed.recovery_codes[0]));
-    disable_otp(&service, &ann, "password of ann", &renewed.recovery_codes[1], NOBODY).unwrap();
+    let third = other(Some(&renewed[0]));
+    disable(&service, &ann, PW, &renewed[1], NOBODY).unwrap();
     assert_eq!([&ann, &third].map(|caller| works(&service, caller)), [true, false]);
     assert!(!works(&service, &bare), "it stays revoked");
     // The operator in the name of the member.
@@ -116,7 +112,7 @@ fn disabling_it_ends_the_rights_of_the_session_where_it_is_required() {
     let ann = service.admin("ann");
     let (phone, _) = enable(&service, &ann, "ann");
     assert_eq!(rights(&service, &ann), "yes");
-    disable_otp(&service, &ann, "password of ann", &phone.code(&service), NOBODY).unwrap();
+    disable(&service, &ann, PW, &phone.code(&service), NOBODY).unwrap();
     assert_eq!((works(&service, &ann), rights(&service, &ann)), (true, "second_factor_needed".into()));
 }
 
@@ -124,32 +120,22 @@ fn disabling_it_ends_the_rights_of_the_session_where_it_is_required() {
 fn where_it_is_required_setting_it_up_needs_the_latest_code_of_somebody_else_once() {
     let service = strict();
     let (ann, boss) = (service.admin("ann"), service.admin("boss"));
-    let pw = "password of ann";
-    let begin = |code: Option<&str>| begun(&service, &ann, pw, code);
-    let missing = begin(None).map(drop).unwrap_err();
+    let begin = |code: &str| text(begun(&service, &ann, PW, Some(code)));
+    let missing = begun(&service, &ann, PW, None).map(drop).unwrap_err();
     assert_eq!((missing.to_string().as_str(), missing.problem()), ("otp required", enrolment::NEEDED));
-    assert_eq!(refusal(begin(Some(" "))), "otp required");
-    assert_eq!(refusal(begin(Some("0000-0000-0000-0000"))), "incorrect otp");
-    let issue = |caller: &Caller| {
-        service
-            .call(caller, crate::member::IssueOtp { user_id: "Ann".into() })
-            .map(|issued| issued.enrolment_code)
-    };
-    assert_eq!(refusal(issue(&ann)), "Not admin");
-    assert_eq!(refusal(issue(&service.key(Scope::Members))), "Not admin");
-    assert_eq!(
-        refusal(service.call(&Caller::Operator, crate::member::IssueOtp { user_id: "nobody".into() })),
-        "Not found"
-    );
+    assert_eq!(begin(" "), "otp required");
+    assert_eq!(begin("0000-0000-0000-0000"), "incorrect otp");
+    assert_eq!(text(issue(&service, &ann, "Ann")), "Not admin");
     enable(&service, &boss, "boss");
-    let (first, second) = (issue(&Caller::Operator).unwrap(), issue(&boss).unwrap());
-    assert_eq!(refusal(begin(Some(&first))), "incorrect otp", "a later one was issued");
-    assert_eq!(refusal(begun(&service, &ann, "another password", Some(&second))), "incorrect pw");
-    begin(Some(&second.to_uppercase().replace('-', " "))).unwrap();
-    assert_eq!(refusal(begin(Some(&second))), "incorrect otp", "it works once");
-    let third = issue(&boss).unwrap();
+    let (first, second) =
+        (issue(&service, &Caller::Operator, "Ann").unwrap(), issue(&service, &boss, "Ann").unwrap());
+    assert_eq!(begin(&first), "incorrect otp", "a later one was issued");
+    assert_eq!(text(begun(&service, &ann, "another password", Some(&second))), "incorrect pw");
+    assert_eq!(begin(&second.to_uppercase().replace('-', " ")), "success");
+    assert_eq!(begin(&second), "incorrect otp", "it works once");
+    let third = issue(&service, &boss, "Ann").unwrap();
     service.clock().advance(60 * 60 * SECOND_MS);
-    assert_eq!(refusal(begin(Some(&third))), "incorrect otp", "it has expired");
+    assert_eq!(begin(&third), "incorrect otp", "it has expired");
     let stored = "SELECT hash FROM code";
     let stored = service.store().read(|tx| tx.one(stored, &[])?.take::<String>(0)).unwrap();
     assert_eq!(stored, hash(&third), "only the hash is stored");
@@ -160,51 +146,23 @@ fn where_it_is_required_setting_it_up_needs_the_latest_code_of_somebody_else_onc
 fn administrators_issue_no_code_to_themselves_but_the_operator_does_in_their_name() {
     let service = service();
     let boss = service.admin("boss");
-    assert_eq!(
-        refusal(service.call(&boss, crate::member::IssueOtp { user_id: "BOSS".into() })),
-        "bad request"
-    );
-    service.call(&Caller::Member("boss".into()), crate::member::IssueOtp { user_id: "boss".into() }).unwrap();
+    assert_eq!(text(issue(&service, &boss, "BOSS")), "bad request");
+    assert_eq!(text(issue(&service, &Caller::Member("boss".into()), "boss")), "success");
     enable(&service, &boss, "boss");
-    assert_eq!(
-        refusal(service.call(&Caller::Operator, crate::member::IssueOtp { user_id: "boss".into() })),
-        "bad request",
-        "it is enabled"
-    );
+    assert_eq!(text(issue(&service, &Caller::Operator, "boss")), "bad request", "it is enabled");
 }
 
 #[test]
 fn a_secret_that_was_begun_without_a_code_is_not_enabled_where_one_is_needed() {
     let service = service();
     let ann = service.admin("ann");
-    let begin = || begun(&service, &ann, "password of ann", None).unwrap().secret;
-    let phone = Phone(BASE32_NOPAD.decode(begin().as_bytes()).unwrap());
-    let config = Config { require_otp: true, ..service.config().clone() };
-    let builder = Tidings::builder(service.location()).config(config).clock(service.clock().clone());
-    let strict = builder.open().unwrap();
-    assert_eq!(
-        refusal(EnableOtp { otp: (&phone.code(&service)).into() }.run_for(
-            &strict,
-            &again(&ann),
-            NOBODY.into()
-        )),
-        "bad request"
-    );
+    let phone = begun_phone(&service, &ann, "ann", None);
+    let strict = strict_from_now_on(&service);
+    let enable = |phone: &Phone| text(enabled(&strict, &again(&ann), &phone.code(&service)));
+    assert_eq!(enable(&phone), "bad request");
     // Nor an hour after it was begun with one.
-    let code = strict
-        .call(&Caller::Operator, crate::member::IssueOtp { user_id: "ann".into() })
-        .unwrap()
-        .enrolment_code;
-    let form = BeginOtp { pw: "password of ann".into(), enrolment_code: Some(code) };
-    let secret = form.clone().run_for(&strict, &again(&ann), NOBODY.into()).unwrap().secret;
-    let phone = Phone(BASE32_NOPAD.decode(secret.as_bytes()).unwrap());
+    let code = issue(&strict, &Caller::Operator, "ann").unwrap();
+    let phone = begun_phone(&strict, &again(&ann), "ann", Some(&code));
     service.clock().advance(60 * 60 * SECOND_MS);
-    assert_eq!(
-        refusal(EnableOtp { otp: (&phone.code(&service)).into() }.run_for(
-            &strict,
-            &again(&ann),
-            NOBODY.into()
-        )),
-        "bad request"
-    );
+    assert_eq!(enable(&phone), "bad request");
 }

@@ -37,13 +37,13 @@ fn values() -> impl Iterator<Item = Option<Value>> {
 fn a_field_of_any_value_is_no_failure_of_the_service() {
     let service = service();
     let (ann, mut device) = (service.member("ann"), Device::new(1));
-    add(&service, &ann, "ann", &mut device);
+    add(&service, &ann, &mut device);
     for path in NEEDED {
         for value in values() {
             let begun = begin_sign_in(&service);
             let credential = with(&device.get(&begun), path, value.clone());
             assert_eq!(
-                text(answer(&service, &begun, credential, None)),
+                text(answer(&service, &begun, &credential, None)),
                 "incorrect code",
                 "{path:?} {value:?}"
             );
@@ -62,7 +62,7 @@ fn a_field_of_any_value_is_no_failure_of_the_service() {
         for value in values() {
             let begun = begin_sign_in(&service);
             let credential = with(&device.get(&begun), path, value.clone());
-            assert_eq!(text(answer(&service, &begun, credential, None)), "success", "{path:?} {value:?}");
+            assert_eq!(text(answer(&service, &begun, &credential, None)), "success", "{path:?} {value:?}");
         }
     }
     for (value, result) in [
@@ -74,7 +74,7 @@ fn a_field_of_any_value_is_no_failure_of_the_service() {
     ] {
         let begun = begin_sign_in(&service);
         let credential = with(&device.get(&begun), &["response", "userHandle"], value.clone());
-        assert_eq!(text(answer(&service, &begun, credential, None)), result, "{value:?}");
+        assert_eq!(text(answer(&service, &begun, &credential, None)), result, "{value:?}");
     }
 }
 
@@ -95,9 +95,9 @@ fn a_new_passkey_of_any_form_is_no_failure_of_the_service() {
     ];
     for path in paths {
         for value in values() {
-            let begun = begin(&service, &ann, "password of ann", None).unwrap();
+            let begun = begin(&service, &ann, PW, None).unwrap();
             let credential = with(&Device::new(9).create(&begun), path, value);
-            if let Ok(added) = finish(&service, &ann, &begun, credential) {
+            if let Ok(added) = finish(&service, &ann, &begun, &credential) {
                 service.call(&ann, RemovePasskey { passkey_obi: added.id }).unwrap();
             }
         }
@@ -123,12 +123,12 @@ fn values_that_a_later_browser_adds_are_accepted() {
     ];
     for (seed, (path, value)) in (1..).zip(changes) {
         let mut device = Device::new(seed);
-        let begun = begin(&service, &ann, "password of ann", None).unwrap();
+        let begun = begin(&service, &ann, PW, None).unwrap();
         let credential = with(&device.create(&begun), path, Some(value.clone()));
-        assert_eq!(text(finish(&service, &ann, &begun, credential)), "success", "{path:?} {value}");
+        assert_eq!(text(finish(&service, &ann, &begun, &credential)), "success", "{path:?} {value}");
         let begun = begin_sign_in(&service);
         let credential = with(&device.get(&begun), &path[path.len() - 1..], Some(value.clone()));
-        assert_eq!(text(answer(&service, &begun, credential, None)), "success", "{path:?} {value}");
+        assert_eq!(text(answer(&service, &begun, &credential, None)), "success", "{path:?} {value}");
     }
 }
 
@@ -138,11 +138,11 @@ fn what_a_device_says_about_itself_is_left_out() {
     let ann = service.member("ann");
     for (seed, format) in (1..).zip(["packed", "tpm", "android-key", "fido-u2f", "apple", "compound", ""]) {
         let mut device = Device::new(seed);
-        let begun = begin(&service, &ann, "password of ann", None).unwrap();
+        let begun = begin(&service, &ann, PW, None).unwrap();
         let (credential, data) = device.create_with(&begun, format);
-        assert_eq!(text(finish(&service, &ann, &begun, credential.clone())), "incorrect code", "{format}");
+        assert_eq!(text(finish(&service, &ann, &begun, &credential)), "incorrect code", "{format}");
         let credential = with(&credential, &["response", "authenticatorData"], Some(json!(data)));
-        assert_eq!(text(finish(&service, &ann, &begun, credential)), "success", "{format}");
+        assert_eq!(text(finish(&service, &ann, &begun, &credential)), "success", "{format}");
         sign_in(&service, &mut device, None).unwrap();
     }
 }
@@ -151,7 +151,7 @@ fn what_a_device_says_about_itself_is_left_out() {
 fn bytes_of_a_device_that_are_cut_or_changed_are_refused() {
     let service = service();
     let (ann, mut device) = (service.member("ann"), Device::new(1));
-    add(&service, &ann, "ann", &mut device);
+    add(&service, &ann, &mut device);
     let begun = begin_sign_in(&service);
     let credential = device.get(&begun);
     for field in ["clientDataJSON", "authenticatorData", "signature"] {
@@ -164,20 +164,20 @@ fn bytes_of_a_device_that_are_cut_or_changed_are_refused() {
                 let encoded = json!(device::encode(bytes));
                 let credential = with(&credential, &["response", field], Some(encoded));
                 assert_eq!(
-                    text(answer(&service, &begun, credential, None)),
+                    text(answer(&service, &begun, &credential, None)),
                     "incorrect code",
                     "{field} {at}"
                 );
             }
         }
     }
-    let begun = begin(&service, &ann, "password of ann", None).unwrap();
+    let begun = begin(&service, &ann, PW, None).unwrap();
     let (credential, data) = Device::new(2).create_with(&begun, "none");
     let bytes = device::decode(&data);
     // Without any, the other field has them.
     for at in 1..bytes.len() {
         let encoded = json!(device::encode(&bytes[..at]));
         let credential = with(&credential, &["response", "authenticatorData"], Some(encoded));
-        assert_eq!(text(finish(&service, &ann, &begun, credential)), "incorrect code", "{at}");
+        assert_eq!(text(finish(&service, &ann, &begun, &credential)), "incorrect code", "{at}");
     }
 }

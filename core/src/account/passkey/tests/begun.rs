@@ -3,7 +3,6 @@
 use super::*;
 use crate::Caller;
 use crate::account::{ChangePassword, DisableOtp, SignOutSession};
-use crate::testing;
 
 fn ends(
     service: &Service,
@@ -12,14 +11,14 @@ fn ends(
     otp: Option<&str>,
     change: impl FnOnce(),
 ) -> String {
-    let begun = begin(service, begins, "password of ann", otp).unwrap();
+    let begun = begin(service, begins, PW, otp).unwrap();
     let credential = Device::new(1).create(&begun);
     change();
-    text(finish(service, adds, &begun, credential))
+    text(finish(service, adds, &begun, &credential))
 }
 
 fn signed_in(service: &Service) -> Caller {
-    Caller::token(testing::sign_in(service, "ann", "password of ann", None).unwrap().access_token)
+    Caller::token(testing::sign_in(service, "ann", PW, None).unwrap().access_token)
 }
 
 #[test]
@@ -48,7 +47,7 @@ fn a_passkey_from_before_the_second_factor_changed_is_not_added() {
     let ann = signed_in(&service);
     let (_, codes) = otp::tests::enable(&service, &ann, "ann");
     let disable = || {
-        let form = DisableOtp { pw: "password of ann".into(), otp: codes[1].clone() };
+        let form = DisableOtp { pw: PW.into(), otp: codes[1].clone() };
         service.call(&ann, form).unwrap();
     };
     assert_eq!(
@@ -73,7 +72,7 @@ fn a_passkey_is_added_in_the_session_that_has_begun_it() {
     assert_eq!(ends(&service, &ann, &other, None, sign_out), "incorrect code", "signed out");
     let named = Caller::Member("ann".into());
     let change = || {
-        let pw = "password of ann".to_owned();
+        let pw = PW.to_owned();
         service
             .call(&other, ChangePassword { pw: pw.clone(), new_pw: pw.clone(), new_pw_check: pw })
             .unwrap();

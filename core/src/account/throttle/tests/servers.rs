@@ -19,8 +19,16 @@ fn servers() -> Option<(Service, [Tidings; 2])> {
     service.store().is_on_server().then(others).map(|others| (service, others))
 }
 
+fn begun<'t>(tidings: &'t Tidings, id: &str) -> Result<Attempt<'t>> {
+    tidings.throttle().begin(Some(id), HERE, || Ok(false))
+}
+
 fn begins(tidings: &Tidings, id: &str) -> bool {
-    tidings.throttle().begin(Some(id), HERE, || Ok(false)).is_ok()
+    begun(tidings, id).is_ok()
+}
+
+fn fail(tidings: &Tidings, id: &str) {
+    begun(tidings, id).unwrap().failed();
 }
 
 #[test]
@@ -28,14 +36,14 @@ fn five_failures_on_three_servers_are_free() {
     let Some((service, [two, three])) = servers() else { return };
     let servers = [&*service, &two, &three];
     for server in servers.iter().cycle().take(6) {
-        server.throttle().begin(Some("ann"), HERE, || Ok(false)).unwrap().failed();
+        fail(server, "ann");
     }
     assert!(servers.iter().all(|server| !begins(server, "Ann")));
     assert!(servers.iter().all(|server| begins(server, "bob")));
     service.clock().advance(SECOND_MS);
-    three.throttle().begin(Some("ann"), HERE, || Ok(false)).unwrap().succeeded();
+    begun(&three, "ann").unwrap().succeeded();
     for server in servers.iter().cycle().take(5) {
-        server.throttle().begin(Some("ann"), HERE, || Ok(false)).unwrap().failed();
+        fail(server, "ann");
     }
     assert!(begins(&service, "ann"), "the success has cleared the pair");
 }
@@ -61,7 +69,7 @@ fn of_fifty_attempts_at_once_on_three_servers_five_begin() {
     let begun = thread::scope(|scope| {
         let attempts = (0..50).map(|n| {
             let server = servers[n % 3];
-            scope.spawn(move || server.throttle().begin(Some("ann"), HERE, || Ok(false)).ok())
+            scope.spawn(move || begun(server, "ann").ok())
         });
         let attempts: Vec<_> = attempts.collect();
         attempts.into_iter().filter_map(|attempt| attempt.join().unwrap()).collect::<Vec<_>>()
@@ -75,8 +83,7 @@ fn of_fifty_attempts_at_once_on_three_servers_five_begin() {
 #[test]
 fn the_reservation_of_a_server_that_died_expires() {
     let Some((service, [two, three])) = servers() else { return };
-    let attempts: Vec<_> =
-        (0..5).map(|_| two.throttle().begin(Some("ann"), HERE, || Ok(false)).unwrap()).collect();
+    let attempts: Vec<_> = (0..5).map(|_| begun(&two, "ann").unwrap()).collect();
     attempts.into_iter().for_each(std::mem::forget);
     assert!(!begins(&three, "ann"));
     service.clock().advance(RESERVED_MS);
@@ -87,14 +94,9 @@ fn the_reservation_of_a_server_that_died_expires() {
 fn the_fifty_failures_of_a_client_are_those_on_all_servers() {
     let Some((service, [two, three])) = servers() else { return };
     for n in 0..50 {
-        let server = [&*service, &two, &three][n % 3];
-        server.throttle().begin(Some(&format!("member{n}")), HERE, || Ok(false)).unwrap().failed();
+        fail([&*service, &two, &three][n % 3], &format!("member{n}"));
     }
-    let refused = |server: &Tidings| match server.throttle().begin(Some("ann"), HERE, || Ok(false)) {
-        Err(Error::TooManyRequests { retry_after_s }) => retry_after_s,
-        _ => 0,
-    };
-    assert_eq!([refused(&service), refused(&two), refused(&three)], [900; 3]);
+    assert_eq!([&*service, &two, &three].map(|server| wait_of(begun(server, "ann"))), [Some(900); 3]);
     service.clock().advance(CLIENT_WINDOW_MS);
     assert!(begins(&two, "ann"));
 }
@@ -123,9 +125,7 @@ fn rows_without_current_failures_are_deleted() {
 #[test]
 fn a_flood_of_rows_removes_those_with_the_fewest_failures() {
     let Some((service, _)) = servers() else { return };
-    for _ in 0..6 {
-        service.throttle().begin(Some("ann"), HERE, || Ok(false)).unwrap().failed();
-    }
+    (0..6).for_each(|_| fail(&service, "ann"));
     let flood = "INSERT INTO sign_in_failure (kind, key, failures, last, times, running, reserved, until)
                  SELECT 1, n, 1, $1::bigint, '', 0, 0, $1::bigint + 1000 FROM generate_series(1, 200100) n";
     let now = service.now();
