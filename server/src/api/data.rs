@@ -6,9 +6,10 @@ use http::header::CONTENT_DISPOSITION;
 use tidings_core::audit::ExportTrail;
 use tidings_core::member_data::{DataReader, GetMine, GetOf};
 
-use crate::filter::download::{self, Download, Of};
+use crate::filter::download::{self, Download};
 use crate::filter::reply::{Answer, JSON, Reply};
 use crate::filter::request::Call;
+use crate::filter::shares::Of;
 use crate::route::Route;
 
 pub(crate) fn handlers() -> Vec<Route> {

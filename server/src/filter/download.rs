@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
-use tidings_core::account::{Account, Client};
+use tidings_core::account::Client;
 use tidings_core::export::{Export, ExportLines};
 use tidings_core::{Error, Result};
 use tokio::sync::mpsc;
@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::filter::reply::{Answer, Reply};
 use crate::filter::request::Call;
-use crate::filter::shares::{Part, Share, Shares};
+use crate::filter::shares::{DownloadShare, Of};
 use crate::filter::upload::{BLOCK, BLOCK_TIME, until_none};
 use crate::state::AppRef;
 
@@ -31,50 +31,6 @@ const TIME: Duration = Duration::from_secs(10 * 60);
 const AGAIN: Duration = Duration::from_millis(200);
 
 const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
-
-/// Concurrent downloads: of members who download their own data, and of administrators and API keys, whose places members cannot
-/// take. More get `overloaded`.
-const OF_MEMBERS: usize = 16;
-const OF_ADMINS: usize = 16;
-/// Concurrent downloads of one member of their own data, of the members at one address or IPv6 /64, and of one administrator or
-/// API key.
-const OF_MEMBER: usize = 2;
-const OF_CLIENT: usize = 8;
-const OF_ADMIN: usize = 4;
-
-pub(crate) struct Downloads {
-    members: Arc<Shares<Account>>,
-    clients: Arc<Shares<Client>>,
-    admins: Arc<Shares<Account>>,
-}
-
-type Place = (Option<Share<Account>>, Option<Share<Client>>);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
-    Member,
-    Admin,
-}
-
-impl Downloads {
-    pub(crate) fn new() -> Self {
-        Self {
-            members: Shares::new(OF_MEMBERS, Part::AtMost(OF_MEMBER)),
-            clients: Shares::new(OF_MEMBERS, Part::AtMost(OF_CLIENT)),
-            admins: Shares::new(OF_ADMINS, Part::AtMost(OF_ADMIN)),
-        }
-    }
-
-    /// The right of the caller has been checked. `overloaded` if no place is free; `too many requests` if the caller, or their
-    /// address, has its part.
-    fn take(&self, account: Option<Account>, client: Client, of: Of) -> Result<Place> {
-        let (accounts, client) = match of {
-            Of::Member => (&self.members, Some(self.clients.take(client, 1)?)),
-            Of::Admin => (&self.admins, None),
-        };
-        Ok((account.map(|account| accounts.take(account, 1)).transpose()?, client))
-    }
-}
 
 pub(crate) async fn lines<E: ExportLines>(call: Call, operation: E) -> Answer {
     let export = operation.export(call.tidings(), call.caller());
@@ -89,7 +45,7 @@ pub(crate) struct Download<P> {
     client: Client,
     pieces: Arc<Mutex<P>>,
     until: Instant,
-    place: Option<Place>,
+    place: Option<DownloadShare>,
 }
 
 impl<P: Export> Download<P> {
@@ -202,13 +158,13 @@ mod tests {
         let mut held = Vec::new();
         for member in ["a1x", "a2x", "a3x", "a4x"] {
             let token = service.member(member).await;
-            for _ in 0..OF_MEMBER {
+            for _ in 0..2 {
                 held.push(begin(&app, &token, "/get_my_data").await.unwrap());
             }
             assert_eq!(begin(&app, &token, "/get_my_data").await.err(), Some(429));
         }
         assert_eq!(begin(&app, &ann, "/get_my_data").await.err(), Some(429), "of the address");
-        for _ in 0..OF_ADMIN {
+        for _ in 0..4 {
             held.push(begin(&app, &boss, "/export_posts").await.unwrap());
         }
         assert_eq!(begin(&app, &boss, "/export_audit").await.err(), Some(429));
