@@ -5,9 +5,7 @@ pub(crate) mod data;
 pub(crate) mod home;
 pub(crate) mod import;
 pub(crate) mod newsfeed;
-pub(crate) mod notice;
 pub(crate) mod oidc;
-pub(crate) mod post;
 pub(crate) mod report;
 #[cfg(test)]
 mod tests;

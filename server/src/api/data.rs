@@ -1,10 +1,11 @@
-//! Downloads: everything that is stored about a member, and the audit trail.
+//! Downloads: everything that is stored about a member, the posts, and the audit trail.
 
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
 use tidings_core::audit::ExportTrail;
 use tidings_core::member_data::{DataReader, GetMine, GetOf};
+use tidings_core::post::ExportPosts;
 
 use crate::filter::download::{self, Download};
 use crate::filter::reply::{Answer, JSON, Reply};
@@ -16,6 +17,7 @@ pub(crate) fn handlers() -> Vec<Route> {
     vec![
         Route::stream::<GetMine, _>(get_mine),
         Route::stream::<GetOf, _>(get_of),
+        Route::stream::<ExportPosts, _>(download::lines),
         Route::stream::<ExportTrail, _>(download::lines),
     ]
 }

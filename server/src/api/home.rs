@@ -137,7 +137,7 @@ mod tests {
         assert!(html.contains(env!("CARGO_PKG_VERSION")) && !html.contains("<script"), "{html}");
         for link in ["docs/", "openapi.json", "reports"] {
             assert!(html.contains(&format!("href=\"{link}\"")), "{html}");
-            assert_eq!(service.call(request("GET", &format!("/{link}"))).await.status(), 200, "{link}");
+            assert_eq!(service.get(&format!("/{link}")).await.status(), 200, "{link}");
         }
         let style = html.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
         let hash = format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(style)));

@@ -3,34 +3,28 @@
 use std::pin::pin;
 
 use http::header::CONTENT_TYPE;
-use tidings_core::account::{Account, Caller};
+use tidings_core::account::Caller;
 use tidings_core::act::ImportActs;
 use tidings_core::error::{Code, Problem};
 use tidings_core::import::{Import, to_the_end};
 use tidings_core::member_import::ImportMembers;
 use tidings_core::post::{Format, ImportPosts};
 use tidings_core::roster_import::ImportRoster;
-use tidings_core::{Error, Result, Tidings};
+use tidings_core::{Error, Tidings};
 
 use crate::filter::fields;
 use crate::filter::reply::{Answer, Refusal};
 use crate::filter::request::Call;
 use crate::filter::right::Right;
-use crate::filter::shares::Share;
 use crate::route::Route;
 
 pub(crate) fn handlers() -> Vec<Route> {
     vec![
+        Route::stream::<ImportPosts, _>(import_posts),
         Route::stream::<ImportMembers, _>(run),
         Route::stream::<ImportActs, _>(run),
         Route::stream::<ImportRoster, _>(run),
     ]
-}
-
-/// `overloaded` if no place is free, `too many requests` if the caller has several.
-fn take_place(call: &Call) -> Result<Option<Share<Account>>> {
-    let account = call.caller().account(call.tidings());
-    account.map(|account| call.app().imports.take(account, 1)).transpose()
 }
 
 async fn run<I: Import>(mut call: Call, operation: I) -> Answer {
@@ -38,7 +32,8 @@ async fn run<I: Import>(mut call: Call, operation: I) -> Answer {
     // A caller who may not import is refused before the body arrives, and takes no place.
     let scope = I::SPEC.access.scope().expect("a key may import with a scope");
     let right = Right::of(&call, scope).await?;
-    let place = take_place(&call)?;
+    let account = call.caller().account(call.tidings());
+    let place = account.map(|account| call.app().imports.take(account, 1)).transpose()?;
     let import = move |tidings: &Tidings, caller: &Caller| {
         // Returned when the import ends, also if the client is gone by then.
         let _place = place;
@@ -57,7 +52,7 @@ async fn run<I: Import>(mut call: Call, operation: I) -> Answer {
     }
 }
 
-pub(crate) async fn import_posts(call: Call, _: ImportPosts) -> Answer {
+async fn import_posts(call: Call, _: ImportPosts) -> Answer {
     let given = call.headers().get(CONTENT_TYPE);
     let format = Format::of_media_type(given.map(fields::media_type).unwrap_or_default());
     let charset = given.and_then(fields::charset).map(str::to_owned);

@@ -151,7 +151,7 @@ mod tests {
     #[tokio::test]
     async fn a_member_takes_two_places_and_none_of_administrators() {
         let service = service();
-        let app = App::new(service.tidings.clone(), Config::default());
+        let app = service.app(Config::default());
         let (ann, boss, other) =
             (service.member("ann").await, service.admin("boss").await, service.admin("other").await);
         insert_posts(&service, 250);
@@ -181,7 +181,7 @@ mod tests {
     #[tokio::test]
     async fn a_download_is_broken_off_when_the_right_ends() {
         let service = service();
-        let app = App::new(service.tidings.clone(), Config::default());
+        let app = service.app(Config::default());
         let (boss, _other) = (service.admin("boss").await, service.admin("other").await);
         insert_posts(&service, 250);
         let export = begin(&app, &boss, "/export_posts").await.unwrap();
@@ -202,7 +202,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_reads_too_slowly_loses_its_place() {
         let service = service();
-        let app = App::new(service.tidings.clone(), Config::default());
+        let app = service.app(Config::default());
         let boss = service.admin("boss").await;
         let head = by(&boss, request("GET", "/export_posts")).into_parts().0;
         let context = Context::new(Arc::clone(&app), head, Upload::default(), None);

@@ -63,7 +63,6 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::router::Router;
-    use crate::state::App;
     use crate::testing::{by, outcome, service};
 
     /// Returns a body that begins and never ends.
@@ -80,7 +79,7 @@ mod tests {
         let scopes = vec![Scope::PostsImport.name().into()];
         let add = key::Add { name: "loader".into(), scopes, expires: None };
         let key = service.tidings.call(&Caller::Operator, add).unwrap();
-        let app = App::new(service.tidings.clone(), Config::default());
+        let app = service.app(Config::default());
         let import = |path: &str| {
             let request = Request::builder().method("POST").uri(path).body(endless()).unwrap();
             let answer = Router::new(&app).service().oneshot(by(&key.key, request));

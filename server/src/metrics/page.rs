@@ -191,7 +191,7 @@ mod tests {
     async fn requests_are_counted_by_operation_and_result() {
         let service = service();
         let config = Config { metrics_listen: Some(([127, 0, 0, 1], 0).into()), ..Config::default() };
-        let app = App::new(service.tidings.clone(), config);
+        let app = service.app(config);
         for (method, path) in [
             ("GET", "/get_device"),
             ("GET", "/get_device"),
@@ -246,7 +246,7 @@ mod tests {
         let own = IntCounter::new("program_total", "A counter of the program.").unwrap();
         prometheus::register(Box::new(own.clone())).unwrap();
         own.inc();
-        let page = page(&App::new(service().tidings.clone(), Config::default())).unwrap();
+        let page = page(&service().app(Config::default())).unwrap();
         assert!(page.lines().any(|line| line == "program_total 1"), "{page}");
         assert!(page.contains("\ntidings_statements_total "), "{page}");
     }
@@ -254,13 +254,13 @@ mod tests {
     #[tokio::test]
     async fn the_listener_serves_only_metrics() {
         let service = service();
-        let app = App::new(service.tidings.clone(), Config::default());
-        let status = |method, path| answer(&app, &method, path).status().as_u16();
-        assert_eq!(status(Method::GET, "/metrics"), 200);
-        let refused = answer(&app, &Method::GET, "/");
-        assert_eq!(refused.headers()["x-content-type-options"], "nosniff");
-        assert_eq!(status(Method::POST, "/metrics"), 405);
-        assert_eq!(status(Method::GET, "/get_device"), 404);
-        assert_eq!(service.call(request("GET", "/metrics")).await.status(), 404);
+        let app = service.app(Config::default());
+        for (method, path, status) in
+            [(Method::GET, "/metrics", 200), (Method::POST, "/metrics", 405), (Method::GET, "/", 404)]
+        {
+            let answer = answer(&app, &method, path);
+            assert_eq!(answer.status(), status, "{method} {path}");
+            assert_eq!(answer.headers()["x-content-type-options"], "nosniff");
+        }
     }
 }
