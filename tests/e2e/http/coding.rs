@@ -1,6 +1,6 @@
 //! Compressed responses.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 
 use tidings_tests::{Answer, Caller, Server, sample, wait_until};
 
@@ -36,7 +36,6 @@ fn brotli_of(caller: &Caller, path: &str) -> Answer {
     last.unwrap()
 }
 
-/// Returns a server with posts and notices, and its administrator.
 fn filled() -> (Server, Caller) {
     let server = Server::start();
     let admin = server.admin();
@@ -143,28 +142,8 @@ fn http2_clients_get_the_same_compressed_responses() {
     let (server, _) = filled();
     let path = "/openapi.json";
     let expected = brotli_of(&server.anyone(), path);
-    let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
-    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
-        [&[0, 0, u8::try_from(payload.len()).unwrap(), kind, flags, 0, 0, 0, stream][..], payload].concat()
-    };
     // `:method`, `:scheme`, `:path` and `accept-encoding`; names are indices of the static table.
     let get = [b"\x82\x86\x04\x0d", path.as_bytes(), b"\x0f\x01\x08gzip, br"].concat();
-    let start: [&[u8]; 3] =
-        [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &frame(4, 0, 0, &[]), &frame(1, 5, 1, &get)];
-    stream.write_all(&start.concat()).unwrap();
-    let mut body = Vec::new();
-    loop {
-        let mut head = [0; 9];
-        stream.read_exact(&mut head).unwrap();
-        let mut payload =
-            vec![0; usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2])];
-        stream.read_exact(&mut payload).unwrap();
-        if head[3] == 0 {
-            body.extend(payload);
-            if head[4] & 1 == 1 {
-                break;
-            }
-        }
-    }
+    let body = super::http2(&server, &[&get]);
     assert!(body == expected.bytes, "{} bytes, expected {}", body.len(), expected.bytes.len());
 }

@@ -7,7 +7,6 @@ use tidings_tests::{Access, Caller, OPERATIONS, jwt};
 
 use super::{Fixture, Table, invalidates_the_token, outcome};
 
-/// A kind of caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum CallerKind {
     Guest,
@@ -86,7 +85,6 @@ impl CallerKind {
     }
 }
 
-/// Returns the names of all scopes.
 fn scopes() -> Vec<&'static str> {
     Scope::ALL.iter().map(|scope| scope.name()).collect()
 }
@@ -119,15 +117,9 @@ fn every_operation_answers_every_kind_of_caller_as_documented() {
 }
 
 #[test]
-fn an_api_key_needs_the_scope_that_an_operation_declares() {
+fn a_key_and_a_role_need_the_scope_that_an_operation_declares() {
     let fixture = Fixture::new();
     check_scopes(&fixture, |scopes| fixture.server.anyone().with_token("key", fixture.key(scopes).1));
-    fixture.check();
-}
-
-#[test]
-fn a_role_needs_the_scope_that_an_operation_declares() {
-    let fixture = Fixture::new();
     check_scopes(&fixture, |scopes| fixture.role(scopes));
     fixture.check();
 }
