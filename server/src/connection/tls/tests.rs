@@ -20,7 +20,6 @@ use crate::config::Config;
 use crate::connection::listen::{Handle, Server};
 use crate::testing;
 
-/// Writes a new certificate for `localhost` and its key.
 fn issue(files: &TlsFiles) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
@@ -29,7 +28,6 @@ fn issue(files: &TlsFiles) {
     fs::write(&files.key, key.serialize_pem()).unwrap();
 }
 
-/// Returns a directory with a certificate and its key.
 fn issued() -> (TempDir, TlsFiles) {
     let directory = tempfile::tempdir().unwrap();
     let files = TlsFiles { cert: directory.path().join("cert.pem"), key: directory.path().join("key.pem") };
@@ -92,7 +90,6 @@ async fn health(stream: &mut TlsStream<TcpStream>) -> String {
     String::from_utf8(answer.to_vec()).unwrap()
 }
 
-/// Reads until the server closes the connection.
 async fn until_closed(mut socket: TcpStream) -> Vec<u8> {
     let mut answer = Vec::new();
     let _ = timeout(Duration::from_secs(10), socket.read_to_end(&mut answer)).await.unwrap();
@@ -176,46 +173,40 @@ async fn a_new_certificate_is_used_for_new_connections_only() {
 }
 
 #[test]
-fn changed_files_are_loaded_once_they_have_settled() {
+fn changed_files_are_loaded_once_they_have_settled_and_a_broken_pair_is_not() {
     let (_directory, files) = issued();
     let tls = Tls::load(files.clone()).unwrap();
-    let used = || Arc::as_ptr(&tls.active.load().config);
-    let first = used();
+    let state = || (Arc::as_ptr(&tls.active.load().config), tls.is_stale());
+    let first = state();
     tls.look();
-    assert_eq!(used(), first, "nothing has changed");
+    assert_eq!(state(), first, "nothing has changed");
     // Written one after the other: the first look sees the new certificate with the old key.
     let key = fs::read(&files.key).unwrap();
     issue(&files);
     let new_key = fs::read(&files.key).unwrap();
     fs::write(&files.key, &key).unwrap();
     tls.look();
-    assert_eq!((used(), tls.is_stale()), (first, false));
+    assert_eq!(state(), first);
     fs::write(&files.key, &new_key).unwrap();
     tls.look();
-    assert_eq!((used(), tls.is_stale()), (first, false), "they have just changed again");
+    assert_eq!(state(), first, "they have just changed again");
     tls.look();
-    assert!(used() != first && !tls.is_stale());
-}
-
-#[test]
-fn a_broken_pair_is_reported_once_and_the_old_one_stays_in_use() {
-    let (_directory, files) = issued();
-    let tls = Tls::load(files.clone()).unwrap();
-    let used = || Arc::as_ptr(&tls.active.load().config);
-    let first = used();
+    let second = state();
+    assert!(second.0 != first.0 && !second.1);
+    let look_twice = || {
+        tls.look();
+        tls.look();
+    };
     for broken in ["", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
         fs::write(&files.cert, broken).unwrap();
-        tls.look();
-        tls.look();
-        assert_eq!((used(), tls.is_stale()), (first, true), "{broken:?}");
+        look_twice();
+        assert_eq!(state(), (second.0, true), "{broken:?}");
     }
     issue(&files);
-    tls.look();
-    tls.look();
-    assert!(used() != first && !tls.is_stale());
+    look_twice();
+    assert!(state().0 != second.0 && !tls.is_stale());
     fs::remove_file(&files.cert).unwrap();
-    tls.look();
-    tls.look();
+    look_twice();
     assert!(tls.is_stale());
 }
 

@@ -81,31 +81,19 @@ fn the_last_value_of_a_repeated_field_counts() {
 
 #[test]
 fn a_malformed_body_is_refused() {
-    let deep = format!(r#"{{"more":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
-    let wrong = [
-        "{",
-        "[]",
-        "null",
-        "\"text\"",
-        "{}x",
-        r#"{"title":1}"#,
-        r#"{"activation":"1"}"#,
-        r#"{"activation":1.5}"#,
-        r#"{"activation":99999999999999999999}"#,
-        r#"{"activation":1e400}"#,
-        r#"{"tag":"x"}"#,
-        r#"{"tag":[1]}"#,
-        r#"{"title":"\ud800"}"#,
-        &deep,
-    ];
-    for body in wrong {
-        assert_eq!(read(JSON, body).unwrap_err(), "bad request", "{body:.40}");
-    }
     assert_eq!(read(JSON, b"{\"title\":\"\xff\"}").unwrap_err(), "bad request");
-    for body in ["activation=", "activation=one", "activation=1.5", "title=%ff", "%ff=1", "activation=0x1", "activation= 0"] {
-        assert_eq!(read(FORM, body).unwrap_err(), "bad request", "{body}");
+    for body in [
+        &b"activation="[..],
+        b"activation=one",
+        b"activation=1.5",
+        b"activation=0x1",
+        b"activation= 0",
+        b"title=%ff",
+        b"%ff=1",
+        b"title=\xff",
+    ] {
+        assert_eq!(read(FORM, body).unwrap_err(), "bad request", "{}", body.escape_ascii());
     }
-    assert_eq!(read(FORM, b"title=\xff").unwrap_err(), "bad request");
 }
 
 #[test]
@@ -122,7 +110,7 @@ fn through_a_map(body: &str) -> Option<Fields> {
 }
 
 #[test]
-fn a_field_is_read_as_through_a_map_of_values() {
+fn a_field_is_read_or_refused_as_through_a_map_of_values() {
     let deep = |depth: usize| format!(r#"{{"more":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
     let bodies = [
         r#"{"title":1,"title":"b"}"#,
@@ -131,6 +119,7 @@ fn a_field_is_read_as_through_a_map_of_values() {
         r#"{"title":"\ud800","title":"b"}"#,
         r#"{"title":1e999,"title":"b"}"#,
         r#"{"\u0074itle":"escaped","activation":-1}"#,
+        r#"{"title":"\ud800"}"#,
         r#"{"more":"\ud800"}"#,
         r#"{"more":1e999}"#,
         r#"{"more":99999999999999999999,"activation":9223372036854775807}"#,
@@ -149,10 +138,22 @@ fn a_field_is_read_as_through_a_map_of_values() {
         " { \"title\" : \"a\" } \n",
         "[{\"title\":\"a\"}]",
         "\"title\"",
+        "{",
+        "[]",
+        "null",
+        "{}x",
+        r#"{"title":1}"#,
+        r#"{"activation":"1"}"#,
+        r#"{"activation":1.5}"#,
+        r#"{"activation":99999999999999999999}"#,
+        r#"{"activation":1e400}"#,
+        r#"{"tag":"x"}"#,
+        r#"{"tag":[1]}"#,
     ];
     let deep = [1, 126, 127, 128, 129, 100_000].map(deep);
     for body in bodies.into_iter().chain(deep.iter().map(String::as_str)) {
-        assert_eq!(read(JSON, body).ok(), through_a_map(body), "{body:.60}");
+        let expected = through_a_map(body).ok_or_else(|| "bad request".to_owned());
+        assert_eq!(read(JSON, body), expected, "{body:.60}");
     }
 }
 
