@@ -25,7 +25,6 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Proxies such as nginx pass the stream on without collecting it.
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Returns the route.
 pub(crate) fn handlers() -> Vec<Route> {
     vec![Route::stream::<Listen, _>(events)]
 }

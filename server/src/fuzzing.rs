@@ -1,5 +1,4 @@
 //! The parsers of the server, for the fuzz targets: each reads bytes and panics if the result violates an invariant.
-//!
 //! This module is not part of the public interface and needs the feature `fuzzing`.
 
 use std::net::IpAddr;

@@ -1,9 +1,7 @@
 //! The routes: for each path its methods, and for each of them the warp filter that answers: the path, the request, its fields,
 //! then the operation itself.
-//!
 //! A request takes one lookup, regardless of the number of operations. The path is checked first (404), then the method (405 with
 //! `Allow`). Token and body are read only afterwards.
-//!
 //! `HEAD` is answered by the operation of `GET` if that changes nothing. Some operations with `GET` count a view or remove a
 //! record; their paths refuse `HEAD`, so that a client that only looks for a path changes nothing.
 
@@ -37,14 +35,12 @@ pub(crate) struct Route {
     remembered: Option<Remembered>,
 }
 
-/// `None` if the answer is not in memory.
 type Remembered = fn(&Given, &Tidings) -> Option<Result<Arc<Encoded>>>;
 
 /// For handlers that read nothing of the request before they begin.
 #[derive(Deserialize)]
 pub(crate) struct NoFields {}
 
-/// For a path that ends with `{file}`.
 #[derive(Deserialize)]
 pub(crate) struct PageFile {
     pub(crate) file: String,
@@ -177,7 +173,6 @@ fn path(template: &'static str) -> BoxedFilter<()> {
     }
 }
 
-/// `rest` is the path without its first segment.
 fn given(spec: Spec, rest: &str, context: &Context) -> Given {
     let query = context.head.uri.query().unwrap_or_default().to_owned();
     Given { spec, segments: segments(rest), query, body: None }

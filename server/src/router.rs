@@ -56,7 +56,6 @@ impl Router {
         &self.app
     }
 
-    /// The responses have the headers of CORS.
     pub(crate) fn service<B>(
         self,
     ) -> impl Service<Request<B>, Response = http::Response<Body>, Error = Infallible, Future: Send + 'static>
@@ -97,7 +96,6 @@ impl Router {
         answered.unwrap_or_else(|_| reply::incomplete(panicked(), route.spec.path))
     }
 
-    /// `peer` is the other end of the connection, if it is known.
     pub(crate) fn serve<B>(
         self,
         mut head: Parts,

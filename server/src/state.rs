@@ -28,11 +28,8 @@ pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) lanes: Lanes,
     pub(crate) compressor: Compressor,
-    /// A reload can change it.
     pub(crate) policy: ArcSwap<Policy>,
-    /// `None` without TLS.
     pub(crate) tls: OnceLock<Arc<Tls>>,
-    /// `None` if no metrics are served.
     pub(crate) metrics: Option<Metrics>,
     pub(crate) events: Hub,
     pub(crate) documents: Documents,

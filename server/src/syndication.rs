@@ -1,5 +1,4 @@
 //! Newsfeeds and notices for feed readers: Atom and JSON Feed.
-//!
 //! A client requests them with `?format=`, or with the media type in `Accept`. All other clients get the JSON object of the
 //! operation. Documents that many clients request are cached as long as the answer of the operation is the same.
 

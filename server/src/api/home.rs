@@ -99,7 +99,6 @@ async fn home(call: Call, page: Arc<Encoded>, json: Arc<Encoded>) -> Answer {
 }
 
 /// By weight, then by how exactly the client names the type.
-///
 /// Source: RFC 9110 section 12.5.1.
 fn prefers_json(headers: &HeaderMap) -> bool {
     let preference = |names: [&str; 3]| {

@@ -15,7 +15,6 @@ use crate::route::Route;
 use crate::syndication::{self, Format, Outline, Source};
 
 /// Version 1 of the topic feed is deprecated since 2026-11-20, the first release, which already had version 2.
-///
 /// Source of the format: RFC 9745.
 const DEPRECATED: HeaderValue = HeaderValue::from_static("@1795132800");
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
@@ -49,7 +48,6 @@ async fn popular(call: Call, fields: ListPopular) -> Answer {
     syndication::document(call, outline, !continues, |lanes| &lanes.store, feed).await
 }
 
-/// Answers as version 2 does, and names its address.
 async fn topic_v1(call: Call, fields: ListTopicV1) -> Answer {
     let fields = ListTopic::from(fields);
     let (base, path) = (call.app().config.base_path.as_str(), path(&fields.category_name));

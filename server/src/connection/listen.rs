@@ -188,7 +188,6 @@ impl Running {
     }
 }
 
-/// Returns when the connection is closed: by its client, for another connection, or after `stop`.
 async fn serve_connection(
     router: Router,
     socket: TcpStream,
@@ -373,7 +372,6 @@ fn room_for(wanted: usize) -> usize {
     let before = getrlimit(Resource::Nofile);
     if before.current.is_some_and(|current| current < needed) {
         let current = Some(before.maximum.map_or(needed, |maximum| maximum.min(needed)));
-        // The limit that the system granted is read below.
         let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum: before.maximum });
     }
     let room = getrlimit(Resource::Nofile).current.map_or(wanted, |limit| room_of(limit, wanted));

@@ -1,5 +1,4 @@
 //! Connection timeouts: closes connections that are idle or take too long over a request.
-//!
 //! The timeout depends on what the connection waits for: the next request, the rest of a request's head, or everything
 //! after the head. hyper's own timer has one limit for the first two, restarts it for each request, and has none until
 //! it has recognised the protocol.
@@ -19,17 +18,13 @@ use crate::connection::state::Connection;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
-    /// For the head of a request.
     pub(crate) header: Duration,
-    /// For everything else that the client has to do.
     pub(crate) idle: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
-    /// The time starts when the last request ended.
     Request,
-    /// The time starts with the first byte of the head.
     Head,
     /// The rest of the body, the processing, and the client reading the response. In HTTP/1 the time starts again whenever a byte
     /// is read or written; in HTTP/2, where bytes may belong to any frame, whenever a part of a body is transferred.
@@ -48,7 +43,6 @@ impl Discard for TcpStream {
     }
 }
 
-/// Fails with `TimedOut` when a timeout of its connection expires.
 pub(crate) struct TimeoutStream<S: Discard> {
     socket: S,
     connection: Arc<Connection>,
@@ -95,7 +89,6 @@ impl<S: Discard> TimeoutStream<S> {
     }
 
     fn set_since(&mut self, since: Instant) {
-        // Usually the time of a byte that was already recorded.
         if self.since != since {
             self.since = since;
             self.connection.set_active(since);

@@ -54,7 +54,6 @@ fn compare<'l>(lines: impl IntoIterator<Item = &'l HeaderValue>, tag: &[u8]) -> 
 }
 
 /// Uses weak comparison. A comma within another tag splits that tag into parts that are no tags.
-///
 /// Source: RFC 9110 sections 8.8.3.2 and 13.1.2.
 fn has_tag(line: &[u8], tag: &[u8]) -> bool {
     let line = line.trim_ascii();

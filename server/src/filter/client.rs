@@ -64,7 +64,6 @@ pub(crate) fn site(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet],
     format!("{}://{host}", if is_https { "https" } else { "http" })
 }
 
-/// Empty if the request has no user agent.
 pub(crate) fn user_agent(headers: &HeaderMap) -> &[u8] {
     headers.get(USER_AGENT).map_or(b"", HeaderValue::as_bytes)
 }

@@ -1,5 +1,4 @@
 //! Content codings: what a client accepts, and the compression of responses.
-//!
 //! gzip is computed when a response is sent for the first time. Brotli is about a fifth smaller, but takes 30 times as long. So
 //! it is only for responses that several callers share and that are requested again: one thread computes it once for each of
 //! them, in the background, and until then clients get gzip.
@@ -22,14 +21,12 @@ use crate::filter::accept::weight_of;
 use crate::filter::forms::Forms as _;
 use crate::filter::lane;
 
-/// From this size in bytes on, compressing a response is worth its cost.
 pub(crate) const WORTH_COMPRESSING: usize = 1_024;
 /// The largest response that is compressed with Brotli, in bytes.
 const BROTLI_MAX: usize = 2 * 1024 * 1024;
 /// The base-2 logarithms of the smallest and the largest window. A window of the size of the response finds the same repetitions
 /// as a larger one. The encoder's memory is 36 MiB or less with the largest window, and 3 MiB for 40 kB.
 const WINDOW_BITS: std::ops::RangeInclusive<u8> = 10..=20;
-/// Responses that wait for Brotli. Each is only a reference, which ends with the response.
 const QUEUE: usize = 64;
 /// The thread rests this many times as long as it worked, so that it uses at most a fifth of a core even if responses of usual
 /// sizes change continuously. The largest take longer than a quarter of [`REST_MAX`].
@@ -47,7 +44,6 @@ pub(crate) struct Accepted {
 impl Accepted {
     /// `*` stands for gzip, but not for Brotli: only a client that names it surely decodes it. A client that accepts nothing, not
     /// even an uncompressed response, gets an uncompressed one.
-    ///
     /// Source: RFC 9110 section 12.5.3.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         const CODINGS: [&[&str]; 4] = [&["br"], &["gzip", "x-gzip"], &["identity"], &["*"]];
@@ -79,7 +75,6 @@ pub(crate) fn gzip(bytes: &[u8]) -> Bytes {
 pub(crate) enum Level {
     /// The next level takes 2.5 times as long for 2 % less; the previous one hardly compresses better than gzip.
     Answer = 10,
-    /// For files, which never change.
     File = 11,
 }
 
@@ -97,7 +92,6 @@ fn brotli(bytes: &[u8], level: Level) -> Bytes {
     compressed.into()
 }
 
-/// Dropped if a newer response replaces it first.
 type Job = (Weak<Encoded>, Level);
 
 pub(crate) struct Compressor(Sender<Job>);

@@ -1,9 +1,7 @@
 //! Downloads of any length.
-//!
 //! Each piece is read when the client has taken the one before, so a download holds one piece in memory, and no thread or
 //! transaction while it waits. If a piece cannot be read, the connection or the HTTP/2 stream is broken off, so that no client
 //! takes a part for the whole.
-//!
 //! A slow client keeps a place busy, so each caller has few places, and a client that reads too slowly loses its place.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +25,6 @@ use crate::state::AppRef;
 
 /// Slow clients cannot occupy all downloads for longer.
 const TIME: Duration = Duration::from_secs(10 * 60);
-/// The pause before another attempt while the server is overloaded.
 const AGAIN: Duration = Duration::from_millis(200);
 
 const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
@@ -69,7 +66,6 @@ impl<P: Export> Download<P> {
         let (sender, blocks) = mpsc::channel(1);
         tokio::spawn(async move {
             match self.send(first, &sender).await {
-                // The client may have gone, which ends the download as well.
                 Ok(()) => drop(sender.send(None).await),
                 Err(error) => tracing::info!(cause = error.detail(), "a download was broken off"),
             }

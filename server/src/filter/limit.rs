@@ -36,7 +36,6 @@ const KEY_REQUESTS: NonZeroU32 = NonZeroU32::new(200).expect("not zero");
 
 #[derive(Clone)]
 pub(crate) struct Limits {
-    /// For all requests.
     pub(crate) general: Limit,
     sign_ups: Limit,
     searches: Limit,
@@ -127,7 +126,6 @@ pub(crate) struct RateLimit<C: Clock = MonotonicClock> {
 pub(crate) type QuotaHeaders = [(HeaderName, HeaderValue); 2];
 
 /// The size of the quota of each client, and the period in seconds.
-///
 /// Source: draft-ietf-httpapi-ratelimit-headers-10.
 pub(crate) const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 /// The rest of the quota, and the seconds until it is complete again or, if nothing is left, until the next request is allowed.
@@ -170,7 +168,6 @@ impl<C: Clock + Clone> RateLimit<C> {
         Ok(counted?.remaining_burst_capacity())
     }
 
-    /// The request was counted with this result.
     pub(crate) fn headers(&self, counted: &Result<u32>) -> QuotaHeaders {
         let (remaining, seconds) = match counted {
             Ok(remaining) => (*remaining, 1),

@@ -40,7 +40,6 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// `peer` is the other end of the connection, if it is known.
     pub(crate) fn new(app: AppRef, head: Head, body: Upload, peer: Option<IpAddr>) -> Self {
         let (caller, body) = (caller(&head.headers), Mutex::new(body));
         Self { caller, app, head, peer, is_tagged: false, is_personal: false, body }
@@ -91,7 +90,6 @@ impl Call {
         self.context.head.method == Method::HEAD
     }
 
-    /// `given` has no body yet.
     pub(crate) async fn fields<T: Send + 'static>(
         &mut self,
         given: Given,
@@ -172,7 +170,6 @@ pub(crate) fn caller(headers: &HeaderMap) -> Caller {
     token(headers).map_or(Caller::Guest, Caller::token)
 }
 
-/// Empty if the header does not contain a bearer token.
 pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     match (values.next(), values.next()) {

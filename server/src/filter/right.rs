@@ -33,7 +33,6 @@ impl Right {
         self.app.lanes.read.run_for(self.client, move || check_right(&tidings, &caller, scope)).await
     }
 
-    /// Completes when the caller no longer has the right.
     pub(crate) async fn lost(&self) -> Error {
         loop {
             sleep(CHECK_EVERY).await;
@@ -45,7 +44,6 @@ impl Right {
     }
 }
 
-/// The error says nothing about the right.
 pub(crate) fn is_temporary(error: &Error) -> bool {
     matches!(error, Error::Overloaded) || error.is_unavailable()
 }

@@ -17,7 +17,6 @@ const TIMES_FREE: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     AtMost(usize),
-    /// Three times what is free.
     OfFree,
 }
 

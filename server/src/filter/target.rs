@@ -17,7 +17,6 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST");
 
 /// Refuses a request without a path, with several hosts or with an invalid one. A target without a path is the authority form of
 /// `CONNECT`, which HTTP/1 clients can send with any method.
-///
 /// Source: RFC 9112 sections 3.2 (a second `Host` and an invalid one are answered 400) and 3.2.3.
 pub(crate) fn refuse(head: &Parts) -> Option<Response> {
     let refusal = if head.method == Method::CONNECT {
@@ -41,7 +40,6 @@ fn is_host(host: &HeaderValue) -> bool {
 }
 
 /// Programs that mount the service may leave `Host` out.
-///
 /// Source: RFC 9112 section 3.2.
 pub(crate) fn refuse_without_host(head: &Parts) -> Option<Response> {
     let lacks_host = head.version == Version::HTTP_11 && !head.headers.contains_key(HOST);
@@ -54,7 +52,6 @@ fn malformed(rule: &'static str) -> Error {
 
 /// Decodes escapes of unreserved characters, so that two spellings of the same path are equal. Fails if a `%` is not followed by
 /// two hexadecimal digits.
-///
 /// Source: RFC 3986 sections 2.1, 2.3 and 6.2.2.2.
 pub(crate) fn normal_path(path: &str) -> Result<Cow<'_, str>, Error> {
     let Some((begin, _)) = path.split_once('%') else { return Ok(path.into()) };
@@ -85,7 +82,6 @@ pub(crate) fn within(uri: &Uri, path: &str) -> Uri {
 }
 
 /// A request of HTTP/2 has the host in its target.
-///
 /// Source: RFC 9113 section 8.3.1.
 pub(crate) fn set_host(head: &mut Parts) {
     if head.version == Version::HTTP_2

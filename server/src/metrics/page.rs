@@ -152,7 +152,6 @@ pub(crate) async fn serve(app: Arc<App>, listener: TcpListener) {
             });
             let connection =
                 hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), answer);
-            // A failed connection concerns only its client.
             let _ = timeout(CONNECTION, connection).await;
         })));
     }

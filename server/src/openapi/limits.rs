@@ -1,5 +1,4 @@
 //! The limits in the OpenAPI document: the constants of the core and the settings in force.
-//!
 //! Descriptions name limits in braces, as in `{pw} characters`. A range in the description of a field or a parameter also
 //! bounds its schema: the length of a text or the value of a number. In a list, the first range bounds the length and the
 //! second one the elements.
@@ -82,7 +81,6 @@ impl Limits {
         }
     }
 
-    /// Replaces the names with the limits, and returns the ranges in order.
     fn resolve(&self, description: Option<&mut String>) -> Vec<(usize, usize)> {
         let Some(description) = description else { return Vec::new() };
         let mut ranges = Vec::new();
@@ -110,7 +108,6 @@ fn description(schema: &mut Schema) -> Option<&mut String> {
     }
 }
 
-/// The first range bounds the schema, and the others its elements.
 fn bound(schema: &mut Schema, ranges: &[(usize, usize)]) {
     let [(min, max), others @ ..] = ranges else { return };
     match schema {
@@ -143,7 +140,6 @@ fn is_of(object: &Object, wanted: &Type) -> bool {
     }
 }
 
-/// Without a host.
 pub(super) fn url(server: &Config) -> &str {
     let base_path = server.base_path.as_str();
     if base_path.is_empty() { "/" } else { base_path }

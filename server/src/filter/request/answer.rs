@@ -23,7 +23,6 @@ use crate::state::AppRef;
 /// The largest response, in bytes, that is compressed on an async thread.
 const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 
-/// Begins an operation, which does not block.
 pub(crate) type Work = Begin<Begun>;
 type Begin<T> = Box<dyn FnOnce(&Tidings, &Caller, &ClientInfo) -> T + Send>;
 
@@ -35,7 +34,6 @@ pub(crate) enum Begun {
 
 #[derive(Clone)]
 pub(crate) enum Made {
-    /// A JSON object for this request alone.
     Own(Bytes),
     Shared(Arc<Encoded>),
 }
