@@ -39,7 +39,7 @@ async fn send(call: &Call, of: Of, reader: DataReader) -> Answer {
     let name = download.with(|reader| file_name(reader.id()));
     let begin =
         Bytes::from([br#"{"result":"success","#, first.strip_prefix(b"{").unwrap_or(&first)].concat());
-    Ok(Reply::download(download.stream(begin), JSON).with(CONTENT_DISPOSITION, name))
+    Ok(Reply::stream(download.stream(begin), JSON).with(CONTENT_DISPOSITION, name))
 }
 
 fn file_name(id: &str) -> HeaderValue {

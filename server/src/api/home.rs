@@ -27,18 +27,6 @@ pub(super) const POLICY: HeaderValue = HeaderValue::from_static(
      form-action 'none'; frame-ancestors 'none'",
 );
 
-fn described(config: &Config) -> Home {
-    // Relative paths are right for any base path, and also behind a proxy that removes a prefix.
-    let if_served = |path| (!config.no_docs).then_some(path);
-    Home {
-        name: "tidings",
-        version: env!("CARGO_PKG_VERSION"),
-        reports: "reports",
-        docs: if_served("docs/"),
-        openapi: if_served("openapi.json"),
-    }
-}
-
 fn page(home: &Home) -> String {
     let Home { name, version, reports, docs, openapi } = home;
     let link = |path: Option<&str>, text| {
@@ -58,13 +46,21 @@ fn page(home: &Home) -> String {
 }
 
 pub(crate) fn handlers(config: &Config) -> Vec<Route> {
-    let home = described(config);
-    let (page, json) = (Encoded::new(page(&home)), Encoded::new(answer::success(&home)));
-    let (page, json) = (Arc::new(page), Arc::new(json));
+    // Relative paths are right for any base path, and also behind a proxy that removes a prefix.
+    let if_served = |path| (!config.no_docs).then_some(path);
+    let home = Home {
+        name: "tidings",
+        version: env!("CARGO_PKG_VERSION"),
+        reports: "reports",
+        docs: if_served("docs/"),
+        openapi: if_served("openapi.json"),
+    };
+    let page = Arc::new(Encoded::new(page(&home)));
+    let json = Arc::new(Encoded::new(answer::success(&home)));
     let answer = move |call, _| self::home(call, Arc::clone(&page), Arc::clone(&json));
     vec![
         Route::stream::<GetHome, _>(answer),
-        Route::stream::<Healthz, _>(healthz),
+        Route::stream::<Healthz, _>(|_, _| async { Ok(Reply::success(&())) }),
         Route::stream::<Readyz, _>(readyz),
     ]
 }
@@ -72,10 +68,6 @@ pub(crate) fn handlers(config: &Config) -> Vec<Route> {
 /// No rate limit applies to a health check.
 pub(crate) fn is_health(path: &str) -> bool {
     path == Healthz::SPEC.path || path == Readyz::SPEC.path
-}
-
-async fn healthz(_: Call, _: Healthz) -> Answer {
-    Ok(Reply::success(&()))
 }
 
 async fn readyz(call: Call, _: Readyz) -> Answer {

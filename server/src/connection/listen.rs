@@ -98,7 +98,10 @@ impl Server {
     pub async fn start(self, listener: std::net::TcpListener) -> io::Result<Running> {
         let Self { app } = self;
         let connections = Connections::new(&app.config, app.config.max_connections);
-        let acceptor = Acceptor { listener: listen_on(listener)?, connections, waiting: None };
+        listener.set_nonblocking(true)?;
+        SockRef::from(&listener).listen(BACKLOG)?;
+        let listener = TcpListener::from_std(listener)?;
+        let acceptor = Acceptor { listener, connections, waiting: None };
         let metrics = match app.config.metrics_listen {
             Some(address) => Some(metrics::listen(address).await?),
             None => None,
@@ -283,12 +286,6 @@ fn note_member(app: &App, connection: &Connection, headers: &HeaderMap) {
     {
         connection.is_signed_in.set(true);
     }
-}
-
-fn listen_on(listener: std::net::TcpListener) -> io::Result<TcpListener> {
-    listener.set_nonblocking(true)?;
-    SockRef::from(&listener).listen(BACKLOG)?;
-    TcpListener::from_std(listener)
 }
 
 fn hyper(streams: StreamExecutor) -> Builder<StreamExecutor> {

@@ -1,7 +1,7 @@
 //! The client of a request: its address and the address that it used, from the connection and from trusted
 //! proxies, and its program.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use http::header::{HOST, USER_AGENT};
 use http::uri::Authority;
@@ -20,12 +20,6 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// takes the client's address from `X-Forwarded-For`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddress(pub IpAddr);
-
-/// A request without a peer address comes from a program that mounts the service and does not provide addresses; its client is
-/// the local host.
-pub(crate) fn of(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
-    address(peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), headers, trusted)
-}
 
 /// Each proxy appends the address of its own client to `X-Forwarded-For`, so only the entries of trusted proxies are reliable.
 /// The search starts at the right, skips the addresses of trusted proxies, and returns the first other address.
@@ -50,9 +44,8 @@ pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> I
 
 /// Trusted proxies name the scheme and the host in `X-Forwarded-Proto` and `X-Forwarded-Host`; of several names, the last is that
 /// of the nearest proxy. Without a name, the scheme is `own`, that of the server.
-pub(crate) fn site(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet], own: &str) -> String {
-    let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
-    let is_proxy = trusted.iter().any(|net| net.contains(&peer));
+pub(crate) fn site(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet], own: &str) -> String {
+    let is_proxy = trusted.iter().any(|net| net.contains(&peer.to_canonical()));
     let named = |name: &HeaderName| {
         let line = headers.get_all(name).iter().next_back().filter(|_| is_proxy)?;
         line.to_str().ok()?.rsplit(',').next().map(str::trim)
@@ -128,7 +121,7 @@ mod tests {
             let line = |(name, value): &(&'static str, &str)| {
                 (HeaderName::from_static(name), value.parse().unwrap())
             };
-            site(Some(peer.parse().unwrap()), &lines.iter().map(line).collect(), &trusted, "http")
+            site(peer.parse().unwrap(), &lines.iter().map(line).collect(), &trusted, "http")
         };
         let (host, https) = (("host", "a.example:8080"), ("x-forwarded-proto", "https"));
         let forwarded = ("x-forwarded-host", "evil.example, campus.example");

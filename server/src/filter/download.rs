@@ -33,7 +33,7 @@ pub(crate) async fn lines<E: ExportLines>(call: Call, operation: E) -> Answer {
     let export = operation.export(call.tidings(), call.caller());
     let (download, first) = Download::begin(&call, Of::Admin, export).await?;
     let file = HeaderValue::try_from(format!("attachment; filename=\"{}\"", E::FILE)).expect("a plain name");
-    let reply = Reply::download(download.stream(first.into()), NDJSON);
+    let reply = Reply::stream(download.stream(first.into()), NDJSON);
     Ok(reply.with(CONTENT_DISPOSITION, file))
 }
 

@@ -1,7 +1,7 @@
 //! Responses: the JSON object, its status and its headers.
 
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt as _};
+use futures_util::Stream;
 use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName,
     LOCATION, VARY,
@@ -85,15 +85,8 @@ impl Reply {
         reply.with(VARY, ACCEPT_ENCODING)
     }
 
+    /// An error breaks the response off.
     pub(crate) fn stream(
-        body: impl Stream<Item = Bytes> + Send + Sync + 'static,
-        content_type: HeaderValue,
-    ) -> Self {
-        Self::download(body.map(Ok), content_type)
-    }
-
-    /// Like [`Reply::stream`]. An error breaks the response off.
-    pub(crate) fn download(
         body: impl Stream<Item = Result<Bytes, Error>> + Send + Sync + 'static,
         content_type: HeaderValue,
     ) -> Self {
@@ -111,13 +104,6 @@ impl Reply {
 
     pub(crate) fn plain(body: Bytes, content_type: HeaderValue) -> Self {
         Self(response(StatusCode::OK, body.into())).with(CONTENT_TYPE, content_type)
-    }
-
-    pub(crate) fn tagged(self, tag: Option<HeaderValue>) -> Self {
-        match tag {
-            Some(tag) => self.with(ETAG, tag),
-            None => self,
-        }
     }
 
     pub(crate) fn not_modified(tag: HeaderValue) -> Self {

@@ -1,6 +1,6 @@
 //! The request that a handler receives.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -28,9 +28,9 @@ const READ_AT_ONCE: usize = 16 * 1024;
 
 pub(crate) struct Context {
     pub(crate) app: AppRef,
-    caller: Caller,
+    pub(crate) caller: Caller,
     pub(crate) head: Head,
-    peer: Option<IpAddr>,
+    peer: IpAddr,
     /// Caches may store the response, or the operation declares a tag.
     pub(crate) is_tagged: bool,
     /// The response is for a single member, which is not worth a dense coding.
@@ -40,17 +40,15 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// Without a peer address, from a program that mounts the service and provides none, the client is the local host.
     pub(crate) fn new(app: AppRef, head: Head, body: Upload, peer: Option<IpAddr>) -> Self {
         let (caller, body) = (caller(&head.headers), Mutex::new(body));
+        let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
         Self { caller, app, head, peer, is_tagged: false, is_personal: false, body }
     }
 
-    pub(crate) fn caller(&self) -> &Caller {
-        &self.caller
-    }
-
     pub(crate) fn address(&self) -> IpAddr {
-        client::of(self.peer, &self.head.headers, &self.app.config.trust_proxy)
+        client::address(self.peer, &self.head.headers, &self.app.config.trust_proxy)
     }
 }
 

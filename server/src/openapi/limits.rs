@@ -89,7 +89,8 @@ impl Limits {
             let text = match limit {
                 Limit::Range(min, max) => {
                     ranges.push((at, (*min, *max)));
-                    in_words(*min, *max)
+                    let max = grouped(*max);
+                    if *min == 0 { format!("up to {max}") } else { format!("{min} to {max}") }
                 }
                 Limit::Text(text) => text.clone(),
             };
@@ -143,11 +144,6 @@ fn is_of(object: &Object, wanted: &Type) -> bool {
 pub(super) fn url(server: &Config) -> &str {
     let base_path = server.base_path.as_str();
     if base_path.is_empty() { "/" } else { base_path }
-}
-
-fn in_words(min: usize, max: usize) -> String {
-    let max = grouped(max);
-    if min == 0 { format!("up to {max}") } else { format!("{min} to {max}") }
 }
 
 fn grouped(n: usize) -> String {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderValue;
+use http::header::ETAG;
 use serde::Serialize;
 use tidings_core::account::{Caller, ClientInfo};
 use tidings_core::answer::{self, Encoded};
@@ -84,7 +85,10 @@ impl Delivery {
                 Reply::encoded(cached, self.media_type.clone(), self.accepted)
             }
         };
-        reply.tagged(tag)
+        match tag {
+            Some(tag) => reply.with(ETAG, tag),
+            None => reply,
+        }
     }
 
     fn is_quick(&self, made: &Made) -> bool {
