@@ -67,16 +67,10 @@ fn a_stream_continues_after_a_restart_and_at_another_server() {
     let two = Server::at(one.database(), |_| {});
     let mut other = open(&two, &place);
     let _ = admin.post("/insert_post", sample::post("First")).succeeded();
-    let _ = admin.post("/insert_notice", sample::notice("Canteen")).succeeded();
-    let next_two = |stream: &mut EventStream| {
-        let mut lines = [told(stream.next()), told(stream.next())];
-        lines.sort();
-        assert_eq!(lines, ["notice published Canteen", "post  First"]);
-    };
-    next_two(&mut stream);
-    next_two(&mut other);
+    for stream in [&mut stream, &mut other] {
+        assert_eq!(told(stream.next()), "post  First");
+    }
     assert_eq!(stream.last_id, other.last_id);
-    next_two(&mut open(&two, &place));
 
     // While no server of the first process runs, a post is inserted. The stream ends at once, and continues with the post.
     let place = stream.last_id.clone();

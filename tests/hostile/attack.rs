@@ -23,7 +23,6 @@ const ATTACKERS: usize = 64;
 /// The number of readers of a feed; each sends the next request as soon as it has a response.
 const READERS: usize = 8;
 
-/// An attack.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Attack {
     /// Failed sign-ins with long ids, which must not stay in memory
@@ -49,7 +48,6 @@ pub(crate) enum Attack {
 }
 
 impl Attack {
-    /// Runs the attack against a new server.
     pub(crate) fn run(self, world: &World) -> Vec<Row> {
         match self {
             Self::Ids => ids(world),
@@ -349,7 +347,6 @@ fn targets(world: &World) -> Vec<Row> {
     ]
 }
 
-/// Converts a count to a float.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn count(count: usize) -> f64 {
     count as f64

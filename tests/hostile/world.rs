@@ -13,7 +13,6 @@ use crate::data;
 /// The maximum number of posts in a feed response.
 const FEED_POSTS: usize = 150;
 
-/// The settings that all attacks share.
 pub(crate) struct World {
     pub(crate) posts: usize,
     pub(crate) length: Duration,
@@ -42,7 +41,6 @@ impl World {
         if self.same_address { Ipv4Addr::LOCALHOST } else { Ipv4Addr::new(127, 66, high, low.max(1)) }
     }
 
-    /// Returns the address of an attacker that uses only one.
     pub(crate) fn one_attacker(&self) -> Ipv4Addr {
         self.attacker(1)
     }

@@ -221,14 +221,6 @@ mod tests {
         }
 
         #[test]
-        fn any_header_can_be_read(header in prop::collection::vec(any::<u8>(), 0..80)) {
-            if let Ok(value) = HeaderValue::from_bytes(&header) {
-                let accepted = Accepted::of(&HeaderMap::from_iter([(ACCEPT_ENCODING, value)]));
-                prop_assert!(!accepted.brotli || header.windows(2).any(|name| name.eq_ignore_ascii_case(b"br")));
-            }
-        }
-
-        #[test]
         fn brotli_keeps_the_bytes(
             part in prop::collection::vec(any::<u8>(), 0..300),
             times in 1..40_usize,
@@ -254,18 +246,13 @@ mod tests {
     }
 
     #[test]
-    fn a_response_is_queued_once_when_it_is_asked_for_again() {
+    fn a_response_of_medium_size_is_queued_once_when_it_is_asked_for_again() {
         let (compressor, jobs) = idle();
         let response = long();
-        compressor.offer(&response, BOTH, Level::Answer);
-        for _ in 0..10 {
-            compressor.offer(&response, GZIP, Level::Answer);
+        for (accepted, queued) in [(BOTH, 0), (GZIP, 0), (GZIP, 0), (BOTH, 1), (BOTH, 1), (BOTH, 1)] {
+            compressor.offer(&response, accepted, Level::Answer);
+            assert_eq!(jobs.len(), queued);
         }
-        assert_eq!(jobs.len(), 0);
-        for _ in 0..10 {
-            compressor.offer(&response, BOTH, Level::Answer);
-        }
-        assert_eq!(jobs.len(), 1);
         for size in [WORTH_COMPRESSING - 1, BROTLI_MAX + 1] {
             let other = Arc::new(Encoded::new(vec![b' '; size]));
             for _ in 0..3 {

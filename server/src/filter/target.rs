@@ -96,33 +96,6 @@ pub(crate) fn set_host(head: &mut Parts) {
 #[cfg(test)]
 mod tests {
     use super::normal_path;
-    use crate::testing::{outcome, request, service, with};
-
-    #[tokio::test]
-    async fn a_target_without_a_path_and_an_invalid_host_are_refused() {
-        let service = service();
-        let hosts = |hosts: &[&str]| {
-            hosts.iter().fold(request("GET", "/healthz"), |request, host| with(request, "host", host))
-        };
-        for (request, expected) in [
-            (request("CONNECT", "example.org:80"), "405 method not allowed"),
-            (request("CONNECT", "/healthz"), "405 method not allowed"),
-            (request("GET", "example.org:80"), "400 bad request"),
-            (request("OPTIONS", "*"), "404 Not found"),
-            (request("GET", "http://example.org/healthz"), "200 success"),
-            (hosts(&["a.example:80"]), "200 success"),
-            (hosts(&["[2001:db8::1]:80"]), "200 success"),
-            (hosts(&[""]), "200 success"),
-            (hosts(&["a.example", "a.example"]), "400 bad request"),
-            (hosts(&["a b"]), "400 bad request"),
-            (hosts(&["user@a.example"]), "400 bad request"),
-            (hosts(&["a/b"]), "400 bad request"),
-        ] {
-            let what = format!("{request:?}");
-            assert_eq!(outcome(&service.call(request).await), expected, "{what}");
-        }
-        assert_eq!(service.get("http://example.org").await.status(), 200, "the path is /");
-    }
 
     #[test]
     fn only_unreserved_characters_lose_their_escapes() {
