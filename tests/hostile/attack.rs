@@ -43,8 +43,6 @@ pub(crate) enum Attack {
     File,
     /// Large JSON bodies
     Bodies,
-    /// Request targets that no client sends
-    Targets,
 }
 
 impl Attack {
@@ -59,7 +57,6 @@ impl Attack {
             Self::Connections => connections(world),
             Self::File => file(world),
             Self::Bodies => bodies(world),
-            Self::Targets => targets(world),
         }
     }
 }
@@ -328,22 +325,6 @@ fn bodies(world: &World) -> Vec<Row> {
     vec![
         Row::at_most("feeds, p99 during the attack / before", slower(&alone, &beside, 0.99), "times", 4.0),
         Row::at_most("feeds during the attack, p99", beside.quantile(0.99), "ms", 25.0),
-    ]
-}
-
-fn targets(world: &World) -> Vec<Row> {
-    let server = world.serve();
-    let odd = ["CONNECT h:80", "GET evil:80", "CONNECT /x", "GET *", "OPTIONS *"];
-    let refused = odd.iter().filter(|target| {
-        let request = format!("{target} HTTP/1.1\r\nHost: h\r\n\r\n");
-        let status = server.try_raw(request).map(|answer| answer.status);
-        matches!(status, Some(400 | 404 | 405))
-    });
-    let refused = count(refused.count());
-    let panics = server.log().matches("panicked").count();
-    vec![
-        Row::at_least("malformed request targets that are refused", refused, "", count(odd.len())),
-        Row::at_most("panics in the log", count(panics), "", 0.0),
     ]
 }
 

@@ -40,7 +40,7 @@ async fn popular(call: Call, fields: ListPopular) -> Answer {
             return own(call, |lanes| &lanes.store, fields).await;
         }
         let feed = newsfeed::popular(call.tidings(), &fields.page.page())?;
-        return call.encoded(feed.answer()).await;
+        return call.document(feed.answer(), JSON).await;
     };
     let outline =
         Outline::new(&call, format, "Popular posts", ListPopular::SPEC.path).at(&fields.page.page());
@@ -64,7 +64,7 @@ async fn topic(call: Call, fields: ListTopic) -> Answer {
         if call.is_guest()
             && let Some(answer) = fields.remembered(call.tidings())
         {
-            return call.encoded(&answer?).await;
+            return call.document(&answer?, JSON).await;
         }
         return own(call, |lanes| &lanes.store, fields).await;
     };
@@ -99,7 +99,7 @@ fn path(name: &str) -> String {
 
 async fn notices(call: Call, fields: notice::List) -> Answer {
     let Some(format) = Format::chosen(call.headers(), fields.format.as_deref())? else {
-        return call.perform(fields).await;
+        return call.run(notice::List::SPEC, request::boxed(fields)).await;
     };
     let outline = Outline::new(&call, format, "Notices", notice::List::SPEC.path);
     let is_in_memory = call.is_guest() && notice::try_list(call.tidings()).is_some();

@@ -100,13 +100,9 @@ impl Hub {
             return Err(Error::Overloaded);
         };
         let (receiver, mut begin) = (sender.subscribe(), history.begin(since, &kinds));
-        begin.extend(
-            state
-                .counts
-                .iter()
-                .filter(|_| kinds.contains(Kind::Counts.name()))
-                .map(|counts| counts.frame.clone()),
-        );
+        if kinds.contains(Kind::Counts.name()) {
+            begin.extend(state.counts.iter().map(|counts| counts.frame.clone()));
+        }
         // A library's timeout may be shorter than the interval.
         let interval = HEARTBEAT.min(config.idle_timeout / HEARTBEAT_SPREAD);
         let step = u32::try_from(sender.receiver_count()).unwrap_or_default() % SPREAD_STEPS;

@@ -121,7 +121,7 @@ impl Lanes {
             ("import", import),
             ("remote", remote),
         ]
-        .map(|(name, lane)| (name, lane.depth()))
+        .map(|(name, lane)| (name, lane.turns.state().waiting.len()))
     }
 
     pub(crate) fn of(&self, work: Work) -> &Lane {
@@ -146,10 +146,6 @@ impl Lane {
 
     fn on(self, LowPriority(runtime): &LowPriority) -> Self {
         Self { threads: runtime.as_ref().map(|runtime| runtime.handle().clone()), ..self }
-    }
-
-    fn depth(&self) -> usize {
-        self.turns.state().waiting.len()
     }
 
     pub(crate) async fn run<T: Send + 'static>(

@@ -135,20 +135,12 @@ impl Context {
 }
 
 impl Call {
-    pub(crate) async fn encoded(&self, cached: &Arc<Encoded>) -> Answer {
-        self.document(cached, JSON).await
-    }
-
     pub(crate) async fn document(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> Answer {
         self.context.send(Made::Shared(Arc::clone(cached)), media_type, Level::Answer).await
     }
 
     pub(crate) async fn file(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> Answer {
         self.context.send(Made::Shared(Arc::clone(cached)), media_type, Level::File).await
-    }
-
-    pub(crate) async fn perform<O: Operation>(self, operation: O) -> Answer {
-        self.run(O::SPEC, boxed(operation)).await
     }
 
     pub(crate) async fn run(self, spec: Spec, work: Work) -> Answer {
