@@ -109,7 +109,6 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    /// `path` is below the base path.
     pub(crate) fn new(call: &Call, format: Format, title: impl Into<String>, path: &str) -> Self {
         let site = call.site();
         let id = format!("{site}{}{path}", call.app().config.base_path);
@@ -176,7 +175,6 @@ fn urn(record: Record, id: &str) -> String {
     format!("urn:uuid:{}-{}-8000-800{}-{}", part(0, 8), part(8, 12), record as u8, part(12, 24))
 }
 
-/// The answer from which a document is made.
 pub(crate) enum Source {
     Posts(FeedPage),
     Notices(NoticeList),

@@ -37,7 +37,6 @@ impl Service {
         App::new(self.tidings.clone(), config)
     }
 
-    /// Returns the response of a server with these settings.
     pub(crate) async fn answer(&self, config: &Config, request: Request<Full<Bytes>>) -> Response<Bytes> {
         self.answer_of(&self.app(config.clone()), request).await
     }
@@ -48,7 +47,6 @@ impl Service {
         Response::from_parts(head, body.collect().await.unwrap().to_bytes())
     }
 
-    /// Returns the response of a server with default settings.
     pub(crate) async fn call(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
         self.answer(&Config::default(), request).await
     }

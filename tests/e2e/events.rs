@@ -9,7 +9,6 @@ fn open(server: &Server, last_id: &str) -> EventStream {
     EventStream::open(server.address(), "/events", last_id).begun()
 }
 
-/// Returns what an event tells, in short.
 fn told(event: Option<Event>) -> String {
     let Event { name, data } = event.expect("the stream is open");
     let about = [&data["notice"]["title"], &data["post"]["title"], &data["_id"], &data["event"]];

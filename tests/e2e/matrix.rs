@@ -42,7 +42,6 @@ impl Fixture {
         Self { server, boss, feedback, target, count: Cell::new(0) }
     }
 
-    /// Returns a number that is different on each call.
     fn number(&self) -> u64 {
         self.count.set(self.count.get() + 1);
         self.count.get()
@@ -132,14 +131,12 @@ impl Fixture {
         self.boss.post("/add_webhook", draft).succeeded().text("/_id")
     }
 
-    /// Makes an API key, and returns its id and the key.
     fn key(&self, scopes: &[&str]) -> (String, String) {
         let draft = json!({ "name": format!("fixture {}", self.number()), "scopes": scopes });
         let made = self.boss.post("/add_key", draft).succeeded();
         (made.text("/_id"), made.text("/key"))
     }
 
-    /// Creates a member with a role.
     fn role(&self, scopes: &[&str]) -> Caller {
         let member = self.member();
         let path = format!("/set_member_role/{}", member.id());
@@ -147,7 +144,6 @@ impl Fixture {
         member
     }
 
-    /// Returns a valid request of `caller`.
     fn request<'c>(&self, operation: &Operation, caller: &'c Caller) -> Request<'c> {
         let request = caller.request(operation.method, &operation.path_with(|name| self.value(name)));
         match operation.body_with(self.number()) {
@@ -156,14 +152,12 @@ impl Fixture {
         }
     }
 
-    /// Replaces the target member if the operation has removed it.
     fn restore(&self, operation: &Operation) {
         if operation.path.starts_with("/admin_remove_user/") {
             self.target.replace(self.member().id().to_owned());
         }
     }
 
-    /// Asserts that the server is ready, the database is intact and the log has no error.
     fn check(mut self) {
         assert_eq!(self.server.anyone().get("/readyz").outcome(), "200 success");
         assert_eq!(self.server.integrity(), "ok");
@@ -181,9 +175,6 @@ fn invalidates_the_token(operation: &Operation) -> bool {
 }
 
 /// Returns the status and `result` of an answer, and whether it reports lines left out.
-///
-/// # Panics
-/// If the status is 500 or higher, or the answer is not JSON.
 fn outcome(operation: &Operation, case: &str, answer: &Answer) -> String {
     let name = operation.name();
     assert!(answer.status < 500, "{name}, {case}: {answer:?}");
@@ -215,7 +206,6 @@ impl Table {
         }
     }
 
-    /// Compares the table with the snapshot of this name.
     fn compare(self, name: &str) {
         insta::with_settings!({ omit_expression => true }, {
             insta::assert_snapshot!(name, self.0);

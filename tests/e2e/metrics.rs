@@ -18,7 +18,6 @@ pub(crate) fn address_of(server: &Server) -> SocketAddr {
     address.take().unwrap()
 }
 
-/// Requests a path of the metrics listener, and returns the status and the body.
 pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -29,7 +28,6 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
-/// Returns the value of the sample with this name and labels.
 fn value(page: &str, name: &str) -> Option<f64> {
     page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
 }

@@ -19,7 +19,6 @@ const EVENT_MAX: Duration = Duration::from_secs(15);
 /// The size of a large import, less than the limit of 64 MiB.
 const LARGE: usize = 40 << 20;
 
-/// A running proxy, and what it needs. Dropping the value stops it.
 struct Proxy {
     child: Child,
     port: u16,
@@ -59,7 +58,6 @@ fn proxy(file: &str, configure: impl Fn(&str, &Path, u16) -> (String, Command)) 
     proxy
 }
 
-/// Replaces a text that must be there.
 fn replaced(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "{from}");
     text.replace(from, to)
@@ -74,7 +72,6 @@ impl Proxy {
         curl
     }
 
-    /// Sends a request, and returns the body, the status and the version of HTTP.
     fn request(&self, path: &str, arguments: &[&str]) -> (Value, String) {
         let shown = ["--write-out", "\n%{http_code} %{http_version}", "--max-time", "60"];
         let output = self.curl(path, &[&shown[..], arguments].concat()).output().unwrap();
@@ -85,7 +82,6 @@ impl Proxy {
         (serde_json::from_str(body).unwrap_or(Value::Null), status.to_owned())
     }
 
-    /// Checks what a proxy has to do.
     fn works(&self) {
         let admin = self.server.admin();
         let (signed_in, status) =

@@ -9,7 +9,6 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tidings_tests::{Authority, Server, command_in, run, wait_until};
 
-/// A server with TLS, and the files of its certificate.
 struct Secure {
     server: Server,
     authority: Authority,
@@ -29,7 +28,6 @@ fn secure() -> Secure {
 }
 
 impl Secure {
-    /// Returns curl's output for a request by a client that trusts the authority.
     fn curl(&self, path: &str, arguments: &[&str]) -> std::process::Output {
         let url = format!("https://localhost:{}{path}", self.server.address().port());
         let mut curl = Command::new("curl");
@@ -91,7 +89,6 @@ fn a_wrong_certificate_is_a_usage_error_that_names_the_setting() {
     assert!(output.stderr.lines().any(|line| line == error), "{}", output.stderr);
 }
 
-/// A server with a settings file.
 struct Configured {
     server: Server,
     file: PathBuf,

@@ -16,7 +16,6 @@ use crate::client::{Connection, Latencies, connect, get, post, post_text};
 use crate::world::{World, ask_always, database_mb, memory_mb, probe, socket_memory_mb};
 use crate::{Row, http2};
 
-/// Requests per second of the victim.
 const RATE: u32 = 100;
 /// The number of concurrent attackers; more of them would not increase the effect.
 const ATTACKERS: usize = 64;
@@ -94,7 +93,6 @@ fn flood(from: Ipv4Addr, server: &Server, stop: &AtomicBool, mut next: impl FnMu
     }
 }
 
-/// Returns the ratio of the second latency to the first, at this quantile.
 fn slower(alone: &Latencies, beside: &Latencies, share: f64) -> f64 {
     beside.quantile(share) / alone.quantile(share)
 }

@@ -33,7 +33,6 @@ pub(crate) fn connect(
     Ok(stream)
 }
 
-/// A keep-alive connection that sends one request at a time.
 pub(crate) struct Connection(BufReader<TcpStream>);
 
 impl Connection {
@@ -81,7 +80,6 @@ pub(crate) fn post(path: &str, body: &Value) -> Vec<u8> {
     post_text(path, &body.to_string())
 }
 
-/// Builds a POST request with any text as body, declared as JSON.
 pub(crate) fn post_text(path: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");

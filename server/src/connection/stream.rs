@@ -90,7 +90,6 @@ mod tests {
         (executor, connection, Arc::clone(&connections.unsent))
     }
 
-    /// A value that records when it is dropped.
     struct Dropped(Arc<Mutex<Option<Instant>>>);
 
     impl Drop for Dropped {

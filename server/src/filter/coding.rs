@@ -239,7 +239,6 @@ mod tests {
         Arc::new(Encoded::new(numbers.join(", ")))
     }
 
-    /// Returns a compressor without a thread, and its queue.
     fn idle() -> (Compressor, Receiver<Job>) {
         let (jobs, next) = crossbeam_channel::bounded(QUEUE);
         (Compressor(jobs), next)

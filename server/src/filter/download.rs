@@ -126,7 +126,6 @@ mod tests {
     use crate::state::App;
     use crate::testing::{Service, by, request, service};
 
-    /// Returns the body of a download that has begun, or the outcome of its refusal.
     async fn begin(app: &Arc<App>, token: &str, path: &str) -> Result<Body, u16> {
         let response = Router::new(app).service().oneshot(by(token, request("GET", path))).await.unwrap();
         let status = response.status().as_u16();
@@ -186,7 +185,6 @@ mod tests {
         assert_eq!(read.err().map(|error| error.to_string()).as_deref(), Some("overloaded"));
     }
 
-    /// Pieces without an end.
     struct Endless;
 
     impl Export for Endless {

@@ -63,7 +63,6 @@ mod tests {
     use crate::router::Router;
     use crate::testing::{by, outcome, service};
 
-    /// Returns a body that begins and never ends.
     fn endless() -> StreamBody<impl stream::Stream<Item = Result<Frame<Bytes>, std::convert::Infallible>>> {
         use futures_util::StreamExt as _;
         StreamBody::new(Box::pin(

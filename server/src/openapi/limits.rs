@@ -221,7 +221,6 @@ mod tests {
         }
     }
 
-    /// Returns the sources of the server and of the core.
     fn sources(root: &Path) -> Vec<String> {
         let mut directories = vec![root.join("server/src"), root.join("core/src")];
         let mut sources = Vec::new();

@@ -8,7 +8,6 @@ use super::*;
 use crate::config::Config;
 use crate::testing::{Service, by, header, json, outcome, request, service, with};
 
-/// What a browser sends.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8";
 const OPERATOR: Caller = Caller::Operator;
 

@@ -4,7 +4,6 @@ use std::io::Read as _;
 
 use tidings_tests::{Answer, Caller, Server, sample, wait_until};
 
-/// Returns the body of a response without its content coding.
 fn unpacked(answer: &Answer) -> Vec<u8> {
     let mut plain = Vec::new();
     match answer.header("content-encoding") {
@@ -25,7 +24,6 @@ fn get(caller: &Caller, path: &str, codings: &str) -> Answer {
     answer
 }
 
-/// Waits until the server sends Brotli for a path, and returns that response.
 fn brotli_of(caller: &Caller, path: &str) -> Answer {
     let mut last = None;
     wait_until("the response is compressed with Brotli", || {

@@ -16,11 +16,9 @@ enum CallerKind {
     Blacklisted,
     Removed,
     Forged,
-    /// An API key with every scope.
     Key,
     /// An API key with a scope that only one operation of the table needs.
     WeakKey,
-    /// A member whose role has every scope.
     Role,
     /// A member whose role has a scope that only one operation of the table needs.
     WeakRole,

@@ -26,7 +26,6 @@ fn server(config: Config) -> Server {
     Server { address, stop, served: tokio::spawn(served), _service: service }
 }
 
-/// Reads from the connection until the server closes it.
 async fn until_closed(mut socket: TcpStream) -> String {
     let mut answer = String::new();
     let _ = timeout(Duration::from_secs(5), socket.read_to_string(&mut answer)).await.unwrap();
@@ -158,7 +157,6 @@ async fn read_whole_frame(socket: &mut TcpStream) -> Option<(u8, u8, usize)> {
     Some((head[3], head[4], length))
 }
 
-/// Like [`read_whole_frame`], but returns only the type.
 async fn read_frame(socket: &mut TcpStream) -> Option<u8> {
     read_whole_frame(socket).await.map(|(kind, ..)| kind)
 }

@@ -12,7 +12,6 @@ fn is_closing(permit: &ConnectionPermit) -> bool {
     permit.connection.is_closing()
 }
 
-/// Returns how many of these connections are closing.
 fn closing<'p>(permits: impl IntoIterator<Item = &'p ConnectionPermit>) -> usize {
     permits.into_iter().filter(|permit| is_closing(permit)).count()
 }

@@ -80,7 +80,6 @@ async fn connect(
     TlsConnector::from(Arc::new(config)).connect(ServerName::try_from("localhost").unwrap(), socket).await
 }
 
-/// Sends a request and returns the beginning of the answer.
 async fn health(stream: &mut TlsStream<TcpStream>) -> String {
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n").await.unwrap();
     let mut answer = [0; 15];
@@ -129,7 +128,6 @@ async fn a_client_without_tls_is_told_or_closed() {
     assert!(until_closed(send(&server, &[HANDSHAKE_START, &[0; 64]].concat()).await).await.len() < 16);
 }
 
-/// The beginning of a TLS record with a handshake.
 const HANDSHAKE_START: &[u8] = &[22, 3, 1, 0, 64];
 
 #[tokio::test]

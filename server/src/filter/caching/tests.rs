@@ -71,7 +71,6 @@ fn filled() -> (Service, Vec<(String, &'static str, &'static str)>) {
     (service, paths)
 }
 
-/// Returns the status, the tag and `Cache-Control` of a response.
 fn cached(answer: &Response<bytes::Bytes>) -> (u16, &str, &str) {
     (answer.status().as_u16(), header(answer, "etag"), header(answer, "cache-control"))
 }

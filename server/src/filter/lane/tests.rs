@@ -77,13 +77,11 @@ fn of_kind(turns: &Arc<Turns>, kind: Kind) -> Lane {
     Lane { turns: Arc::clone(turns), kind, threads: None }
 }
 
-/// Returns the number of waiting and of running jobs.
 fn load(turns: &Turns) -> (usize, usize) {
     let state = turns.state();
     (state.waiting.len(), state.running)
 }
 
-/// Waits until the numbers of waiting and of running jobs are as wanted.
 async fn until(turns: &Turns, is_reached: impl Fn(usize, usize) -> bool) {
     loop {
         let (waiting, running) = load(turns);
