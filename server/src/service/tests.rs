@@ -18,7 +18,8 @@ where
 {
     let service = service(tidings.clone(), config).unwrap();
     let (head, body) = service.oneshot(request).await.unwrap().into_parts();
-    Response::from_parts(head, body.collect().await.map_err(Into::into).unwrap().to_bytes())
+    let body = body.collect().await.map_err(Into::<Box<dyn StdError + Send + Sync>>::into).unwrap();
+    Response::from_parts(head, body.to_bytes())
 }
 
 #[tokio::test]
