@@ -3,7 +3,6 @@
 pub(crate) mod account_page;
 pub(crate) mod data;
 pub(crate) mod home;
-pub(crate) mod import;
 pub(crate) mod newsfeed;
 pub(crate) mod oidc;
 pub(crate) mod report;

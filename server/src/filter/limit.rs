@@ -255,18 +255,6 @@ mod tests {
     }
 
     #[test]
-    fn headers_tell_how_much_of_the_limit_is_left() {
-        let limit = RateLimit::with(Quota::per_second(number(3)), CLIENTS, FakeRelativeClock::default());
-        let states = [(); 4].map(|()| {
-            let [policy, state] = limit.headers(&limit.count(client("192.0.2.1"))).map(|(_, value)| value);
-            assert_eq!(policy, "\"default\";q=3;w=1");
-            state.to_str().unwrap().to_owned()
-        });
-        let expected = [2, 1, 0, 0].map(|left| format!("\"default\";r={left};t=1"));
-        assert_eq!(states, expected);
-    }
-
-    #[test]
     fn clients_are_removed_once_they_have_their_whole_burst_again() {
         let clock = FakeRelativeClock::default();
         let quota = Quota::per_minute(number(60)).allow_burst(number(500));

@@ -75,21 +75,6 @@ async fn a_connection_over_the_limit_replaces_one_that_waits_for_its_client() {
 }
 
 #[tokio::test]
-async fn a_shutdown_closes_idle_connections_and_lets_a_request_end() {
-    let server = server(Config::default());
-    let mut idle = send(&server, HEALTH).await;
-    idle.read_exact(&mut [0; 16]).await.unwrap();
-    let body = "id=ann&pw=x";
-    let mut running = begin_sign_in(&server, body.len()).await;
-    server.stop.send(()).unwrap();
-    until_closed(idle).await;
-    running.write_all(body.as_bytes()).await.unwrap();
-    let answer = until_closed(running).await;
-    assert!(answer.contains(r#"{"result":"No member","#), "{answer}");
-    server.served.await.unwrap().unwrap();
-}
-
-#[tokio::test]
 async fn a_shutdown_waits_no_longer_than_its_timeout() {
     let short = Duration::from_millis(200);
     let server = server(Config { shutdown_timeout: short, ..Config::default() });
