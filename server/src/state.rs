@@ -106,7 +106,9 @@ impl Policy {
 }
 
 /// The documents of feed readers that many clients ask for, by their addresses, each with the answer from which it was made.
-pub(crate) struct Documents(Mutex<LruCache<String, (Arc<Encoded>, Arc<Encoded>)>>);
+pub(crate) struct Documents(Mutex<LruCache<String, SourceAndDocument>>);
+
+type SourceAndDocument = (Arc<Encoded>, Arc<Encoded>);
 
 impl Documents {
     fn new() -> Self {
