@@ -204,6 +204,8 @@ async fn streams_are_bounded_in_total_and_for_each_client() {
     streams.push(Events::open(&app, by("192.0.2.3")).await);
     drop(streams);
     assert_eq!(app.events.listeners(), 0);
+    app.stop();
+    assert_eq!(outcome(&service.answer_of(&app, events()).await), "503 overloaded");
 }
 
 #[tokio::test]
@@ -244,22 +246,6 @@ async fn a_listener_that_is_too_slow_loses_its_stream() {
     while slow.next().await.is_some() {}
     let (frames, _) = Events::open(&app, after(&place)).await.begin().await;
     assert_eq!(frames, ["event: reset\ndata: {\"event\":\"notice\"}\n\n"]);
-}
-
-#[tokio::test]
-async fn a_silent_stream_gets_heartbeats_and_ends_with_the_server() {
-    let service = service();
-    let app = service.app(Config { idle_timeout: Duration::from_millis(300), ..Config::default() });
-    let mut stream = Events::open(&app, request("GET", "/events?events=notice")).await;
-    let (_, place) = stream.begin().await;
-    for _ in 0..3 {
-        assert_eq!(stream.next().await.unwrap(), format!(":\nid: {place}\n\n"));
-    }
-    app.stop();
-    while let Some(frame) = stream.next().await {
-        assert!(frame.starts_with(":\nid: "), "{frame}");
-    }
-    assert_eq!(outcome(&service.answer_of(&app, events()).await), "503 overloaded");
 }
 
 #[tokio::test]

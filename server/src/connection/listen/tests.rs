@@ -97,7 +97,9 @@ async fn a_stream_of_events_outlives_the_idle_time_and_ends_at_once_with_the_ser
         let read = timeout(5 * short, stream.read_buf(&mut answer)).await;
         assert!(read.unwrap().unwrap() > 0, "the stream is open");
     }
-    let heartbeats = String::from_utf8(answer).unwrap().matches("\r\n:\nid: ").count();
+    let answer = String::from_utf8(answer).unwrap();
+    let place = answer.split_once("retry: 3000\nid: ").unwrap().1.lines().next().unwrap();
+    let heartbeats = answer.matches(&format!("\r\n:\nid: {place}\n\n")).count();
     assert!(heartbeats >= 5, "{heartbeats}");
     let began = Instant::now();
     server.stop.send(()).unwrap();
