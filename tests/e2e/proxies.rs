@@ -148,12 +148,15 @@ impl Proxy {
     }
 }
 
+fn check(program: &str, file: &str, configure: impl Fn(&str, &Path, u16) -> (String, Command)) {
+    if is_installed(program) {
+        proxy(file, configure).works();
+    }
+}
+
 #[test]
 fn caddy_works_in_front_of_the_server() {
     only_on_sqlite!("a proxy does not see the engine");
-    if !is_installed("caddy") {
-        return;
-    }
     let configure = |text: &str, path: &Path, port: u16| {
         let files = format!("tls {0}/cert.pem {0}/key.pem", path.display());
         let site = format!(
@@ -163,15 +166,12 @@ fn caddy_works_in_front_of_the_server() {
         caddy.args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
         (replaced(text, "campus.example.org {\n", &site), caddy)
     };
-    proxy("Caddyfile", configure).works();
+    check("caddy", "Caddyfile", configure);
 }
 
 #[test]
 fn nginx_works_in_front_of_the_server() {
     only_on_sqlite!("a proxy does not see the engine");
-    if !is_installed("nginx") {
-        return;
-    }
     let configure = |text: &str, path: &Path, port: u16| {
         let text = replaced(text, "listen 443", &format!("listen 127.0.0.1:{port}"));
         let text = replaced(&text, "/etc/ssl/campus", &path.display().to_string());
@@ -188,15 +188,12 @@ fn nginx_works_in_front_of_the_server() {
         nginx.arg("-p").arg(path).arg("-e").arg("stderr").arg("-c").arg(path.join("nginx.conf"));
         (whole, nginx)
     };
-    proxy("nginx.conf", configure).works();
+    check("nginx", "nginx.conf", configure);
 }
 
 #[test]
 fn haproxy_works_in_front_of_the_server() {
     only_on_sqlite!("a proxy does not see the engine");
-    if !is_installed("haproxy") {
-        return;
-    }
     let configure = |text: &str, path: &Path, port: u16| {
         let text = replaced(text, "bind :443", &format!("bind 127.0.0.1:{port}"));
         let text = replaced(&text, "/etc/haproxy/campus.pem", &path.join("both.pem").display().to_string());
@@ -204,5 +201,5 @@ fn haproxy_works_in_front_of_the_server() {
         haproxy.args(["-db", "-f", "haproxy.cfg"]);
         (text, haproxy)
     };
-    proxy("haproxy.cfg", configure).works();
+    check("haproxy", "haproxy.cfg", configure);
 }

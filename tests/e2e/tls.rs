@@ -1,7 +1,7 @@
 //! Built-in TLS, and the settings that SIGHUP reloads, through the real binary.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -91,36 +91,29 @@ fn a_wrong_certificate_is_a_usage_error_that_names_the_setting() {
 
 struct Configured {
     server: Server,
-    file: PathBuf,
+    directory: TempDir,
 }
 
 fn configured(settings: &str) -> Configured {
-    let directory = tempfile::tempdir().unwrap().keep();
-    let file = directory.join("tidings.toml");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("tidings.toml");
     fs::write(&file, settings).unwrap();
-    let named = file.clone();
     let server = Server::with(move |serve| {
-        serve.arg("--config").arg(&named).env_remove("RUST_LOG");
+        serve.arg("--config").arg(&file).env_remove("RUST_LOG");
     });
-    Configured { server, file }
+    Configured { server, directory }
 }
 
 impl Configured {
     /// Writes the settings, sends SIGHUP, and returns what the log then has after it mentions `expected`.
     fn reload(&self, settings: &str, expected: &str) -> String {
         let before = self.server.log().len();
-        fs::write(&self.file, settings).unwrap();
+        fs::write(self.directory.path().join("tidings.toml"), settings).unwrap();
         let pid = i32::try_from(self.server.pid()).unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), Signal::HUP).unwrap();
         let after = || self.server.log().split_off(before);
         wait_until(expected, || after().contains(expected));
         after()
-    }
-}
-
-impl Drop for Configured {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(self.file.parent().unwrap_or(Path::new(".")));
     }
 }
 

@@ -165,20 +165,14 @@ mod tests {
         for (header, expected) in [
             ("gzip, deflate, br, zstd", BOTH),
             ("BR , x-GZIP", BOTH),
-            ("gzip", GZIP),
             ("br;q=0.5, GZIP", GZIP),
             ("deflate, x-gzip", GZIP),
-            ("*", GZIP),
             ("identity;q=0, *;q=0.1", GZIP),
-            ("gzip ; q=1", GZIP),
             ("gzip; q = 0", NONE),
             ("gzip;q =0, br", BROTLI),
             ("gzip;;q=0", NONE),
             ("gzip;x=1;q=0", NONE),
-            ("br", BROTLI),
             ("", NONE),
-            ("zstd, deflate", NONE),
-            ("identity", NONE),
             ("gzip;q=x, br;q=NaN", NONE),
             ("gzip;q=-1, br;q=", NONE),
         ] {
@@ -218,19 +212,6 @@ mod tests {
             let (brotli, gzip, identity) = (brotli.unwrap_or(0), of(gzip), of(identity));
             prop_assert_eq!(accepted.brotli, brotli > 0 && brotli >= gzip.max(identity));
             prop_assert_eq!(accepted.gzip, gzip > 0 && gzip >= identity);
-        }
-
-        #[test]
-        fn brotli_keeps_the_bytes(
-            part in prop::collection::vec(any::<u8>(), 0..300),
-            times in 1..40_usize,
-        ) {
-            let bytes = part.repeat(times);
-            for level in [Level::Answer, Level::File] {
-                let mut unpacked = Vec::new();
-                brotli::BrotliDecompress(&mut &*brotli(&bytes, level), &mut unpacked).unwrap();
-                prop_assert_eq!(&unpacked, &bytes);
-            }
         }
     }
 
