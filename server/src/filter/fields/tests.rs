@@ -73,13 +73,6 @@ fn an_empty_body_has_no_fields_and_null_is_missing() {
 }
 
 #[test]
-fn the_last_value_of_a_repeated_field_counts() {
-    let expected = Fields { title: Some("b".into()), ..Fields::default() };
-    assert_eq!(read(JSON, r#"{"title":"a","title":"b"}"#).unwrap(), expected);
-    assert_eq!(read(FORM, "title=a&title=b").unwrap(), expected);
-}
-
-#[test]
 fn a_malformed_body_is_refused() {
     assert_eq!(read(JSON, b"{\"title\":\"\xff\"}").unwrap_err(), "bad request");
     for body in [
@@ -97,9 +90,10 @@ fn a_malformed_body_is_refused() {
 }
 
 #[test]
-fn a_percent_sign_without_an_escape_is_literal() {
+fn a_percent_sign_without_an_escape_is_literal_and_the_last_value_of_a_field_counts() {
     assert_eq!(read(FORM, "title=100%&activation=1").unwrap().title.as_deref(), Some("100%"));
-    assert_eq!(read(FORM, "title=a%00b=c").unwrap().title.as_deref(), Some("a\0b=c"));
+    assert_eq!(read(FORM, "title=a&title=a%00b=c").unwrap().title.as_deref(), Some("a\0b=c"));
+    assert_eq!(read(JSON, r#"{"title":"a","title":"b"}"#).unwrap().title.as_deref(), Some("b"));
     assert_eq!(query::<Fields>("title=%F0%9F%A6%80").unwrap().title.as_deref(), Some("🦀"));
     assert_eq!(query::<Fields>("").unwrap(), Fields::default());
 }
@@ -125,7 +119,6 @@ fn a_field_is_read_or_refused_as_through_a_map_of_values() {
         r#"{"more":99999999999999999999,"activation":9223372036854775807}"#,
         r#"{"activation":9223372036854775808}"#,
         r#"{"activation":-0}"#,
-        r#"{"activation":1.0}"#,
         r#"{"activation":true}"#,
         r#"{"more":{"\ud800":1}}"#,
         r#"{"\ud800":1}"#,
@@ -134,20 +127,14 @@ fn a_field_is_read_or_refused_as_through_a_map_of_values() {
         r#"{"tag":["a",null]}"#,
         r#"{"tag":{"0":"a"}}"#,
         r#"{"title":"a",}"#,
-        r#"{"title":"a"}}"#,
         " { \"title\" : \"a\" } \n",
         "[{\"title\":\"a\"}]",
         "\"title\"",
         "{",
-        "[]",
-        "null",
         "{}x",
-        r#"{"title":1}"#,
         r#"{"activation":"1"}"#,
         r#"{"activation":1.5}"#,
-        r#"{"activation":99999999999999999999}"#,
         r#"{"activation":1e400}"#,
-        r#"{"tag":"x"}"#,
         r#"{"tag":[1]}"#,
     ];
     let deep = [1, 126, 127, 128, 129, 100_000].map(deep);
