@@ -173,6 +173,7 @@ mod tests {
             ("gzip;;q=0", NONE),
             ("gzip;x=1;q=0", NONE),
             ("", NONE),
+            ("zstd, deflate", NONE),
             ("gzip;q=x, br;q=NaN", NONE),
             ("gzip;q=-1, br;q=", NONE),
         ] {

@@ -131,10 +131,13 @@ fn a_field_is_read_or_refused_as_through_a_map_of_values() {
         "[{\"title\":\"a\"}]",
         "\"title\"",
         "{",
+        "null",
         "{}x",
         r#"{"activation":"1"}"#,
         r#"{"activation":1.5}"#,
+        r#"{"activation":99999999999999999999}"#,
         r#"{"activation":1e400}"#,
+        r#"{"tag":"x"}"#,
         r#"{"tag":[1]}"#,
     ];
     let deep = [1, 126, 127, 128, 129, 100_000].map(deep);
