@@ -3,11 +3,8 @@
 pub(crate) mod account_page;
 pub(crate) mod data;
 pub(crate) mod home;
-pub(crate) mod import;
 pub(crate) mod newsfeed;
-pub(crate) mod notice;
 pub(crate) mod oidc;
-pub(crate) mod post;
 pub(crate) mod report;
 #[cfg(test)]
 mod tests;

@@ -263,6 +263,10 @@ mod tests {
             "http://::1]",
             "http://[app]",
             "http://a:b:c",
+            "app.example.org",
+            "https://app.example.org/page",
+            "*",
+            "",
         ] {
             assert!(text.parse::<Origin>().is_err(), "{text}");
         }

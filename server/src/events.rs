@@ -1,5 +1,6 @@
 //! Live events as server-sent events: `GET /events`.
 
+use futures_util::StreamExt as _;
 use http::HeaderValue;
 use http::header::HeaderName;
 use tidings_core::api::Listen;
@@ -25,7 +26,6 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Proxies such as nginx pass the stream on without collecting it.
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Returns the route.
 pub(crate) fn handlers() -> Vec<Route> {
     vec![Route::stream::<Listen, _>(events)]
 }
@@ -67,6 +67,7 @@ pub(crate) async fn events(call: Call, fields: Listen) -> Answer {
     let app = call.app();
     let watch = if kinds.contains(CHANGES) { Some(Watch::begin(&call).await?) } else { None };
     let (begin, listener) = app.events.listen(&app.config, call.address().into(), since, kinds).await?;
-    let reply = Reply::stream(listener::frames(begin, listener, watch), EVENT_STREAM);
+    let frames = listener::frames(begin, listener, watch).map(Ok);
+    let reply = Reply::stream(frames, EVENT_STREAM);
     Ok(reply.with(ACCEL_BUFFERING, HeaderValue::from_static("no")))
 }

@@ -104,7 +104,6 @@ pub(crate) fn handlers(core: &config::Config, config: &Config) -> Vec<Route> {
     [Route::stream::<GetDocument, _>(answer)].into_iter().chain(page).collect()
 }
 
-/// Content that is prepared when it is first requested.
 type Prepared = LazyLock<Arc<Encoded>, Box<dyn FnOnce() -> Arc<Encoded> + Send>>;
 
 fn prepared<B: Into<Bytes>>(content: impl FnOnce() -> B + Send + 'static) -> Prepared {

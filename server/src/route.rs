@@ -1,9 +1,7 @@
 //! The routes: for each path its methods, and for each of them the warp filter that answers: the path, the request, its fields,
 //! then the operation itself.
-//!
 //! A request takes one lookup, regardless of the number of operations. The path is checked first (404), then the method (405 with
 //! `Allow`). Token and body are read only afterwards.
-//!
 //! `HEAD` is answered by the operation of `GET` if that changes nothing. Some operations with `GET` count a view or remove a
 //! record; their paths refuse `HEAD`, so that a client that only looks for a path changes nothing.
 
@@ -37,14 +35,12 @@ pub(crate) struct Route {
     remembered: Option<Remembered>,
 }
 
-/// `None` if the answer is not in memory.
 type Remembered = fn(&Given, &Tidings) -> Option<Result<Arc<Encoded>>>;
 
 /// For handlers that read nothing of the request before they begin.
 #[derive(Deserialize)]
 pub(crate) struct NoFields {}
 
-/// For a path that ends with `{file}`.
 #[derive(Deserialize)]
 pub(crate) struct PageFile {
     pub(crate) file: String,
@@ -177,7 +173,6 @@ fn path(template: &'static str) -> BoxedFilter<()> {
     }
 }
 
-/// `rest` is the path without its first segment.
 fn given(spec: Spec, rest: &str, context: &Context) -> Given {
     let query = context.head.uri.query().unwrap_or_default().to_owned();
     Given { spec, segments: segments(rest), query, body: None }
@@ -243,49 +238,5 @@ impl Table {
     pub(crate) fn find(&self, path: &str) -> Result<&Methods, Refusal> {
         let found = self.0.at(path).map_err(|_| Refusal::UnknownPath)?;
         Ok(found.value)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tidings_core::{feedback, notice, search};
-
-    use super::*;
-
-    fn table() -> Table {
-        Table::new([
-            Route::of::<notice::Remove>(),
-            Route::of::<feedback::SendOnNotice>(),
-            Route::of::<search::FindInCategory>(),
-            Route::of::<notice::List>(),
-        ])
-    }
-
-    fn find(method: &str, path: &str) -> String {
-        let table = table();
-        match table.find(path).and_then(|found| found.route(&method.parse().unwrap())) {
-            Ok(route) => format!("{} {}", route.spec.method.name(), route.spec.path),
-            Err(Refusal::MethodNotAllowed(allowed)) => format!("allowed: {}", allowed.to_str().unwrap()),
-            Err(other) => other.result().to_owned(),
-        }
-    }
-
-    #[test]
-    fn the_path_is_looked_up_first_and_then_the_method() {
-        assert_eq!(find("GET", "/remove_notice/x"), "GET /remove_notice/{notice_obi}");
-        assert_eq!(find("POST", "/remove_notice/x"), "POST /remove_notice/{notice_obi}");
-        assert_eq!(find("PUT", "/remove_notice/x"), "allowed: GET, POST");
-        for method in ["GET", "HEAD"] {
-            assert_eq!(find(method, "/get_all_notice"), "GET /get_all_notice", "{method}");
-        }
-        for method in ["POST", "OPTIONS", "BREW"] {
-            assert_eq!(find(method, "/get_all_notice"), "allowed: GET, HEAD", "{method}");
-        }
-        assert_eq!(find("HEAD", "/remove_notice/x"), "allowed: GET, POST");
-        for path in
-            ["/", "", "*", "/get_all_notice/", "//get_all_notice", "/GET_ALL_NOTICE", "/remove_notice/"]
-        {
-            assert_eq!(find("GET", path), "Not found", "{path}");
-        }
     }
 }

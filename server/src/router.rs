@@ -56,7 +56,6 @@ impl Router {
         &self.app
     }
 
-    /// The responses have the headers of CORS.
     pub(crate) fn service<B>(
         self,
     ) -> impl Service<Request<B>, Response = http::Response<Body>, Error = Infallible, Future: Send + 'static>
@@ -75,16 +74,16 @@ impl Router {
     }
 
     fn check(&self, policy: &Policy, route: &Route, context: &Context) -> Result<(), Refusal> {
-        if let Some(key) = context.caller().known_key(&self.app.tidings) {
+        if let Some(key) = context.caller.known_key(&self.app.tidings) {
             policy.limits.check_key(key)?;
         }
-        let is_signed = || context.caller().is_signed(&self.app.tidings);
+        let is_signed = || context.caller.is_signed(&self.app.tidings);
         Ok(policy.limits.check(route.spec.rate, || context.address().into(), is_signed)?)
     }
 
     /// Without the headers that depend on the request.
     async fn run(&self, policy: &Policy, route: &Route, context: &Arc<Context>, target: Uri) -> Response {
-        let is_signed = || context.caller().is_signed(&self.app.tidings);
+        let is_signed = || context.caller.is_signed(&self.app.tidings);
         let is_write = matches!(route.spec.rate, Rate::Write | Rate::Feedback);
         let was_signed = is_write && is_signed();
         let answer = route.answer(Arc::clone(context), target);
@@ -97,7 +96,6 @@ impl Router {
         answered.unwrap_or_else(|_| reply::incomplete(panicked(), route.spec.path))
     }
 
-    /// `peer` is the other end of the connection, if it is known.
     pub(crate) fn serve<B>(
         self,
         mut head: Parts,
@@ -157,7 +155,7 @@ impl Router {
             // A tag of the response to a member.
             context.is_personal = route.spec.effect == Effect::ReadsTagged;
         }
-        scope.is_guest = matches!(context.caller(), Caller::Guest);
+        scope.is_guest = matches!(context.caller, Caller::Guest);
         context.is_tagged = scope.kept().is_some() || context.is_personal;
         let context = Arc::new(context);
         let found = route.and_then(|route| {
@@ -198,7 +196,7 @@ fn record(context: &Context, operation: Operation, path: &str, status: StatusCod
     // A prefetch is no visit, so its client counts like a program without a person.
     let user_agent = if client::is_prefetch(headers) { b"" } else { client::user_agent(headers) };
     let communication = Communication {
-        caller: context.caller(),
+        caller: &context.caller,
         operation,
         path,
         status: status.as_u16(),

@@ -4,7 +4,7 @@ use tidings_core::config;
 use tidings_core::operation::{Operation, Stream};
 use tidings_core::operations::{self, Visitor};
 
-use crate::api::{account_page, data, home, import, newsfeed, notice, oidc, post, report, websub};
+use crate::api::{account_page, data, home, newsfeed, oidc, report, websub};
 use crate::config::Config;
 use crate::route::Route;
 use crate::{events, openapi};
@@ -25,9 +25,6 @@ pub(crate) fn all(core: &config::Config, config: &Config) -> Vec<Route> {
     let handlers = [
         oidc::handlers(),
         data::handlers(),
-        import::handlers(),
-        notice::handlers(),
-        post::handlers(),
         newsfeed::handlers(),
         websub::handlers(),
         report::handlers(),

@@ -30,8 +30,8 @@ use crate::state::App;
 ///
 /// # What the program provides
 ///
-/// - A tokio runtime with timers, on which the service is called.
-/// - The client's address, as a [`PeerAddress`] extension of each request.
+/// - A tokio runtime with timers, on which the service is called, and the client's address, as a [`PeerAddress`] extension of
+///   each request.
 /// - The path: the service answers the paths below [`Config::base_path`] and answers `Not found` to all others. Mounted
 ///   under `/tidings`, it is given either `base_path: "/tidings"` and the whole path, which also puts the prefix into
 ///   the OpenAPI document, or no base path and requests whose prefix the program has removed.
@@ -39,17 +39,11 @@ use crate::state::App;
 /// # What [`serve`](crate::serve) adds
 ///
 /// The service itself bounds bodies and imports, rates, and the operations that run or wait, sets CORS headers and
-/// compresses responses. [`serve`](crate::serve) calls the same service and adds what belongs to connections. The
-/// mounting program is responsible for it instead:
-///
-/// - limits on connections, in total and for each address ([`Config::max_connections`]), and on the streams of an HTTP/2
-///   connection;
-/// - time limits on the head of a request, on idle connections, and on responses that a client does not take
-///   ([`Config::header_timeout`], [`Config::idle_timeout`]);
-/// - the memory budget of responses that clients have not taken ([`Config::responses_limit`]);
-/// - graceful shutdown ([`Config::shutdown_timeout`]); `/readyz` does not learn that the program is shutting down;
-/// - the metrics listener ([`Config::metrics_listen`]);
-/// - removing clients from the rate limits every second: without it, each limit keeps the last 65,536 clients.
+/// compresses responses. What belongs to connections is left to the program: limits on their number and on the streams of
+/// each ([`Config::max_connections`]), time limits ([`Config::header_timeout`], [`Config::idle_timeout`]), the memory of
+/// responses that clients have not taken ([`Config::responses_limit`]), graceful shutdown, of which `/readyz` does not
+/// learn, and the metrics listener ([`Config::metrics_listen`]). Only [`serve`](crate::serve) removes clients from the rate
+/// limits every second: here each limit keeps the last 65,536 clients.
 ///
 /// # Errors
 /// When a setting is out of bounds ([`Config::check`]), or [`Tidings::start_background`] fails.
@@ -157,11 +151,8 @@ pub fn filter(
               peer: Option<PeerAddress>,
               remote: Option<SocketAddr>,
               body| {
-            let target = if query.is_empty() {
-                path.as_str().to_owned()
-            } else {
-                format!("{}?{query}", path.as_str())
-            };
+            let query = if query.is_empty() { query } else { format!("?{query}") };
+            let target = format!("{}{query}", path.as_str());
             let mut head = Request::new(()).into_parts().0;
             (head.method, head.headers) = (method, headers);
             head.uri = target.parse().expect("a path and a query are the target of a request");

@@ -1,10 +1,13 @@
 //! The state that all requests share.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
+use lru::LruCache;
 use tidings_core::account::{Account, Client};
+use tidings_core::answer::Encoded;
 use tidings_core::config::Verifier;
 use tidings_core::{READ_CONNECTIONS, Surface, Tidings};
 
@@ -13,23 +16,20 @@ use crate::connection::tls::Tls;
 use crate::events::hub::Hub;
 use crate::filter::coding::Compressor;
 use crate::filter::cors::Cors;
-use crate::filter::download::Downloads;
 use crate::filter::lane::{IMPORTS, IMPORTS_OF_ONE, Lanes, REMOTE, REMOTE_OF_ONE};
 use crate::filter::limit::Limits;
-use crate::filter::shares::{Part, Shares};
+use crate::filter::shares::{Downloads, Part, Shares};
 use crate::metrics::Metrics;
-use crate::syndication::Documents;
+
+const DOCUMENTS: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
 
 pub(crate) struct App {
     pub(crate) tidings: Tidings,
     pub(crate) config: Config,
     pub(crate) lanes: Lanes,
     pub(crate) compressor: Compressor,
-    /// A reload can change it.
     pub(crate) policy: ArcSwap<Policy>,
-    /// `None` without TLS.
     pub(crate) tls: OnceLock<Arc<Tls>>,
-    /// `None` if no metrics are served.
     pub(crate) metrics: Option<Metrics>,
     pub(crate) events: Hub,
     pub(crate) documents: Documents,
@@ -102,6 +102,28 @@ impl Policy {
     /// Clients keep the used part of a limit that does not change.
     pub(crate) fn changed(&self, config: &Config) -> Self {
         Self { cors: Cors::new(&config.cors_origins), limits: self.limits.changed(config.rate_limit) }
+    }
+}
+
+/// The documents of feed readers that many clients ask for, by their addresses, each with the answer from which it was made.
+pub(crate) struct Documents(Mutex<LruCache<String, SourceAndDocument>>);
+
+type SourceAndDocument = (Arc<Encoded>, Arc<Encoded>);
+
+impl Documents {
+    fn new() -> Self {
+        Self(Mutex::new(LruCache::new(DOCUMENTS)))
+    }
+
+    pub(crate) fn get(&self, address: &str, source: &Arc<Encoded>) -> Option<Arc<Encoded>> {
+        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (of, document) = documents.get(address)?;
+        Arc::ptr_eq(of, source).then(|| Arc::clone(document))
+    }
+
+    pub(crate) fn insert(&self, address: String, source: Arc<Encoded>, document: &Arc<Encoded>) {
+        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.put(address, (source, Arc::clone(document)));
     }
 }
 

@@ -1,14 +1,11 @@
 //! Newsfeeds and notices for feed readers: Atom and JSON Feed.
-//!
 //! A client requests them with `?format=`, or with the media type in `Accept`. All other clients get the JSON object of the
 //! operation. Documents that many clients request are cached as long as the answer of the operation is the same.
 
-use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue};
-use lru::LruCache;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use tidings_core::account::Caller;
@@ -112,7 +109,6 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    /// `path` is below the base path.
     pub(crate) fn new(call: &Call, format: Format, title: impl Into<String>, path: &str) -> Self {
         let site = call.site();
         let id = format!("{site}{}{path}", call.app().config.base_path);
@@ -179,7 +175,6 @@ fn urn(record: Record, id: &str) -> String {
     format!("urn:uuid:{}-{}-8000-800{}-{}", part(0, 8), part(8, 12), record as u8, part(12, 24))
 }
 
-/// The answer from which a document is made.
 pub(crate) enum Source {
     Posts(FeedPage),
     Notices(NoticeList),
@@ -252,30 +247,6 @@ pub(crate) async fn document(
     };
     // Boxed, because few requests are for documents, and those for JSON would have room for it too.
     Box::pin(call.document_in(|lanes| &lanes.read, content_type, work)).await
-}
-
-const CACHED: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
-
-/// The documents that many clients ask for, by their addresses, each with the answer from which it was made.
-pub(crate) struct Documents(Mutex<LruCache<String, SourceAndDocument>>);
-
-type SourceAndDocument = (Arc<Encoded>, Arc<Encoded>);
-
-impl Documents {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(LruCache::new(CACHED)))
-    }
-
-    fn get(&self, address: &str, source: &Arc<Encoded>) -> Option<Arc<Encoded>> {
-        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (of, document) = documents.get(address)?;
-        Arc::ptr_eq(of, source).then(|| Arc::clone(document))
-    }
-
-    fn insert(&self, address: String, source: Arc<Encoded>, document: &Arc<Encoded>) {
-        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        documents.put(address, (source, Arc::clone(document)));
-    }
 }
 
 /// The beginning of 1970 if there is no entry, so that an empty document never changes.

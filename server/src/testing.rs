@@ -7,8 +7,8 @@ use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::Value;
 use tidings_cluster::Scratch;
-use tidings_core::Tidings;
 use tidings_core::account::Caller;
+use tidings_core::{Tidings, notice, post as posts};
 use tower::ServiceExt as _;
 
 use crate::config::Config;
@@ -22,12 +22,10 @@ pub(crate) struct Service {
     _database: Scratch,
 }
 
-/// Returns a new service with default settings.
 pub(crate) fn service() -> Service {
     service_with(tidings_core::config::Config::default())
 }
 
-/// Returns a new service with these settings.
 pub(crate) fn service_with(config: tidings_core::config::Config) -> Service {
     let database = Scratch::new();
     let tidings = Tidings::builder(database.location()).config(config).open().unwrap();
@@ -35,21 +33,26 @@ pub(crate) fn service_with(config: tidings_core::config::Config) -> Service {
 }
 
 impl Service {
-    /// Returns the response of a server with these settings.
-    pub(crate) async fn answer(&self, config: &Config, request: Request<Full<Bytes>>) -> Response<Bytes> {
-        self.answer_of(&App::new(self.tidings.clone(), config.clone()), request).await
+    pub(crate) fn app(&self, config: Config) -> Arc<App> {
+        App::new(self.tidings.clone(), config)
     }
 
-    /// Returns the response of this server.
+    pub(crate) async fn answer(&self, config: &Config, request: Request<Full<Bytes>>) -> Response<Bytes> {
+        self.answer_of(&self.app(config.clone()), request).await
+    }
+
     pub(crate) async fn answer_of(&self, app: &Arc<App>, request: Request<Full<Bytes>>) -> Response<Bytes> {
         let service = Router::new(app).service();
         let (head, body) = service.oneshot(request).await.unwrap().into_parts();
         Response::from_parts(head, body.collect().await.unwrap().to_bytes())
     }
 
-    /// Returns the response of a server with default settings.
     pub(crate) async fn call(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
         self.answer(&Config::default(), request).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Response<Bytes> {
+        self.call(request("GET", path)).await
     }
 
     /// Returns the token of a new member.
@@ -65,25 +68,39 @@ impl Service {
         self.tidings.call(&Caller::Operator, tidings_core::admin::Grant { user_id: id.into() }).unwrap();
         token
     }
+
+    /// Returns the id of a new notice.
+    pub(crate) fn insert_notice(&self, title: &str, text: &str) -> String {
+        let (title, text) = (Some(title.to_owned()), Some(text.to_owned()));
+        let draft = notice::Draft { title, post: text, ..notice::Draft::default() };
+        self.tidings.call(&Caller::Operator, notice::Insert { draft }).unwrap().id.to_string()
+    }
+
+    /// Returns the id of a new post.
+    pub(crate) fn insert_post(&self, n: usize, topic: &str) -> String {
+        let draft = posts::Draft {
+            title: Some(format!("Post {n}")),
+            url: Some(format!("https://a.example/{n}")),
+            topic: Some(vec![topic.into()]),
+            ..posts::Draft::default()
+        };
+        self.tidings.call(&Caller::Operator, posts::Insert { draft }).unwrap().id.to_string()
+    }
 }
 
-/// Adds a token to a request.
 pub(crate) fn by<B>(token: &str, request: Request<B>) -> Request<B> {
     with(request, "authorization", &format!("Bearer {token}"))
 }
 
-/// Returns a request without a body.
 pub(crate) fn request(method: &str, path: &str) -> Request<Full<Bytes>> {
     Request::builder().method(method).uri(path).body(Full::default()).unwrap()
 }
 
-/// Returns a request with a body.
 pub(crate) fn post(path: &str, content_type: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
     let request = Request::builder().method("POST").uri(path).header("content-type", content_type);
     request.body(Full::new(body.into())).unwrap()
 }
 
-/// Adds a header to a request.
 pub(crate) fn with<B>(mut request: Request<B>, name: &'static str, value: &str) -> Request<B> {
     request.headers_mut().append(name, value.parse().unwrap());
     request
@@ -94,7 +111,6 @@ pub(crate) fn header<'a>(answer: &'a Response<Bytes>, name: &str) -> &'a str {
     answer.headers().get(name).map_or("", |value| value.to_str().unwrap())
 }
 
-/// Returns the JSON object of a response.
 pub(crate) fn json(answer: &Response<Bytes>) -> Value {
     serde_json::from_slice(answer.body()).unwrap()
 }

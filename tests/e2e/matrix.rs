@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use tidings_tests::{Answer, Caller, LINES, Operation, PASSWORD, Request, Server, sample};
+use tidings_tests::{Answer, Caller, LINES, Operation, Request, Server, sample};
 
 mod bodies;
 mod callers;
@@ -42,18 +42,15 @@ impl Fixture {
         Self { server, boss, feedback, target, count: Cell::new(0) }
     }
 
-    /// Returns a number that is different on each call.
     fn number(&self) -> u64 {
         self.count.set(self.count.get() + 1);
         self.count.get()
     }
 
-    /// Creates a member.
     fn member(&self) -> Caller {
         self.server.member(&format!("member{}", self.number()))
     }
 
-    /// Creates an administrator.
     fn administrator(&self) -> Caller {
         let member = self.member();
         let _ = self.server.cli(["admin", "grant", member.id()]).succeeded();
@@ -134,14 +131,12 @@ impl Fixture {
         self.boss.post("/add_webhook", draft).succeeded().text("/_id")
     }
 
-    /// Makes an API key, and returns its id and the key.
     fn key(&self, scopes: &[&str]) -> (String, String) {
         let draft = json!({ "name": format!("fixture {}", self.number()), "scopes": scopes });
         let made = self.boss.post("/add_key", draft).succeeded();
         (made.text("/_id"), made.text("/key"))
     }
 
-    /// Creates a member with a role.
     fn role(&self, scopes: &[&str]) -> Caller {
         let member = self.member();
         let path = format!("/set_member_role/{}", member.id());
@@ -149,7 +144,6 @@ impl Fixture {
         member
     }
 
-    /// Returns a valid request of `caller`.
     fn request<'c>(&self, operation: &Operation, caller: &'c Caller) -> Request<'c> {
         let request = caller.request(operation.method, &operation.path_with(|name| self.value(name)));
         match operation.body_with(self.number()) {
@@ -158,14 +152,12 @@ impl Fixture {
         }
     }
 
-    /// Replaces the target member if the operation has removed it.
     fn restore(&self, operation: &Operation) {
         if operation.path.starts_with("/admin_remove_user/") {
             self.target.replace(self.member().id().to_owned());
         }
     }
 
-    /// Asserts that the server is ready, the database is intact and the log has no error.
     fn check(mut self) {
         assert_eq!(self.server.anyone().get("/readyz").outcome(), "200 success");
         assert_eq!(self.server.integrity(), "ok");
@@ -183,9 +175,6 @@ fn invalidates_the_token(operation: &Operation) -> bool {
 }
 
 /// Returns the status and `result` of an answer, and whether it reports lines left out.
-///
-/// # Panics
-/// If the status is 500 or higher, or the answer is not JSON.
 fn outcome(operation: &Operation, case: &str, answer: &Answer) -> String {
     let name = operation.name();
     assert!(answer.status < 500, "{name}, {case}: {answer:?}");
@@ -217,7 +206,6 @@ impl Table {
         }
     }
 
-    /// Compares the table with the snapshot of this name.
     fn compare(self, name: &str) {
         insta::with_settings!({ omit_expression => true }, {
             insta::assert_snapshot!(name, self.0);
@@ -225,29 +213,8 @@ impl Table {
     }
 }
 
-/// Returns a body with one field set.
 fn with_field(body: &Value, field: &str, value: Value) -> Value {
     let mut body = body.clone();
     body[field] = value;
     body
-}
-
-#[test]
-fn the_table_of_operations_matches_the_openapi_document() {
-    let server = Server::start();
-    let document = server.anyone().get("/openapi.json").body;
-    let mut documented = Vec::new();
-    for (path, methods) in document["paths"].as_object().unwrap() {
-        for method in methods.as_object().unwrap().keys() {
-            documented.push(format!("{} {path}", method.to_uppercase()));
-        }
-    }
-    let others =
-        ["GET /", "GET /openapi.json", "GET /docs", "GET /events", "GET /reports", "GET /reports/{file}"];
-    documented.retain(|name| !others.contains(&name.as_str()));
-    let mut table: Vec<_> = tidings_tests::OPERATIONS.iter().map(Operation::name).collect();
-    documented.sort();
-    table.sort();
-    assert_eq!(documented, table);
-    assert_eq!(PASSWORD, "correct horse", "the bodies in the table contain this password");
 }

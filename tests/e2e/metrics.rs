@@ -6,15 +6,6 @@ use std::net::{SocketAddr, TcpListener};
 use serde_json::json;
 use tidings_tests::{Engine, Server, command_in, run, sample, wait_until};
 
-/// Starts a server that serves metrics, and returns the address of its metrics.
-fn with_metrics() -> (Server, SocketAddr) {
-    let server = Server::with(|serve| {
-        serve.args(["--metrics-listen", "127.0.0.1:0"]);
-    });
-    let address = address_of(&server);
-    (server, address)
-}
-
 /// Waits until a server serves its metrics, and returns their address.
 pub(crate) fn address_of(server: &Server) -> SocketAddr {
     let address = RefCell::new(None);
@@ -27,7 +18,6 @@ pub(crate) fn address_of(server: &Server) -> SocketAddr {
     address.take().unwrap()
 }
 
-/// Requests a path of the metrics listener, and returns the status and the body.
 pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -38,14 +28,21 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
-/// Returns the value of the sample with this name and labels.
 fn value(page: &str, name: &str) -> Option<f64> {
     page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
 }
 
 #[test]
-fn the_metrics_report_responses_and_the_store() {
-    let (server, metrics) = with_metrics();
+fn the_metrics_report_responses_and_the_store_on_their_own_listener_alone() {
+    let server = Server::with(|serve| {
+        serve.args(["--metrics-listen", "127.0.0.1:0"]);
+    });
+    let metrics = address_of(&server);
+    assert_eq!((server.anyone().get("/metrics").status, get(metrics, "/get_device").0), (404, 404));
+    assert_eq!(get(metrics, "/metrics").0, 200);
+    let figures = server.anyone().get("/get_analysis").succeeded();
+    let communications = &figures.body["analysis"]["communication_avg"];
+    assert_eq!(*communications, 0, "a request for metrics is not a communication");
     let ann = server.member("ann");
     let admin = server.admin();
     let id = admin.post("/insert_post", sample::post("News")).succeeded().text("/_id");
@@ -53,19 +50,28 @@ fn the_metrics_report_responses_and_the_store() {
         let _ = ann.get(&format!("/post_like/{id}")).succeeded();
     }
     assert_eq!(ann.post("/insert_notice", json!({})).outcome(), "200 Not admin");
-    let _ = server.anyone().get("/get_popularity_newsfeed").succeeded();
+    let bot = server.anyone().with_header("User-Agent", "Googlebot/2.1");
+    for _ in 0..3 {
+        let _ = bot.get("/get_popularity_newsfeed").succeeded();
+    }
+    wait_until("the crawler requests are counted", || {
+        value(&get(metrics, "/metrics").1, "tidings_crawler_requests_total") == Some(3.0)
+    });
 
-    let (status, page) = get(metrics, "/metrics");
-    assert_eq!(status, 200);
-    let requests = |labels: &str| value(&page, &format!("tidings_requests_total{{{labels}}}"));
-    assert_eq!(requests(r#"method="GET",path="/post_like/{post_obi}",result="success""#), Some(3.0));
-    assert_eq!(requests(r#"method="POST",path="/insert_notice",result="Not admin""#), Some(1.0));
-    let likes = r#"tidings_request_duration_seconds_count{method="GET",path="/post_like/{post_obi}"}"#;
-    assert_eq!(value(&page, likes), Some(3.0));
-    assert!(value(&page, "tidings_commit_works_count").unwrap() >= 5.0, "{page}");
+    let page = get(metrics, "/metrics").1;
     let statements = value(&page, "tidings_statements_total");
     let _ = server.anyone().get(&format!("/get_post/{id}")).succeeded();
     assert!(value(&get(metrics, "/metrics").1, "tidings_statements_total") > statements, "{page}");
+    let likes = r#"tidings_request_duration_seconds_count{method="GET",path="/post_like/{post_obi}"}"#;
+    for (name, expected) in [
+        (r#"tidings_requests_total{method="GET",path="/post_like/{post_obi}",result="success"}"#, 3.0),
+        (r#"tidings_requests_total{method="POST",path="/insert_notice",result="Not admin"}"#, 1.0),
+        (likes, 3.0),
+        ("tidings_records_lost_total", 0.0),
+    ] {
+        assert_eq!(value(&page, name), Some(expected), "{name}: {page}");
+    }
+    assert!(value(&page, "tidings_commit_works_count").unwrap() >= 5.0, "{page}");
     for name in ["database_bytes", "commit_works_sum", "statements_total"] {
         assert!(value(&page, &format!("tidings_{name}")).is_some_and(|n| n > 0.0), "{name}: {page}");
     }
@@ -82,32 +88,6 @@ fn the_metrics_report_responses_and_the_store() {
     for personal in ["ann", "127.0.0.1", &id] {
         assert!(!page.contains(personal), "{personal}: {page}");
     }
-}
-
-#[test]
-fn metrics_are_on_their_own_listener_alone() {
-    let (server, metrics) = with_metrics();
-    assert_eq!(server.anyone().get("/metrics").status, 404);
-    assert_eq!(get(metrics, "/get_device").0, 404);
-    assert_eq!(get(metrics, "/metrics").0, 200);
-    let figures = server.anyone().get("/get_analysis").succeeded();
-    assert_eq!(
-        figures.body["analysis"]["communication_avg"], 0,
-        "a request for metrics is not a communication"
-    );
-}
-
-#[test]
-fn crawler_requests_and_lost_lines_are_reported() {
-    let (server, metrics) = with_metrics();
-    let bot = server.anyone().with_header("User-Agent", "Googlebot/2.1");
-    for _ in 0..3 {
-        let _ = bot.get("/get_device").succeeded();
-    }
-    wait_until("the crawler requests are counted", || {
-        value(&get(metrics, "/metrics").1, "tidings_crawler_requests_total") == Some(3.0)
-    });
-    assert_eq!(value(&get(metrics, "/metrics").1, "tidings_records_lost_total"), Some(0.0));
 }
 
 #[test]

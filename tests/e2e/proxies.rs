@@ -19,7 +19,6 @@ const EVENT_MAX: Duration = Duration::from_secs(15);
 /// The size of a large import, less than the limit of 64 MiB.
 const LARGE: usize = 40 << 20;
 
-/// A running proxy, and what it needs. Dropping the value stops it.
 struct Proxy {
     child: Child,
     port: u16,
@@ -59,7 +58,6 @@ fn proxy(file: &str, configure: impl Fn(&str, &Path, u16) -> (String, Command)) 
     proxy
 }
 
-/// Replaces a text that must be there.
 fn replaced(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "{from}");
     text.replace(from, to)
@@ -74,7 +72,6 @@ impl Proxy {
         curl
     }
 
-    /// Sends a request, and returns the body, the status and the version of HTTP.
     fn request(&self, path: &str, arguments: &[&str]) -> (Value, String) {
         let shown = ["--write-out", "\n%{http_code} %{http_version}", "--max-time", "60"];
         let output = self.curl(path, &[&shown[..], arguments].concat()).output().unwrap();
@@ -85,7 +82,6 @@ impl Proxy {
         (serde_json::from_str(body).unwrap_or(Value::Null), status.to_owned())
     }
 
-    /// Checks what a proxy has to do.
     fn works(&self) {
         let admin = self.server.admin();
         let (signed_in, status) =
@@ -152,12 +148,15 @@ impl Proxy {
     }
 }
 
+fn check(program: &str, file: &str, configure: impl Fn(&str, &Path, u16) -> (String, Command)) {
+    if is_installed(program) {
+        proxy(file, configure).works();
+    }
+}
+
 #[test]
 fn caddy_works_in_front_of_the_server() {
     only_on_sqlite!("a proxy does not see the engine");
-    if !is_installed("caddy") {
-        return;
-    }
     let configure = |text: &str, path: &Path, port: u16| {
         let files = format!("tls {0}/cert.pem {0}/key.pem", path.display());
         let site = format!(
@@ -167,15 +166,12 @@ fn caddy_works_in_front_of_the_server() {
         caddy.args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
         (replaced(text, "campus.example.org {\n", &site), caddy)
     };
-    proxy("Caddyfile", configure).works();
+    check("caddy", "Caddyfile", configure);
 }
 
 #[test]
 fn nginx_works_in_front_of_the_server() {
     only_on_sqlite!("a proxy does not see the engine");
-    if !is_installed("nginx") {
-        return;
-    }
     let configure = |text: &str, path: &Path, port: u16| {
         let text = replaced(text, "listen 443", &format!("listen 127.0.0.1:{port}"));
         let text = replaced(&text, "/etc/ssl/campus", &path.display().to_string());
@@ -192,15 +188,12 @@ fn nginx_works_in_front_of_the_server() {
         nginx.arg("-p").arg(path).arg("-e").arg("stderr").arg("-c").arg(path.join("nginx.conf"));
         (whole, nginx)
     };
-    proxy("nginx.conf", configure).works();
+    check("nginx", "nginx.conf", configure);
 }
 
 #[test]
 fn haproxy_works_in_front_of_the_server() {
     only_on_sqlite!("a proxy does not see the engine");
-    if !is_installed("haproxy") {
-        return;
-    }
     let configure = |text: &str, path: &Path, port: u16| {
         let text = replaced(text, "bind :443", &format!("bind 127.0.0.1:{port}"));
         let text = replaced(&text, "/etc/haproxy/campus.pem", &path.join("both.pem").display().to_string());
@@ -208,5 +201,5 @@ fn haproxy_works_in_front_of_the_server() {
         haproxy.args(["-db", "-f", "haproxy.cfg"]);
         (text, haproxy)
     };
-    proxy("haproxy.cfg", configure).works();
+    check("haproxy", "haproxy.cfg", configure);
 }

@@ -1,7 +1,7 @@
 //! Built-in TLS, and the settings that SIGHUP reloads, through the real binary.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -9,14 +9,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tidings_tests::{Authority, Server, command_in, run, wait_until};
 
-/// A server with TLS, and the files of its certificate.
 struct Secure {
     server: Server,
     authority: Authority,
     directory: TempDir,
 }
 
-fn secure(more: &'static [&'static str]) -> Secure {
+fn secure() -> Secure {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::new("tests");
     authority.issue_to(directory.path());
@@ -24,13 +23,11 @@ fn secure(more: &'static [&'static str]) -> Secure {
     let path = directory.path().to_owned();
     let server = Server::with(move |serve| {
         serve.arg("--tls-cert").arg(path.join("cert.pem")).arg("--tls-key").arg(path.join("key.pem"));
-        serve.args(more);
     });
     Secure { server, authority, directory }
 }
 
 impl Secure {
-    /// Returns curl's output for a request by a client that trusts the authority.
     fn curl(&self, path: &str, arguments: &[&str]) -> std::process::Output {
         let url = format!("https://localhost:{}{path}", self.server.address().port());
         let mut curl = Command::new("curl");
@@ -41,8 +38,8 @@ impl Secure {
 }
 
 #[test]
-fn curl_speaks_http2_and_http1_with_a_server_that_has_a_certificate() {
-    let secure = secure(&[]);
+fn curl_speaks_http2_and_http1_with_a_server_that_has_a_certificate_and_knows_itself() {
+    let secure = secure();
     for (version, shown) in [("--http2", "2"), ("--http1.1", "1.1")] {
         let answered = secure.curl("/get_main_info", &[version, "--write-out", "\n%{http_version}"]);
         let text = String::from_utf8(answered.stdout).unwrap();
@@ -50,21 +47,29 @@ fn curl_speaks_http2_and_http1_with_a_server_that_has_a_certificate() {
         let body: Value = serde_json::from_str(body).unwrap();
         assert_eq!((&body["result"], version), (&"success".into(), shown));
     }
-    let feed = secure.curl("/", &[]);
-    let page = String::from_utf8(feed.stdout).unwrap();
+    let page = String::from_utf8(secure.curl("/", &[]).stdout).unwrap();
     assert!(!page.contains("http://localhost"), "{page}");
     let plain = secure.server.raw("GET / HTTP/1.1\r\nHost: here\r\n\r\n");
     assert_eq!(plain.status, 400);
     let old = secure.curl("/healthz", &["--tls-max", "1.1"]);
     assert!(!old.status.success(), "TLS 1.1 is refused");
+
+    let address = secure.server.address().to_string();
+    let ready = |arguments: &[&str]| {
+        let mut ready = command_in(secure.directory.path());
+        ready.args(["ready", "--listen", &address]).args(arguments);
+        run(ready, "")
+    };
+    let shown = ready(&["--tls-cert", "cert.pem", "--tls-key", "key.pem"]).succeeded().stdout;
+    assert_eq!(shown, format!("https://{address} is ready.\n"));
+    // Without the certificate in the settings it asks in plain HTTP, which this server does not speak.
+    assert_ne!(ready(&[]).status, 0);
 }
 
 #[test]
 fn a_changed_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
-    let secure = secure(&["--metrics-listen", "127.0.0.1:0"]);
-    let logged = |text: &str| {
-        wait_until(text, || secure.server.log().contains(text));
-    };
+    let secure = secure();
+    let logged = |text: &str| wait_until(text, || secure.server.log().contains(text));
     secure.authority.issue_to(secure.directory.path());
     logged("a new certificate is in use");
     assert!(secure.curl("/healthz", &[]).status.success());
@@ -76,45 +81,34 @@ fn a_changed_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
 #[test]
 fn a_wrong_certificate_is_a_usage_error_that_names_the_setting() {
     let directory = tempfile::tempdir().unwrap();
-    let message = |arguments: &[&str]| {
-        let mut serve = command_in(directory.path());
-        serve.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
-        let output = run(serve, "");
-        assert_eq!(output.status, 2);
-        output.stderr.lines().find(|line| line.starts_with("error: ")).unwrap().to_owned()
-    };
-    assert_eq!(
-        message(&["--tls-cert", "x.pem"]),
-        "error: invalid value 'x.pem' for --tls-cert: needs tls-key too"
-    );
-    assert_eq!(
-        message(&["--tls-cert", "x.pem", "--tls-key", "y.pem"]),
-        "error: invalid value 'x.pem' for --tls-cert: x.pem cannot be read: No such file or directory (os error 2)"
-    );
+    let mut serve = command_in(directory.path());
+    serve.args(["serve", "--listen", "127.0.0.1:0", "--tls-cert", "x.pem", "--tls-key", "y.pem"]);
+    let output = run(serve, "");
+    assert_eq!(output.status, 2);
+    let error = "error: invalid value 'x.pem' for --tls-cert: x.pem cannot be read: No such file or directory (os error 2)";
+    assert!(output.stderr.lines().any(|line| line == error), "{}", output.stderr);
 }
 
-/// A server with a settings file.
 struct Configured {
     server: Server,
-    file: PathBuf,
+    directory: TempDir,
 }
 
 fn configured(settings: &str) -> Configured {
-    let directory = tempfile::tempdir().unwrap().keep();
-    let file = directory.join("tidings.toml");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("tidings.toml");
     fs::write(&file, settings).unwrap();
-    let named = file.clone();
     let server = Server::with(move |serve| {
-        serve.arg("--config").arg(&named).env_remove("RUST_LOG");
+        serve.arg("--config").arg(&file).env_remove("RUST_LOG");
     });
-    Configured { server, file }
+    Configured { server, directory }
 }
 
 impl Configured {
     /// Writes the settings, sends SIGHUP, and returns what the log then has after it mentions `expected`.
     fn reload(&self, settings: &str, expected: &str) -> String {
         let before = self.server.log().len();
-        fs::write(&self.file, settings).unwrap();
+        fs::write(self.directory.path().join("tidings.toml"), settings).unwrap();
         let pid = i32::try_from(self.server.pid()).unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), Signal::HUP).unwrap();
         let after = || self.server.log().split_off(before);
@@ -123,33 +117,11 @@ impl Configured {
     }
 }
 
-impl Drop for Configured {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(self.file.parent().unwrap_or(Path::new(".")));
-    }
-}
-
 #[test]
-fn a_hangup_reloads_what_can_change_and_names_what_cannot() {
+fn a_hangup_reloads_what_can_change_names_what_cannot_and_ignores_invalid_settings() {
     let configured = configured("rate-limit = 1000\n");
     let server = &configured.server;
     let from = |origin: &'static str| server.anyone().with_header("Origin", origin).get("/get_main_info");
-    assert_eq!(from("https://a.example").header("access-control-allow-origin"), "*");
-    let settings = "rate-limit = 1\ncors-origin = [\"https://b.example\"]\nlog-level = \"debug\"\n\
-                    base-path = \"/api\"\n";
-    let log = configured.reload(settings, "restart the server to change base-path");
-    assert!(log.contains("reloaded: log-level, cors-origin, rate-limit changed"), "{log}");
-    assert_eq!(from("https://a.example").header("access-control-allow-origin"), "");
-    let refused = (0..20).any(|_| server.anyone().get("/get_main_info").status == 429);
-    assert!(refused, "one request a second is allowed");
-    // What waits for a restart is named again, and nothing else.
-    let log = configured.reload(settings, "restart the server to change base-path");
-    assert!(log.contains("no setting has changed"), "{log}");
-}
-
-#[test]
-fn invalid_settings_change_nothing_and_the_server_goes_on() {
-    let configured = configured("rate-limit = 1000\n");
     for (settings, error) in [
         ("rate-limit = 1\nnonsense = 2\n", "there is no setting \"nonsense\""),
         ("rate-limit = 1\nlog-level = \"=,=\"\n", "line 2, log-level"),
@@ -160,25 +132,19 @@ fn invalid_settings_change_nothing_and_the_server_goes_on() {
         assert!(!log.contains("reloaded: rate-limit"), "{log}");
     }
     for _ in 0..20 {
-        assert_eq!(configured.server.anyone().get("/get_main_info").status, 200);
+        let answer = from("https://a.example");
+        assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, "*"));
     }
-}
-
-#[test]
-fn a_server_with_a_certificate_for_its_public_name_is_ready_on_its_own_machine() {
-    let secure = secure(&[]);
-    let ready = || {
-        let mut ready = command_in(secure.directory.path());
-        ready.args(["ready", "--listen", &secure.server.address().to_string()]);
-        ready.args(["--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
-        run(ready, "")
-    };
-    let shown = ready().succeeded().stdout;
-    assert_eq!(shown, format!("https://{} is ready.\n", secure.server.address()));
-    // Without the certificate in the settings it asks in plain HTTP, which this server does not speak.
-    let mut plain = command_in(secure.directory.path());
-    plain.args(["ready", "--listen", &secure.server.address().to_string()]);
-    assert_ne!(run(plain, "").status, 0);
+    let settings = "rate-limit = 1\ncors-origin = [\"https://b.example\"]\nlog-level = \"debug\"\n\
+                    base-path = \"/api\"\n";
+    let log = configured.reload(settings, "restart the server to change base-path");
+    assert!(log.contains("reloaded: log-level, cors-origin, rate-limit changed"), "{log}");
+    assert_eq!(from("https://a.example").header("access-control-allow-origin"), "");
+    let refused = (0..20).any(|_| server.anyone().get("/get_main_info").status == 429);
+    assert!(refused, "one request a second is allowed");
+    // What waits for a restart is named again, and nothing else.
+    let log = configured.reload(settings, "restart the server to change base-path");
+    assert!(log.contains("no setting has changed"), "{log}");
 }
 
 #[test]

@@ -16,14 +16,12 @@ use crate::client::{Connection, Latencies, connect, get, post, post_text};
 use crate::world::{World, ask_always, database_mb, memory_mb, probe, socket_memory_mb};
 use crate::{Row, http2};
 
-/// Requests per second of the victim.
 const RATE: u32 = 100;
 /// The number of concurrent attackers; more of them would not increase the effect.
 const ATTACKERS: usize = 64;
 /// The number of readers of a feed; each sends the next request as soon as it has a response.
 const READERS: usize = 8;
 
-/// An attack.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Attack {
     /// Failed sign-ins with long ids, which must not stay in memory
@@ -44,12 +42,9 @@ pub(crate) enum Attack {
     File,
     /// Large JSON bodies
     Bodies,
-    /// Request targets that no client sends
-    Targets,
 }
 
 impl Attack {
-    /// Runs the attack against a new server.
     pub(crate) fn run(self, world: &World) -> Vec<Row> {
         match self {
             Self::Ids => ids(world),
@@ -61,7 +56,6 @@ impl Attack {
             Self::Connections => connections(world),
             Self::File => file(world),
             Self::Bodies => bodies(world),
-            Self::Targets => targets(world),
         }
     }
 }
@@ -99,7 +93,6 @@ fn flood(from: Ipv4Addr, server: &Server, stop: &AtomicBool, mut next: impl FnMu
     }
 }
 
-/// Returns the ratio of the second latency to the first, at this quantile.
 fn slower(alone: &Latencies, beside: &Latencies, share: f64) -> f64 {
     beside.quantile(share) / alone.quantile(share)
 }
@@ -333,23 +326,6 @@ fn bodies(world: &World) -> Vec<Row> {
     ]
 }
 
-fn targets(world: &World) -> Vec<Row> {
-    let server = world.serve();
-    let odd = ["CONNECT h:80", "GET evil:80", "CONNECT /x", "GET *", "OPTIONS *"];
-    let refused = odd.iter().filter(|target| {
-        let request = format!("{target} HTTP/1.1\r\nHost: h\r\n\r\n");
-        let status = server.try_raw(request).map(|answer| answer.status);
-        matches!(status, Some(400 | 404 | 405))
-    });
-    let refused = count(refused.count());
-    let panics = server.log().matches("panicked").count();
-    vec![
-        Row::at_least("malformed request targets that are refused", refused, "", count(odd.len())),
-        Row::at_most("panics in the log", count(panics), "", 0.0),
-    ]
-}
-
-/// Converts a count to a float.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn count(count: usize) -> f64 {
     count as f64

@@ -33,7 +33,6 @@ pub(crate) fn connect(
     Ok(stream)
 }
 
-/// A keep-alive connection that sends one request at a time.
 pub(crate) struct Connection(BufReader<TcpStream>);
 
 impl Connection {
@@ -41,7 +40,6 @@ impl Connection {
         Ok(Self(BufReader::new(connect(source, to, None)?)))
     }
 
-    /// Sends a request and reads the response.
     pub(crate) fn ask(&mut self, request: &[u8]) -> io::Result<Answer> {
         self.0.get_mut().write_all(request)?;
         let (mut status, mut length, mut line) = (0, 0, String::new());
@@ -62,31 +60,26 @@ impl Connection {
     }
 }
 
-/// A response, as far as attacks check it.
 pub(crate) struct Answer {
     status: u16,
     body: Vec<u8>,
 }
 
 impl Answer {
-    /// Returns whether the response is a success.
     pub(crate) fn is_success(&self) -> bool {
         self.status == 200 && self.body.starts_with(br#"{"result":"success""#)
     }
 }
 
-/// Builds a GET request.
 pub(crate) fn get(path: &str, token: Option<&str>) -> Vec<u8> {
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{token}\r\n").into_bytes()
 }
 
-/// Builds a POST request with a JSON body.
 pub(crate) fn post(path: &str, body: &Value) -> Vec<u8> {
     post_text(path, &body.to_string())
 }
 
-/// Builds a POST request with any text as body, declared as JSON.
 pub(crate) fn post_text(path: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
@@ -106,7 +99,6 @@ impl Latencies {
         self.failures += usize::from(!succeeded);
     }
 
-    /// Adds the latencies of another victim.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.ms.extend(other.ms);
         self.failures += other.failures;
@@ -123,7 +115,6 @@ impl Latencies {
         sorted.get((last as f64 * share).ceil() as usize).copied().unwrap_or(f64::INFINITY)
     }
 
-    /// Returns the share of responses that were successes.
     #[expect(clippy::cast_precision_loss, reason = "a few thousand responses")]
     pub(crate) fn succeeded(&self) -> f64 {
         1.0 - self.failures as f64 / self.ms.len().max(1) as f64

@@ -13,7 +13,6 @@ const PING: u8 = 6;
 const INITIAL_WINDOW_SIZE: [u8; 2] = [0, 4];
 const END_STREAM_AND_HEADERS: u8 = 0x5;
 
-/// Opens a connection with a flow-control window of 0 bytes.
 pub(crate) fn begin(stream: &mut TcpStream) -> io::Result<()> {
     let mut bytes = PREFACE.to_vec();
     let mut settings = INITIAL_WINDOW_SIZE.to_vec();
@@ -37,7 +36,6 @@ pub(crate) fn ask(stream: &mut TcpStream, path: &str, streams: u32) -> io::Resul
     stream.write_all(&bytes)
 }
 
-/// Sends a PING frame, which keeps the connection alive.
 pub(crate) fn ping(stream: &mut TcpStream) -> io::Result<()> {
     let mut bytes = Vec::new();
     frame(&mut bytes, PING, 0, 0, &[0; 8]);

@@ -52,7 +52,6 @@ struct Arguments {
     bench: bool,
 }
 
-/// One measurement of an attack.
 struct Row {
     what: String,
     measured: f64,

@@ -13,7 +13,6 @@ use crate::data;
 /// The maximum number of posts in a feed response.
 const FEED_POSTS: usize = 150;
 
-/// The settings that all attacks share.
 pub(crate) struct World {
     pub(crate) posts: usize,
     pub(crate) length: Duration,
@@ -21,7 +20,6 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Starts a server with default settings on a new database with posts.
     pub(crate) fn serve(&self) -> Server {
         let server = Server::start();
         let output = server.cli_with_input(["--json", "post", "import", "-"], data::posts(self.posts));
@@ -42,7 +40,6 @@ impl World {
         if self.same_address { Ipv4Addr::LOCALHOST } else { Ipv4Addr::new(127, 66, high, low.max(1)) }
     }
 
-    /// Returns the address of an attacker that uses only one.
     pub(crate) fn one_attacker(&self) -> Ipv4Addr {
         self.attacker(1)
     }
@@ -97,14 +94,12 @@ pub(crate) fn ask_always(server: &Server, request: &[u8], victims: usize, length
     })
 }
 
-/// Returns the anonymous memory of the server in MB.
 pub(crate) fn memory_mb(server: &Server) -> f64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     line.split_whitespace().next().unwrap().parse::<f64>().unwrap() / 1_024.0
 }
 
-/// Returns the kernel's memory for TCP sockets in MB.
 pub(crate) fn socket_memory_mb() -> f64 {
     let text = fs::read_to_string("/proc/net/sockstat").unwrap();
     let line = text.lines().find(|line| line.starts_with("TCP:")).unwrap();
@@ -112,7 +107,6 @@ pub(crate) fn socket_memory_mb() -> f64 {
     pages.parse::<f64>().unwrap() * 4_096.0 / 1e6
 }
 
-/// Returns the size of the database and its write-ahead log in MB.
 pub(crate) fn database_mb(server: &Server) -> f64 {
     let path = server.database().to_str().unwrap();
     let length = |path: &str| fs::metadata(path).map_or(0, |file| file.len());

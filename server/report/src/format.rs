@@ -24,7 +24,6 @@ pub(crate) fn short_number(n: i64) -> String {
     }
 }
 
-/// With one decimal.
 pub(crate) fn average(sum: i64, days: i64) -> String {
     let tenths = if days == 0 { 0 } else { (sum * 10 + days / 2) / days };
     format!("{}.{}", number(tenths / 10), tenths % 10)

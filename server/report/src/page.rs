@@ -1,6 +1,6 @@
 //! The page.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use tidings_core::analysis::{DayFigures, POSTS_READ, PeriodReport};
 
 use crate::chart::{self, bar};
@@ -188,78 +188,61 @@ fn figures(
 fn terms(report: &PeriodReport) -> Markup {
     let terms = report.terms.as_deref().unwrap_or_default();
     let most = terms.iter().map(|of| of.count).max().unwrap_or_default();
-    let rows = terms.iter().map(|of| {
-        html! { tr { th scope="row" { (of.term) } td .graph { (bar(of.count, most)) } td .number { (number(of.count)) } } }
-    });
+    let rows = terms.iter().map(|of| row(&of.term, &bar(of.count, most), &[number(of.count)]));
     let none = if report.terms.is_some() { "No terms in the last 24 hours." } else { NO_TERMS };
-    let columns = [("Term", ""), ("", "graph"), ("Searches", "number")];
-    section("terms", "Search terms", TERMS_NOTE, &table(&columns, rows, none))
+    section("terms", "Search terms", TERMS_NOTE, &table("Term", &["Searches"], rows, none))
 }
 
 fn devices(report: &PeriodReport) -> Markup {
     let devices = &report.devices;
     let sum = devices.pc + devices.tablet + devices.mobile;
     let rows = [("Computer", devices.pc), ("Tablet", devices.tablet), ("Phone", devices.mobile)];
-    let rows = rows.into_iter().filter(|_| sum > 0).map(|(name, n)| {
-        html! {
-            tr {
-                th scope="row" { (name) }
-                td .graph { (bar(n, sum)) }
-                td .number { (percent(n, sum)) }
-                td .number { (number(n)) }
-            }
-        }
-    });
-    let columns = [("Device", ""), ("", "graph"), ("Share", "number"), ("Reports", "number")];
-    let content = table(&columns, rows, "No app reported a device in this period.");
+    let rows = rows.into_iter().filter(|_| sum > 0);
+    let rows = rows.map(|(name, n)| row(name, &bar(n, sum), &[percent(n, sum), number(n)]));
+    let content = table("Device", &["Share", "Reports"], rows, "No app reported a device in this period.");
     section("devices", "Devices", DEVICES_NOTE, &content)
 }
 
 fn topics(report: &PeriodReport) -> Markup {
     let most = report.topics.iter().map(|of| of.post).max().unwrap_or_default();
-    let rows = report.topics.iter().map(|of| {
-        html! {
-            tr {
-                th scope="row" { (of.topic) }
-                td .graph { (bar(of.post, most)) }
-                @for n in [of.post, of.view, of.like] { td .number { (number(n)) } }
-            }
-        }
-    });
-    let columns =
-        [("Topic", ""), ("", "graph"), ("Posts", "number"), ("Views", "number"), ("Likes", "number")];
-    let content = table(&columns, rows, "No posts with a topic in this period.");
+    let rows = report.topics.iter();
+    let rows = rows.map(|of| row(&of.topic, &bar(of.post, most), &[of.post, of.view, of.like].map(number)));
+    let none = "No posts with a topic in this period.";
+    let content = table("Topic", &["Posts", "Views", "Likes"], rows, none);
     section("topics", "Topics", &topics_note(report.post_count), &content)
 }
 
 fn posts(report: &PeriodReport) -> Markup {
     let most = report.posts.iter().map(|of| of.view).max().unwrap_or_default();
     let rows = report.posts.iter().map(|of| {
-        html! {
-            tr {
-                th scope="row" {
-                    // Only such addresses lead to a page; another one could run a script.
-                    @if of.url.starts_with("https://") || of.url.starts_with("http://") {
-                        a href=(of.url) rel="noopener noreferrer" { (of.title) }
-                    } @else {
-                        (of.title)
-                    }
-                    " "
-                    span .date { (short_date(&of.date)) }
-                }
-                td .graph { (bar(of.view, most)) }
-                td .number { (number(of.view)) }
-                td .number { (number(of.like)) }
+        let heading = html! {
+            // Only such addresses lead to a page; another one could run a script.
+            @if of.url.starts_with("https://") || of.url.starts_with("http://") {
+                a href=(of.url) rel="noopener noreferrer" { (of.title) }
+            } @else {
+                (of.title)
             }
-        }
+            " "
+            span .date { (short_date(&of.date)) }
+        };
+        row(heading, &bar(of.view, most), &[of.view, of.like].map(number))
     });
-    let columns = [("Post", ""), ("", "graph"), ("Views", "number"), ("Likes", "number")];
-    section("posts", "Posts", POSTS_NOTE, &table(&columns, rows, "No posts in this period."))
+    let content = table("Post", &["Views", "Likes"], rows, "No posts in this period.");
+    section("posts", "Posts", POSTS_NOTE, &content)
 }
 
-/// Columns have names and classes. The column of bars has no name: the numbers beside it say the same. Without rows, there is
-/// the text `none`.
-fn table(columns: &[(&str, &str)], rows: impl Iterator<Item = Markup>, none: &str) -> Markup {
+fn row(heading: impl Render, bar: &Markup, numbers: &[String]) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (heading) }
+            td .graph { (bar) }
+            @for number in numbers { td .number { (number) } }
+        }
+    }
+}
+
+/// The column of bars has no name: the numbers beside it say the same. Without rows, there is the text `none`.
+fn table(first: &str, numbers: &[&str], rows: impl Iterator<Item = Markup>, none: &str) -> Markup {
     let mut rows = rows.peekable();
     if rows.peek().is_none() {
         return html! { p .none-yet { (none) } };
@@ -268,9 +251,9 @@ fn table(columns: &[(&str, &str)], rows: impl Iterator<Item = Markup>, none: &st
         table {
             thead {
                 tr {
-                    @for (name, class) in columns {
-                        @if name.is_empty() { td class=(class) {} } @else { th scope="col" class=[(!class.is_empty()).then_some(class)] { (name) } }
-                    }
+                    th scope="col" { (first) }
+                    td class="graph" {}
+                    @for name in numbers { th scope="col" class="number" { (name) } }
                 }
             }
             tbody { @for row in rows { (row) } }

@@ -62,23 +62,17 @@ fn busy() -> PeriodReport {
 
 /// Returns a report without figures of a day in the past.
 fn empty() -> PeriodReport {
-    let day = DayFigures {
-        date: "2026-11-20".into(),
-        visitor: 0,
-        visit: 0,
-        view: 0,
-        like: 0,
-        search: 0,
-        communication: 0,
-    };
+    let date = || "2026-11-20".to_owned();
+    let day =
+        DayFigures { date: date(), visitor: 0, visit: 0, view: 0, like: 0, search: 0, communication: 0 };
     let weekday = |name: &&str| WeekdayHours {
         weekday: (*name).to_owned(),
         days: i64::from(*name == "Friday"),
         hours: [0; 24],
     };
     PeriodReport {
-        from: day.date.clone(),
-        to: day.date.clone(),
+        from: date(),
+        to: date(),
         zone: "UTC".into(),
         is_final: true,
         days: vec![day],

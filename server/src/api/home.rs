@@ -27,18 +27,6 @@ pub(super) const POLICY: HeaderValue = HeaderValue::from_static(
      form-action 'none'; frame-ancestors 'none'",
 );
 
-fn described(config: &Config) -> Home {
-    // Relative paths are right for any base path, and also behind a proxy that removes a prefix.
-    let if_served = |path| (!config.no_docs).then_some(path);
-    Home {
-        name: "tidings",
-        version: env!("CARGO_PKG_VERSION"),
-        reports: "reports",
-        docs: if_served("docs/"),
-        openapi: if_served("openapi.json"),
-    }
-}
-
 fn page(home: &Home) -> String {
     let Home { name, version, reports, docs, openapi } = home;
     let link = |path: Option<&str>, text| {
@@ -58,13 +46,21 @@ fn page(home: &Home) -> String {
 }
 
 pub(crate) fn handlers(config: &Config) -> Vec<Route> {
-    let home = described(config);
-    let (page, json) = (Encoded::new(page(&home)), Encoded::new(answer::success(&home)));
-    let (page, json) = (Arc::new(page), Arc::new(json));
+    // Relative paths are right for any base path, and also behind a proxy that removes a prefix.
+    let if_served = |path| (!config.no_docs).then_some(path);
+    let home = Home {
+        name: "tidings",
+        version: env!("CARGO_PKG_VERSION"),
+        reports: "reports",
+        docs: if_served("docs/"),
+        openapi: if_served("openapi.json"),
+    };
+    let page = Arc::new(Encoded::new(page(&home)));
+    let json = Arc::new(Encoded::new(answer::success(&home)));
     let answer = move |call, _| self::home(call, Arc::clone(&page), Arc::clone(&json));
     vec![
         Route::stream::<GetHome, _>(answer),
-        Route::stream::<Healthz, _>(healthz),
+        Route::stream::<Healthz, _>(|_, _| async { Ok(Reply::success(&())) }),
         Route::stream::<Readyz, _>(readyz),
     ]
 }
@@ -72,10 +68,6 @@ pub(crate) fn handlers(config: &Config) -> Vec<Route> {
 /// No rate limit applies to a health check.
 pub(crate) fn is_health(path: &str) -> bool {
     path == Healthz::SPEC.path || path == Readyz::SPEC.path
-}
-
-async fn healthz(_: Call, _: Healthz) -> Answer {
-    Ok(Reply::success(&()))
 }
 
 async fn readyz(call: Call, _: Readyz) -> Answer {
@@ -99,7 +91,6 @@ async fn home(call: Call, page: Arc<Encoded>, json: Arc<Encoded>) -> Answer {
 }
 
 /// By weight, then by how exactly the client names the type.
-///
 /// Source: RFC 9110 section 12.5.1.
 fn prefers_json(headers: &HeaderMap) -> bool {
     let preference = |names: [&str; 3]| {
@@ -137,7 +128,7 @@ mod tests {
         assert!(html.contains(env!("CARGO_PKG_VERSION")) && !html.contains("<script"), "{html}");
         for link in ["docs/", "openapi.json", "reports"] {
             assert!(html.contains(&format!("href=\"{link}\"")), "{html}");
-            assert_eq!(service.call(request("GET", &format!("/{link}"))).await.status(), 200, "{link}");
+            assert_eq!(service.get(&format!("/{link}")).await.status(), 200, "{link}");
         }
         let style = html.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
         let hash = format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(style)));
@@ -165,25 +156,19 @@ mod tests {
         let prefers = |accept: &'static str| {
             prefers_json(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]))
         };
-        for accept in [
-            "application/json",
-            "application/json, text/plain, */*",
-            "application/*",
-            "Application/JSON; q=0.5, text/html;q=0.2",
-            "text/html;q=0, */*",
+        for (accept, expected) in [
+            ("application/json, text/plain, */*", true),
+            ("application/*", true),
+            ("Application/JSON; q=0.5, text/html;q=0.2", true),
+            ("text/html;q=0, */*", true),
+            ("", false),
+            ("*/*", false),
+            ("text/html, application/json", false),
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", false),
+            ("application/json;q=0.5, text/*", false),
+            ("application/json;q=0, */*", false),
         ] {
-            assert!(prefers(accept), "{accept}");
-        }
-        for accept in [
-            "",
-            "*/*",
-            "text/html",
-            "text/html, application/json",
-            "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
-            "application/json;q=0.5, text/*",
-            "application/json;q=0, */*",
-        ] {
-            assert!(!prefers(accept), "{accept}");
+            assert_eq!(prefers(accept), expected, "{accept}");
         }
         assert!(!prefers_json(&HeaderMap::new()));
     }

@@ -1,12 +1,11 @@
-//! The newsfeeds.
+//! The newsfeeds, and the list of notices.
 
 use http::HeaderValue;
 use http::header::{HeaderName, LINK};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_core::Tidings;
-use tidings_core::newsfeed::{
-    self, ListPopular, ListRecommended, ListSource, ListTopic, ListTopicV1, Newsfeed,
-};
+use tidings_core::newsfeed::{self, ListPopular, ListRecommended, ListTopic, ListTopicV1, Newsfeed};
+use tidings_core::notice;
 use tidings_core::operation::{Operation, Work};
 
 use crate::filter::lane::{Lane, Lanes};
@@ -16,7 +15,6 @@ use crate::route::Route;
 use crate::syndication::{self, Format, Outline, Source};
 
 /// Version 1 of the topic feed is deprecated since 2026-11-20, the first release, which already had version 2.
-///
 /// Source of the format: RFC 9745.
 const DEPRECATED: HeaderValue = HeaderValue::from_static("@1795132800");
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
@@ -28,7 +26,7 @@ pub(crate) fn handlers() -> Vec<Route> {
         Route::of::<ListPopular>().answered_by(popular),
         Route::of::<ListTopicV1>().answered_by(topic_v1),
         Route::of::<ListTopic>().answered_by(topic),
-        Route::of::<ListSource>(),
+        Route::of::<notice::List>().answered_by(notices),
     ]
 }
 
@@ -42,7 +40,7 @@ async fn popular(call: Call, fields: ListPopular) -> Answer {
             return own(call, |lanes| &lanes.store, fields).await;
         }
         let feed = newsfeed::popular(call.tidings(), &fields.page.page())?;
-        return call.encoded(feed.answer()).await;
+        return call.document(feed.answer(), JSON).await;
     };
     let outline =
         Outline::new(&call, format, "Popular posts", ListPopular::SPEC.path).at(&fields.page.page());
@@ -50,7 +48,6 @@ async fn popular(call: Call, fields: ListPopular) -> Answer {
     syndication::document(call, outline, !continues, |lanes| &lanes.store, feed).await
 }
 
-/// Answers as version 2 does, and names its address.
 async fn topic_v1(call: Call, fields: ListTopicV1) -> Answer {
     let fields = ListTopic::from(fields);
     let (base, path) = (call.app().config.base_path.as_str(), path(&fields.category_name));
@@ -67,7 +64,7 @@ async fn topic(call: Call, fields: ListTopic) -> Answer {
         if call.is_guest()
             && let Some(answer) = fields.remembered(call.tidings())
         {
-            return call.encoded(&answer?).await;
+            return call.document(&answer?, JSON).await;
         }
         return own(call, |lanes| &lanes.store, fields).await;
     };
@@ -100,85 +97,13 @@ fn path(name: &str) -> String {
     ListTopic::SPEC.path.replace("{category_name}", &name)
 }
 
-#[cfg(test)]
-mod tests {
-    use tidings_core::account::Caller;
-    use tidings_core::post::{self, Draft};
-
-    use crate::config::Config;
-    use crate::testing::{by, header, json, outcome, request, service, with};
-
-    fn draft(number: usize) -> Draft {
-        Draft {
-            title: Some(format!("Post {number}")),
-            url: Some(format!("https://example.org/{number}")),
-            topic: Some(vec!["대학 소식".into()]),
-            ..Draft::default()
-        }
-    }
-
-    #[tokio::test]
-    async fn version_1_answers_as_version_2_and_links_to_it() {
-        let service = service();
-        service.tidings.call(&Caller::Operator, post::Insert { draft: draft(1) }).unwrap();
-        let name = "%EB%8C%80%ED%95%99%20%EC%86%8C%EC%8B%9D";
-        let config = Config { base_path: "/api".parse().unwrap(), ..Config::default() };
-        let get =
-            async |path: &str| service.answer(&config, request("GET", &format!("/api/{path}/{name}"))).await;
-        let (first, second) = (get("get_topic_newsfeed").await, get("get_newsfeed_of_topic").await);
-        assert_eq!(json(&second)["newsfeed"][0]["title"], "Post 1");
-        assert_eq!(first.body(), second.body());
-        assert_eq!((header(&first, "deprecation"), header(&second, "deprecation")), ("@1795132800", ""));
-        let link = format!(r#"</api/get_newsfeed_of_topic/{name}>; rel="successor-version""#);
-        assert_eq!(header(&first, "link"), link);
-    }
-
-    #[tokio::test]
-    async fn pages_are_requested_by_query_parameters() {
-        let service = service();
-        for number in 0..3 {
-            service.tidings.call(&Caller::Operator, post::Insert { draft: draft(number) }).unwrap();
-        }
-        let get = async |query: &str| {
-            service.call(request("GET", &format!("/get_popularity_newsfeed{query}"))).await
-        };
-        let first = json(&get("?limit=2&other=x").await);
-        assert_eq!(first["newsfeed"].as_array().unwrap().len(), 2);
-        let next = first["next"].as_str().unwrap();
-        let second = json(&get(&format!("?next={next}")).await);
-        assert_eq!(
-            (second["newsfeed"].as_array().unwrap().len(), &second["next"]),
-            (1, &serde_json::Value::Null)
-        );
-        for query in ["?limit=0", "?limit=301", "?limit=ten", "?limit=", "?limit=1.5", "?next=x", "?next=%FF"]
-        {
-            assert_eq!(outcome(&get(query).await), "400 bad request", "{query}");
-        }
-    }
-
-    #[tokio::test]
-    async fn every_feed_is_public_and_compressed_for_clients_that_accept_gzip() {
-        let service = service();
-        for number in 0..20 {
-            service.tidings.call(&Caller::Operator, post::Insert { draft: draft(number) }).unwrap();
-        }
-        let token = service.member("ann").await;
-        for path in
-            ["/get_recommendation_newsfeed", "/get_popularity_newsfeed", "/get_newsfeed_of_topic/%EB%8C%80"]
-        {
-            let get = || with(request("GET", path), "accept-encoding", "gzip");
-            for request in [get(), by(&token, get()), by("forged", get())] {
-                let answer = service.call(request).await;
-                let is_long = !path.contains("topic");
-                assert_eq!(
-                    (answer.status().as_u16(), header(&answer, "content-encoding") == "gzip"),
-                    (200, is_long)
-                );
-            }
-        }
-        assert_eq!(
-            outcome(&service.call(request("GET", "/get_newsfeed_of_topic/%FF")).await),
-            "400 bad request"
-        );
-    }
+async fn notices(call: Call, fields: notice::List) -> Answer {
+    let Some(format) = Format::chosen(call.headers(), fields.format.as_deref())? else {
+        return call.run(notice::List::SPEC, request::boxed(fields)).await;
+    };
+    let outline = Outline::new(&call, format, "Notices", notice::List::SPEC.path);
+    let is_in_memory = call.is_guest() && notice::try_list(call.tidings()).is_some();
+    let list =
+        |tidings: &Tidings, caller: &_| tidings.call(caller, notice::List::default()).map(Source::Notices);
+    syndication::document(call, outline, is_in_memory, |lanes| &lanes.read, list).await
 }

@@ -98,7 +98,10 @@ impl Server {
     pub async fn start(self, listener: std::net::TcpListener) -> io::Result<Running> {
         let Self { app } = self;
         let connections = Connections::new(&app.config, app.config.max_connections);
-        let acceptor = Acceptor { listener: listen_on(listener)?, connections, waiting: None };
+        listener.set_nonblocking(true)?;
+        SockRef::from(&listener).listen(BACKLOG)?;
+        let listener = TcpListener::from_std(listener)?;
+        let acceptor = Acceptor { listener, connections, waiting: None };
         let metrics = match app.config.metrics_listen {
             Some(address) => Some(metrics::listen(address).await?),
             None => None,
@@ -188,7 +191,6 @@ impl Running {
     }
 }
 
-/// Returns when the connection is closed: by its client, for another connection, or after `stop`.
 async fn serve_connection(
     router: Router,
     socket: TcpStream,
@@ -286,12 +288,6 @@ fn note_member(app: &App, connection: &Connection, headers: &HeaderMap) {
     }
 }
 
-fn listen_on(listener: std::net::TcpListener) -> io::Result<TcpListener> {
-    listener.set_nonblocking(true)?;
-    SockRef::from(&listener).listen(BACKLOG)?;
-    TcpListener::from_std(listener)
-}
-
 fn hyper(streams: StreamExecutor) -> Builder<StreamExecutor> {
     let mut hyper = Builder::new(streams);
     // `TimeoutStream` has the timeout for the head of a request.
@@ -373,7 +369,6 @@ fn room_for(wanted: usize) -> usize {
     let before = getrlimit(Resource::Nofile);
     if before.current.is_some_and(|current| current < needed) {
         let current = Some(before.maximum.map_or(needed, |maximum| maximum.min(needed)));
-        // The limit that the system granted is read below.
         let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum: before.maximum });
     }
     let room = getrlimit(Resource::Nofile).current.map_or(wanted, |limit| room_of(limit, wanted));

@@ -1,5 +1,4 @@
 //! Limits the number of open connections, and chooses the connections to close when a new one needs room.
-//!
 //! A new connection seldom waits: when all permits are taken, the server closes connections of the network that has
 //! the most, starting with the connections that have waited longest for their client. Opening and closing a
 //! connection acquires the lock; a request acquires it only when the memory for responses is used up.
@@ -72,7 +71,6 @@ pub(crate) struct Connections {
 struct Entries {
     open: HashMap<u64, Entry>,
     next: u64,
-    /// The connections of each address and each network.
     counts: [HashMap<IpAddr, usize>; 2],
     /// When a search of all connections, and one of a group, last found none to close.
     none_found: [Option<Instant>; 2],

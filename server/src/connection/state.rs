@@ -1,5 +1,4 @@
 //! The state of one connection, shared by its socket, its requests and the registry of connections, and that of its streams.
-//!
 //! Requests only load and store atomics here, so they take no lock.
 
 use std::ops::Deref;
@@ -26,7 +25,6 @@ impl Count {
         self.0.load(Ordering::Acquire)
     }
 
-    /// Returns the new number.
     pub(crate) fn add(&self, n: usize) -> usize {
         self.0.fetch_add(n, Ordering::Release) + n
     }
@@ -68,13 +66,11 @@ pub(crate) struct Counts {
     abandoned: Count,
     /// Parts of the bodies of requests and responses that were transferred.
     pub(crate) progress: Count,
-    /// Bytes of responses.
     pub(crate) unsent: Count,
     /// Known once the first request has arrived, with TLS after the handshake.
     pub(crate) is_http2: Flag,
     /// A part of the body of the last request has not been read. HTTP/1 has one request at a time.
     has_unread_body: Flag,
-    /// A request had a token that this server signed.
     pub(crate) is_signed_in: Flag,
     /// The connection holds a response that the client does not read, and the server is closing it.
     pub(crate) discards: Flag,
@@ -133,7 +129,6 @@ impl Connection {
         self.closing.is_cancelled()
     }
 
-    /// Completes when the server closes the connection to make room for others.
     pub(crate) async fn closed(&self) {
         self.closing.cancelled().await;
     }
@@ -228,7 +223,6 @@ impl<B: Body<Data = Bytes> + Unpin> Body for RequestBody<B> {
 pub(crate) struct StreamState {
     /// The frames that hyper has taken, plus one for the response itself.
     pub(super) taken: Count,
-    /// 0 or 1.
     held: Count,
     released: Notify,
 }

@@ -1,5 +1,4 @@
 //! HTTP/2 streams that end when their client does not read the response.
-//!
 //! A stream with an empty flow-control window keeps its response in memory while the connection lives, and PINGs keep
 //! the connection alive. So each stream has a timeout that only progress of its own response extends.
 
@@ -91,7 +90,6 @@ mod tests {
         (executor, connection, Arc::clone(&connections.unsent))
     }
 
-    /// A value that records when it is dropped.
     struct Dropped(Arc<Mutex<Option<Instant>>>);
 
     impl Drop for Dropped {

@@ -1,5 +1,4 @@
 //! Connection timeouts: closes connections that are idle or take too long over a request.
-//!
 //! The timeout depends on what the connection waits for: the next request, the rest of a request's head, or everything
 //! after the head. hyper's own timer has one limit for the first two, restarts it for each request, and has none until
 //! it has recognised the protocol.
@@ -19,17 +18,13 @@ use crate::connection::state::Connection;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
-    /// For the head of a request.
     pub(crate) header: Duration,
-    /// For everything else that the client has to do.
     pub(crate) idle: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
-    /// The time starts when the last request ended.
     Request,
-    /// The time starts with the first byte of the head.
     Head,
     /// The rest of the body, the processing, and the client reading the response. In HTTP/1 the time starts again whenever a byte
     /// is read or written; in HTTP/2, where bytes may belong to any frame, whenever a part of a body is transferred.
@@ -48,7 +43,6 @@ impl Discard for TcpStream {
     }
 }
 
-/// Fails with `TimedOut` when a timeout of its connection expires.
 pub(crate) struct TimeoutStream<S: Discard> {
     socket: S,
     connection: Arc<Connection>,
@@ -95,7 +89,6 @@ impl<S: Discard> TimeoutStream<S> {
     }
 
     fn set_since(&mut self, since: Instant) {
-        // Usually the time of a byte that was already recorded.
         if self.since != since {
             self.since = since;
             self.connection.set_active(since);
@@ -273,38 +266,42 @@ mod tests {
         began.elapsed().as_secs()
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_silent_connection_has_the_timeout_of_a_head() {
-        let (mut server, _client, _) = connection();
-        assert_eq!(time_until_closed(&mut server).await, 10);
+    /// Sends PINGs, which do not extend a timeout, for as long as the connection is open.
+    fn ping(mut client: DuplexStream) {
+        tokio::spawn(async move {
+            while client.write_all(b"ping").await.is_ok() {
+                sleep(Duration::from_secs(20)).await;
+            }
+        });
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_head_that_arrives_byte_by_byte_does_not_extend_its_timeout() {
+    async fn a_head_has_its_timeout_whether_it_begins_or_not() {
+        let (mut server, _client, _) = connection();
+        assert_eq!(time_until_closed(&mut server).await, 10);
         let (mut server, mut client, _) = connection();
         tokio::spawn(async move {
             while client.write_all(b"x").await.is_ok() {
                 sleep(Duration::from_secs(3)).await;
             }
         });
-        assert!((10..=13).contains(&time_until_closed(&mut server).await));
+        assert!((10..=13).contains(&time_until_closed(&mut server).await), "byte by byte");
     }
 
     #[tokio::test(start_paused = true)]
     async fn between_requests_the_idle_timeout_applies_and_then_that_of_a_head() {
-        let (mut server, mut client, requests) = connection();
-        client.write_all(b"GET").await.unwrap();
-        server.read_exact(&mut [0; 3]).await.unwrap();
-        drop(requests.begin(false));
-        let unfinished = timeout(Duration::from_secs(70), server.read(&mut [0; 64])).await;
-        unfinished.unwrap_err();
-        client.write_all(b"GET").await.unwrap();
-        assert_eq!(time_until_closed(&mut server).await, 10);
-        let (mut server, mut client, requests) = connection();
-        client.write_all(b"GET").await.unwrap();
-        server.read_exact(&mut [0; 3]).await.unwrap();
-        drop(requests.begin(false));
-        assert_eq!(time_until_closed(&mut server).await, 75);
+        for begins_another in [false, true] {
+            let (mut server, mut client, requests) = connection();
+            client.write_all(b"GET").await.unwrap();
+            server.read_exact(&mut [0; 3]).await.unwrap();
+            drop(requests.begin(false));
+            if begins_another {
+                let unfinished = timeout(Duration::from_secs(70), server.read(&mut [0; 64])).await;
+                unfinished.unwrap_err();
+                client.write_all(b"GET").await.unwrap();
+            }
+            assert_eq!(time_until_closed(&mut server).await, if begins_another { 10 } else { 75 });
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -327,11 +324,7 @@ mod tests {
         client.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         server.read_exact(&mut [0; 24]).await.unwrap();
         drop(requests.begin(true));
-        tokio::spawn(async move {
-            while client.write_all(b"ping").await.is_ok() {
-                sleep(Duration::from_secs(20)).await;
-            }
-        });
+        ping(client);
         assert!((75..=80).contains(&time_until_closed(&mut server).await));
     }
 
@@ -343,31 +336,21 @@ mod tests {
         let error = server.write_all(&[0; 1_000]).await.unwrap_err();
         assert_eq!((error.kind(), began.elapsed().as_secs()), (io::ErrorKind::TimedOut, 75));
     }
-    /// Sends PINGs, which do not extend a timeout, for as long as the connection is open.
-    fn ping(mut client: DuplexStream) {
-        tokio::spawn(async move {
-            while client.write_all(b"ping").await.is_ok() {
-                sleep(Duration::from_secs(20)).await;
-            }
-        });
-    }
 
     #[tokio::test(start_paused = true)]
     async fn in_http2_only_parts_of_bodies_extend_the_timeout_of_a_request() {
-        let (mut server, client, connection) = connection();
-        let _running = connection.begin(true);
-        ping(client);
-        assert!((75..=95).contains(&time_until_closed(&mut server).await));
-        let (mut server, client, connection) = self::connection();
-        let _running = connection.begin(true);
-        ping(client);
-        tokio::spawn(async move {
-            for _ in 0..3 {
-                sleep(Duration::from_secs(60)).await;
-                connection.progress.add(1);
-            }
-        });
-        assert!((3 * 60 + 75..=3 * 60 + 115).contains(&time_until_closed(&mut server).await));
+        for (parts, expected) in [(0, 75..=95), (3, 3 * 60 + 75..=3 * 60 + 115)] {
+            let (mut server, client, connection) = connection();
+            let _running = connection.begin(true);
+            ping(client);
+            tokio::spawn(async move {
+                for _ in 0..parts {
+                    sleep(Duration::from_secs(60)).await;
+                    connection.progress.add(1);
+                }
+            });
+            assert!(expected.contains(&time_until_closed(&mut server).await), "{parts}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

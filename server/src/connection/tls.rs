@@ -27,12 +27,10 @@ mod pair;
 
 use pair::{Stamp, stamp};
 
-/// The server looks for changes of the files at this interval.
 const WATCH: Duration = Duration::from_secs(2);
 /// The preferred protocol first.
 const ALPN: [&[u8]; 2] = [H2, b"http/1.1"];
 const H2: &[u8] = b"h2";
-/// The first byte of a handshake.
 const HANDSHAKE: u8 = 22;
 /// Bytes that are read of a request in plain HTTP before it is answered.
 const PLAIN_MAX: usize = 16 * 1024;
@@ -111,7 +109,6 @@ impl Tls {
         load(files, &self.tickets)
     }
 
-    /// Open connections keep their pair.
     pub(crate) fn replace(&self, loaded: Loaded) {
         self.replace_locked(&mut self.watched(), loaded);
     }
@@ -134,7 +131,6 @@ impl Tls {
         loop {
             looks.tick().await;
             let tls = Arc::clone(&self);
-            // The files may be on a slow disk.
             let _ = tokio::task::spawn_blocking(move || tls.look()).await;
         }
     }

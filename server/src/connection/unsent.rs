@@ -1,5 +1,4 @@
 //! The memory of responses that clients have not read yet, bounded for all connections together.
-//!
 //! A response is charged when it is created. The charge is part of the memory itself, wherever hyper and h2 hold it, so it ends
 //! when the last byte has been handed to the system.
 
@@ -63,7 +62,6 @@ impl AsRef<[u8]> for Charged {
     }
 }
 
-/// The request counts as running until hyper has all of the body.
 pub(crate) struct ResponseBody<B> {
     body: B,
     rest: Bytes,

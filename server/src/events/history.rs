@@ -1,5 +1,4 @@
 //! The latest events, encoded once for all listeners: those that a listener lacks when it continues after an event.
-//!
 //! Source of the format of frames: WHATWG HTML, section 9.2.6.
 
 use std::collections::VecDeque;
@@ -20,7 +19,6 @@ pub(super) const LENGTH: usize = 256;
 /// … and their bytes: the last event stays even if it is longer.
 const BYTES: usize = 4 * 1024 * 1024;
 
-/// The names of the events that a listener wants.
 #[derive(Clone, Debug)]
 pub(super) struct Kinds(Vec<&'static str>);
 

@@ -1,5 +1,4 @@
 //! The hub: a thread that follows the database and tells listeners of changes.
-//!
 //! The thread looks for changes from the first listener on. Events go to all listeners at once, and into the history for those
 //! that continue after an event.
 
@@ -51,7 +50,6 @@ pub(super) struct Listener {
     _place: Share<Client>,
     receiver: broadcast::Receiver<Arc<Told>>,
     kinds: Kinds,
-    /// The interval of heartbeats while there is nothing else.
     pub(super) heartbeat: Duration,
 }
 
@@ -102,13 +100,9 @@ impl Hub {
             return Err(Error::Overloaded);
         };
         let (receiver, mut begin) = (sender.subscribe(), history.begin(since, &kinds));
-        begin.extend(
-            state
-                .counts
-                .iter()
-                .filter(|_| kinds.contains(Kind::Counts.name()))
-                .map(|counts| counts.frame.clone()),
-        );
+        if kinds.contains(Kind::Counts.name()) {
+            begin.extend(state.counts.iter().map(|counts| counts.frame.clone()));
+        }
         // A library's timeout may be shorter than the interval.
         let interval = HEARTBEAT.min(config.idle_timeout / HEARTBEAT_SPREAD);
         let step = u32::try_from(sender.receiver_count()).unwrap_or_default() % SPREAD_STEPS;
@@ -122,7 +116,6 @@ impl Drop for Hub {
     fn drop(&mut self) {
         self.close();
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was printed.
             let _ = thread.join();
         }
     }
@@ -202,7 +195,6 @@ impl Shared {
         news.withdrawn.into_iter().for_each(|subject| history.withdraw(subject));
         for event in events {
             history.push(Arc::clone(&event));
-            // An error means that there are no listeners.
             let _ = sender.send(event);
         }
         if let Some(counts) = counts {

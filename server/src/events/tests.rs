@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use tidings_core::account::Caller;
-use tidings_core::{notice, post};
+use tidings_core::notice;
 use tokio::time::timeout;
 use tower::ServiceExt as _;
 
@@ -17,7 +17,6 @@ use crate::testing::{Service, by, header, outcome, request, service, with};
 
 const OPERATOR: Caller = Caller::Operator;
 
-/// A stream of events.
 struct Events(Body);
 
 impl Events {
@@ -61,10 +60,6 @@ impl Events {
     }
 }
 
-fn app(service: &Service, config: Config) -> Arc<App> {
-    App::new(service.tidings.clone(), config)
-}
-
 fn events() -> Request<Full<Bytes>> {
     request("GET", "/events")
 }
@@ -73,54 +68,39 @@ fn after(place: &str) -> Request<Full<Bytes>> {
     with(events(), "last-event-id", place)
 }
 
-fn insert_notice(service: &Service, title: &str) -> String {
-    let draft =
-        notice::Draft { title: Some(title.into()), post: Some("Text".into()), ..notice::Draft::default() };
-    service.tidings.call(&OPERATOR, notice::Insert { draft: draft.clone() }).unwrap().id.to_string()
-}
-
-fn insert_post(service: &Service, n: usize) {
-    let draft = post::Draft {
-        title: Some(format!("Post {n}")),
-        url: Some(format!("https://a.example/{n}")),
-        ..post::Draft::default()
-    };
-    service.tidings.call(&OPERATOR, post::Insert { draft }).unwrap();
+fn update(service: &Service, id: &str, draft: notice::Draft) {
+    service.tidings.call(&OPERATOR, notice::Update { notice_obi: id.to_owned(), draft }).unwrap();
 }
 
 #[tokio::test]
 async fn a_listener_gets_its_place_the_counts_and_then_what_happens() {
     let service = service();
-    insert_post(&service, 1);
-    let app = app(&service, Config::default());
-    let response = Router::new(&app).service().oneshot(events()).await.unwrap();
-    let headers = response.headers();
+    service.insert_post(1, "news");
+    let app = service.app(Config::default());
+    let gzip = with(with(events(), "accept-encoding", "gzip, br"), "origin", "https://app.example");
+    let response = Router::new(&app).service().oneshot(gzip).await.unwrap();
     for (name, value) in [
         ("content-type", "text/event-stream"),
         ("cache-control", "no-store"),
         ("x-accel-buffering", "no"),
         ("x-content-type-options", "nosniff"),
+        ("access-control-allow-origin", "*"),
     ] {
-        assert_eq!(headers[name], value);
+        assert_eq!(response.headers()[name], value);
     }
-    let gzip = with(with(events(), "accept-encoding", "gzip, br"), "origin", "https://app.example");
-    let response = Router::new(&app).service().oneshot(gzip).await.unwrap();
     assert!(!response.headers().contains_key("content-encoding"));
-    assert_eq!(response.headers()["access-control-allow-origin"], "*");
-    let mut stream = Events::open(&app, events()).await;
+    let mut stream = Events(response.into_body());
     let (frames, place) = stream.begin().await;
     assert!(frames.is_empty(), "earlier posts are not told: {frames:?}");
     let counts = stream.next().await.unwrap();
     assert!(counts.starts_with("event: counts\ndata: {\"date\":\""), "{counts}");
     assert!(counts.ends_with(",\"today_visitor\":0,\"today_view\":0,\"today_fav\":0}\n\n"), "{counts}");
-    let id = insert_notice(&service, "Line\u{2028}Library");
+    let title = "Line\u{2028}Library";
+    let id = service.insert_notice(title, "Text");
     let (after_notice, name, data) = stream.event().await;
     assert_eq!((name.as_str(), &data["change"]), ("notice", &"published".into()));
-    assert_eq!(
-        (&data["notice"]["_id"], &data["notice"]["title"]),
-        (&id.into(), &"Line\u{2028}Library".into())
-    );
-    insert_post(&service, 2);
+    assert_eq!([&data["notice"]["_id"], &data["notice"]["title"]], [&*id, title]);
+    service.insert_post(2, "news");
     let (after_post, name, data) = stream.event().await;
     assert_eq!((name.as_str(), &data["post"]["title"]), ("post", &"Post 2".into()));
     assert!(place != after_notice && after_notice != after_post);
@@ -129,14 +109,14 @@ async fn a_listener_gets_its_place_the_counts_and_then_what_happens() {
 #[tokio::test]
 async fn a_listener_continues_after_its_last_event() {
     let service = service();
-    let here = app(&service, Config::default());
+    let here = service.app(Config::default());
     let mut stream = Events::open(&here, events()).await;
     let (_, start) = stream.begin().await;
-    let hidden = insert_notice(&service, "Hidden soon");
+    let hidden = service.insert_notice("Hidden soon", "Text");
     stream.event().await;
-    insert_notice(&service, "Library");
+    let library = service.insert_notice("Library", "Text");
     let (after_notice, ..) = stream.event().await;
-    insert_post(&service, 1);
+    service.insert_post(1, "news");
     let (end, ..) = stream.event().await;
     drop(stream);
 
@@ -161,7 +141,7 @@ async fn a_listener_continues_after_its_last_event() {
     }
 
     // Another server has the posts, but cannot tell which notices have changed.
-    let there = app(&service, Config::default());
+    let there = service.app(Config::default());
     assert_eq!(titles(&there, after(&end)).await, (vec![], end.clone()));
     assert_eq!(titles(&there, after(&after_notice)).await.0, ["Post 1"]);
     assert_eq!(titles(&there, after(&start)).await.0, [reset("notice"), "Post 1".into()]);
@@ -169,21 +149,13 @@ async fn a_listener_continues_after_its_last_event() {
     assert_eq!(titles(&there, posts).await.0, ["Post 1"]);
 
     // Earlier texts of a notice are not told any more, least of all of one that is hidden now.
-    let list = service.tidings.call(&OPERATOR, notice::List::default()).unwrap();
-    let library = list.notices().iter().find(|notice| &*notice.title == "Library").unwrap().id.to_string();
     let rename = notice::Draft { title: Some("Reading room".into()), ..notice::Draft::default() };
-    service
-        .tidings
-        .call(&OPERATOR, notice::Update { notice_obi: library.clone(), draft: rename.clone() })
-        .unwrap();
+    update(&service, &library, rename);
     let mut stream = Events::open(&here, after(&end)).await;
     let (end, _, data) = stream.event().await;
     assert_eq!((&data["change"], &data["notice"]["title"]), (&"changed".into(), &"Reading room".into()));
     let hide = notice::Draft { activation: Some(0), ..notice::Draft::default() };
-    service
-        .tidings
-        .call(&OPERATOR, notice::Update { notice_obi: hidden.clone(), draft: hide.clone() })
-        .unwrap();
+    update(&service, &hidden, hide);
     let mut stream = Events::open(&here, after(&end)).await;
     let (_, _, data) = stream.event().await;
     assert_eq!(data, serde_json::json!({ "change": "hidden", "_id": hidden }));
@@ -195,11 +167,11 @@ async fn a_listener_continues_after_its_last_event() {
 #[tokio::test]
 async fn a_listener_gets_only_the_kinds_that_it_wants() {
     let service = service();
-    let app = app(&service, Config::default());
+    let app = service.app(Config::default());
     let mut stream = Events::open(&app, request("GET", "/events?events=post")).await;
     assert!(stream.begin().await.0.is_empty());
-    insert_notice(&service, "Library");
-    insert_post(&service, 1);
+    service.insert_notice("Library", "Text");
+    service.insert_post(1, "news");
     let frame = stream.next().await.unwrap();
     assert!(frame.contains("event: post\n"), "{frame}");
     for query in ["?events=", "?events=posts", "?events=post,,notice", "?events=post&events=%FF"] {
@@ -213,7 +185,7 @@ async fn streams_are_bounded_in_total_and_for_each_client() {
     let service = service();
     let config =
         Config { max_connections: 8, trust_proxy: vec!["127.0.0.0/8".parse().unwrap()], ..Config::default() };
-    let app = app(&service, config);
+    let app = service.app(config);
     let by = |client| with(events(), "x-forwarded-for", client);
     let mut streams = Vec::new();
     for _ in 0..3 {
@@ -232,16 +204,18 @@ async fn streams_are_bounded_in_total_and_for_each_client() {
     streams.push(Events::open(&app, by("192.0.2.3")).await);
     drop(streams);
     assert_eq!(app.events.listeners(), 0);
+    app.stop();
+    assert_eq!(outcome(&service.answer_of(&app, events()).await), "503 overloaded");
 }
 
 #[tokio::test]
 async fn events_of_a_time_without_listeners_are_told_to_one_that_continues() {
     let service = service();
-    let app = app(&service, Config::default());
+    let app = service.app(Config::default());
     let mut stream = Events::open(&app, events()).await;
     let (_, place) = stream.begin().await;
     drop(stream);
-    insert_notice(&service, "Library");
+    service.insert_notice("Library", "Text");
     // The hub finds it before or after the listener continues.
     let mut stream = Events::open(&app, after(&place)).await;
     let (mut frames, _) = stream.begin().await;
@@ -256,14 +230,14 @@ async fn events_of_a_time_without_listeners_are_told_to_one_that_continues() {
 #[tokio::test]
 async fn a_listener_that_is_too_slow_loses_its_stream() {
     let service = service();
-    let app = app(&service, Config::default());
+    let app = service.app(Config::default());
     let mut slow = Events::open(&app, events()).await;
     let (_, place) = slow.begin().await;
     let mut quick = Events::open(&app, request("GET", "/events?events=notice")).await;
     quick.begin().await;
     for _ in 0..3 {
         for n in 0..100 {
-            insert_notice(&service, &format!("Notice {n}"));
+            service.insert_notice(&format!("Notice {n}"), "Text");
         }
         for _ in 0..100 {
             quick.event().await;
@@ -275,41 +249,13 @@ async fn a_listener_that_is_too_slow_loses_its_stream() {
 }
 
 #[tokio::test]
-async fn a_silent_stream_gets_heartbeats() {
-    let service = service();
-    let config = Config { idle_timeout: Duration::from_millis(300), ..Config::default() };
-    let app = app(&service, config);
-    let mut stream = Events::open(&app, request("GET", "/events?events=notice")).await;
-    let (_, place) = stream.begin().await;
-    for _ in 0..3 {
-        assert_eq!(stream.next().await.unwrap(), format!(":\nid: {place}\n\n"));
-    }
-}
-
-#[tokio::test]
-async fn streams_end_with_the_server() {
-    let service = service();
-    let running = app(&service, Config::default());
-    let mut stream = Events::open(&running, request("GET", "/events?events=notice")).await;
-    stream.begin().await;
-    running.stop();
-    assert_eq!(stream.next().await, None);
-    assert_eq!(outcome(&service.answer_of(&running, events()).await), "503 overloaded");
-}
-
-#[tokio::test]
 async fn changes_are_for_administrators_who_ask_for_them() {
     let service = service();
     let (boss, ann) = (service.admin("boss").await, service.member("ann").await);
-    let app = app(&service, Config::default());
+    let app = service.app(Config::default());
     let changes = || request("GET", "/events?events=changes");
-    let answer = async |request| {
-        let response = Router::new(&app).service().oneshot(request).await.unwrap();
-        (response.status().as_u16(), header_of(&response, "tidings-result"))
-    };
-    assert_eq!(answer(changes()).await, (401, "bad token".to_owned()));
-    assert_eq!(answer(by(&ann, changes())).await, (403, "Not admin".to_owned()));
-    assert_eq!(answer(by(&ann, request("GET", "/events?events=other"))).await.0, 400);
+    assert_eq!(outcome(&service.answer_of(&app, changes()).await), "401 bad token");
+    assert_eq!(outcome(&service.answer_of(&app, by(&ann, changes())).await), "403 Not admin");
 
     let mut stream = Events::open(&app, by(&boss, changes())).await;
     let (frames, _) = stream.begin().await;
@@ -326,7 +272,7 @@ async fn changes_are_for_administrators_who_ask_for_them() {
     let first = numbers(&mut stream).await;
     let names: Vec<_> = first.as_object().unwrap().keys().cloned().collect();
     assert_eq!(names, ["audit", "counts", "feedback", "members", "notices", "posts", "sources", "terms"]);
-    insert_notice(&service, "Library");
+    service.insert_notice("Library", "Text");
     let second = numbers(&mut stream).await;
     assert!(second["notices"].as_i64() > first["notices"].as_i64(), "{first} {second}");
     assert_eq!(second["feedback"], first["feedback"]);
@@ -338,8 +284,4 @@ async fn changes_are_for_administrators_who_ask_for_them() {
     service.tidings.call(&OPERATOR, tidings_core::admin::Revoke { user_id: "boss".into() }).unwrap();
     while stream.next().await.is_some() {}
     assert!(public.next().await.unwrap().starts_with("event: counts"));
-}
-
-fn header_of<B>(response: &http::Response<B>, name: &str) -> String {
-    response.headers()[name].to_str().unwrap().to_owned()
 }

@@ -1,5 +1,4 @@
 //! Content negotiation: the media types, the languages and the weights that a client accepts.
-//!
 //! Source: RFC 9110 sections 12.4.2 and 12.5.1.
 
 use http::HeaderMap;

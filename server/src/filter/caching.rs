@@ -41,20 +41,17 @@ impl Condition {
         Self(is_tagged.then(|| headers.get_all(IF_NONE_MATCH).iter().cloned().collect()))
     }
 
+    /// The tag is copied: references to that of a shared answer would make processors wait for each other.
     pub(crate) fn check<T: AsRef<[u8]>>(&self, tag: impl FnOnce() -> T) -> Checked {
-        self.0.as_ref().map_or(Checked::Changed(None), |lines| compare(lines, tag().as_ref()))
+        let Some(lines) = &self.0 else { return Checked::Changed(None) };
+        let tag = tag();
+        let value = HeaderValue::from_bytes(tag.as_ref()).expect("a tag is ASCII");
+        let is_known = lines.iter().any(|line| has_tag(line.as_bytes(), tag.as_ref()));
+        if is_known { Checked::Unchanged(value) } else { Checked::Changed(Some(value)) }
     }
 }
 
-/// The tag is copied: references to that of a shared answer would make processors wait for each other.
-fn compare<'l>(lines: impl IntoIterator<Item = &'l HeaderValue>, tag: &[u8]) -> Checked {
-    let value = HeaderValue::from_bytes(tag).expect("a tag is ASCII");
-    let is_known = lines.into_iter().any(|line| has_tag(line.as_bytes(), tag));
-    if is_known { Checked::Unchanged(value) } else { Checked::Changed(Some(value)) }
-}
-
 /// Uses weak comparison. A comma within another tag splits that tag into parts that are no tags.
-///
 /// Source: RFC 9110 sections 8.8.3.2 and 13.1.2.
 fn has_tag(line: &[u8], tag: &[u8]) -> bool {
     let line = line.trim_ascii();

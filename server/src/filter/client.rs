@@ -1,7 +1,7 @@
 //! The client of a request: its address and the address that it used, from the connection and from trusted
 //! proxies, and its program.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use http::header::{HOST, USER_AGENT};
 use http::uri::Authority;
@@ -20,12 +20,6 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// takes the client's address from `X-Forwarded-For`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddress(pub IpAddr);
-
-/// A request without a peer address comes from a program that mounts the service and does not provide addresses; its client is
-/// the local host.
-pub(crate) fn of(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
-    address(peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), headers, trusted)
-}
 
 /// Each proxy appends the address of its own client to `X-Forwarded-For`, so only the entries of trusted proxies are reliable.
 /// The search starts at the right, skips the addresses of trusted proxies, and returns the first other address.
@@ -50,9 +44,8 @@ pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> I
 
 /// Trusted proxies name the scheme and the host in `X-Forwarded-Proto` and `X-Forwarded-Host`; of several names, the last is that
 /// of the nearest proxy. Without a name, the scheme is `own`, that of the server.
-pub(crate) fn site(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet], own: &str) -> String {
-    let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
-    let is_proxy = trusted.iter().any(|net| net.contains(&peer));
+pub(crate) fn site(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet], own: &str) -> String {
+    let is_proxy = trusted.iter().any(|net| net.contains(&peer.to_canonical()));
     let named = |name: &HeaderName| {
         let line = headers.get_all(name).iter().next_back().filter(|_| is_proxy)?;
         line.to_str().ok()?.rsplit(',').next().map(str::trim)
@@ -64,7 +57,6 @@ pub(crate) fn site(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet],
     format!("{}://{host}", if is_https { "https" } else { "http" })
 }
 
-/// Empty if the request has no user agent.
 pub(crate) fn user_agent(headers: &HeaderMap) -> &[u8] {
     headers.get(USER_AGENT).map_or(b"", HeaderValue::as_bytes)
 }
@@ -106,20 +98,28 @@ mod tests {
     }
 
     #[test]
-    fn x_forwarded_for_counts_only_from_trusted_proxies() {
-        assert_eq!(client("203.0.113.7", &["198.51.100.1"]), "203.0.113.7");
-        assert_eq!(client("10.0.0.1", &["198.51.100.1"]), "198.51.100.1");
-        assert_eq!(client("::ffff:10.0.0.1", &["198.51.100.1"]), "198.51.100.1");
-        assert_eq!(client("fd00::1", &["2001:db8::5"]), "2001:db8::5");
+    fn x_forwarded_for_counts_from_trusted_proxies_and_is_read_from_the_right() {
+        for (peer, forwarded, expected) in [
+            ("203.0.113.7", &["198.51.100.1"][..], "203.0.113.7"),
+            ("10.0.0.1", &["198.51.100.1"], "198.51.100.1"),
+            ("::ffff:10.0.0.1", &["198.51.100.1"], "198.51.100.1"),
+            ("fd00::1", &["2001:db8::5"], "2001:db8::5"),
+            ("10.0.0.1", &["1.2.3.4, 198.51.100.1, 10.1.1.1"], "198.51.100.1"),
+            ("10.0.0.1", &["1.2.3.4", "198.51.100.1", "10.1.1.1"], "198.51.100.1"),
+            // A client inside.
+            ("10.0.0.1", &["10.2.2.2, 10.1.1.1"], "10.2.2.2"),
+            // An unreadable entry ends the search.
+            ("10.0.0.1", &["198.51.100.1, unknown"], "10.0.0.1"),
+            ("10.0.0.1", &["unknown, 10.1.1.1"], "10.1.1.1"),
+            ("10.0.0.1", &[""], "10.0.0.1"),
+            ("10.0.0.1", &["198.51.100.1:4711"], "198.51.100.1"),
+            ("10.0.0.1", &["[2001:db8::5]:4711"], "2001:db8::5"),
+            ("10.0.0.1", &["[2001:db8::5"], "10.0.0.1"),
+        ] {
+            assert_eq!(client(peer, forwarded), expected, "{forwarded:?}");
+        }
         let unforwarded = address("10.0.0.1".parse().unwrap(), &HeaderMap::new(), &[]);
         assert_eq!(unforwarded.to_string(), "10.0.0.1");
-    }
-
-    #[test]
-    fn the_address_is_read_from_the_right_past_trusted_proxies() {
-        assert_eq!(client("10.0.0.1", &["1.2.3.4, 198.51.100.1, 10.1.1.1"]), "198.51.100.1");
-        assert_eq!(client("10.0.0.1", &["1.2.3.4", "198.51.100.1", "10.1.1.1"]), "198.51.100.1");
-        assert_eq!(client("10.0.0.1", &["10.2.2.2, 10.1.1.1"]), "10.2.2.2", "a client inside");
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
             let line = |(name, value): &(&'static str, &str)| {
                 (HeaderName::from_static(name), value.parse().unwrap())
             };
-            site(Some(peer.parse().unwrap()), &lines.iter().map(line).collect(), &trusted, "http")
+            site(peer.parse().unwrap(), &lines.iter().map(line).collect(), &trusted, "http")
         };
         let (host, https) = (("host", "a.example:8080"), ("x-forwarded-proto", "https"));
         let forwarded = ("x-forwarded-host", "evil.example, campus.example");
@@ -141,15 +141,5 @@ mod tests {
         assert_eq!(site("10.0.0.1", &[("host", "user@a.example")]), "http://localhost");
         assert_eq!(site("10.0.0.1", &[("host", "[2001:db8::5]:80")]), "http://[2001:db8::5]:80");
         assert_eq!(site("10.0.0.1", &[("host", "a.example/\"><b>")]), "http://localhost");
-    }
-
-    #[test]
-    fn an_unreadable_entry_ends_the_search() {
-        assert_eq!(client("10.0.0.1", &["198.51.100.1, unknown"]), "10.0.0.1");
-        assert_eq!(client("10.0.0.1", &["unknown, 10.1.1.1"]), "10.1.1.1");
-        assert_eq!(client("10.0.0.1", &[""]), "10.0.0.1");
-        assert_eq!(client("10.0.0.1", &["198.51.100.1:4711"]), "198.51.100.1");
-        assert_eq!(client("10.0.0.1", &["[2001:db8::5]:4711"]), "2001:db8::5");
-        assert_eq!(client("10.0.0.1", &["[2001:db8::5"]), "10.0.0.1");
     }
 }

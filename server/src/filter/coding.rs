@@ -1,5 +1,4 @@
 //! Content codings: what a client accepts, and the compression of responses.
-//!
 //! gzip is computed when a response is sent for the first time. Brotli is about a fifth smaller, but takes 30 times as long. So
 //! it is only for responses that several callers share and that are requested again: one thread computes it once for each of
 //! them, in the background, and until then clients get gzip.
@@ -22,14 +21,12 @@ use crate::filter::accept::weight_of;
 use crate::filter::forms::Forms as _;
 use crate::filter::lane;
 
-/// From this size in bytes on, compressing a response is worth its cost.
 pub(crate) const WORTH_COMPRESSING: usize = 1_024;
 /// The largest response that is compressed with Brotli, in bytes.
 const BROTLI_MAX: usize = 2 * 1024 * 1024;
 /// The base-2 logarithms of the smallest and the largest window. A window of the size of the response finds the same repetitions
 /// as a larger one. The encoder's memory is 36 MiB or less with the largest window, and 3 MiB for 40 kB.
 const WINDOW_BITS: std::ops::RangeInclusive<u8> = 10..=20;
-/// Responses that wait for Brotli. Each is only a reference, which ends with the response.
 const QUEUE: usize = 64;
 /// The thread rests this many times as long as it worked, so that it uses at most a fifth of a core even if responses of usual
 /// sizes change continuously. The largest take longer than a quarter of [`REST_MAX`].
@@ -47,7 +44,6 @@ pub(crate) struct Accepted {
 impl Accepted {
     /// `*` stands for gzip, but not for Brotli: only a client that names it surely decodes it. A client that accepts nothing, not
     /// even an uncompressed response, gets an uncompressed one.
-    ///
     /// Source: RFC 9110 section 12.5.3.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         const CODINGS: [&[&str]; 4] = [&["br"], &["gzip", "x-gzip"], &["identity"], &["*"]];
@@ -79,7 +75,6 @@ pub(crate) fn gzip(bytes: &[u8]) -> Bytes {
 pub(crate) enum Level {
     /// The next level takes 2.5 times as long for 2 % less; the previous one hardly compresses better than gzip.
     Answer = 10,
-    /// For files, which never change.
     File = 11,
 }
 
@@ -97,7 +92,6 @@ fn brotli(bytes: &[u8], level: Level) -> Bytes {
     compressed.into()
 }
 
-/// Dropped if a newer response replaces it first.
 type Job = (Weak<Encoded>, Level);
 
 pub(crate) struct Compressor(Sender<Job>);
@@ -170,33 +164,16 @@ mod tests {
     fn the_coding_with_the_greatest_weight_is_used() {
         for (header, expected) in [
             ("gzip, deflate, br, zstd", BOTH),
-            ("br;q=1.0, gzip;q=0.8, *;q=0.1", BOTH),
             ("BR , x-GZIP", BOTH),
-            ("gzip", GZIP),
             ("br;q=0.5, GZIP", GZIP),
             ("deflate, x-gzip", GZIP),
-            ("*", GZIP),
             ("identity;q=0, *;q=0.1", GZIP),
-            ("gzip ; q=1", GZIP),
             ("gzip; q = 0", NONE),
             ("gzip;q =0, br", BROTLI),
             ("gzip;;q=0", NONE),
             ("gzip;x=1;q=0", NONE),
-            ("br;q=0, gzip;q=0.001", GZIP),
-            ("gzip;q=0.5, identity;q=0.5", GZIP),
-            ("br", BROTLI),
-            ("br, gzip;q=0", BROTLI),
-            ("br, gzip;q=0.2, identity;q=0.5", BROTLI),
-            ("gzip;q=0.000, br, *", BROTLI),
             ("", NONE),
             ("zstd, deflate", NONE),
-            ("gzip;q=0", NONE),
-            ("gzip;q=0.000, *", NONE),
-            ("*;q=0", NONE),
-            ("identity", NONE),
-            ("identity;q=0", NONE),
-            ("identity, gzip;q=0.5, br;q=0.9", NONE),
-            ("*;q=0.5, gzip;q=0.2", NONE),
             ("gzip;q=x, br;q=NaN", NONE),
             ("gzip;q=-1, br;q=", NONE),
         ] {
@@ -237,27 +214,6 @@ mod tests {
             prop_assert_eq!(accepted.brotli, brotli > 0 && brotli >= gzip.max(identity));
             prop_assert_eq!(accepted.gzip, gzip > 0 && gzip >= identity);
         }
-
-        #[test]
-        fn any_header_can_be_read(header in prop::collection::vec(any::<u8>(), 0..80)) {
-            if let Ok(value) = HeaderValue::from_bytes(&header) {
-                let accepted = Accepted::of(&HeaderMap::from_iter([(ACCEPT_ENCODING, value)]));
-                prop_assert!(!accepted.brotli || header.windows(2).any(|name| name.eq_ignore_ascii_case(b"br")));
-            }
-        }
-
-        #[test]
-        fn brotli_keeps_the_bytes(
-            part in prop::collection::vec(any::<u8>(), 0..300),
-            times in 1..40_usize,
-        ) {
-            let bytes = part.repeat(times);
-            for level in [Level::Answer, Level::File] {
-                let mut unpacked = Vec::new();
-                brotli::BrotliDecompress(&mut &*brotli(&bytes, level), &mut unpacked).unwrap();
-                prop_assert_eq!(&unpacked, &bytes);
-            }
-        }
     }
 
     fn long() -> Arc<Encoded> {
@@ -265,25 +221,19 @@ mod tests {
         Arc::new(Encoded::new(numbers.join(", ")))
     }
 
-    /// Returns a compressor without a thread, and its queue.
     fn idle() -> (Compressor, Receiver<Job>) {
         let (jobs, next) = crossbeam_channel::bounded(QUEUE);
         (Compressor(jobs), next)
     }
 
     #[test]
-    fn a_response_is_queued_once_when_it_is_asked_for_again() {
+    fn a_response_of_medium_size_is_queued_once_when_it_is_asked_for_again() {
         let (compressor, jobs) = idle();
         let response = long();
-        compressor.offer(&response, BOTH, Level::Answer);
-        for _ in 0..10 {
-            compressor.offer(&response, GZIP, Level::Answer);
+        for (accepted, queued) in [(BOTH, 0), (GZIP, 0), (GZIP, 0), (BOTH, 1), (BOTH, 1), (BOTH, 1)] {
+            compressor.offer(&response, accepted, Level::Answer);
+            assert_eq!(jobs.len(), queued);
         }
-        assert_eq!(jobs.len(), 0);
-        for _ in 0..10 {
-            compressor.offer(&response, BOTH, Level::Answer);
-        }
-        assert_eq!(jobs.len(), 1);
         for size in [WORTH_COMPRESSING - 1, BROTLI_MAX + 1] {
             let other = Arc::new(Encoded::new(vec![b' '; size]));
             for _ in 0..3 {

@@ -29,7 +29,6 @@ const EVERY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
 
 pub(crate) struct Cors {
-    /// The origins that may read responses; empty for all.
     origins: Vec<HeaderValue>,
     preflights: CorsLayer,
 }

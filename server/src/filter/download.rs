@@ -1,9 +1,7 @@
 //! Downloads of any length.
-//!
 //! Each piece is read when the client has taken the one before, so a download holds one piece in memory, and no thread or
 //! transaction while it waits. If a piece cannot be read, the connection or the HTTP/2 stream is broken off, so that no client
 //! takes a part for the whole.
-//!
 //! A slow client keeps a place busy, so each caller has few places, and a client that reads too slowly loses its place.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +11,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
-use tidings_core::account::{Account, Client};
+use tidings_core::account::Client;
 use tidings_core::export::{Export, ExportLines};
 use tidings_core::{Error, Result};
 use tokio::sync::mpsc;
@@ -21,66 +19,21 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::filter::reply::{Answer, Reply};
 use crate::filter::request::Call;
-use crate::filter::shares::{Part, Share, Shares};
+use crate::filter::shares::{DownloadShare, Of};
 use crate::filter::upload::{BLOCK, BLOCK_TIME, until_none};
 use crate::state::AppRef;
 
 /// Slow clients cannot occupy all downloads for longer.
 const TIME: Duration = Duration::from_secs(10 * 60);
-/// The pause before another attempt while the server is overloaded.
 const AGAIN: Duration = Duration::from_millis(200);
 
 const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
-
-/// Concurrent downloads: of members who download their own data, and of administrators and API keys, whose places members cannot
-/// take. More get `overloaded`.
-const OF_MEMBERS: usize = 16;
-const OF_ADMINS: usize = 16;
-/// Concurrent downloads of one member of their own data, of the members at one address or IPv6 /64, and of one administrator or
-/// API key.
-const OF_MEMBER: usize = 2;
-const OF_CLIENT: usize = 8;
-const OF_ADMIN: usize = 4;
-
-pub(crate) struct Downloads {
-    members: Arc<Shares<Account>>,
-    clients: Arc<Shares<Client>>,
-    admins: Arc<Shares<Account>>,
-}
-
-type Place = (Option<Share<Account>>, Option<Share<Client>>);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
-    Member,
-    Admin,
-}
-
-impl Downloads {
-    pub(crate) fn new() -> Self {
-        Self {
-            members: Shares::new(OF_MEMBERS, Part::AtMost(OF_MEMBER)),
-            clients: Shares::new(OF_MEMBERS, Part::AtMost(OF_CLIENT)),
-            admins: Shares::new(OF_ADMINS, Part::AtMost(OF_ADMIN)),
-        }
-    }
-
-    /// The right of the caller has been checked. `overloaded` if no place is free; `too many requests` if the caller, or their
-    /// address, has its part.
-    fn take(&self, account: Option<Account>, client: Client, of: Of) -> Result<Place> {
-        let (accounts, client) = match of {
-            Of::Member => (&self.members, Some(self.clients.take(client, 1)?)),
-            Of::Admin => (&self.admins, None),
-        };
-        Ok((account.map(|account| accounts.take(account, 1)).transpose()?, client))
-    }
-}
 
 pub(crate) async fn lines<E: ExportLines>(call: Call, operation: E) -> Answer {
     let export = operation.export(call.tidings(), call.caller());
     let (download, first) = Download::begin(&call, Of::Admin, export).await?;
     let file = HeaderValue::try_from(format!("attachment; filename=\"{}\"", E::FILE)).expect("a plain name");
-    let reply = Reply::download(download.stream(first.into()), NDJSON);
+    let reply = Reply::stream(download.stream(first.into()), NDJSON);
     Ok(reply.with(CONTENT_DISPOSITION, file))
 }
 
@@ -89,7 +42,7 @@ pub(crate) struct Download<P> {
     client: Client,
     pieces: Arc<Mutex<P>>,
     until: Instant,
-    place: Option<Place>,
+    place: Option<DownloadShare>,
 }
 
 impl<P: Export> Download<P> {
@@ -113,7 +66,6 @@ impl<P: Export> Download<P> {
         let (sender, blocks) = mpsc::channel(1);
         tokio::spawn(async move {
             match self.send(first, &sender).await {
-                // The client may have gone, which ends the download as well.
                 Ok(()) => drop(sender.send(None).await),
                 Err(error) => tracing::info!(cause = error.detail(), "a download was broken off"),
             }
@@ -174,7 +126,6 @@ mod tests {
     use crate::state::App;
     use crate::testing::{Service, by, request, service};
 
-    /// Returns the body of a download that has begun, or the outcome of its refusal.
     async fn begin(app: &Arc<App>, token: &str, path: &str) -> Result<Body, u16> {
         let response = Router::new(app).service().oneshot(by(token, request("GET", path))).await.unwrap();
         let status = response.status().as_u16();
@@ -195,20 +146,20 @@ mod tests {
     #[tokio::test]
     async fn a_member_takes_two_places_and_none_of_administrators() {
         let service = service();
-        let app = App::new(service.tidings.clone(), Config::default());
+        let app = service.app(Config::default());
         let (ann, boss, other) =
             (service.member("ann").await, service.admin("boss").await, service.admin("other").await);
         insert_posts(&service, 250);
         let mut held = Vec::new();
         for member in ["a1x", "a2x", "a3x", "a4x"] {
             let token = service.member(member).await;
-            for _ in 0..OF_MEMBER {
+            for _ in 0..2 {
                 held.push(begin(&app, &token, "/get_my_data").await.unwrap());
             }
             assert_eq!(begin(&app, &token, "/get_my_data").await.err(), Some(429));
         }
         assert_eq!(begin(&app, &ann, "/get_my_data").await.err(), Some(429), "of the address");
-        for _ in 0..OF_ADMIN {
+        for _ in 0..4 {
             held.push(begin(&app, &boss, "/export_posts").await.unwrap());
         }
         assert_eq!(begin(&app, &boss, "/export_audit").await.err(), Some(429));
@@ -225,7 +176,7 @@ mod tests {
     #[tokio::test]
     async fn a_download_is_broken_off_when_the_right_ends() {
         let service = service();
-        let app = App::new(service.tidings.clone(), Config::default());
+        let app = service.app(Config::default());
         let (boss, _other) = (service.admin("boss").await, service.admin("other").await);
         insert_posts(&service, 250);
         let export = begin(&app, &boss, "/export_posts").await.unwrap();
@@ -234,7 +185,6 @@ mod tests {
         assert_eq!(read.err().map(|error| error.to_string()).as_deref(), Some("overloaded"));
     }
 
-    /// Pieces without an end.
     struct Endless;
 
     impl Export for Endless {
@@ -246,7 +196,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_reads_too_slowly_loses_its_place() {
         let service = service();
-        let app = App::new(service.tidings.clone(), Config::default());
+        let app = service.app(Config::default());
         let boss = service.admin("boss").await;
         let head = by(&boss, request("GET", "/export_posts")).into_parts().0;
         let context = Context::new(Arc::clone(&app), head, Upload::default(), None);

@@ -1,5 +1,4 @@
 //! The fields of a request: the segments of its path, its query and its body, read as the one type of its operation.
-//!
 //! [`tidings_core::operation`] says which field is where. In a query and in a form fields are text: a number in digits, a list
 //! as a repeated key or as one text with commas. In every format unknown fields are ignored, the last value of a repeated key
 //! counts, an empty body has no fields, and a JSON field that is `null` is missing.
@@ -97,7 +96,6 @@ impl Given {
         Self { spec, segments: Vec::new(), query: query.to_owned(), body }
     }
 
-    /// Returns those of these fields that the request has.
     fn fields(&self, names: &[&'static str]) -> Result<Vec<Field<'_>>, Fault> {
         let (mut fields, mut others) = (Vec::new(), Vec::new());
         for name in names.iter().copied() {
@@ -122,7 +120,6 @@ impl Given {
         Ok(fields)
     }
 
-    /// Returns the fields that the query of a `GET` or the body of a `POST` has.
     fn others(&self, names: &[&'static str]) -> Result<Vec<Field<'_>>, Fault> {
         match &self.body {
             // A query that the operation does not read may be anything.
@@ -175,7 +172,6 @@ fn form<'a>(form: &[u8], names: &[&'static str], not_text: Problem) -> Result<Ve
 }
 
 /// `+` is a space, `%` and two hexadecimal digits are a byte of UTF-8.
-///
 /// Source: the WHATWG URL Standard, application/x-www-form-urlencoded parsing. The standard replaces invalid UTF-8; this parser
 /// refuses it.
 fn text(bytes: &[u8]) -> Option<String> {
@@ -191,11 +187,8 @@ struct Field<'a> {
 enum Source<'a> {
     /// At least one, in order, and the rule that a text breaks if it is not a number.
     Texts(Vec<String>, &'static str),
-    /// Not null.
     Json(&'a RawValue),
-    /// The fields of the query.
     Query(&'a Given),
-    /// All fields.
     All(&'a Given),
 }
 

@@ -26,7 +26,6 @@ pub(crate) trait Forms {
     /// The [`tag`] of the JSON object also identifies its compressed forms. Computed only the first time.
     fn tag(&self) -> &Bytes;
 
-    /// Calls `render` only the first time.
     fn page(&self, render: impl FnOnce() -> String) -> &Arc<Encoded> {
         self.kept().page.get_or_init(|| Arc::new(Encoded::new(render())))
     }
@@ -36,7 +35,6 @@ pub(crate) trait Forms {
         self.kept().gzip.get()
     }
 
-    /// Calls `compress` only the first time.
     fn compress(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes;
 
     /// The Brotli form is smaller than [`Forms::gzip`] and takes much longer to compute; `None` until [`Forms::set_brotli`].
@@ -57,7 +55,6 @@ pub(crate) trait Forms {
         claims.is_ok_and(|claims| claims + 1 == CLAIMED)
     }
 
-    /// Passes the task of [`Forms::claim_brotli`] on to its next caller.
     fn release_brotli(&self) {
         self.kept().claims.store(CLAIMED - 1, Ordering::Relaxed);
     }
@@ -79,7 +76,6 @@ impl Forms for Encoded {
 
 /// Returns the value of the HTTP header `ETag`, which depends only on the content: it stays the same after a restart and on other
 /// servers. It is weak, because the content has the same tag whether it is compressed or not.
-///
 /// Source: RFC 9110 section 8.8.3.
 pub(crate) fn tag(content: &[u8]) -> Bytes {
     let hash = SipHasher13::new().hash(content);

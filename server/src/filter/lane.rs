@@ -1,5 +1,4 @@
 //! Worker pools ("lanes"): a bounded queue for each kind of work, in front of threads that may block.
-//!
 //! Slow work of one kind (searching, hashing passwords, asking the university) never takes the capacity of another kind. Within a
 //! lane, clients take turns ([`queue`]): a client that sends a thousand requests delays another's by one turn.
 
@@ -52,7 +51,6 @@ pub(crate) struct Lane {
     threads: Option<Handle>,
 }
 
-/// Kinds take turns in the lanes that share threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Any,
@@ -111,7 +109,6 @@ impl Lanes {
         }
     }
 
-    /// The labels are those of the lanes in `/metrics`.
     pub(crate) fn waiting(&self) -> [(&'static str, usize); 8] {
         let Self { read, store, query, codec, sign_in, university, import, remote, .. } = self;
         [
@@ -124,7 +121,7 @@ impl Lanes {
             ("import", import),
             ("remote", remote),
         ]
-        .map(|(name, lane)| (name, lane.depth()))
+        .map(|(name, lane)| (name, lane.turns.state().waiting.len()))
     }
 
     pub(crate) fn of(&self, work: Work) -> &Lane {
@@ -151,11 +148,6 @@ impl Lane {
         Self { threads: runtime.as_ref().map(|runtime| runtime.handle().clone()), ..self }
     }
 
-    fn depth(&self) -> usize {
-        self.turns.state().waiting.len()
-    }
-
-    /// For the server itself.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,

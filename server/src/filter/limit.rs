@@ -36,7 +36,6 @@ const KEY_REQUESTS: NonZeroU32 = NonZeroU32::new(200).expect("not zero");
 
 #[derive(Clone)]
 pub(crate) struct Limits {
-    /// For all requests.
     pub(crate) general: Limit,
     sign_ups: Limit,
     searches: Limit,
@@ -47,35 +46,28 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn new(general: Option<NonZeroU32>, limits_clients: bool) -> Self {
-        let per_minute = |limit, burst| limits_clients.then(|| Arc::new(RateLimit::per_minute(limit, burst)));
+        let limit = |quota| limits_clients.then(|| RateLimit::new(quota));
         Self {
-            general: general.map(|limit| Arc::new(RateLimit::per_second(limit))),
-            sign_ups: per_minute(SIGN_UPS, SIGN_UP_BURST),
-            searches: per_minute(SEARCHES, SEARCHES),
-            guest_writes: per_minute(GUEST_WRITES, GUEST_WRITES),
-            feedback: per_minute(FEEDBACK, FEEDBACK),
-            keys: limits_clients.then(|| Arc::new(RateLimit::per_second(KEY_REQUESTS))),
+            general: general.map(|limit| RateLimit::new(Quota::per_second(limit))),
+            sign_ups: limit(Quota::per_minute(SIGN_UPS).allow_burst(SIGN_UP_BURST)),
+            searches: limit(Quota::per_minute(SEARCHES)),
+            guest_writes: limit(Quota::per_minute(GUEST_WRITES)),
+            feedback: limit(Quota::per_minute(FEEDBACK)),
+            keys: limit(Quota::per_second(KEY_REQUESTS)),
         }
     }
 
     /// Returns limits that each allow a number of requests, except the general one.
     #[cfg(test)]
     pub(crate) fn allowing(number: u32) -> Self {
-        let number = NonZeroU32::new(number).unwrap();
-        let limit = || Some(Arc::new(RateLimit::per_minute(number, number)));
-        Self {
-            sign_ups: limit(),
-            searches: limit(),
-            guest_writes: limit(),
-            feedback: limit(),
-            keys: limit(),
-            general: None,
-        }
+        let limit = || Some(RateLimit::new(Quota::per_minute(NonZeroU32::new(number).unwrap())));
+        let [sign_ups, searches, guest_writes, feedback, keys] = [(); 5].map(|()| limit());
+        Self { general: None, sign_ups, searches, guest_writes, feedback, keys }
     }
 
     /// Returns the limits with another general one, which remembers its clients if it is the same as before.
     pub(crate) fn changed(&self, general: Option<NonZeroU32>) -> Self {
-        let new = general.map(|limit| Arc::new(RateLimit::per_second(limit)));
+        let new = general.map(|limit| RateLimit::new(Quota::per_second(limit)));
         let quota = |limit: &Limit| limit.as_ref().map(|limit| limit.quota);
         let is_same = quota(&new) == quota(&self.general);
         Self { general: if is_same { self.general.clone() } else { new }, ..self.clone() }
@@ -127,7 +119,6 @@ pub(crate) struct RateLimit<C: Clock = MonotonicClock> {
 pub(crate) type QuotaHeaders = [(HeaderName, HeaderValue); 2];
 
 /// The size of the quota of each client, and the period in seconds.
-///
 /// Source: draft-ietf-httpapi-ratelimit-headers-10.
 pub(crate) const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 /// The rest of the quota, and the seconds until it is complete again or, if nothing is left, until the next request is allowed.
@@ -136,16 +127,8 @@ pub(crate) const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 pub(crate) const SWEEP: Duration = Duration::from_secs(1);
 
 impl RateLimit {
-    pub(crate) fn per_second(limit: NonZeroU32) -> Self {
-        Self::new(Quota::per_second(limit))
-    }
-
-    pub(crate) fn per_minute(limit: NonZeroU32, burst: NonZeroU32) -> Self {
-        Self::new(Quota::per_minute(limit).allow_burst(burst))
-    }
-
-    fn new(quota: Quota) -> Self {
-        Self::with(quota, CLIENTS, MonotonicClock)
+    fn new(quota: Quota) -> Arc<Self> {
+        Arc::new(Self::with(quota, CLIENTS, MonotonicClock))
     }
 }
 
@@ -170,7 +153,6 @@ impl<C: Clock + Clone> RateLimit<C> {
         Ok(counted?.remaining_burst_capacity())
     }
 
-    /// The request was counted with this result.
     pub(crate) fn headers(&self, counted: &Result<u32>) -> QuotaHeaders {
         let (remaining, seconds) = match counted {
             Ok(remaining) => (*remaining, 1),
@@ -273,18 +255,6 @@ mod tests {
     }
 
     #[test]
-    fn headers_tell_how_much_of_the_limit_is_left() {
-        let limit = RateLimit::with(Quota::per_second(number(3)), CLIENTS, FakeRelativeClock::default());
-        let states = [(); 4].map(|()| {
-            let [policy, state] = limit.headers(&limit.count(client("192.0.2.1"))).map(|(_, value)| value);
-            assert_eq!(policy, "\"default\";q=3;w=1");
-            state.to_str().unwrap().to_owned()
-        });
-        let expected = [2, 1, 0, 0].map(|left| format!("\"default\";r={left};t=1"));
-        assert_eq!(states, expected);
-    }
-
-    #[test]
     fn clients_are_removed_once_they_have_their_whole_burst_again() {
         let clock = FakeRelativeClock::default();
         let quota = Quota::per_minute(number(60)).allow_burst(number(500));
@@ -330,9 +300,9 @@ mod tests {
     #[test]
     fn only_writes_of_guests_are_limited_and_a_limit_that_is_off_refuses_nothing() {
         let limits = Limits {
-            guest_writes: Some(Arc::new(RateLimit::per_minute(number(1), number(1)))),
-            feedback: Some(Arc::new(RateLimit::per_minute(number(2), number(2)))),
-            sign_ups: Some(Arc::new(RateLimit::per_minute(number(1), number(2)))),
+            guest_writes: Some(RateLimit::new(Quota::per_minute(number(1)))),
+            feedback: Some(RateLimit::new(Quota::per_minute(number(2)))),
+            sign_ups: Some(RateLimit::new(Quota::per_minute(number(1)).allow_burst(number(2)))),
             ..Limits::new(None, false)
         };
         let check = |rate, is_signed| {

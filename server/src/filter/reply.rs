@@ -1,7 +1,7 @@
 //! Responses: the JSON object, its status and its headers.
 
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt as _};
+use futures_util::Stream;
 use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName,
     LOCATION, VARY,
@@ -28,7 +28,6 @@ pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charse
 const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
 
 pub(crate) type Response = warp::reply::Response;
-/// The type has no name of its own.
 pub(crate) type Body = <Response as HasBody>::Body;
 
 pub(crate) trait HasBody {
@@ -86,15 +85,8 @@ impl Reply {
         reply.with(VARY, ACCEPT_ENCODING)
     }
 
+    /// An error breaks the response off.
     pub(crate) fn stream(
-        body: impl Stream<Item = Bytes> + Send + Sync + 'static,
-        content_type: HeaderValue,
-    ) -> Self {
-        Self::download(body.map(Ok), content_type)
-    }
-
-    /// Like [`Reply::stream`]. An error breaks the response off.
-    pub(crate) fn download(
         body: impl Stream<Item = Result<Bytes, Error>> + Send + Sync + 'static,
         content_type: HeaderValue,
     ) -> Self {
@@ -114,14 +106,6 @@ impl Reply {
         Self(response(StatusCode::OK, body.into())).with(CONTENT_TYPE, content_type)
     }
 
-    pub(crate) fn tagged(self, tag: Option<HeaderValue>) -> Self {
-        match tag {
-            Some(tag) => self.with(ETAG, tag),
-            None => self,
-        }
-    }
-
-    /// The client has the content with this tag.
     pub(crate) fn not_modified(tag: HeaderValue) -> Self {
         Self(response(StatusCode::NOT_MODIFIED, Body::default())).with(ETAG, tag)
     }
@@ -132,7 +116,6 @@ impl Reply {
     }
 
     /// Adds a header about the content, which a `304` does not have: the client keeps that of the stored response.
-    ///
     /// Source: RFC 9110 section 15.4.5.
     pub(crate) fn described(self, name: HeaderName, value: HeaderValue) -> Self {
         if has_content(&self.0) { self.with(name, value) } else { self }
@@ -202,7 +185,6 @@ pub(crate) const RESULT: HeaderName = HeaderName::from_static("tidings-result");
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// `path` is the operation's path, for the log.
 pub(crate) fn respond(answer: Answer, path: &str, scope: Scope<'_>) -> Response {
     scope.complete(incomplete(answer, path))
 }
@@ -224,7 +206,6 @@ pub(crate) fn result_of(response: &Response) -> &'static str {
 /// The length is that of the response to `GET`.
 pub(crate) fn remove_body(response: &mut Response) {
     let body = std::mem::take(response.body_mut());
-    // 304 has no body in either response.
     if has_content(response)
         && let Some(length) = body.size_hint().exact()
     {

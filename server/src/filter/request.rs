@@ -1,6 +1,6 @@
 //! The request that a handler receives.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -28,9 +28,9 @@ const READ_AT_ONCE: usize = 16 * 1024;
 
 pub(crate) struct Context {
     pub(crate) app: AppRef,
-    caller: Caller,
+    pub(crate) caller: Caller,
     pub(crate) head: Head,
-    peer: Option<IpAddr>,
+    peer: IpAddr,
     /// Caches may store the response, or the operation declares a tag.
     pub(crate) is_tagged: bool,
     /// The response is for a single member, which is not worth a dense coding.
@@ -40,18 +40,15 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// `peer` is the other end of the connection, if it is known.
+    /// Without a peer address, from a program that mounts the service and provides none, the client is the local host.
     pub(crate) fn new(app: AppRef, head: Head, body: Upload, peer: Option<IpAddr>) -> Self {
         let (caller, body) = (caller(&head.headers), Mutex::new(body));
+        let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
         Self { caller, app, head, peer, is_tagged: false, is_personal: false, body }
     }
 
-    pub(crate) fn caller(&self) -> &Caller {
-        &self.caller
-    }
-
     pub(crate) fn address(&self) -> IpAddr {
-        client::of(self.peer, &self.head.headers, &self.app.config.trust_proxy)
+        client::address(self.peer, &self.head.headers, &self.app.config.trust_proxy)
     }
 }
 
@@ -91,7 +88,6 @@ impl Call {
         self.context.head.method == Method::HEAD
     }
 
-    /// `given` has no body yet.
     pub(crate) async fn fields<T: Send + 'static>(
         &mut self,
         given: Given,
@@ -172,7 +168,6 @@ pub(crate) fn caller(headers: &HeaderMap) -> Caller {
     token(headers).map_or(Caller::Guest, Caller::token)
 }
 
-/// Empty if the header does not contain a bearer token.
 pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     match (values.next(), values.next()) {

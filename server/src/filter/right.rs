@@ -33,7 +33,6 @@ impl Right {
         self.app.lanes.read.run_for(self.client, move || check_right(&tidings, &caller, scope)).await
     }
 
-    /// Completes when the caller no longer has the right.
     pub(crate) async fn lost(&self) -> Error {
         loop {
             sleep(CHECK_EVERY).await;
@@ -45,7 +44,6 @@ impl Right {
     }
 }
 
-/// The error says nothing about the right.
 pub(crate) fn is_temporary(error: &Error) -> bool {
     matches!(error, Error::Overloaded) || error.is_unavailable()
 }
@@ -63,10 +61,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::router::Router;
-    use crate::state::App;
     use crate::testing::{by, outcome, service};
 
-    /// Returns a body that begins and never ends.
     fn endless() -> StreamBody<impl stream::Stream<Item = Result<Frame<Bytes>, std::convert::Infallible>>> {
         use futures_util::StreamExt as _;
         StreamBody::new(Box::pin(
@@ -80,7 +76,7 @@ mod tests {
         let scopes = vec![Scope::PostsImport.name().into()];
         let add = key::Add { name: "loader".into(), scopes, expires: None };
         let key = service.tidings.call(&Caller::Operator, add).unwrap();
-        let app = App::new(service.tidings.clone(), Config::default());
+        let app = service.app(Config::default());
         let import = |path: &str| {
             let request = Request::builder().method("POST").uri(path).body(endless()).unwrap();
             let answer = Router::new(&app).service().oneshot(by(&key.key, request));

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tidings_core::account::{Account, Client};
 use tidings_core::{Error, Result};
 
 /// `Retry-After` for a holder that has its part, in seconds.
@@ -16,7 +17,6 @@ const TIMES_FREE: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     AtMost(usize),
-    /// Three times what is free.
     OfFree,
 }
 
@@ -97,6 +97,50 @@ impl<K: Eq + Hash> Drop for Share<K> {
                 state.holders.remove(&self.holder);
             }
         }
+    }
+}
+
+/// Concurrent downloads: of members who download their own data, and of administrators and API keys, whose places members cannot
+/// take. More get `overloaded`.
+const OF_MEMBERS: usize = 16;
+const OF_ADMINS: usize = 16;
+/// Concurrent downloads of one member of their own data, of the members at one address or IPv6 /64, and of one administrator or
+/// API key.
+const OF_MEMBER: usize = 2;
+const OF_CLIENT: usize = 8;
+const OF_ADMIN: usize = 4;
+
+pub(crate) struct Downloads {
+    members: Arc<Shares<Account>>,
+    clients: Arc<Shares<Client>>,
+    pub(super) admins: Arc<Shares<Account>>,
+}
+
+pub(super) type DownloadShare = (Option<Share<Account>>, Option<Share<Client>>);
+
+#[derive(Clone, Copy)]
+pub(crate) enum Of {
+    Member,
+    Admin,
+}
+
+impl Downloads {
+    pub(crate) fn new() -> Self {
+        Self {
+            members: Shares::new(OF_MEMBERS, Part::AtMost(OF_MEMBER)),
+            clients: Shares::new(OF_MEMBERS, Part::AtMost(OF_CLIENT)),
+            admins: Shares::new(OF_ADMINS, Part::AtMost(OF_ADMIN)),
+        }
+    }
+
+    /// The right of the caller has been checked. `overloaded` if no place is free; `too many requests` if the caller, or their
+    /// address, has its part.
+    pub(super) fn take(&self, account: Option<Account>, client: Client, of: Of) -> Result<DownloadShare> {
+        let (accounts, client) = match of {
+            Of::Member => (&self.members, Some(self.clients.take(client, 1)?)),
+            Of::Admin => (&self.admins, None),
+        };
+        Ok((account.map(|account| accounts.take(account, 1)).transpose()?, client))
     }
 }
 

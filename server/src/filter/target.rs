@@ -17,7 +17,6 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST");
 
 /// Refuses a request without a path, with several hosts or with an invalid one. A target without a path is the authority form of
 /// `CONNECT`, which HTTP/1 clients can send with any method.
-///
 /// Source: RFC 9112 sections 3.2 (a second `Host` and an invalid one are answered 400) and 3.2.3.
 pub(crate) fn refuse(head: &Parts) -> Option<Response> {
     let refusal = if head.method == Method::CONNECT {
@@ -41,7 +40,6 @@ fn is_host(host: &HeaderValue) -> bool {
 }
 
 /// Programs that mount the service may leave `Host` out.
-///
 /// Source: RFC 9112 section 3.2.
 pub(crate) fn refuse_without_host(head: &Parts) -> Option<Response> {
     let lacks_host = head.version == Version::HTTP_11 && !head.headers.contains_key(HOST);
@@ -54,7 +52,6 @@ fn malformed(rule: &'static str) -> Error {
 
 /// Decodes escapes of unreserved characters, so that two spellings of the same path are equal. Fails if a `%` is not followed by
 /// two hexadecimal digits.
-///
 /// Source: RFC 3986 sections 2.1, 2.3 and 6.2.2.2.
 pub(crate) fn normal_path(path: &str) -> Result<Cow<'_, str>, Error> {
     let Some((begin, _)) = path.split_once('%') else { return Ok(path.into()) };
@@ -85,7 +82,6 @@ pub(crate) fn within(uri: &Uri, path: &str) -> Uri {
 }
 
 /// A request of HTTP/2 has the host in its target.
-///
 /// Source: RFC 9113 section 8.3.1.
 pub(crate) fn set_host(head: &mut Parts) {
     if head.version == Version::HTTP_2
@@ -100,47 +96,6 @@ pub(crate) fn set_host(head: &mut Parts) {
 #[cfg(test)]
 mod tests {
     use super::normal_path;
-    use crate::testing::{outcome, request, service, with};
-
-    #[tokio::test]
-    async fn a_target_without_a_path_is_refused_in_json() {
-        let service = service();
-        for (method, target, expected) in [
-            ("CONNECT", "example.org:80", "405 method not allowed"),
-            ("CONNECT", "/healthz", "405 method not allowed"),
-            ("GET", "example.org:80", "400 bad request"),
-            ("OPTIONS", "example.org:80", "400 bad request"),
-            ("OPTIONS", "*", "404 Not found"),
-            ("GET", "http://example.org/healthz", "200 success"),
-        ] {
-            let response = service.call(request(method, target)).await;
-            assert_eq!(outcome(&response), expected, "{method} {target}");
-        }
-        assert_eq!(service.call(request("GET", "http://example.org")).await.status(), 200, "the path is /");
-    }
-
-    #[tokio::test]
-    async fn a_request_with_two_hosts_is_refused() {
-        let service = service();
-        let one = with(request("GET", "/healthz"), "host", "a.example");
-        assert_eq!(outcome(&service.call(one.clone()).await), "200 success");
-        assert_eq!(outcome(&service.call(with(one, "host", "a.example")).await), "400 bad request");
-    }
-    #[tokio::test]
-    async fn an_invalid_host_is_refused() {
-        let service = service();
-        for (host, expected) in [
-            ("a.example:80", "200 success"),
-            ("[2001:db8::1]:80", "200 success"),
-            ("", "200 success"),
-            ("a b", "400 bad request"),
-            ("user@a.example", "400 bad request"),
-            ("a/b", "400 bad request"),
-        ] {
-            let response = service.call(with(request("GET", "/healthz"), "host", host)).await;
-            assert_eq!(outcome(&response), expected, "{host:?}");
-        }
-    }
 
     #[test]
     fn only_unreserved_characters_lose_their_escapes() {

@@ -267,6 +267,7 @@ mod tests {
         drop(reader);
         feed.await.unwrap();
     }
+
     #[tokio::test(start_paused = true)]
     async fn a_body_that_arrives_byte_by_byte_is_refused() {
         let bytes = stream::unfold((), |()| async {

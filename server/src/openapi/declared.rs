@@ -87,7 +87,6 @@ impl<'a> Writer<'a> {
         reference.into()
     }
 
-    /// Like [`Writer::add`], for an answer that succeeded.
     fn answer<T: ToSchema + 'static>(&mut self) -> RefOr<Schema> {
         if TypeId::of::<T>() == TypeId::of::<()>() {
             return self.add::<Done>();
@@ -210,7 +209,6 @@ fn callers(access: Access) -> &'static str {
     }
 }
 
-/// The object is the schema of the body.
 fn split(spec: &Spec, fields: Object, named: &[Named]) -> (Vec<Parameter>, Object) {
     let (mut in_path, mut in_query, mut body) = (Vec::new(), Vec::new(), Object::new());
     for (name, schema) in fields.properties {

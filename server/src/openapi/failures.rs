@@ -184,7 +184,6 @@ fn failure(results: &[&str], codes: Vec<&str>, description: &str, example: &Valu
         .build()
 }
 
-/// `result` becomes the constant `success` in the schemas of successes.
 pub(super) fn narrow_successes(components: &mut Components) {
     let successes =
         components.schemas.iter_mut().filter(|(name, _)| *name == "Done" || name.starts_with("Success_"));
@@ -224,7 +223,6 @@ pub(super) fn add_documented(operation: &mut Operation, components: &mut Compone
     content.schema = Some(Schema::OneOf(either).into());
 }
 
-/// Sorted before the codes of failures.
 const SUCCESS_EXAMPLE: &str = "Success";
 
 /// Adds an example of the success to answers that have examples of failures, so that these are not taken for the answer. It is

@@ -1,5 +1,4 @@
 //! The limits in the OpenAPI document: the constants of the core and the settings in force.
-//!
 //! Descriptions name limits in braces, as in `{pw} characters`. A range in the description of a field or a parameter also
 //! bounds its schema: the length of a text or the value of a number. In a list, the first range bounds the length and the
 //! second one the elements.
@@ -82,7 +81,6 @@ impl Limits {
         }
     }
 
-    /// Replaces the names with the limits, and returns the ranges in order.
     fn resolve(&self, description: Option<&mut String>) -> Vec<(usize, usize)> {
         let Some(description) = description else { return Vec::new() };
         let mut ranges = Vec::new();
@@ -91,7 +89,8 @@ impl Limits {
             let text = match limit {
                 Limit::Range(min, max) => {
                     ranges.push((at, (*min, *max)));
-                    in_words(*min, *max)
+                    let max = grouped(*max);
+                    if *min == 0 { format!("up to {max}") } else { format!("{min} to {max}") }
                 }
                 Limit::Text(text) => text.clone(),
             };
@@ -110,7 +109,6 @@ fn description(schema: &mut Schema) -> Option<&mut String> {
     }
 }
 
-/// The first range bounds the schema, and the others its elements.
 fn bound(schema: &mut Schema, ranges: &[(usize, usize)]) {
     let [(min, max), others @ ..] = ranges else { return };
     match schema {
@@ -143,15 +141,9 @@ fn is_of(object: &Object, wanted: &Type) -> bool {
     }
 }
 
-/// Without a host.
 pub(super) fn url(server: &Config) -> &str {
     let base_path = server.base_path.as_str();
     if base_path.is_empty() { "/" } else { base_path }
-}
-
-fn in_words(min: usize, max: usize) -> String {
-    let max = grouped(max);
-    if min == 0 { format!("up to {max}") } else { format!("{min} to {max}") }
 }
 
 fn grouped(n: usize) -> String {
@@ -229,7 +221,6 @@ mod tests {
         }
     }
 
-    /// Returns the sources of the server and of the core.
     fn sources(root: &Path) -> Vec<String> {
         let mut directories = vec![root.join("server/src"), root.join("core/src")];
         let mut sources = Vec::new();

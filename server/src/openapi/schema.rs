@@ -5,7 +5,6 @@ use utoipa::openapi::schema::Object;
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-/// The keywords of a plain schema, with its name.
 type Plain = (String, Map<String, Value>);
 
 pub(super) type Named = (String, RefOr<Schema>);
@@ -18,7 +17,6 @@ pub(super) struct Done {
     result: String,
 }
 
-/// Also returns the schemas to which the type refers.
 pub(super) fn of<T: ToSchema>() -> (Named, Vec<Named>) {
     let mut others = Vec::new();
     T::schemas(&mut others);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tidings_core::account::oidc;
-use tidings_core::operation::Method;
+use tidings_core::operation::{Access, Method};
 use tidings_core::source::websub;
 use tidings_core::{notice, post, webhook};
 
@@ -13,10 +13,13 @@ use super::*;
 use crate::api::account_page;
 use crate::testing::{header, request, service};
 
+fn document() -> Value {
+    serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap()
+}
+
 #[test]
 fn bounds_in_attributes_are_those_of_the_code() {
-    let document = openapi(&config::Config::default(), &Config::default());
-    let document: Value = serde_json::from_str(&document).unwrap();
+    let document = document();
     let field =
         |schema: &str, field: &str| document["components"]["schemas"][schema]["properties"][field].clone();
     assert_eq!(field("DraftList", "drafts")["maxItems"], notice::DRAFTS_MAX);
@@ -32,35 +35,36 @@ fn bounds_in_attributes_are_those_of_the_code() {
 }
 
 #[test]
-fn the_document_has_every_operation_and_no_other() {
-    let in_table: BTreeSet<(String, String)> =
-        crate::routes::all(&config::Config::default(), &Config::default())
-            .iter()
-            // None of them is for those who call the API.
-            .filter(|route| {
-                ![PAGE, PAGE_FILES, account_page::FILES, websub::PATH, oidc::RETURN_PATH]
-                    .contains(&route.spec.path)
-            })
-            .filter(|route| (route.spec.path, route.spec.method) != (oidc::PATH, Method::Get))
-            .map(|route| (route.spec.path.to_owned(), route.spec.method.name().to_lowercase()))
-            .collect();
-    let document: serde_json::Value =
-        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
-    let methods = |item: &serde_json::Value| item.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let in_document: BTreeSet<(String, String)> = document["paths"]
-        .as_object()
-        .unwrap()
-        .iter()
-        .flat_map(|(path, item)| methods(item).into_iter().map(|method| (path.clone(), method)))
-        .collect();
-    assert_eq!(in_document, in_table);
+fn the_document_has_every_operation_with_its_path_and_no_other() {
+    let document = document();
+    let routes = crate::routes::all(&config::Config::default(), &Config::default());
+    // None of the others is for those who call the API.
+    let others = [PAGE, PAGE_FILES, account_page::FILES, websub::PATH, oidc::RETURN_PATH];
+    let mut in_table = BTreeSet::new();
+    for Route { spec, .. } in &routes {
+        if others.contains(&spec.path) || (spec.path, spec.method) == (oidc::PATH, Method::Get) {
+            continue;
+        }
+        let method = spec.method.name().to_lowercase();
+        let operation = &document["paths"][spec.path][&method];
+        assert!(operation["security"].is_array() || spec.access == Access::Open, "{}", spec.path);
+        let parameters = operation["parameters"].as_array();
+        let in_path = parameters.into_iter().flatten().filter(|parameter| parameter["in"] == "path");
+        let names: Vec<_> = in_path.map(|parameter| parameter["name"].as_str().unwrap()).collect();
+        assert_eq!(names, spec.parameters().collect::<Vec<_>>(), "{}", spec.path);
+        in_table.insert((spec.path.to_owned(), method));
+    }
+    let paths = document["paths"].as_object().unwrap().iter();
+    let methods = |item: &Value| item.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let in_document =
+        paths.flat_map(|(path, item)| methods(item).into_iter().map(|method| (path.clone(), method)));
+    assert_eq!(in_document.collect::<BTreeSet<_>>(), in_table);
     assert_eq!(document["openapi"], "3.1.0");
 }
 
 #[test]
 fn every_field_and_parameter_has_a_description_an_example_and_bounds() {
-    let document: Value =
-        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let document = document();
     let mut missing = Vec::new();
     let mut check = |name: String, schema: &Value, description: &Value| {
         let is = |kind: &str| schema["type"] == kind || schema["type"][0] == kind;
@@ -103,8 +107,7 @@ fn every_field_and_parameter_has_a_description_an_example_and_bounds() {
 
 #[test]
 fn a_failure_never_matches_the_schema_of_a_success() {
-    let document: Value =
-        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let document = document();
     let schemas = document["components"]["schemas"].as_object().unwrap();
     let result = |schema: &Value| {
         let parts = schema["allOf"].as_array().into_iter().flatten().chain([schema]);
@@ -128,8 +131,7 @@ fn a_failure_never_matches_the_schema_of_a_success() {
 
 #[test]
 fn every_reference_in_the_document_leads_somewhere() {
-    let document: serde_json::Value =
-        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let document = document();
     let mut values = vec![&document];
     while let Some(value) = values.pop() {
         if let Some(reference) = value.get("$ref").and_then(|reference| reference.as_str()) {
@@ -146,27 +148,28 @@ fn every_reference_in_the_document_leads_somewhere() {
 #[tokio::test]
 async fn the_page_and_its_files_are_part_of_the_binary() {
     let service = service();
-    let way = service.call(request("GET", "/docs")).await;
+    let way = service.get("/docs").await;
     assert_eq!((way.status().as_u16(), header(&way, "location")), (308, "docs/"));
     for (path, media_type) in [
         ("/docs/", "text/html"),
         ("/docs/start.js", "text/javascript"),
         ("/docs/scalar.js", "text/javascript"),
     ] {
-        let file = service.call(request("GET", path)).await;
+        let file = service.get(path).await;
         let media_type = format!("{media_type}; charset=utf-8");
         assert_eq!((file.status().as_u16(), header(&file, "content-type")), (200, &*media_type), "{path}");
         assert!(file.body().len() > 300, "{path}");
     }
-    assert_eq!(service.call(request("GET", "/docs/..%2FCargo.toml")).await.status(), 404);
+    for path in ["/docs/nothing.js", "/docs/..%2FCargo.toml", "/docs/%2Fetc%2Fpasswd", "/docs/%00"] {
+        assert_eq!(service.get(path).await.status(), 404, "{path}");
+    }
 }
 
 #[tokio::test]
 async fn the_page_lists_every_operation_without_a_blocking_script() {
-    let page = service().call(request("GET", "/docs/")).await;
+    let page = service().get("/docs/").await;
     let html = str::from_utf8(page.body()).unwrap();
-    let document: Value =
-        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let document = document();
     let mut operations = 0;
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
@@ -188,15 +191,16 @@ async fn the_page_lists_every_operation_without_a_blocking_script() {
 #[tokio::test]
 async fn the_document_and_the_page_can_be_disabled() {
     let (service, config) = (service(), Config { no_docs: true, ..Config::default() });
-    for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {
-        assert_eq!(service.answer(&config, request("GET", path)).await.status(), 404, "{path}");
+    for (path, status) in
+        [("/openapi.json", 404), ("/docs", 404), ("/docs/", 404), ("/docs/index.html", 404), ("/readyz", 200)]
+    {
+        assert_eq!(service.answer(&config, request("GET", path)).await.status(), status, "{path}");
     }
 }
 
 #[test]
 fn every_example_of_a_response_matches_its_schema() {
-    let document: Value =
-        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let document = document();
     let operations =
         document["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
     let own = operations.flat_map(|operation| operation["responses"].as_object().unwrap().values());
@@ -219,8 +223,7 @@ fn every_example_of_a_response_matches_its_schema() {
 
 #[test]
 fn insertions_require_fields_and_changes_at_least_one() {
-    let document: Value =
-        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let document = document();
     let schemas = &document["components"]["schemas"];
     for (path, new, changed, required) in [
         ("/insert_notice", "NewNoticeFields", "NoticeFields", ["title", "post"]),
@@ -241,8 +244,7 @@ fn insertions_require_fields_and_changes_at_least_one() {
 
 #[test]
 fn the_document_says_who_may_call_an_operation() {
-    let document: Value =
-        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let document = document();
     for (method, path, callers, is_optional) in [
         ("get", "/check_admin", "For administrators.", false),
         ("post", "/insert_notice", "For administrators.", false),

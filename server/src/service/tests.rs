@@ -1,201 +1,42 @@
-//! Tests of the service mounted in another program and called over HTTP.
+//! Tests of the service as another program calls it.
 
-use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Either, Full};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
-use hyper_util::server::graceful::GracefulShutdown;
-use serde_json::{Value, json};
+use http_body_util::{BodyExt as _, Empty, Full};
 use tidings_cluster::only_on_sqlite;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tower::ServiceExt as _;
 
 use super::*;
 use crate::testing::{self, outcome, request};
 
-const MOUNT: &str = "/tidings";
-
-/// The way in which the host program passes the path to the service.
-#[derive(Clone, Copy)]
-enum Prefix {
-    Kept,
-    Removed,
-}
-
-/// A program that serves tidings under [`MOUNT`] and its own page everywhere else.
-struct Host {
-    address: SocketAddr,
-    stop: oneshot::Sender<()>,
-    served: JoinHandle<()>,
-}
-
-impl Host {
-    async fn start(tidings: &Tidings, config: Config, prefix: Prefix) -> Self {
-        let base_path = if matches!(prefix, Prefix::Kept) { MOUNT } else { "" };
-        let config = Config { base_path: base_path.parse().unwrap(), ..config };
-        let service = service(tidings.clone(), config).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let (stop, mut stopped) = oneshot::channel();
-        let served = tokio::spawn(async move {
-            let connections = GracefulShutdown::new();
-            loop {
-                let (socket, peer) = tokio::select! {
-                    accepted = listener.accept() => accepted.unwrap(),
-                    _ = &mut stopped => break,
-                };
-                let service = service.clone();
-                let answer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
-                    let mut service = service.clone();
-                    async move {
-                        let Some(rest) = request.uri().path().strip_prefix(MOUNT) else {
-                            return Ok(Response::new(Either::Right(Full::from("the host's own page"))));
-                        };
-                        if matches!(prefix, Prefix::Removed) {
-                            *request.uri_mut() = rest.parse().unwrap();
-                        }
-                        request.extensions_mut().insert(PeerAddress(peer.ip()));
-                        Ok::<_, Infallible>(service.call(request).await?.map(Either::Left))
-                    }
-                });
-                let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), answer);
-                tokio::spawn(connections.watch(connection));
-            }
-            drop(listener);
-            connections.shutdown().await;
-        });
-        Self { address, stop, served }
-    }
-
-    /// Sends the head of a request and the bytes after it on a new connection.
-    async fn begin(&self, line: &str, headers: &str, body: &str) -> TcpStream {
-        let mut socket = TcpStream::connect(self.address).await.unwrap();
-        let head = format!("{line} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n{headers}\r\n{body}");
-        socket.write_all(head.as_bytes()).await.unwrap();
-        socket
-    }
-
-    async fn call(&self, line: &str, headers: &str, body: &str) -> Reply {
-        let headers = format!("Content-Length: {}\r\n{headers}", body.len());
-        Reply::read(self.begin(line, &headers, body).await).await
-    }
-
-    async fn get(&self, path: &str) -> Reply {
-        self.call(&format!("GET {path}"), "", "").await
-    }
-
-    async fn stop(self) {
-        self.stop.send(()).unwrap();
-        self.served.await.unwrap();
-    }
-}
-
-/// A response as it arrived.
-struct Reply {
-    head: String,
-    body: String,
-}
-
-impl Reply {
-    async fn read(mut socket: TcpStream) -> Self {
-        let mut text = String::new();
-        socket.read_to_string(&mut text).await.unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        Self { head: head.to_lowercase(), body: body.to_owned() }
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap()
-    }
-
-    fn outcome(&self) -> String {
-        let status = self.head.split(' ').nth(1).unwrap();
-        format!("{status} {}", self.json()["result"].as_str().unwrap())
-    }
+/// Returns the response to a request that the host program passes on.
+async fn call<B>(tidings: &Tidings, config: Config, request: Request<B>) -> Response<Bytes>
+where
+    B: Body<Data: Send, Error: Into<Box<dyn StdError + Send + Sync>>> + Send + Unpin + 'static,
+{
+    let service = service(tidings.clone(), config).unwrap();
+    let (head, body) = service.oneshot(request).await.unwrap().into_parts();
+    let body = body.collect().await.map_err(Into::<Box<dyn StdError + Send + Sync>>::into).unwrap();
+    Response::from_parts(head, body.to_bytes())
 }
 
 #[tokio::test]
-async fn operations_are_found_below_the_mount_and_the_host_keeps_its_other_paths() {
+async fn operations_are_found_below_the_mount_and_pages_of_other_origins_may_call_them() {
     let tidings = testing::service();
-    for (prefix, url) in [(Prefix::Kept, MOUNT), (Prefix::Removed, "/")] {
-        let host = Host::start(&tidings.tidings, Config::default(), prefix).await;
-        assert_eq!(host.get("/tidings/healthz").await.outcome(), "200 success");
-        assert_eq!(host.get("/tidings/get_all_notice?x=1").await.outcome(), "200 success");
-        assert_eq!(host.get("/tidings/nothing").await.outcome(), "404 Not found");
-        assert_eq!(host.call("POST /tidings/healthz", "", "").await.outcome(), "405 method not allowed");
-        assert_eq!(host.get("/healthz").await.body, "the host's own page");
-        let document = host.get("/tidings/openapi.json").await.json();
-        assert_eq!(document["servers"][0]["url"], url);
-        host.stop().await;
+    for (base_path, path, expected) in [
+        ("/tidings", "/tidings/healthz", "200 success"),
+        ("/tidings", "/tidings/get_all_notice?x=1", "200 success"),
+        ("/tidings", "/tidings/nothing", "404 Not found"),
+        ("/tidings", "/healthz", "404 Not found"),
+        ("", "/healthz", "200 success"),
+    ] {
+        let config = Config { base_path: base_path.parse().unwrap(), ..Config::default() };
+        let answer = call(&tidings.tidings, config, request("GET", path)).await;
+        assert_eq!(outcome(&answer), expected, "{path}");
+        assert_eq!(testing::header(&answer, "access-control-allow-origin"), "*", "{path}");
     }
-}
-
-#[tokio::test]
-async fn bodies_are_read_as_json_and_as_a_form() {
-    let tidings = testing::service();
-    let host = Host::start(&tidings.tidings, Config::default(), Prefix::Kept).await;
-    let json = json!({ "id": "ann", "pw": "password", "pw_check": "password", "nickname": "Ann" });
-    let json = json.to_string();
-    let signed_up = host.call("POST /tidings/sign_up", "Content-Type: application/json\r\n", &json).await;
-    assert_eq!(signed_up.outcome(), "200 success");
-    let form = "id=ann&pw=password";
-    let headers = "Content-Type: application/x-www-form-urlencoded\r\n";
-    let signed_in = host.call("POST /tidings/sign_in", headers, form).await;
-    let token = signed_in.json()["access_token"].as_str().unwrap().to_owned();
-    let authorization = format!("Authorization: Bearer {token}\r\n");
-    let user = host.call("GET /tidings/get_userinfo", &authorization, "").await.json();
-    assert_eq!(user["user_id"], "ann", "{user}");
-    let long = "x".repeat(Config::default().body_limit + 1);
-    let refused = host.call("POST /tidings/sign_in", "Content-Type: application/json\r\n", &long).await;
-    assert_eq!(refused.outcome(), "413 payload too large");
-}
-
-fn post_line(n: u32) -> String {
-    format!("{}\n", json!({ "title": "a post", "url": format!("https://a.example/{n}") }))
-}
-
-/// Begins an import of posts and returns once the service reads its body.
-async fn begin_import(host: &Host, token: &str) -> TcpStream {
-    let headers = format!(
-        "Authorization: Bearer {token}\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\
-         Expect: 100-continue\r\n"
-    );
-    let mut socket = host.begin("POST /tidings/import_posts", &headers, "").await;
-    let mut begun = [0; 25];
-    socket.read_exact(&mut begun).await.unwrap();
-    assert_eq!(&begun, b"HTTP/1.1 100 Continue\r\n\r\n");
-    socket
-}
-
-async fn send_chunk(socket: &mut TcpStream, text: &str) {
-    socket.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes()).await.unwrap();
-}
-
-#[tokio::test]
-async fn an_import_is_streamed_and_a_graceful_shutdown_waits_for_it() {
-    let tidings = testing::service();
-    let token = tidings.admin("root").await;
-    let host = Host::start(&tidings.tidings, Config::default(), Prefix::Kept).await;
-    let mut import = begin_import(&host, &token).await;
-    send_chunk(&mut import, &post_line(1)).await;
-    let Host { address, stop, served } = host;
-    stop.send(()).unwrap();
-    while TcpStream::connect(address).await.is_ok() {
-        tokio::task::yield_now().await;
-    }
-    send_chunk(&mut import, &post_line(2)).await;
-    import.write_all(b"0\r\n\r\n").await.unwrap();
-    let report = Reply::read(import).await;
-    assert_eq!((report.outcome().as_str(), &report.json()["inserted"]), ("200 success", &json!(2)));
-    served.await.unwrap();
 }
 
 #[tokio::test]
@@ -203,29 +44,15 @@ async fn the_database_closes_when_the_last_service_is_dropped() {
     only_on_sqlite!("it is about the write-ahead log");
     let dir = tempfile::tempdir().unwrap();
     let database = dir.path().join("test.db");
-    let host = Host::start(&Tidings::open(&database).unwrap(), Config::default(), Prefix::Kept).await;
-    assert_eq!(host.get("/tidings/insert_device/pc").await.outcome(), "200 success");
-    let log = dir.path().join("test.db-wal");
-    assert!(log.exists());
-    host.stop().await;
-    // The connection's task may drop its clone of the service slightly later.
+    let insert = request("GET", "/insert_device/pc");
+    let answer = call(&Tidings::open(&database).unwrap(), Config::default(), insert).await;
+    assert_eq!(outcome(&answer), "200 success");
     let closed = async {
-        while log.exists() {
+        while dir.path().join("test.db-wal").exists() {
             tokio::task::yield_now().await;
         }
     };
     timeout(Duration::from_secs(10), closed).await.unwrap();
-}
-
-#[tokio::test]
-async fn pages_of_other_origins_may_call_it() {
-    let tidings = testing::service();
-    let host = Host::start(&tidings.tidings, Config::default(), Prefix::Kept).await;
-    let headers = "Origin: https://app.example.org\r\nAccess-Control-Request-Method: POST\r\n";
-    let preflight = host.call("OPTIONS /tidings/sign_in", headers, "").await;
-    assert!(preflight.head.contains("access-control-allow-methods: get,head,post"), "{}", preflight.head);
-    let answer = host.call("GET /tidings/healthz", headers, "").await;
-    assert!(answer.head.contains("access-control-allow-origin: *"), "{}", answer.head);
 }
 
 #[tokio::test]
@@ -249,20 +76,17 @@ async fn the_host_says_which_client_a_request_comes_from() {
 #[tokio::test]
 async fn a_body_that_is_not_sync_is_accepted() {
     let tidings = testing::service();
-    let service = service(tidings.tidings.clone(), Config::default()).unwrap();
     let body = Full::new(Bytes::from_static(br#"{"id":"ann","pw":"password"}"#)).boxed_unsync();
     let request = Request::post("/sign_in").header("content-type", "application/json").body(body).unwrap();
-    let (head, body) = service.oneshot(request).await.unwrap().into_parts();
-    let answer = Response::from_parts(head, body.collect().await.map_err(Into::into).unwrap().to_bytes());
-    assert_eq!(outcome(&answer), "200 No member");
+    assert_eq!(outcome(&call(&tidings.tidings, Config::default(), request).await), "200 No member");
 }
 
 #[test]
 fn a_setting_out_of_bounds_is_refused() {
     let tidings = testing::service();
     let config = Config { max_connections: 0, ..Config::default() };
-    let refused = service::<http_body_util::Empty<Bytes>>(tidings.tidings.clone(), config).err();
+    let refused = service::<Empty<Bytes>>(tidings.tidings.clone(), config).err();
     assert!(
-        matches!(&refused, Some(tidings_core::Error::InvalidSetting(invalid)) if invalid.settings == ["max-connections"])
+        matches!(refused, Some(Error::InvalidSetting(invalid)) if invalid.settings == ["max-connections"])
     );
 }

@@ -1,14 +1,13 @@
 use feed_rs::model::Feed;
 use feed_rs::parser;
 use http::{Request, Response};
+use tidings_core::notice;
 use tidings_core::post::{self, Draft};
-use tidings_core::{admin, notice};
 
 use super::*;
 use crate::config::Config;
 use crate::testing::{Service, by, header, json, outcome, request, service, with};
 
-/// What a browser sends.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8";
 const OPERATOR: Caller = Caller::Operator;
 
@@ -46,7 +45,7 @@ async fn a_feed_reader_reads_posts_and_follows_the_pages() {
     insert_posts(&service, 3);
     let config = Config { base_path: "/api".parse().unwrap(), ..Config::default() };
     let name = "%EB%8C%80%ED%95%99%20%EC%86%8C%EC%8B%9D";
-    let app = crate::state::App::new(service.tidings.clone(), config);
+    let app = service.app(config);
     let get = async |path: &str| service.answer_of(&app, of_host(request("GET", path))).await;
     for (path, title) in [
         ("get_popularity_newsfeed", "Popular posts"),
@@ -99,21 +98,18 @@ async fn a_feed_reader_reads_posts_and_follows_the_pages() {
 async fn notices_are_read_with_their_whole_text_and_characters_that_xml_cannot_have_are_replaced() {
     let service = service();
     let text = format!("Line 1\n\tLine 2 {} \u{fffe}", "long ".repeat(200));
-    let insert = |title: &str, activation| {
-        let draft = notice::Draft {
-            title: Some(title.into()),
-            post: Some(text.clone()),
-            activation,
-            ..notice::Draft::default()
-        };
-        service.tidings.call(&OPERATOR, notice::Insert { draft }).unwrap().id.to_string()
+    let hidden = notice::Draft {
+        title: Some("Hidden".into()),
+        post: Some(text.clone()),
+        activation: Some(0),
+        ..notice::Draft::default()
     };
-    insert("Hidden", Some(0));
-    let id = insert("Shown", None);
+    service.tidings.call(&OPERATOR, notice::Insert { draft: hidden }).unwrap();
+    let id = service.insert_notice("Shown", &text);
     // The first request reads them in a lane, the others from memory.
     for _ in 0..3 {
         for format in ["atom", "json-feed"] {
-            let answer = service.call(request("GET", &format!("/get_all_notice?format={format}"))).await;
+            let answer = service.get(&format!("/get_all_notice?format={format}")).await;
             let document = parsed(&answer);
             assert_eq!(document.entries.len(), 1);
             let entry = &document.entries[0];
@@ -124,8 +120,6 @@ async fn notices_are_read_with_their_whole_text_and_characters_that_xml_cannot_h
             assert_eq!(content.trim(), text.replace('\u{fffe}', &forbidden.to_string()).trim());
         }
     }
-    service.member("ann").await;
-    service.tidings.call(&OPERATOR, admin::Grant { user_id: "ann".into() }).unwrap();
     let token = service.admin("ben").await;
     let own = service.call(by(&token, request("GET", "/get_all_notice?format=atom"))).await;
     assert_eq!((parsed(&own).entries.len(), header(&own, "cache-control")), (2, "no-store"));
@@ -165,7 +159,7 @@ async fn the_format_is_that_of_the_query_or_of_accept() {
     }
     for query in ["rss", "", "Atom"] {
         for path in ["get_popularity_newsfeed", "get_newsfeed_of_topic/x", "get_all_notice"] {
-            let answer = service.call(request("GET", &format!("/{path}?format={query}"))).await;
+            let answer = service.get(&format!("/{path}?format={query}")).await;
             assert_eq!(outcome(&answer), "400 bad request", "{path} {query}");
         }
     }
@@ -174,22 +168,17 @@ async fn the_format_is_that_of_the_query_or_of_accept() {
 #[tokio::test]
 async fn a_document_is_made_once_and_again_when_the_feed_changes() {
     let service = service();
-    let app = crate::state::App::new(service.tidings.clone(), Config::default());
+    let app = service.app(Config::default());
     let get = async || {
         let request = of_host(request("GET", "/get_all_notice?format=atom"));
         service.answer_of(&app, with(request, "accept-encoding", "gzip")).await
     };
-    let draft = notice::Draft {
-        title: Some("One".into()),
-        post: Some("x".repeat(2_000)),
-        ..notice::Draft::default()
-    };
-    service.tidings.call(&OPERATOR, notice::Insert { draft: draft.clone() }).unwrap();
+    service.insert_notice("One", &"x".repeat(2_000));
     get().await;
     let (first, second) = (get().await, get().await);
     assert_eq!(header(&first, "content-encoding"), "gzip");
     assert_eq!(first.body().as_ptr(), second.body().as_ptr(), "the same memory");
-    service.tidings.call(&OPERATOR, notice::Insert { draft: draft.clone() }).unwrap();
+    service.insert_notice("Two", "x");
     assert_ne!(get().await.body(), first.body());
 }
 
@@ -203,7 +192,7 @@ async fn a_member_who_reads_a_topic_as_a_document_has_opened_it() {
     assert_eq!(parsed(&answer).entries.len(), 1);
     let opened = json(&service.call(by(&token, request("GET", "/get_specific_userinfo/4"))).await);
     assert_eq!(opened["newsfeed_list"][0]["newsfeed_name"], "a&b");
-    let empty = service.call(request("GET", "/get_newsfeed_of_topic/none?format=atom")).await;
+    let empty = service.get("/get_newsfeed_of_topic/none?format=atom").await;
     assert!(parsed(&empty).entries.is_empty());
 }
 

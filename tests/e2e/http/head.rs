@@ -10,7 +10,7 @@ fn head_has_the_status_and_headers_of_get_without_the_body() {
     let server = Server::start();
     let admin = server.admin();
     let mut paths: Vec<_> = OPERATIONS.iter().filter(|operation| operation.only_reads).map(path).collect();
-    paths.extend(["/", "/docs/", "/openapi.json", "/get_userinfo?x=y"].map(str::to_owned));
+    paths.extend(["/", "/docs/", "/openapi.json", "/reports", "/account/email"].map(str::to_owned));
     for path in paths {
         for caller in [&server.anyone(), &admin] {
             let send = |method| caller.request(method, &path).header("Accept-Encoding", "gzip").send();
@@ -20,7 +20,7 @@ fn head_has_the_status_and_headers_of_get_without_the_body() {
             for (name, value) in &get.headers {
                 // A report, a log or a state of before the two requests differs from that after them.
                 let may_differ =
-                    ["_log", "analysis", "_status", "_report"].iter().any(|part| path.contains(part));
+                    ["_log", "analysis", "_status", "report"].iter().any(|part| path.contains(part));
                 // A stream has no length, so that its body comes in chunks; HEAD has no body.
                 if ["date", "transfer-encoding"].contains(&name.as_str()) {
                     continue;

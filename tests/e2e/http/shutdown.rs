@@ -5,24 +5,18 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tidings_tests::{PASSWORD, Server, sample};
+use tidings_tests::{PASSWORD, Server, read_answer, sample, wait_until};
 
 #[test]
-fn a_stopped_server_exits_with_0_and_leaves_one_file() {
+fn a_stopped_server_answers_what_runs_loses_no_view_and_leaves_one_file() {
     let mut server = Server::start();
-    let _ = server.member("ann");
-    let begin = Instant::now();
-    let stopped = server.stop();
-    assert_eq!(stopped.status.code(), Some(0), "{}", stopped.log);
-    assert!(begin.elapsed() < Duration::from_secs(5), "an idle connection delays no shutdown");
-    let wal = server.database().with_extension("db-wal");
-    assert!(!wal.exists() || std::fs::metadata(&wal).unwrap().len() == 0, "the log is written back");
-    assert_eq!(server.integrity(), "ok");
-}
-
-#[test]
-fn a_running_request_is_answered_before_the_server_exits() {
-    let mut server = Server::start();
+    let admin = server.admin();
+    let notice = admin.post("/insert_notice", sample::notice("Notice")).succeeded().text("/_id");
+    let post = admin.post("/insert_post", sample::post("Post")).succeeded().text("/_id");
+    for _ in 0..20 {
+        let _ = server.anyone().get(&format!("/get_notice/{notice}")).succeeded();
+        let _ = server.anyone().get(&format!("/post_view/{post}")).succeeded();
+    }
     let form = json!({ "id": "ann", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "x" }).to_string();
     let mut stream = TcpStream::connect(server.address()).unwrap();
     let head =
@@ -32,51 +26,23 @@ fn a_running_request_is_answered_before_the_server_exits() {
     let mut begun = [0; 25];
     stream.read_exact(&mut begun).unwrap();
     assert_eq!(&begun, b"HTTP/1.1 100 Continue\r\n\r\n");
+    let begin = Instant::now();
     let stopped = std::thread::scope(|scope| {
         let address = server.address();
         let stopping = scope.spawn(|| server.stop());
-        tidings_tests::wait_until("the server accepts no new connection", || {
-            TcpStream::connect(address).is_err()
-        });
+        wait_until("the server accepts no new connection", || TcpStream::connect(address).is_err());
         stream.write_all(form.as_bytes()).unwrap();
-        assert_eq!(
-            tidings_tests::read_answer(&mut BufReader::new(&stream)).unwrap().outcome(),
-            "200 success"
-        );
+        assert_eq!(read_answer(&mut BufReader::new(&stream)).unwrap().outcome(), "200 success");
         stopping.join().unwrap()
     });
     assert_eq!(stopped.status.code(), Some(0), "{}", stopped.log);
+    assert!(begin.elapsed() < Duration::from_secs(5), "an idle connection delays no shutdown");
+    let wal = server.database().with_extension("db-wal");
+    assert!(!wal.exists() || std::fs::metadata(&wal).unwrap().len() == 0, "the log is written back");
+    assert_eq!(server.integrity(), "ok");
     server.restart();
     let answer = server.anyone().post("/sign_in", json!({ "id": "ann", "pw": PASSWORD }));
     assert_eq!(answer.outcome(), "200 success");
-}
-
-#[test]
-fn an_unfinished_request_delays_a_stop_by_at_most_ten_seconds() {
-    let mut server = Server::start();
-    let mut stream = TcpStream::connect(server.address()).unwrap();
-    let head =
-        "POST /sign_up HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
-    write!(stream, "{head}Content-Length: 100\r\n\r\n").unwrap();
-    stream.read_exact(&mut [0; 25]).unwrap();
-    let begin = Instant::now();
-    let stopped = server.stop();
-    let took = begin.elapsed();
-    assert_eq!(stopped.status.code(), Some(0), "{}", stopped.log);
-    assert!(took < Duration::from_secs(15), "{took:?}");
-}
-
-#[test]
-fn a_clean_stop_loses_no_view() {
-    let mut server = Server::start();
-    let admin = server.admin();
-    let notice = admin.post("/insert_notice", sample::notice("Notice")).succeeded().text("/_id");
-    let post = admin.post("/insert_post", sample::post("Post")).succeeded().text("/_id");
-    for _ in 0..20 {
-        let _ = server.anyone().get(&format!("/get_notice/{notice}")).succeeded();
-        let _ = server.anyone().get(&format!("/post_view/{post}")).succeeded();
-    }
-    server.restart();
     assert_eq!(server.anyone().get("/get_all_notice").column("notice_list", "view"), ["20"]);
     let post = server.anyone().get(&format!("/get_post/{post}")).succeeded();
     assert_eq!(post.body["post"]["view"], 20);
@@ -93,7 +59,7 @@ fn a_delayed_stop_answers_first_and_closes_connections() {
     };
     let ask = |(writer, reader): &mut (TcpStream, BufReader<TcpStream>), path: &str| {
         write!(writer, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-        tidings_tests::read_answer(reader).unwrap()
+        read_answer(reader).unwrap()
     };
     let mut kept = connect();
     let answer = ask(&mut kept, "/readyz");
@@ -101,7 +67,7 @@ fn a_delayed_stop_answers_first_and_closes_connections() {
     let begin = Instant::now();
     let pid = rustix::process::Pid::from_raw(i32::try_from(server.pid()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    tidings_tests::wait_until("the server is not ready", || server.anyone().get("/readyz").status == 503);
+    wait_until("the server is not ready", || server.anyone().get("/readyz").status == 503);
     let answer = ask(&mut kept, "/get_all_notice");
     assert_eq!((answer.outcome().as_str(), answer.header("connection")), ("200 success", "close"));
     assert_eq!(ask(&mut connect(), "/healthz").outcome(), "200 success", "new connections are answered");

@@ -12,7 +12,6 @@ const BODY_TOO_LARGE: usize = 1024 * 1024 + 1;
 /// One byte more than the limit of an import.
 const IMPORT_TOO_LARGE: usize = 64 * 1024 * 1024 + 1;
 
-/// A body to send, with the name of its case.
 struct Body {
     case: String,
     content_type: &'static str,
@@ -30,7 +29,6 @@ impl Body {
     }
 }
 
-/// Returns bodies that are malformed as a whole.
 fn broken_bodies(operation: &Operation, good: impl Fn() -> Value) -> Vec<Body> {
     let text = good().to_string();
     let deep = format!("{{\"deep\": {}{}, {}", "[".repeat(100_000), "]".repeat(100_000), &text[1..]);
@@ -67,7 +65,6 @@ fn broken_bodies(operation: &Operation, good: impl Fn() -> Value) -> Vec<Body> {
     bodies
 }
 
-/// Returns bodies with one field that is invalid or unusual.
 fn bodies_with_one_invalid_field(good: impl Fn() -> Value) -> Vec<Body> {
     let mut bodies = Vec::new();
     for (name, value) in good().as_object().unwrap() {

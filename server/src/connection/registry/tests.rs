@@ -4,21 +4,21 @@ use tokio::time::advance;
 
 use super::*;
 
-fn connections(total: usize, config: &Config) -> Arc<Connections> {
-    Connections::new(config, total)
-}
-
 fn address(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-fn open(connections: &Connections) -> usize {
-    connections.entries().open.len()
+fn is_closing(permit: &ConnectionPermit) -> bool {
+    permit.connection.is_closing()
+}
+
+fn closing<'p>(permits: impl IntoIterator<Item = &'p ConnectionPermit>) -> usize {
+    permits.into_iter().filter(|permit| is_closing(permit)).count()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_new_connection_replaces_the_longest_idle_one_of_the_largest_network() {
-    let connections = connections(10, &Config::default());
+    let connections = Connections::new(&Config::default(), 10);
     let admit = |from: &str| connections.admit(address(from)).unwrap();
     let other = admit("198.51.100.1");
     let mut many = Vec::new();
@@ -29,22 +29,21 @@ async fn a_new_connection_replaces_the_longest_idle_one_of_the_largest_network()
     // The first connection is processing a request; the second is a member's.
     let running = many[0].connection.begin(false);
     many[1].connection.is_signed_in.set(true);
-    let closing = |permit: &ConnectionPermit| permit.connection.is_closing();
-    assert!(!many.iter().any(closing));
+    assert!(!many.iter().any(is_closing));
     let newcomer = admit("203.0.113.1");
-    assert!(newcomer.is_scarce && !closing(&newcomer) && !closing(&other));
+    assert!(newcomer.is_scarce && !is_closing(&newcomer) && !is_closing(&other));
     assert_eq!(
-        many.iter().map(closing).collect::<Vec<_>>(),
+        many.iter().map(is_closing).collect::<Vec<_>>(),
         [false, false, true, false, false, false, false]
     );
     drop((running, many, other, newcomer));
-    assert_eq!(open(&connections), 0);
-    assert!(connections.entries().counts.iter().all(HashMap::is_empty));
+    let entries = connections.entries();
+    assert!(entries.open.is_empty() && entries.counts.iter().all(HashMap::is_empty));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_new_connection_stays_open_beside_many_idle_ones() {
-    let connections = connections(10, &Config::default());
+    let connections = Connections::new(&Config::default(), 10);
     let mut silent: Vec<_> = (0..8).map(|_| connections.admit(address("192.0.2.1")).unwrap()).collect();
     for permit in &silent {
         permit.connection.is_signed_in.set(true);
@@ -53,24 +52,23 @@ async fn a_new_connection_stays_open_beside_many_idle_ones() {
     let newcomer = connections.admit(address("192.0.2.1")).unwrap();
     advance(Duration::from_millis(100)).await;
     silent.extend((0..7).map(|_| connections.admit(address("192.0.2.1")).unwrap()));
-    assert!(!newcomer.connection.is_closing());
-    assert_eq!(silent.iter().filter(|permit| permit.connection.is_closing()).count(), 8);
+    assert_eq!((is_closing(&newcomer), closing(&silent)), (false, 8));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_address_at_its_bound_closes_its_own_idle_connections_and_a_proxy_has_no_bound() {
     let config = Config { trust_proxy: vec!["10.0.0.0/8".parse().unwrap()], ..Config::default() };
-    let mut connections = connections(100, &config);
+    let mut connections = Connections::new(&config, 100);
     Arc::get_mut(&mut connections).unwrap().bounds.groups[0] = 3;
     let admit = |from: &str| connections.admit(address(from));
     let hold: Vec<_> = (0..3).map(|_| admit("2001:db8::1").unwrap()).collect();
     let next = admit("2001:db8::2").unwrap();
-    assert_eq!(hold.iter().filter(|permit| permit.connection.is_closing()).count(), 1);
+    assert_eq!(closing(&hold), 1);
     let working: Vec<_> = hold.iter().chain([&next]).map(|permit| permit.connection.begin(false)).collect();
     assert_eq!(admit("2001:db8::3").err(), Some(Refused::Share));
     assert!(admit("2001:db8:0:1::1").is_ok());
     let proxied: Vec<_> = (0..50).map(|_| admit("10.1.2.3").unwrap()).collect();
-    assert!(!proxied.iter().any(|permit| permit.connection.is_closing()));
+    assert_eq!(closing(&proxied), 0);
     drop(working);
     advance(REST).await;
     assert!(admit("2001:db8::3").is_ok());
@@ -78,7 +76,7 @@ async fn an_address_at_its_bound_closes_its_own_idle_connections_and_a_proxy_has
 
 #[tokio::test(start_paused = true)]
 async fn a_network_never_takes_the_reserve_and_requests_without_progress_lose_their_permit() {
-    let connections = connections(10, &Config::default());
+    let connections = Connections::new(&Config::default(), 10);
     let admit = |from: String| connections.admit(address(&from));
     let flood: Vec<_> = (1..=8).map(|host| admit(format!("192.0.2.{host}")).unwrap()).collect();
     let requests: Vec<_> = flood.iter().map(|permit| permit.connection.begin(false)).collect();
@@ -92,18 +90,17 @@ async fn a_network_never_takes_the_reserve_and_requests_without_progress_lose_th
         permit.connection.set_active(Instant::now());
     }
     let newcomer = admit("198.51.100.1".into()).unwrap();
-    assert_eq!(flood.iter().filter(|permit| permit.connection.is_closing()).count(), 1);
-    assert!(!others.iter().any(|permit| permit.connection.is_closing()));
+    assert_eq!((closing(&flood), closing(&others)), (1, 0));
     drop((requests, busy, newcomer));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_connection_that_holds_most_response_bytes_is_closed_for_the_others() {
-    let connections = connections(10, &Config { responses_limit: 1_000, ..Config::default() });
+    let connections = Connections::new(&Config { responses_limit: 1_000, ..Config::default() }, 10);
     let permit = |from: &str| connections.admit(address(from)).unwrap();
     let (one, two, other) = (permit("192.0.2.1"), permit("192.0.2.2"), permit("203.0.113.1"));
     let charge = |permit: &ConnectionPermit, bytes| connections.charge(&permit.connection, bytes, None);
-    let closing = || [&one, &two, &other].map(|permit| permit.connection.is_closing());
+    let closing = || [&one, &two, &other].map(is_closing);
     let held = (charge(&one, 300).unwrap(), charge(&two, 400).unwrap(), charge(&other, 299).unwrap());
     assert_eq!(closing(), [false, false, false]);
     let more = charge(&other, 200).unwrap();
@@ -120,14 +117,14 @@ async fn the_connection_that_holds_most_response_bytes_is_closed_for_the_others(
 
 #[tokio::test(start_paused = true)]
 async fn while_memory_is_being_freed_only_small_holders_may_hold_more() {
-    let connections = connections(10, &Config { responses_limit: SMALL, ..Config::default() });
+    let connections = Connections::new(&Config { responses_limit: SMALL, ..Config::default() }, 10);
     let permit = |from: &str| connections.admit(address(from)).unwrap();
     let (greedy, small) = (permit("192.0.2.1"), permit("203.0.113.1"));
     let charge = |permit: &ConnectionPermit, bytes| connections.charge(&permit.connection, bytes, None);
     assert!(charge(&greedy, SMALL + 1).is_none());
     let held = charge(&small, SMALL).unwrap();
     assert!(charge(&small, 1).is_none(), "until the pause is over");
-    assert!(greedy.connection.is_closing() && !small.connection.is_closing());
+    assert!(is_closing(&greedy) && !is_closing(&small));
     drop(held);
 }
 

@@ -20,7 +20,6 @@ use crate::config::Config;
 use crate::connection::listen::{Handle, Server};
 use crate::testing;
 
-/// Writes a new certificate for `localhost` and its key.
 fn issue(files: &TlsFiles) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
@@ -29,7 +28,6 @@ fn issue(files: &TlsFiles) {
     fs::write(&files.key, key.serialize_pem()).unwrap();
 }
 
-/// Returns a directory with a certificate and its key.
 fn issued() -> (TempDir, TlsFiles) {
     let directory = tempfile::tempdir().unwrap();
     let files = TlsFiles { cert: directory.path().join("cert.pem"), key: directory.path().join("key.pem") };
@@ -82,7 +80,6 @@ async fn connect(
     TlsConnector::from(Arc::new(config)).connect(ServerName::try_from("localhost").unwrap(), socket).await
 }
 
-/// Sends a request and returns the beginning of the answer.
 async fn health(stream: &mut TlsStream<TcpStream>) -> String {
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n").await.unwrap();
     let mut answer = [0; 15];
@@ -92,7 +89,6 @@ async fn health(stream: &mut TlsStream<TcpStream>) -> String {
     String::from_utf8(answer.to_vec()).unwrap()
 }
 
-/// Reads until the server closes the connection.
 async fn until_closed(mut socket: TcpStream) -> Vec<u8> {
     let mut answer = Vec::new();
     let _ = timeout(Duration::from_secs(10), socket.read_to_end(&mut answer)).await.unwrap();
@@ -126,13 +122,14 @@ async fn a_client_without_tls_is_told_or_closed() {
     let server = running(Config::default());
     let request = b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n";
     let answer = until_closed(send(&server, request).await).await;
-    assert!(answer.starts_with(b"HTTP/1.1 400 Bad Request\r\n") && answer.ends_with(b"https, please\n"));
+    let (head, body) = str::from_utf8(&answer).unwrap().split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 400 Bad Request\r\n") && body.ends_with("https, please\n"));
+    assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{}", body.len());
     assert_eq!(until_closed(send(&server, b"\x00\x01\x02").await).await, b"");
     // An alert, and no more.
     assert!(until_closed(send(&server, &[HANDSHAKE_START, &[0; 64]].concat()).await).await.len() < 16);
 }
 
-/// The beginning of a TLS record with a handshake.
 const HANDSHAKE_START: &[u8] = &[22, 3, 1, 0, 64];
 
 #[tokio::test]
@@ -176,46 +173,40 @@ async fn a_new_certificate_is_used_for_new_connections_only() {
 }
 
 #[test]
-fn changed_files_are_loaded_once_they_have_settled() {
+fn changed_files_are_loaded_once_they_have_settled_and_a_broken_pair_is_not() {
     let (_directory, files) = issued();
     let tls = Tls::load(files.clone()).unwrap();
-    let used = || Arc::as_ptr(&tls.active.load().config);
-    let first = used();
+    let state = || (Arc::as_ptr(&tls.active.load().config), tls.is_stale());
+    let first = state();
     tls.look();
-    assert_eq!(used(), first, "nothing has changed");
+    assert_eq!(state(), first, "nothing has changed");
     // Written one after the other: the first look sees the new certificate with the old key.
     let key = fs::read(&files.key).unwrap();
     issue(&files);
     let new_key = fs::read(&files.key).unwrap();
     fs::write(&files.key, &key).unwrap();
     tls.look();
-    assert_eq!((used(), tls.is_stale()), (first, false));
+    assert_eq!(state(), first);
     fs::write(&files.key, &new_key).unwrap();
     tls.look();
-    assert_eq!((used(), tls.is_stale()), (first, false), "they have just changed again");
+    assert_eq!(state(), first, "they have just changed again");
     tls.look();
-    assert!(used() != first && !tls.is_stale());
-}
-
-#[test]
-fn a_broken_pair_is_reported_once_and_the_old_one_stays_in_use() {
-    let (_directory, files) = issued();
-    let tls = Tls::load(files.clone()).unwrap();
-    let used = || Arc::as_ptr(&tls.active.load().config);
-    let first = used();
+    let second = state();
+    assert!(second.0 != first.0 && !second.1);
+    let look_twice = || {
+        tls.look();
+        tls.look();
+    };
     for broken in ["", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
         fs::write(&files.cert, broken).unwrap();
-        tls.look();
-        tls.look();
-        assert_eq!((used(), tls.is_stale()), (first, true), "{broken:?}");
+        look_twice();
+        assert_eq!(state(), (second.0, true), "{broken:?}");
     }
     issue(&files);
-    tls.look();
-    tls.look();
-    assert!(used() != first && !tls.is_stale());
+    look_twice();
+    assert!(state().0 != second.0 && !tls.is_stale());
     fs::remove_file(&files.cert).unwrap();
-    tls.look();
-    tls.look();
+    look_twice();
     assert!(tls.is_stale());
 }
 
@@ -296,11 +287,4 @@ fn a_certificate_needs_its_key() {
     let refused = |config: Config| config.check().unwrap_err().to_string();
     assert_eq!(refused(Config { tls_cert: file(), ..Config::default() }), "tls-cert: needs tls-key too");
     assert_eq!(refused(Config { tls_key: file(), ..Config::default() }), "tls-key: needs tls-cert too");
-}
-
-#[test]
-fn the_answer_to_plain_http_has_its_length() {
-    let answer = str::from_utf8(PLAIN).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{}", body.len());
 }

@@ -47,13 +47,18 @@ fn a_form_and_json_give_the_same_fields() {
 fn content_types_are_read_in_any_case_and_with_parameters() {
     let expected = fields("a", 1, &["x"]);
     let json = r#"{"title":"a","activation":1,"tag":["x"]}"#;
-    for json_type in ["Application/JSON", "application/json; charset=utf-8", "application/json ;x"] {
-        assert_eq!(read(json_type, json).unwrap(), expected, "{json_type}");
-    }
     let form = "title=a&activation=1&tag=x";
-    assert_eq!(read("application/x-www-form-urlencoded; charset=UTF-8", form).unwrap(), expected);
+    for (content_type, body) in [
+        ("Application/JSON", json),
+        ("application/json; charset=utf-8", json),
+        ("application/json ;x", json),
+        ("application/x-www-form-urlencoded; charset=UTF-8", form),
+        ("APPLICATION/X-WWW-FORM-URLENCODED;charset=utf-8", form),
+    ] {
+        assert_eq!(read(content_type, body).unwrap(), expected, "{content_type}");
+    }
     assert_eq!(of::<Fields>(None, format!(" {json}").as_bytes()).unwrap(), expected);
-    for other in ["text/plain", "multipart/form-data; boundary=x", "", "application/jsonx"] {
+    for other in ["text/plain", "multipart/form-data; boundary=x", "", "application/jsonx", "json", "*/*"] {
         assert_eq!(read(other, json).unwrap_err(), "unsupported media type", "{other}");
     }
     assert!(matches!(of::<Fields>(None, form.as_bytes()), Err(Refusal::UnsupportedMediaType)));
@@ -68,56 +73,38 @@ fn an_empty_body_has_no_fields_and_null_is_missing() {
 }
 
 #[test]
-fn the_last_value_of_a_repeated_field_counts() {
-    let expected = Fields { title: Some("b".into()), ..Fields::default() };
-    assert_eq!(read(JSON, r#"{"title":"a","title":"b"}"#).unwrap(), expected);
-    assert_eq!(read(FORM, "title=a&title=b").unwrap(), expected);
-}
-
-#[test]
 fn a_malformed_body_is_refused() {
-    let deep = format!(r#"{{"more":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
-    let wrong = [
-        "{",
-        "[]",
-        "null",
-        "\"text\"",
-        "{}x",
-        r#"{"title":1}"#,
-        r#"{"activation":"1"}"#,
-        r#"{"activation":1.5}"#,
-        r#"{"activation":99999999999999999999}"#,
-        r#"{"activation":1e400}"#,
-        r#"{"tag":"x"}"#,
-        r#"{"tag":[1]}"#,
-        r#"{"title":"\ud800"}"#,
-        &deep,
-    ];
-    for body in wrong {
-        assert_eq!(read(JSON, body).unwrap_err(), "bad request", "{body:.40}");
-    }
     assert_eq!(read(JSON, b"{\"title\":\"\xff\"}").unwrap_err(), "bad request");
-    for body in ["activation=", "activation=one", "activation=1.5", "title=%ff", "%ff=1", "activation=0x1"] {
-        assert_eq!(read(FORM, body).unwrap_err(), "bad request", "{body}");
+    for body in [
+        &b"activation="[..],
+        b"activation=one",
+        b"activation=1.5",
+        b"activation=0x1",
+        b"activation= 0",
+        b"title=%ff",
+        b"%ff=1",
+        b"title=\xff",
+    ] {
+        assert_eq!(read(FORM, body).unwrap_err(), "bad request", "{}", body.escape_ascii());
     }
-    assert_eq!(read(FORM, b"title=\xff").unwrap_err(), "bad request");
 }
 
 #[test]
-fn a_percent_sign_without_an_escape_is_literal() {
+fn a_percent_sign_without_an_escape_is_literal_and_the_last_value_of_a_field_counts() {
     assert_eq!(read(FORM, "title=100%&activation=1").unwrap().title.as_deref(), Some("100%"));
-    assert_eq!(read(FORM, "title=a%00b=c").unwrap().title.as_deref(), Some("a\0b=c"));
+    assert_eq!(read(FORM, "title=a&title=a%00b=c").unwrap().title.as_deref(), Some("a\0b=c"));
+    assert_eq!(read(JSON, r#"{"title":"a","title":"b"}"#).unwrap().title.as_deref(), Some("b"));
     assert_eq!(query::<Fields>("title=%F0%9F%A6%80").unwrap().title.as_deref(), Some("🦀"));
     assert_eq!(query::<Fields>("").unwrap(), Fields::default());
 }
 
+fn through_a_map(body: &str) -> Option<Fields> {
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(body).ok()?;
+    serde_json::from_value(object.into()).ok()
+}
+
 #[test]
-fn a_field_is_read_as_through_a_map_of_values() {
-    use serde_json::{Map, Value};
-    let through_a_map = |body: &str| {
-        let object: Option<Map<String, Value>> = serde_json::from_str(body).ok();
-        object.and_then(|object| serde::Deserialize::deserialize(Value::Object(object)).ok())
-    };
+fn a_field_is_read_or_refused_as_through_a_map_of_values() {
     let deep = |depth: usize| format!(r#"{{"more":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
     let bodies = [
         r#"{"title":1,"title":"b"}"#,
@@ -126,12 +113,12 @@ fn a_field_is_read_as_through_a_map_of_values() {
         r#"{"title":"\ud800","title":"b"}"#,
         r#"{"title":1e999,"title":"b"}"#,
         r#"{"\u0074itle":"escaped","activation":-1}"#,
+        r#"{"title":"\ud800"}"#,
         r#"{"more":"\ud800"}"#,
         r#"{"more":1e999}"#,
         r#"{"more":99999999999999999999,"activation":9223372036854775807}"#,
         r#"{"activation":9223372036854775808}"#,
         r#"{"activation":-0}"#,
-        r#"{"activation":1.0}"#,
         r#"{"activation":true}"#,
         r#"{"more":{"\ud800":1}}"#,
         r#"{"\ud800":1}"#,
@@ -140,14 +127,23 @@ fn a_field_is_read_as_through_a_map_of_values() {
         r#"{"tag":["a",null]}"#,
         r#"{"tag":{"0":"a"}}"#,
         r#"{"title":"a",}"#,
-        r#"{"title":"a"}}"#,
         " { \"title\" : \"a\" } \n",
         "[{\"title\":\"a\"}]",
         "\"title\"",
+        "{",
+        "null",
+        "{}x",
+        r#"{"activation":"1"}"#,
+        r#"{"activation":1.5}"#,
+        r#"{"activation":99999999999999999999}"#,
+        r#"{"activation":1e400}"#,
+        r#"{"tag":"x"}"#,
+        r#"{"tag":[1]}"#,
     ];
     let deep = [1, 126, 127, 128, 129, 100_000].map(deep);
     for body in bodies.into_iter().chain(deep.iter().map(String::as_str)) {
-        assert_eq!(read(JSON, body).ok(), through_a_map(body), "{body:.60}");
+        let expected = through_a_map(body).ok_or_else(|| "bad request".to_owned());
+        assert_eq!(read(JSON, body), expected, "{body:.60}");
     }
 }
 
@@ -162,13 +158,9 @@ proptest::proptest! {
             0..12,
         )
     ) {
-        use serde_json::{Map, Value};
         let body = parts.concat();
-        let object: Option<Map<String, Value>> = serde_json::from_str(&body).ok();
-        let expected: Option<Fields> =
-            object.and_then(|object| serde::Deserialize::deserialize(Value::Object(object)).ok());
         if !body.is_empty() {
-            proptest::prop_assert_eq!(read(JSON, &body).ok(), expected);
+            proptest::prop_assert_eq!(read(JSON, &body).ok(), through_a_map(&body));
         }
     }
 }

@@ -15,10 +15,8 @@ pub(crate) enum Refusal {
     Operation(Error),
     OutcomeUnknown(Problem),
     UnknownPath,
-    /// Contains the methods that the path has.
     MethodNotAllowed(HeaderValue),
     PayloadTooLarge,
-    /// The operation does not read bodies of this content type.
     UnsupportedMediaType,
 }
 

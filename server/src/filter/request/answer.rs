@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderValue;
+use http::header::ETAG;
 use serde::Serialize;
 use tidings_core::account::{Caller, ClientInfo};
 use tidings_core::answer::{self, Encoded};
@@ -23,7 +24,6 @@ use crate::state::AppRef;
 /// The largest response, in bytes, that is compressed on an async thread.
 const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 
-/// Begins an operation, which does not block.
 pub(crate) type Work = Begin<Begun>;
 type Begin<T> = Box<dyn FnOnce(&Tidings, &Caller, &ClientInfo) -> T + Send>;
 
@@ -35,7 +35,6 @@ pub(crate) enum Begun {
 
 #[derive(Clone)]
 pub(crate) enum Made {
-    /// A JSON object for this request alone.
     Own(Bytes),
     Shared(Arc<Encoded>),
 }
@@ -86,7 +85,10 @@ impl Delivery {
                 Reply::encoded(cached, self.media_type.clone(), self.accepted)
             }
         };
-        reply.tagged(tag)
+        match tag {
+            Some(tag) => reply.with(ETAG, tag),
+            None => reply,
+        }
     }
 
     fn is_quick(&self, made: &Made) -> bool {
@@ -133,20 +135,12 @@ impl Context {
 }
 
 impl Call {
-    pub(crate) async fn encoded(&self, cached: &Arc<Encoded>) -> Answer {
-        self.document(cached, JSON).await
-    }
-
     pub(crate) async fn document(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> Answer {
         self.context.send(Made::Shared(Arc::clone(cached)), media_type, Level::Answer).await
     }
 
     pub(crate) async fn file(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> Answer {
         self.context.send(Made::Shared(Arc::clone(cached)), media_type, Level::File).await
-    }
-
-    pub(crate) async fn perform<O: Operation>(self, operation: O) -> Answer {
-        self.run(O::SPEC, boxed(operation)).await
     }
 
     pub(crate) async fn run(self, spec: Spec, work: Work) -> Answer {

@@ -9,7 +9,6 @@ fn client(address: &str) -> Client {
     address.parse::<IpAddr>().unwrap().into()
 }
 
-/// Returns client `n` of network `network`.
 fn of(network: u8, n: u8) -> Client {
     IpAddr::from([198, 51, network, n]).into()
 }
