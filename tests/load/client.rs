@@ -18,6 +18,7 @@ use tokio::task::LocalSet;
 
 use crate::Result;
 use crate::answer::{self, Head};
+use crate::figures::whole;
 use crate::histogram::Histogram;
 
 /// The warm-up before a measurement, at most as long as the measurement: connections, caches and processor
@@ -77,8 +78,8 @@ pub(crate) fn get(path: &str, token: Option<&str>) -> Vec<u8> {
 }
 
 /// Builds a GET request of a client that has the content with this tag.
-pub(crate) fn get_unless(path: &str, token: Option<&str>, tag: &str) -> Vec<u8> {
-    request("GET", path, token, &format!("If-None-Match: {tag}\r\n"))
+pub(crate) fn get_unless(path: &str, tag: &str) -> Vec<u8> {
+    request("GET", path, None, &format!("If-None-Match: {tag}\r\n"))
 }
 
 /// Builds a POST request with a body.
@@ -109,28 +110,13 @@ pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// Requests a path on a new connection, and returns the tag of the response and the length of its body.
-pub(crate) fn tag_and_length(
-    address: SocketAddr,
-    path: &str,
-    token: Option<&str>,
-) -> Result<(String, usize)> {
-    let (head, answer) = exchange(address, &get(path, token))?;
-    let lines = str::from_utf8(&answer[..head.length])?.lines();
-    let tag =
-        lines.filter_map(|line| line.split_once(": ")).find(|(name, _)| name.eq_ignore_ascii_case("etag"));
+/// Requests a path on a new connection, and returns the tag of the response.
+pub(crate) fn tag(address: SocketAddr, path: &str) -> Result<String> {
+    let (head, answer) = exchange(address, &get(path, None))?;
+    let mut lines = str::from_utf8(&answer[..head.length])?.lines().filter_map(|line| line.split_once(": "));
+    let tag = lines.find(|(name, _)| name.eq_ignore_ascii_case("etag"));
     let (_, tag) = tag.ok_or_else(|| format!("the response of {path} has no tag"))?;
-    Ok((tag.to_owned(), head.total - head.length))
-}
-
-/// Returns the headers of the response to a client that has the content with this tag, a line each, without the date, which
-/// every server adds.
-pub(crate) fn unchanged_head(address: SocketAddr, path: &str, tag: &str) -> Result<String> {
-    let (head, answer) = exchange(address, &get_unless(path, None, tag))?;
-    answer::check(head, &answer)?;
-    let lines = str::from_utf8(&answer[..head.length])?.lines().skip(1);
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("date: "));
-    Ok(lines.collect::<Vec<_>>().join("\n"))
+    Ok(tag.to_owned())
 }
 
 /// Requests a page of text, on a new connection.
@@ -248,12 +234,6 @@ pub(crate) fn run_to_the_end(address: SocketAddr, scripts: Vec<Script>) -> Resul
     let result = Rc::new(RefCell::new(LoadResult::new()));
     drive_all(address, scripts.into_iter().map(|script| (script, Rc::clone(&result))).collect(), None)?;
     result.replace(LoadResult::new()).checked().map(|_| ())
-}
-
-/// Converts a count to a float; exact below 2^53.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-pub(crate) fn whole(count: u64) -> f64 {
-    count as f64
 }
 
 type Driver = (Script, Rc<RefCell<LoadResult>>);

@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tidings_vectors::Random;
+use url::form_urlencoded::byte_serialize;
 
 use crate::Result;
 use crate::client::{Kind, Script, ask_json, first, get, post, post_json, run_to_the_end};
 use crate::data::{self, TOPICS};
-use crate::program::{self, Program};
-use crate::server::Server;
+use crate::program::{self, Program, Server};
 
 /// The maximum number of posts in a feed response.
 pub(crate) const FEED_POSTS: usize = 150;
-pub(crate) const NOTICES: u64 = 50;
+const NOTICES: u64 = 50;
 /// The number of views, and of likes, of a member with a history; half of the liked posts were also viewed.
 pub(crate) const HISTORY: usize = 300;
 /// The number of favourite topics of a member with a history.
@@ -31,7 +31,6 @@ const FOLLOW: Duration = Duration::from_secs(10);
 pub(crate) struct World {
     server: Server,
     administrator: String,
-    posts: usize,
     /// The ids of the posts of each topic, newest first.
     topics: Vec<Vec<String>>,
 }
@@ -52,7 +51,7 @@ impl World {
         wait_for_feeds(address, posts)?;
         program.train(&database)?;
         let topics = TOPICS.iter().map(|topic| ids_of_topic(address, topic)).collect::<Result<_>>()?;
-        Ok(Self { server, administrator, posts, topics })
+        Ok(Self { server, administrator, topics })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -66,11 +65,6 @@ impl World {
     /// Returns the administrator's token.
     pub(crate) fn administrator(&self) -> &str {
         &self.administrator
-    }
-
-    /// Returns the number of posts that every feed must contain.
-    pub(crate) fn feed_posts(&self) -> usize {
-        self.posts.min(FEED_POSTS)
     }
 
     /// Returns the ids of all posts in random order.
@@ -217,22 +211,12 @@ fn ids_of_topic(address: SocketAddr, topic: &str) -> Result<Vec<String>> {
     loop {
         let answer = ask_json(address, &get(&format!("{path}{page}"), None))?;
         all.append(&mut ids(&answer["newsfeed"]));
-        match answer["next"].as_str() {
-            Some(next) => page = format!("&next={}", encoded(next)),
-            None => return Ok(all),
-        }
+        let Some(next) = answer["next"].as_str() else { return Ok(all) };
+        page = format!("&next={}", byte_serialize(next.as_bytes()).collect::<String>());
     }
 }
 
 fn ids(list: &Value) -> Vec<String> {
     let ids = list.as_array().into_iter().flatten().filter_map(|item| item["_id"].as_str());
     ids.map(ToOwned::to_owned).collect()
-}
-
-/// Percent-encodes a text for a query string.
-fn encoded(text: &str) -> String {
-    let unchanged = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    text.bytes()
-        .map(|byte| if unchanged(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
 }
