@@ -3,12 +3,11 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::load::{Comparison, Kind, Load, Sent, compare};
+use crate::load::{ALL, Load, Sent, outcome};
 use crate::proxy::Mode;
-use crate::world::World;
+use crate::world::{Server, World};
 use crate::{Outcome, Scale, seconds};
 
-const ALL: [Kind; 3] = [Kind::Notice, Kind::Like, Kind::View];
 /// The maximum time between a promotion and the next write of each server.
 const RESUME_MAX: Duration = Duration::from_secs(2);
 /// The same after a start, which recovers from the crash first.
@@ -16,26 +15,9 @@ const RESTART_MAX: Duration = Duration::from_secs(5);
 /// The maximum time of an answer without a primary: 30 s, and time for a busy machine.
 const REFUSE_MAX: Duration = Duration::from_secs(36);
 
-/// Returns the outcome of a comparison, with more measured and more faults.
-pub(crate) fn outcome(
-    world: &World,
-    comparison: Comparison,
-    measured: &str,
-    more: impl IntoIterator<Item = String>,
-) -> Outcome {
-    let Comparison { sent, acknowledged, stored, mut faults } = comparison;
-    faults.extend(more);
-    if !faults.is_empty() {
-        faults.push(world.logs());
-    }
-    let measured = format!("{sent} sent, {acknowledged} acknowledged, {stored} stored; {measured}");
-    Outcome { measured, faults }
-}
-
 /// The primary is killed under load, and the standby is promoted.
 pub(crate) fn killed(_: Scale) -> Outcome {
     let world = World::start(3);
-    world.wait_until_ready();
     let load = Load::start(&world, 4, &ALL);
     thread::sleep(Duration::from_millis(1_500));
     world.primary.kill();
@@ -53,13 +35,12 @@ pub(crate) fn killed(_: Scale) -> Outcome {
     faults.extend(lists(&world));
     let gap = promoted.duration_since(killed);
     let measured = format!("promoted after {}, written again after {}", seconds(gap), shown(resumed));
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// The primary is killed and, after a time in which writes are refused, started again.
 pub(crate) fn restarted(_: Scale) -> Outcome {
     let world = World::without_standby(3);
-    world.wait_until_ready();
     let load = Load::start(&world, 3, &ALL);
     thread::sleep(Duration::from_secs(1));
     world.primary.kill();
@@ -81,13 +62,12 @@ pub(crate) fn restarted(_: Scale) -> Outcome {
     let longest = longest_refusal(&sent, &mut faults);
     let measured =
         format!("refused after {} at most, written again after {}", seconds(longest), shown(resumed));
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// The primary is suspended under load, the standby is promoted, and the former primary continues.
 pub(crate) fn suspended(_: Scale) -> Outcome {
     let world = World::start(3);
-    world.wait_until_ready();
     let load = Load::start(&world, 3, &ALL);
     thread::sleep(Duration::from_secs(1));
     world.primary.suspend();
@@ -104,13 +84,12 @@ pub(crate) fn suspended(_: Scale) -> Outcome {
     world.wait_until_ready();
     faults.extend(lists(&world));
     let measured = format!("written again after {}", shown(resumed));
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// The network between one server and the primary loses everything for a while.
 pub(crate) fn silent(_: Scale) -> Outcome {
     let world = World::without_standby(3);
-    world.wait_until_ready();
     let load = Load::start(&world, 3, &ALL);
     thread::sleep(Duration::from_secs(1));
     world.proxies[0].set(Mode::Hold);
@@ -124,13 +103,12 @@ pub(crate) fn silent(_: Scale) -> Outcome {
     let sent = load.stop();
     faults.extend(too_late(resumed, Duration::from_secs(12)));
     let measured = format!("written again after {}", shown(resumed));
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// The connection is cut between COMMITs and their answers.
 pub(crate) fn commits_cut(scale: Scale) -> Outcome {
     let world = World::without_standby(3);
-    world.wait_until_ready();
     let load = Load::start(&world, 3, &ALL);
     thread::sleep(Duration::from_millis(500));
     let (cuts, begin) = (scale.share(1_000, 50), Instant::now());
@@ -150,15 +128,17 @@ pub(crate) fn commits_cut(scale: Scale) -> Outcome {
     for one in sent.iter().filter(|one| !one.is_acknowledged()) {
         faults.push(format!("server {} answered {:?} to {:?} {}", one.server, one.answer, one.kind, one.key));
     }
-    let found =
-        world.servers.iter().map(|server| server.log().matches("the answer to a commit was lost").count());
+    let found = world
+        .servers
+        .iter()
+        .map(|server| server.process.log().matches("the answer to a commit was lost").count());
     let measured = format!("{cut} commits cut in {}, {} of them stored", seconds(took), found.sum::<usize>());
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// Waits until no server is ready; returns a fault if this takes longer than `most`.
 pub(crate) fn unready(world: &World, since: Instant, most: Duration) -> Vec<String> {
-    let is_ready = |server: &crate::server::Server| server.anyone().get("/readyz").status == 200;
+    let is_ready = |server: &Server| server.anyone().get("/readyz").status == 200;
     while world.servers.iter().any(is_ready) {
         if since.elapsed() > most {
             return vec![format!("a server is ready {} after the failure", seconds(since.elapsed()))];

@@ -17,7 +17,6 @@ const FREE: usize = 5;
 /// One client guesses the password of a member, fifty times at once on three servers.
 pub(crate) fn guesses(scale: Scale) -> Outcome {
     let world = World::without_standby(3);
-    world.wait_until_ready();
     let (races, mut faults, mut most) = (scale.share(100, 2), Vec::new(), 0);
     let begin = Instant::now();
     for race in 0..races {

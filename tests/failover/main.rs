@@ -26,7 +26,6 @@ mod case_sign_in;
 mod case_standby;
 mod load;
 mod proxy;
-mod server;
 mod world;
 
 /// The outcome of a round.
@@ -106,7 +105,7 @@ fn main() -> ExitCode {
             name => names.push(name.to_owned()),
         }
     }
-    if let Err(reason) = world::available() {
+    if let Err(reason) = tidings_cluster::Programs::find() {
         println!("the tests of failovers are left out: {reason}");
         return ExitCode::SUCCESS;
     }

@@ -1,18 +1,17 @@
 //! A database on a PostgreSQL server, servers on it, members and posts.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::net::SocketAddr;
-use std::process::{Child, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::thread;
 use std::time::Instant;
 
 use serde_json::json;
 use tempfile::TempDir;
 use tidings_cluster::{Cluster, Connection};
-use tidings_tests::{Caller, command, run};
+use tidings_tests::{Caller, Process, command, run};
 
 use crate::{Result, corpus};
 
@@ -27,7 +26,7 @@ const LENGTHS: (f64, f64) = (30.0, 180.0);
 /// The database, its servers, and who uses them.
 pub(crate) struct World {
     // Dropped in this order: the servers first.
-    pub(crate) servers: Vec<Server>,
+    pub(crate) servers: Vec<(Process, SocketAddr)>,
     cluster: Cluster,
     folder: TempDir,
     /// The tokens of the administrator and of the members who act.
@@ -40,12 +39,6 @@ pub(crate) struct World {
     pub(crate) pairs: Arc<AtomicUsize>,
 }
 
-/// A server process.
-pub(crate) struct Server {
-    child: Child,
-    pub(crate) address: SocketAddr,
-}
-
 impl World {
     /// Starts the servers, with members and posts.
     pub(crate) fn start(servers: usize) -> Result<Self> {
@@ -56,7 +49,9 @@ impl World {
         let (admin, members, readers, posts, pairs) = Default::default();
         let mut world = Self { servers: Vec::new(), cluster, folder, admin, members, readers, posts, pairs };
         for _ in 0..servers {
-            world.servers.push(world.serve()?);
+            let mut serve = world.command();
+            serve.args(["serve", "--listen", "127.0.0.1:0", "--client-limits", "off"]);
+            world.servers.push(Process::start(serve)?);
         }
         world.admin = world.sign_up("boss");
         world.cli(&["admin", "grant", "boss"], "");
@@ -89,22 +84,15 @@ impl World {
         Ok((rate, self.connect().query(size, &[])[0][0].as_ref().map_or(Ok(0), |n| n.parse())?))
     }
 
-    fn serve(&self) -> Result<Server> {
-        let mut serve = command();
-        serve.current_dir(self.folder.path()).args(["--db", &self.cluster.url(DATABASE), "serve"]);
-        serve.args(["--listen", "127.0.0.1:0", "--client-limits", "off"]);
-        let mut child = serve.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let mut lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
-        let line = lines.next().transpose()?.ok_or("the server does not start")?;
-        thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-        let address = line.strip_prefix("listening on http://").and_then(|rest| rest.split('/').next());
-        let address = address.ok_or("the server does not say where it listens")?.trim().parse()?;
-        Ok(Server { child, address })
+    fn command(&self) -> Command {
+        let mut tidings = command();
+        tidings.current_dir(self.folder.path()).args(["--db", &self.cluster.url(DATABASE)]);
+        tidings
     }
 
     fn cli(&self, args: &[&str], input: &str) {
-        let mut tidings = command();
-        tidings.current_dir(self.folder.path()).args(["--db", &self.cluster.url(DATABASE)]).args(args);
+        let mut tidings = self.command();
+        tidings.args(args);
         let _ = run(tidings, input).succeeded();
     }
 
@@ -112,7 +100,7 @@ impl World {
     fn sign_up(&self, id: &str) -> String {
         let pw = "correct horse";
         let form = json!({ "id": id, "pw": pw, "pw_check": pw, "nickname": id });
-        Caller::to(self.servers[0].address).post("/sign_up", form).succeeded().text("/access_token")
+        Caller::to(self.servers[0].1).post("/sign_up", form).succeeded().text("/access_token")
     }
 
     fn connect(&self) -> Connection {
@@ -124,12 +112,5 @@ impl World {
         let sql = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
         let rows = self.connect().query(sql, &[]);
         rows[0][0].as_ref().expect("a count is not null").parse().expect("a count is a number")
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
