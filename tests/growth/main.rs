@@ -14,13 +14,6 @@
 //! little on other programs. The operations are those of the core, because HTTP adds the same cost at every size. Waits
 //! are real time.
 //!
-//! | column | meaning |
-//! |---|---|
-//! | a number of rows | the cost with that many rows; empty if the operation exceeded its time limit |
-//! | ratio | the cost of the largest size / that of the smallest |
-//! | expected | `flat`; `n log n`, the most that the cost may grow; or the most that a wait may take |
-//! | | `grows` or `exceeded` if the ratio or the wait is larger than expected; the exit status is then 1 |
-//!
 //! A flat cost may triple from the smallest to the largest size: trees get deeper, and caches hold a smaller part.
 //!
 //! Without the `--bench` flag that `cargo bench` adds, it runs on few rows, only to check that it works.
@@ -36,6 +29,8 @@ mod cost;
 #[path = "../load/data.rs"]
 #[expect(dead_code, reason = "the load benchmark uses the rest")]
 mod data;
+#[path = "../load/figures.rs"]
+mod figures;
 mod part;
 mod table;
 mod world;
