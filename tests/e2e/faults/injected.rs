@@ -202,6 +202,16 @@ fn template() -> TempDir {
     directory
 }
 
+/// Does the same, with a backup in `copy.db`, and a post more than in the backup.
+fn template_with_a_backup() -> TempDir {
+    let template = template();
+    let database = template.path().join("tidings.db");
+    let _ = run(tidings(&database, &["backup", "copy.db"]), "").succeeded();
+    let more = sample::post("one more").to_string();
+    let _ = run(tidings(&database, &["post", "import", "-"]), more).succeeded();
+    template
+}
+
 fn copy_all(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -237,14 +247,8 @@ fn posts(database: &Path) -> usize {
 #[test]
 fn a_failed_backup_leaves_the_previous_one() {
     only_on_sqlite!("it injects faults into the system calls of SQLite");
-    let template = template();
-    let (directory, whole) = (template.path(), sample::rust_blog().len());
-    let database = directory.join("tidings.db");
-    let backup = |args: &[&str]| drop(run(tidings(&database, args), "").succeeded());
-    backup(&["backup", "copy.db"]);
-    let more = sample::post("one more").to_string();
-    let _ = run(tidings(&database, &["post", "import", "-"]), more).succeeded();
-    each_fault_of(directory, &["backup", "copy.db"], "", |data, output| {
+    let (template, whole) = (template_with_a_backup(), sample::rust_blog().len());
+    each_fault_of(template.path(), &["backup", "copy.db"], "", |data, output| {
         assert_sound(&data.join("copy.db"));
         let expected = if output.status == 0 { vec![whole + 1] } else { vec![whole, whole + 1] };
         assert!(expected.contains(&posts(&data.join("copy.db"))), "{output:?}");
@@ -255,13 +259,8 @@ fn a_failed_backup_leaves_the_previous_one() {
 #[test]
 fn a_failed_restore_leaves_a_whole_database() {
     only_on_sqlite!("it injects faults into the system calls of SQLite");
-    let template = template();
-    let (directory, whole) = (template.path(), sample::rust_blog().len());
-    let database = directory.join("tidings.db");
-    let _ = run(tidings(&database, &["backup", "copy.db"]), "").succeeded();
-    let more = sample::post("one more").to_string();
-    let _ = run(tidings(&database, &["post", "import", "-"]), more).succeeded();
-    each_fault_of(directory, &["restore", "copy.db", "--yes"], "", |data, output| {
+    let (template, whole) = (template_with_a_backup(), sample::rust_blog().len());
+    each_fault_of(template.path(), &["restore", "copy.db", "--yes"], "", |data, output| {
         let expected = if output.status == 0 { vec![whole] } else { vec![whole, whole + 1] };
         assert!(expected.contains(&posts(&data.join("tidings.db"))), "{output:?}");
         assert_sound(&data.join("copy.db"));

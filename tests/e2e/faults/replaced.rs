@@ -75,40 +75,24 @@ fn a_removed_database_refuses_writes_and_is_not_recreated() {
 }
 
 #[test]
-fn a_replaced_database_refuses_writes_and_the_new_file_is_left_alone() {
+fn a_replaced_overwritten_or_emptied_database_refuses_writes_and_the_new_file_is_left_alone() {
     only_on_sqlite!("it replaces or damages the file");
-    let (mut server, admin) = server_with_a_notice();
-    let database = server.database().to_owned();
-    let copy = database.with_file_name("copy.db");
-    let bytes = fs::read(&copy).unwrap();
-    fs::rename(&copy, &database).unwrap();
-    assert_refuses(&server, &admin, "tidings.db was replaced");
-    assert!(server.stop().status.success());
-    assert_eq!(fs::read(&database).unwrap(), bytes);
-}
-
-#[test]
-fn an_overwritten_database_refuses_writes() {
-    only_on_sqlite!("it replaces or damages the file");
-    let (mut server, admin) = server_with_a_notice();
-    let database = server.database().to_owned();
-    let bytes = fs::read(database.with_file_name("copy.db")).unwrap();
-    // The file keeps its inode, as with `cp`.
-    fs::write(&database, &bytes).unwrap();
-    assert_refuses(&server, &admin, "tidings.db was overwritten");
-    assert!(server.stop().status.success());
-    assert_eq!(fs::read(&database).unwrap(), bytes);
-}
-
-#[test]
-fn an_emptied_database_refuses_writes() {
-    only_on_sqlite!("it replaces or damages the file");
-    let (mut server, admin) = server_with_a_notice();
-    let database = server.database().to_owned();
-    fs::write(&database, "").unwrap();
-    assert_refuses(&server, &admin, "tidings.db was overwritten");
-    assert!(server.stop().status.success());
-    assert_eq!(fs::read(&database).unwrap(), b"");
+    let cases: [(&str, fn(&Path, &Path)); 3] = [
+        ("replaced", |copy, database| fs::rename(copy, database).unwrap()),
+        // The file keeps its inode, as with `cp`.
+        ("overwritten", |copy, database| fs::write(database, fs::read(copy).unwrap()).unwrap()),
+        ("overwritten", |_, database| fs::write(database, "").unwrap()),
+    ];
+    for (number, (how, replace)) in cases.into_iter().enumerate() {
+        let (mut server, admin) = server_with_a_notice();
+        let database = server.database().to_owned();
+        let copy = database.with_file_name("copy.db");
+        let expected = if number < 2 { fs::read(&copy).unwrap() } else { Vec::new() };
+        replace(&copy, &database);
+        assert_refuses(&server, &admin, &format!("tidings.db was {how}"));
+        assert!(server.stop().status.success());
+        assert!(fs::read(&database).unwrap() == expected, "{how}");
+    }
 }
 
 #[test]
@@ -130,12 +114,13 @@ fn a_removed_write_ahead_log_refuses_writes_and_a_clean_stop_saves_its_contents(
 }
 
 #[test]
-fn a_restored_database_file_accepts_writes_again() {
+fn an_idle_server_notices_that_its_database_is_gone_and_accepts_writes_when_it_is_back() {
     only_on_sqlite!("it replaces or damages the file");
     let (server, admin) = server_with_a_notice();
     let database = server.database().to_owned();
     let away = database.with_file_name("away.db");
     fs::rename(&database, &away).unwrap();
+    wait_until("the server is not ready", || server.anyone().get("/readyz").outcome() == "503 overloaded");
     assert_refuses(&server, &admin, "tidings.db was removed");
     fs::rename(&away, &database).unwrap();
     wait_until("the server is ready", || server.anyone().get("/readyz").status == 200);
@@ -143,15 +128,6 @@ fn a_restored_database_file_accepts_writes_again() {
     let found = titles(&admin);
     assert!(found.starts_with(&["again".to_owned()]) && found.ends_with(&["kept".to_owned()]), "{found:?}");
     assert_eq!(server.integrity(), "ok");
-}
-
-#[test]
-fn an_idle_server_notices_that_its_database_is_gone() {
-    only_on_sqlite!("it replaces or damages the file");
-    let (server, _) = server_with_a_notice();
-    fs::remove_file(server.database()).unwrap();
-    wait_until("the server is not ready", || server.anyone().get("/readyz").outcome() == "503 overloaded");
-    assert_eq!(server.anyone().get("/healthz").outcome(), "200 success");
 }
 
 #[test]
