@@ -24,20 +24,14 @@ pub struct Process {
     readers: Vec<JoinHandle<()>>,
 }
 
-/// The result of a clean stop.
 #[derive(Debug)]
 pub struct Stopped {
-    /// The exit status.
     pub status: ExitStatus,
-    /// Everything that the server wrote to standard error.
     pub log: String,
 }
 
 impl Process {
-    /// Starts a server, and waits for its ready line. Returns it with the address that it listens on.
-    ///
-    /// # Errors
-    /// When it does not become ready; the error is its log.
+    /// Starts a server, and waits for its ready line. Returns it with the address that it listens on; the error is its log.
     pub fn start(mut serve: Command) -> Result<(Self, SocketAddr), String> {
         serve.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = serve.spawn().unwrap();
@@ -54,17 +48,14 @@ impl Process {
         Ok((process, address.unwrap_or_else(|| panic!("unexpected ready line: {line:?}"))))
     }
 
-    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Returns everything that the server has written to standard error.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&self.log.lock().unwrap()).into_owned()
     }
 
-    /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }

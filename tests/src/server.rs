@@ -23,7 +23,6 @@ const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)
 /// A running `tidings serve` with its own database and port. Dropping the value kills the process.
 pub struct Server {
     database: PathBuf,
-    /// The value of `--db`.
     location: OsString,
     configure: Configure,
     address: Address,
@@ -38,7 +37,6 @@ pub struct Server {
 type Configure = Box<dyn Fn(&mut Command) + Send + Sync>;
 
 impl Server {
-    /// Starts a server on a new database.
     pub fn start() -> Self {
         Self::with(|_| {})
     }
@@ -82,10 +80,7 @@ impl Server {
         Self::new(path.into(), None, Box::new(configure))
     }
 
-    /// Starts a server like [`Server::at`], but returns an error if the start fails.
-    ///
-    /// # Errors
-    /// When the process ends without becoming ready; the error is its log.
+    /// Starts a server like [`Server::at`]. The error is the log of a process that does not become ready.
     pub fn try_at(
         path: impl Into<PathBuf>,
         configure: impl Fn(&mut Command) + Send + Sync + 'static,
@@ -134,12 +129,10 @@ impl Server {
         database::Database::open(&self.database)
     }
 
-    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         *self.address.lock().unwrap()
     }
 
-    /// Returns the process id of the server.
     pub fn pid(&self) -> u32 {
         self.process.as_ref().expect("the server runs").id()
     }
@@ -150,13 +143,11 @@ impl Server {
         format!("{}{}", self.past, now.unwrap_or_default())
     }
 
-    /// Kills the server with SIGKILL, like a crash.
     pub fn kill(&mut self) {
         let mut process = self.process.take().expect("the server runs");
         self.past.push_str(&process.kill());
     }
 
-    /// Stops the server with SIGTERM and waits until it exits.
     pub fn stop(&mut self) -> Stopped {
         let process = self.process.take().expect("the server runs");
         let stopped = process.stop();
@@ -200,7 +191,6 @@ impl Server {
         self.cli_with_input(args, "")
     }
 
-    /// Runs a command on the same database, with `input` on its standard input.
     pub fn cli_with_input<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
@@ -247,7 +237,6 @@ impl Server {
         database::integrity(&self.database)
     }
 
-    /// Returns a caller that is not signed in.
     pub fn anyone(&self) -> Caller {
         Caller::new(Arc::clone(&self.address))
     }
@@ -266,16 +255,12 @@ impl Server {
     }
 
     /// Signs up the member `admin` and makes it an administrator. Call it once per server, and clone the caller.
-    ///
-    /// # Panics
-    /// When it is called twice.
     pub fn admin(&self) -> Caller {
         let admin = self.member("admin");
         let _ = self.cli(["admin", "grant", "admin"]).succeeded();
         admin
     }
 
-    /// Sends exactly these bytes on a new connection.
     pub fn raw(&self, request: impl AsRef<[u8]>) -> Answer {
         self.try_raw(request).expect("an answer")
     }

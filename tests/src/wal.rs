@@ -32,7 +32,6 @@ struct State {
     salt: u32,
     /// The number of committed frames, each of which holds a page.
     frames: u32,
-    /// The size of a page in bytes.
     page_size: u64,
 }
 
@@ -58,7 +57,6 @@ impl State {
     }
 }
 
-/// Counts the pages that are written to the write-ahead log of one database.
 struct WalPages {
     log: File,
     index: File,
@@ -67,7 +65,6 @@ struct WalPages {
 }
 
 impl WalPages {
-    /// Begins to count at the current end of the log.
     fn open(database: &Path) -> io::Result<Self> {
         let file = |suffix: &str| {
             let mut name = database.as_os_str().to_owned();
@@ -140,9 +137,6 @@ pub struct WalWatch {
 
 impl WalWatch {
     /// Begins to count the pages that are written to the log of this database.
-    ///
-    /// # Errors
-    /// When a file of the log cannot be read; it exists while a program has the database open.
     pub fn start(database: &Path) -> io::Result<Self> {
         let mut log = WalPages::open(database)?;
         let (stop, stopped) = channel();
@@ -159,9 +153,6 @@ impl WalWatch {
     }
 
     /// Stops, and returns the number of pages.
-    ///
-    /// # Errors
-    /// When a file of the log could not be read.
     pub fn finish(self) -> io::Result<u64> {
         drop(self.stop);
         self.thread.join().map_err(|_| io::Error::other("counting pages panicked"))?

@@ -19,7 +19,6 @@ use crate::supervisor::Supervisor;
 const ROLE: &str = "postgres";
 /// The port in the name of the socket of a server without TCP.
 const SOCKET_PORT: u16 = 5432;
-/// The database from which others are created and removed.
 const MAINTENANCE: &str = "postgres";
 
 /// Settings for speed: what a crash would lose does not matter.
@@ -49,11 +48,9 @@ pub struct Cluster {
     programs: Programs,
     port: u16,
     is_tcp: bool,
-    /// Numbers the databases.
     databases: AtomicU64,
 }
 
-/// Starts a [`Cluster`] with other settings.
 #[derive(Default)]
 pub struct Builder {
     is_tcp: bool,
@@ -86,9 +83,6 @@ impl Builder {
     }
 
     /// Creates the folder and starts the server. Panics with the log of a server that does not start.
-    ///
-    /// # Errors
-    /// When PostgreSQL is not installed.
     pub fn start(self) -> Result<Cluster, Unavailable> {
         let cluster = Cluster::prepare(Programs::find()?, self.is_tcp);
         let folder = cluster.folder().display();
@@ -114,15 +108,11 @@ impl Builder {
 
 impl Cluster {
     /// Returns the server of this test process, which starts on first use.
-    ///
-    /// # Errors
-    /// When PostgreSQL is not installed.
     pub fn shared() -> Result<&'static Self, &'static Unavailable> {
         static SHARED: OnceLock<Result<Cluster, Unavailable>> = OnceLock::new();
         SHARED.get_or_init(|| Self::builder().fast().start()).as_ref()
     }
 
-    /// Returns the builder of a server of one's own.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -159,7 +149,6 @@ impl Cluster {
         self.supervisor.folder()
     }
 
-    /// Returns the folder of the data.
     pub fn data(&self) -> PathBuf {
         self.folder().join("data")
     }
@@ -169,29 +158,24 @@ impl Cluster {
         self.folder().join("work")
     }
 
-    /// Returns the log of the server.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.folder().join("log")).unwrap()).into_owned()
     }
 
-    /// Returns the URL of a database, over the socket.
     pub fn url(&self, database: &str) -> String {
         let folder = self.folder().to_str().expect("the name of a temporary folder is ASCII");
         format!("postgres://{ROLE}@{}:{}/{database}", folder.replace('/', "%2F"), self.port)
     }
 
-    /// Returns the URL of a database, over TCP, without a password.
     pub fn tcp_url(&self, database: &str) -> String {
         format!("postgres://{ROLE}@{}/{database}", self.address())
     }
 
-    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         assert!(self.is_tcp, "the server was started without TCP");
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
-    /// Creates a database without tables.
     pub fn database(&self) -> Database {
         self.copy_of("template0")
     }
@@ -203,7 +187,6 @@ impl Cluster {
         Database::create(name, url, self.url(MAINTENANCE), template)
     }
 
-    /// Opens a connection to the database `postgres`.
     pub fn connect(&self) -> Connection {
         Connection::open(&self.url(MAINTENANCE)).unwrap()
     }
@@ -255,7 +238,6 @@ impl Cluster {
         send(Signal::STOP, &self.processes());
     }
 
-    /// Continues a suspended server with SIGCONT.
     pub fn resume(&self) {
         send(Signal::CONT, &self.processes());
     }
@@ -265,7 +247,6 @@ impl Cluster {
         self.lock_file().is_some_and(lives)
     }
 
-    /// Returns the process id of the server.
     pub fn pid(&self) -> i32 {
         self.lock_file().expect("the server runs")
     }
@@ -275,7 +256,6 @@ impl Cluster {
         fs::read_to_string(self.data().join("postmaster.pid")).ok()?.lines().next()?.trim().parse().ok()
     }
 
-    /// The server first.
     fn processes(&self) -> Vec<i32> {
         let pid = self.pid();
         [pid].into_iter().chain(children(pid)).collect()

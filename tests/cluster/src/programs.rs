@@ -7,7 +7,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The oldest major version that tidings supports.
 pub const VERSION_MIN: u32 = 15;
 const FOLDER_VARIABLE: &str = "TIDINGS_POSTGRES_BIN";
 /// Debian's folder of all installed versions.
@@ -32,9 +31,6 @@ impl std::error::Error for Unavailable {}
 impl Programs {
     /// Finds the programs: in the folder that `TIDINGS_POSTGRES_BIN` names; without the variable in the folder that
     /// `pg_config` prints, in the newest version below `/usr/lib/postgresql`, or in `PATH`.
-    ///
-    /// # Errors
-    /// When none of them has `initdb`, `pg_ctl` and `postgres` of version [`VERSION_MIN`] or newer.
     pub fn find() -> Result<Self, Unavailable> {
         if let Some(folder) = env::var_os(FOLDER_VARIABLE) {
             return Self::in_folder(Path::new(&folder)).ok_or_else(|| {
@@ -55,7 +51,6 @@ impl Programs {
         })
     }
 
-    /// Returns `None` unless all programs are there and new enough.
     fn in_folder(folder: &Path) -> Option<Self> {
         // A link in PATH may name one program only: its siblings are where the link points to.
         let folder = fs::canonicalize(folder.join("initdb")).ok()?.parent()?.to_owned();
@@ -63,7 +58,6 @@ impl Programs {
         (complete && version(&folder)? >= VERSION_MIN).then_some(Self(folder))
     }
 
-    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.0
     }
@@ -94,7 +88,6 @@ fn versions() -> Vec<PathBuf> {
     numbered.into_iter().rev().map(|(_, folder)| folder).collect()
 }
 
-/// Returns `None` if the program cannot run or fails.
 fn output(program: &OsStr, argument: &str) -> Option<String> {
     let output =
         Command::new(program).arg(argument).output().ok().filter(|output| output.status.success())?;
