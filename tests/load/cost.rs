@@ -1,4 +1,4 @@
-//! What one request costs the server: statements, pages, bytes, allocations and processor time.
+//! What one request costs the server: statements, bytes, allocations and processor time.
 //!
 //! All but the processor time are counted on a second process with the same database and settings, because counting
 //! takes time. It gets the same load as the measured server, for a third of the time. Before the last reading, the server
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
-use tidings_tests::{usage, wal::WalWatch};
+use tidings_tests::usage;
 
 use crate::Result;
 use crate::client;
@@ -22,8 +22,6 @@ use crate::program::Server;
 pub(crate) struct Costs {
     /// SQL statements, with those that begin and end transactions and savepoints.
     statements: Option<f64>,
-    /// Pages written to the write-ahead log.
-    pages: Option<f64>,
     /// Bytes written to the disk, with the copy of the log's pages into the database.
     bytes: Option<f64>,
     /// Allocations and reallocations; only of a binary with the feature `count-allocations`.
@@ -40,8 +38,8 @@ impl Costs {
     }
 
     /// Returns the costs by column.
-    pub(crate) fn columns(&self) -> [Option<f64>; 6] {
-        [self.statements, self.pages, self.bytes, self.allocations, self.allocated_bytes, self.cpu_us]
+    pub(crate) fn columns(&self) -> [Option<f64>; 5] {
+        [self.statements, self.bytes, self.allocations, self.allocated_bytes, self.cpu_us]
     }
 }
 
@@ -52,10 +50,8 @@ pub(crate) fn count(server: &Server, settle: Duration, work: impl FnOnce() -> Re
     copy_log(&database)?;
     // Reading totals allocates too: the difference of the first two is the cost of one reading.
     let (first, before) = (totals(server)?, totals(server)?);
-    let log = WalWatch::start(&database)?;
     let requests = whole(work()?);
     thread::sleep(settle);
-    let pages = whole(log.finish()?);
     let after = totals(server)?;
     let copied = copy_log(&database)?;
     if requests == 0.0 {
@@ -67,7 +63,6 @@ pub(crate) fn count(server: &Server, settle: Duration, work: impl FnOnce() -> Re
     };
     Ok(Costs {
         statements: each(0),
-        pages: Some(pages / requests),
         bytes: each(1).zip(copied).map(|(bytes, copied)| bytes + copied / requests),
         allocations: each(2),
         allocated_bytes: each(3),

@@ -159,15 +159,7 @@ impl Report {
         let head =
             ["what", "measured", "bare limit", "ratio", "target", "", "p50 ms", "p99 ms", "max ms", ""];
         let rates = table(&head, &[0, 4, 5, 9], Row::cells);
-        let head = [
-            "cost of one request",
-            "statements",
-            "pages",
-            "bytes",
-            "allocations",
-            "bytes allocated",
-            "CPU µs",
-        ];
+        let head = ["cost of one request", "statements", "bytes", "allocations", "bytes allocated", "CPU µs"];
         let mut text = format!("{rates}\n{}\n", table(&head, &[0], Row::cost_cells));
         for failure in &self.failures {
             let _ = writeln!(text, "failed: {failure}");

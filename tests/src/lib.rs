@@ -44,7 +44,6 @@ mod tmux;
 pub mod totp;
 pub mod usage;
 mod wait;
-pub mod wal;
 
 pub use answer::{Answer, LINES};
 pub use binary::{Output, command, command_in, run};
