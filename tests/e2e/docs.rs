@@ -7,13 +7,14 @@ mod tour;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 use tidings_tests::{command, only_on_sqlite, run};
 
 use crate::cli::describe::commands as commands_of;
-use page::{Page, code_spans, pages, root, table_rows};
+use crate::programs::{root, sources};
+use page::{Page, code_spans, pages, table_rows};
 use shell::Shell;
 
 /// The maximum number of lines of the README.
@@ -153,31 +154,15 @@ fn the_tests_that_answer_a_security_standard_exist() {
         .collect();
     assert!(named.len() > 20, "{named:?}");
     let mut found = BTreeSet::new();
-    for file in sources(root()) {
+    for file in
+        ["core/src", "server/src", "tests/e2e"].iter().flat_map(|folder| sources(&root().join(folder)))
+    {
         let text = fs::read_to_string(file).unwrap();
         let tests = text.lines().filter_map(|line| line.trim().strip_prefix("fn ")?.strip_suffix("() {"));
         found.extend(tests.map(str::to_owned));
     }
     let missing: Vec<_> = named.difference(&found).collect();
     assert!(missing.is_empty(), "{missing:?}");
-}
-
-/// Returns the files with tests.
-fn sources(root: &Path) -> Vec<PathBuf> {
-    let mut directories: Vec<PathBuf> =
-        ["core/src", "server/src", "tests/e2e"].map(|name| root.join(name)).into();
-    let mut files = Vec::new();
-    while let Some(directory) = directories.pop() {
-        for entry in fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                directories.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                files.push(path);
-            }
-        }
-    }
-    files
 }
 
 #[test]

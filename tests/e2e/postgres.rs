@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tidings_tests::{Server, sample, wait_until};
+
+use crate::programs::{root, sources};
 
 #[test]
 fn the_suite_passes_on_postgresql() {
@@ -82,16 +83,12 @@ const HEAD: &str = "# Tests of the SQLite file\n\n\
 
 #[test]
 fn the_list_of_tests_that_need_the_file_is_complete() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut listed: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
-    for file in ["core/src", "server/src", "cli/src", "tui/src", "tests/e2e"]
-        .map(|folder| sources(&root.join(folder)))
-    {
-        for file in file {
-            let name = file.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            for (test, reason) in only_on_sqlite(&fs::read_to_string(&file).unwrap(), &name) {
-                listed.entry(reason).or_default().entry(name.clone()).or_default().push(test);
-            }
+    let folders = ["core/src", "server/src", "cli/src", "tui/src", "tests/e2e"];
+    for file in folders.iter().flat_map(|folder| sources(&root().join(folder))) {
+        let name = file.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+        for (test, reason) in only_on_sqlite(&fs::read_to_string(&file).unwrap(), &name) {
+            listed.entry(reason).or_default().entry(name.clone()).or_default().push(test);
         }
     }
     let mut text = HEAD.to_owned();
@@ -105,7 +102,7 @@ fn the_list_of_tests_that_need_the_file_is_complete() {
             }
         }
     }
-    let list = root.join(LIST);
+    let list = root().join(LIST);
     if std::env::var_os("WRITE_DOCS").is_some() {
         fs::write(&list, &text).unwrap();
     }
@@ -133,19 +130,4 @@ fn only_on_sqlite(text: &str, file: &str) -> Vec<(String, String)> {
         (name.to_owned(), reason)
     });
     tests.collect()
-}
-
-/// Returns all source files in a folder and the folders in it.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
 }

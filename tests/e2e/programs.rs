@@ -2,8 +2,36 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+/// Returns the root of the repository.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// Returns all files of Rust in a folder and the folders in it.
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Returns different ports that no program listens on.
+pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
+    // All of them are taken before the first is free again.
+    let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    listeners.map(|listener| listener.local_addr().unwrap().port())
+}
 
 /// The variable that makes a missing program a failure. `.ci/run` sets it to `required`.
 const REQUIRED: &str = "TIDINGS_TEST_PROGRAMS";
@@ -27,7 +55,7 @@ const MODULES_REQUIRED: &str = "TIDINGS_TEST_PYTHON";
 
 /// Returns the directory with modules of Python that `.ci/run` installs, as `pip install --target` does.
 pub(crate) fn python_modules() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("target/python")
+    root().join("target/python")
 }
 
 /// Returns whether Python has a module. If not, says that its test is left out.
@@ -84,7 +112,7 @@ pub(crate) fn leave_out(why: &str) {
 
 /// Returns the path of a file in `packaging`.
 pub(crate) fn packaging(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("packaging").join(file)
+    root().join("packaging").join(file)
 }
 
 /// Returns the text of a file in `packaging`.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use rustix::process::Signal;
 use serde_json::json;
 use tempfile::TempDir;
 use tidings_cluster::Cluster;
@@ -135,6 +136,10 @@ impl Server {
 
     pub fn pid(&self) -> u32 {
         self.process.as_ref().expect("the server runs").id()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        self.process.as_ref().expect("the server runs").signal(signal);
     }
 
     /// Returns everything that the server has written to standard error since its first start.

@@ -1,8 +1,6 @@
 //! The examples of the page on PostgreSQL: the scripts run, and the page shows them as they are.
 
 use std::fs;
-use std::io::{self, Write as _};
-use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,7 +9,8 @@ use serde_json::json;
 use tidings_cluster::{Programs, is_installed};
 use tidings_tests::{Server, command};
 
-use super::page::{Page, pages, root};
+use super::page::{Page, pages};
+use crate::programs::{free_ports, leave_out, root};
 
 /// The directory of the scripts.
 const EXAMPLES: &str = "docs/examples";
@@ -153,26 +152,24 @@ fn run(script: &str, needs: &[&str]) {
     if !is_installed(&script_path) {
         return;
     }
-    let search = search_path();
     if is_any_missing(&script_path, needs) {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     symlink(command().get_program(), path.join("tidings")).unwrap();
-    let ports = free_ports();
+    let ports: [u16; PORTS.len()] = free_ports();
     for entry in fs::read_dir(root().join(EXAMPLES)).unwrap() {
         let file = entry.unwrap().path();
         let mut text = fs::read_to_string(&file).unwrap();
-        for (written, free) in PORTS.iter().zip(&ports) {
+        for (written, free) in PORTS.iter().zip(ports) {
             text = text.replace(&written.to_string(), &free.to_string());
         }
         fs::write(path.join(file.file_name().unwrap()), text).unwrap();
     }
     let mut limited = Command::new("timeout");
     limited.args(["--kill-after=60", RUN_MAX, "bash"]).arg(path.join(script));
-    let search = [path.to_str().unwrap()].into_iter().chain(search.iter().map(String::as_str));
-    limited.env("PATH", search.collect::<Vec<_>>().join(":"));
+    limited.env("PATH", [vec![path.to_str().unwrap().to_owned()], search_path()].concat().join(":"));
     limited.env("TIDINGS_POSTGRES_BIN", Programs::find().unwrap().folder());
     let done = limited.stdin(Stdio::null()).output().unwrap();
     let shown = [done.stdout, done.stderr].concat();
@@ -186,8 +183,7 @@ fn is_any_missing(script: &str, needs: &[&str]) -> bool {
         |program: &&&str| !search.iter().any(|directory| Path::new(directory).join(program).exists());
     let missing = needs.iter().find(is_missing);
     if let Some(missing) = missing {
-        // Unlike `eprintln!`, this is not captured. Nothing can be done if standard error is closed.
-        let _ = writeln!(io::stderr(), "left out: {script}: {missing} is not installed");
+        leave_out(&format!("{script}: {missing} is not installed"));
     }
     missing.is_some()
 }
@@ -196,12 +192,4 @@ fn is_any_missing(script: &str, needs: &[&str]) -> bool {
 fn search_path() -> Vec<String> {
     let path = std::env::var("PATH").unwrap();
     path.split(':').chain(["/usr/sbin"]).map(str::to_owned).collect()
-}
-
-/// Returns ports that no program listens on, one for each of [`PORTS`].
-fn free_ports() -> Vec<u16> {
-    // All of them are taken before the first is free again.
-    let listeners: Vec<_> =
-        PORTS.iter().map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
-    listeners.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
 }

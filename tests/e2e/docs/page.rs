@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::programs::root;
+
 /// The lines that mark the next block of commands as not run by the tests.
 const NOT_RUN: [&str; 3] = ["<!-- not run -->", "<!-- the test command -->", TOUR];
 /// The line before the tour, which runs on its own.
@@ -17,11 +19,6 @@ const DIRECTORIES: [&str; 10] =
 pub(super) struct Page {
     pub(super) path: PathBuf,
     pub(super) text: String,
-}
-
-/// Returns the root of the repository.
-pub(super) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
 /// Reads all pages: the README first, then the API guide, whose first steps continue it, then the rest by name.

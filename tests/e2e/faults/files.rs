@@ -148,14 +148,3 @@ fn a_missing_database_with_a_log_is_refused_and_with_a_key_is_created_with_a_war
     assert!(server.log().contains("a new, empty database is created"), "{}", server.log());
     server.member("ann");
 }
-
-#[test]
-fn an_address_in_use_is_named() {
-    let server = Server::start();
-    let address = server.address().to_string();
-    let directory = directory();
-    let output = ends(tidings(&directory.path().join("tidings.db"), &["serve", "--listen", &address]));
-    assert_eq!(output.status, 3, "{output:?}");
-    assert!(output.stderr.contains(&address), "{output:?}");
-    assert_eq!(server.anyone().get("/healthz").status, 200);
-}
