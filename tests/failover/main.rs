@@ -22,7 +22,6 @@ mod case_next;
 mod case_primary;
 mod case_server;
 mod case_shared;
-mod case_sign_in;
 mod case_standby;
 mod load;
 mod proxy;
@@ -57,7 +56,7 @@ impl Scale {
 
 type Case = fn(Scale) -> Outcome;
 
-const CASES: [(&str, Case); 17] = [
+const CASES: [(&str, Case); 16] = [
     ("primary-killed", case_primary::killed),
     ("primary-restarted", case_primary::restarted),
     ("primary-suspended", case_primary::suspended),
@@ -73,7 +72,6 @@ const CASES: [(&str, Case); 17] = [
     ("administrators", case_shared::administrators),
     ("feeds", case_shared::feeds),
     ("next", case_next::next),
-    ("sign-in", case_sign_in::guesses),
     ("likes", case_shared::likes),
 ];
 

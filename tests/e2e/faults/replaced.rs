@@ -129,17 +129,3 @@ fn an_idle_server_notices_that_its_database_is_gone_and_accepts_writes_when_it_i
     assert!(found.starts_with(&["again".to_owned()]) && found.ends_with(&["kept".to_owned()]), "{found:?}");
     assert_eq!(server.integrity(), "ok");
 }
-
-#[test]
-fn a_backup_is_taken_and_a_command_writes_while_the_server_runs() {
-    only_on_sqlite!("it replaces or damages the file");
-    let (server, admin) = server_with_a_notice();
-    for n in 0..3 {
-        let _ = server.cli(["backup", "copy.db"]).succeeded();
-        let _ = server.cli(["notice", "add", "--title", "cli", "--post", "text"]).succeeded();
-        let _ = admin.post("/insert_notice", sample::notice(&format!("{n}"))).succeeded();
-        assert_eq!(server.anyone().get("/readyz").outcome(), "200 success");
-    }
-    assert_eq!(server.integrity(), "ok");
-    assert!(!server.log().contains("ERROR"), "{}", server.log());
-}
