@@ -28,10 +28,8 @@ mod cluster;
 mod connection;
 mod database;
 mod engine;
-mod process;
 mod programs;
 mod scratch;
-mod standby;
 mod supervisor;
 
 pub use cluster::{Builder, Cluster};

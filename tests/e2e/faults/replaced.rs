@@ -2,18 +2,12 @@
 //! be lost, and earlier acknowledged writes survive.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 use tidings_tests::{Caller, PASSWORD, Server, only_on_sqlite, sample, wait_until};
 
 use super::{assert_intact, ends, tidings};
-
-fn beside(database: &Path, end: &str) -> PathBuf {
-    let mut path = database.as_os_str().to_owned();
-    path.push(end);
-    path.into()
-}
 
 fn titles(caller: &Caller) -> Vec<String> {
     caller.get("/get_all_notice").succeeded().column("notice_list", "title")
@@ -64,7 +58,7 @@ fn a_removed_database_refuses_writes_and_is_not_recreated() {
     assert!(server.log().contains("restore a backup to "), "{}", server.log());
     assert!(!database.exists(), "no empty database is created");
     assert!(server.stop().status.success());
-    assert!(!database.exists() && beside(&database, "-wal").exists(), "the remaining files are left alone");
+    assert!(!database.exists() && server.beside("-wal").exists(), "the remaining files are left alone");
     let started = ends(tidings(&database, &["serve", "--listen", "127.0.0.1:0"]));
     assert_eq!(started.status, 3, "{started:?}");
     assert!(started.stderr.contains("tidings.db-wal"), "{started:?}");
@@ -101,7 +95,7 @@ fn a_removed_write_ahead_log_refuses_writes_and_a_clean_stop_saves_its_contents(
     for removed in ["-wal", "-shm"] {
         let (mut server, admin) = server_with_a_notice();
         let database = server.database().to_owned();
-        fs::remove_file(beside(&database, removed)).unwrap();
+        fs::remove_file(server.beside(removed)).unwrap();
         assert_refuses(&server, &admin, &format!("tidings.db{removed} was removed"));
         assert!(server.stop().status.success());
         server.restart();
