@@ -11,15 +11,12 @@ use tidings_tests::{only_on_sqlite, wait_until};
 
 use crate::programs::{free_ports, is_installed, root, static_binary};
 
-/// The user of the image.
 const USER: u32 = 65532;
 const IMAGE: &str = "localhost/tidings";
 
-/// The place of the images of one test.
 struct Images(TempDir);
 
 impl Images {
-    /// Runs buildah, which needs no service, and returns what it prints.
     fn buildah(&self, args: &[&str]) -> String {
         let mut buildah = Command::new("buildah");
         buildah.args(["--storage-driver", "vfs", "--root"]).arg(self.0.path().join("images"));
@@ -30,7 +27,6 @@ impl Images {
     }
 }
 
-/// The root directory of a container, and the variables of its image.
 struct Container {
     root: PathBuf,
     environment: Vec<(String, String)>,
@@ -54,7 +50,6 @@ impl Container {
     }
 }
 
-/// Stops a server, which ends cleanly.
 fn stop(mut server: Child) {
     let pid = rustix::process::Pid::from_child(&server);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();

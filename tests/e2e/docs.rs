@@ -180,7 +180,6 @@ fn every_walkthrough_has_as_many_hops_as_its_heading_says() {
     assert_eq!(operations, 2);
 }
 
-/// Runs the binary, and returns its standard output.
 fn printed(args: &[&str]) -> String {
     let mut tidings = command();
     tidings.args(args);
@@ -202,7 +201,6 @@ fn collect_helps(path: &mut Vec<String>, helps: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Returns the flags that a text names.
 fn flags(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     words.filter(|word| word.starts_with("--") && word.len() > 2).map(str::to_owned).collect()

@@ -12,7 +12,6 @@ use tidings_tests::{Server, command, only_on_sqlite, run, sample, wait_until};
 
 use crate::programs::{free_ports, is_installed};
 
-/// A running pooler. Dropping it stops it.
 struct Pooler {
     child: Child,
     port: u16,

@@ -76,7 +76,6 @@ fn a_server_whose_tablespace_is_full_is_not_ready_until_there_is_room() {
 
 /// The list of tests that do not run on PostgreSQL.
 const LIST: &str = "tests/SQLITE_ONLY.md";
-/// What the list says about itself.
 const HEAD: &str = "# Tests of the SQLite file\n\n\
     With `TIDINGS_TEST_STORE=postgres` all tests run on PostgreSQL, except these. Each begins with\n\
     `only_on_sqlite!` and the reason. `WRITE_DOCS=1 cargo test -p tidings-cli --test e2e postgres::` writes this list.\n";

@@ -6,12 +6,10 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Returns the root of the repository.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Returns all files of Rust in a folder and the folders in it.
 pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -26,7 +24,6 @@ pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns different ports that no program listens on.
 pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
     // All of them are taken before the first is free again.
     let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
@@ -104,7 +101,6 @@ pub(crate) fn is_privileged() -> bool {
     may
 }
 
-/// Says why a test is left out.
 pub(crate) fn leave_out(why: &str) {
     // Unlike `eprintln!`, this is not captured. Nothing can be done if standard error is closed.
     let _ = writeln!(io::stderr(), "left out: {why}");

@@ -15,20 +15,16 @@ use crate::world::World;
 /// Titles are unique in the whole program.
 static TITLES: AtomicU64 = AtomicU64::new(0);
 
-/// What a client sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
-    /// A notice with a unique title.
     Notice,
     /// A like of a post that the member has not liked.
     Like,
-    /// A view of a post.
     View,
 }
 
 pub(crate) const ALL: [Kind; 3] = [Kind::Notice, Kind::Like, Kind::View];
 
-/// A request, and its outcome.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) kind: Kind,
@@ -49,7 +45,6 @@ impl Sent {
     }
 }
 
-/// Running clients.
 pub(crate) struct Load {
     stop: Arc<AtomicBool>,
     sent: Arc<Mutex<Vec<Sent>>>,
@@ -79,7 +74,6 @@ impl Load {
         Self { stop, sent, clients: running }
     }
 
-    /// Returns what was sent and answered so far.
     pub(crate) fn sent(&self) -> Vec<Sent> {
         self.sent.lock().unwrap().clone()
     }
@@ -103,7 +97,6 @@ impl Load {
         Some(since.elapsed())
     }
 
-    /// Stops the clients, and returns everything that was sent.
     pub(crate) fn stop(self) -> Vec<Sent> {
         self.stop.store(true, Ordering::Relaxed);
         for client in self.clients {

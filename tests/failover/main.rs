@@ -27,18 +27,14 @@ mod load;
 mod proxy;
 mod world;
 
-/// The outcome of a round.
 pub(crate) struct Outcome {
-    /// What was measured.
     pub(crate) measured: String,
-    /// The broken promises.
     pub(crate) faults: Vec<String>,
 }
 
 /// Whether the rounds are those of a release, or few and short.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
-    /// The number of rounds of each case.
     pub(crate) rounds: u64,
 }
 

@@ -11,19 +11,13 @@ use tidings_tests::{Caller, Output, Process, command, run, wait_until};
 
 use crate::proxy::Proxy;
 
-/// The password of the database user.
 const PASSWORD: &str = "of the cluster";
-/// The password of all members.
 const MEMBER_PASSWORD: &str = "correct horse";
-/// The name under which the standby follows the primary.
 const STANDBY: &str = "standby_1";
-/// The number of members who act.
 const MEMBERS: usize = 6;
-/// The number of posts that they like and view.
 const POSTS: usize = 600;
 const DATABASE: &str = "tidings";
 
-/// A server process.
 pub(crate) struct Server {
     pub(crate) process: Process,
     caller: Caller,
@@ -36,7 +30,6 @@ impl Server {
     }
 }
 
-/// The database, its servers, and the callers.
 pub(crate) struct World {
     // Dropped in this order: the servers first.
     pub(crate) servers: Vec<Server>,
@@ -44,9 +37,7 @@ pub(crate) struct World {
     pub(crate) primary: Cluster,
     pub(crate) standby: Option<Cluster>,
     folder: TempDir,
-    /// The administrator's id and token.
     admin: (String, String),
-    /// The members' ids and tokens.
     members: Vec<(String, String)>,
     pub(crate) posts: Vec<String>,
 }
@@ -94,7 +85,6 @@ impl World {
         world
     }
 
-    /// Starts the servers, and makes members and posts.
     fn fill(&mut self, servers: usize) {
         for _ in 0..servers {
             self.add_server();
@@ -115,7 +105,6 @@ impl World {
         self.posts = self.query("SELECT id FROM post ORDER BY key");
     }
 
-    /// Returns the URL with all hosts.
     fn url(&self) -> String {
         let mut hosts: Vec<_> = self.proxies.iter().map(|proxy| proxy.address().to_string()).collect();
         if hosts.is_empty() {
@@ -152,7 +141,6 @@ impl World {
         tidings
     }
 
-    /// Runs a command on the database.
     pub(crate) fn cli<const N: usize>(&self, args: [&str; N], input: &str) -> Output {
         let mut tidings = self.command();
         tidings.args(args);
@@ -166,12 +154,10 @@ impl World {
         (id.to_owned(), answer.text("/access_token"))
     }
 
-    /// Returns the administrator as a caller of a server.
     pub(crate) fn admin(&self, server: usize) -> Caller {
         self.servers[server].anyone().with_token(&self.admin.0, self.admin.1.clone())
     }
 
-    /// Returns a member as a caller of a server.
     pub(crate) fn member(&self, number: usize, server: usize) -> Caller {
         let (id, token) = &self.members[number % MEMBERS];
         self.servers[server].anyone().with_token(id, token.clone())
@@ -182,7 +168,6 @@ impl World {
         self.standby.as_ref().filter(|standby| is_primary(standby)).unwrap_or(&self.primary)
     }
 
-    /// Opens a connection to the current primary.
     pub(crate) fn connect(&self) -> Connection {
         Connection::open(&self.current().url(DATABASE)).unwrap()
     }
@@ -198,7 +183,6 @@ impl World {
         wait_until("the servers are ready", || self.servers.iter().all(is_ready));
     }
 
-    /// Returns the end of the log of each server.
     pub(crate) fn logs(&self) -> String {
         let ends = self.servers.iter().enumerate().map(|(number, server)| {
             let log = server.process.log();

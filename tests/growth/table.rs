@@ -11,7 +11,6 @@ use crate::figures::{aligned, figure, whole};
 /// The factor by which a cost may exceed its expected growth.
 const TOLERANCE: f64 = 3.0;
 
-/// The growth that is expected of a cost.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Growth {
     /// It does not depend on the size.
@@ -35,7 +34,6 @@ impl Growth {
     }
 }
 
-/// An operation with its costs.
 #[derive(Serialize)]
 struct Row {
     part: &'static str,
@@ -50,7 +48,6 @@ struct Row {
     as_expected: bool,
 }
 
-/// All rows of a run.
 #[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) sizes: Vec<u64>,
@@ -98,12 +95,10 @@ impl Report {
         };
     }
 
-    /// Returns whether no cost grows more than expected.
     pub(crate) fn is_as_expected(&self) -> bool {
         self.rows.iter().all(|row| row.as_expected)
     }
 
-    /// Formats the rows as a table.
     pub(crate) fn table(&self) -> String {
         let sizes = self.sizes.iter().map(|size| number(*size));
         let head = [String::from("part"), "what, ms".into()].into_iter().chain(sizes);

@@ -22,7 +22,6 @@ pub(crate) struct World {
     config: Config,
 }
 
-/// The member who acts.
 pub(crate) const ANN: &str = "ann";
 /// The password of [`ANN`].
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
@@ -82,19 +81,16 @@ impl World {
         Ok(())
     }
 
-    /// Runs a statement.
     pub(crate) fn execute(&self, sql: &str) -> Result<()> {
         self.connection()?.execute(sql, [])?;
         Ok(())
     }
 
-    /// Returns the number that a query selects.
     pub(crate) fn number(&self, sql: &str) -> Result<i64> {
         Ok(self.connection()?.query_row(sql, [], |row| row.get(0))?)
     }
 }
 
-/// Registers a member.
 pub(crate) fn sign_up(tidings: &Tidings, id: &str) -> Result<()> {
     let pw = String::from(PASSWORD);
     tidings.call(

@@ -2,11 +2,8 @@
 
 use memchr::memmem;
 
-/// The text that every successful response body contains.
 const SUCCESS: &[u8] = br#""result":"success""#;
-/// The header of every successful response.
 const SUCCESS_HEADER: &[u8] = b"tidings-result: success";
-/// The header of a body of unknown length.
 const CHUNKED: &[u8] = b"transfer-encoding: chunked";
 /// The number of bytes at both ends of a body that are searched for `result` before the whole body is.
 const END: usize = 64;
@@ -14,7 +11,6 @@ const END: usize = 64;
 /// The status of the response to a client that has the content; only requests with a tag get it.
 const NOT_MODIFIED: u16 = 304;
 
-/// The status line and headers of a response.
 #[derive(Clone, Copy)]
 pub(crate) struct Head {
     pub(crate) status: u16,
@@ -84,7 +80,6 @@ pub(crate) fn check(head: Head, answer: &[u8]) -> Result<(), String> {
     Err(format!("{} {start}", head.status))
 }
 
-/// Returns whether a head has a line, regardless of case.
 fn has_line(head: &[u8], line: &[u8]) -> bool {
     head.split(|byte| *byte == b'\n').any(|other| other.trim_ascii().eq_ignore_ascii_case(line))
 }

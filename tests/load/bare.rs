@@ -24,7 +24,6 @@ use crate::client::LoadResult;
 use crate::data;
 use crate::figures::whole;
 
-/// The path of the bare server.
 pub(crate) const PATH: &str = "/bare";
 /// The argument that makes this program run as the bare server.
 pub(crate) const SERVE: &str = "bare-warp";

@@ -38,19 +38,15 @@ pub(crate) enum Kind {
     Aside,
 }
 
-/// The requests whose latencies are of interest in a mix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Noted {
-    /// A feed of guests.
     Feed,
-    /// A like.
     Like,
 }
 
 /// The requests of one connection: writes the next request, or returns `None` when there are no more.
 pub(crate) type Script = Box<dyn FnMut(&mut Vec<u8>) -> Option<Kind>>;
 
-/// Returns a script that repeats one request.
 pub(crate) fn always(request: Vec<u8>) -> Script {
     Box::new(move |out| {
         out.extend_from_slice(&request);
@@ -72,17 +68,14 @@ pub(crate) fn each(connections: usize, request: &[u8]) -> Vec<Script> {
     (0..connections).map(|_| always(request.to_vec())).collect()
 }
 
-/// Builds a GET request, optionally with a member's token.
 pub(crate) fn get(path: &str, token: Option<&str>) -> Vec<u8> {
     request("GET", path, token, "")
 }
 
-/// Builds a GET request of a client that has the content with this tag.
 pub(crate) fn get_unless(path: &str, tag: &str) -> Vec<u8> {
     request("GET", path, None, &format!("If-None-Match: {tag}\r\n"))
 }
 
-/// Builds a POST request with a body.
 pub(crate) fn post(path: &str, token: Option<&str>, content_type: &str, body: &[u8]) -> Vec<u8> {
     let fields = format!("Content-Type: {content_type}\r\nContent-Length: {}\r\n", body.len());
     let mut request = request("POST", path, token, &fields);
@@ -90,7 +83,6 @@ pub(crate) fn post(path: &str, token: Option<&str>, content_type: &str, body: &[
     request
 }
 
-/// Builds a POST request with a JSON body.
 pub(crate) fn post_json(path: &str, token: Option<&str>, body: &Value) -> Vec<u8> {
     post(path, token, "application/json", body.to_string().as_bytes())
 }
@@ -119,7 +111,6 @@ pub(crate) fn tag(address: SocketAddr, path: &str) -> Result<String> {
     Ok(tag.to_owned())
 }
 
-/// Requests a page of text, on a new connection.
 pub(crate) fn page(address: SocketAddr, path: &str) -> Result<String> {
     let (head, mut answer) = exchange(address, &get(path, None))?;
     if head.status != 200 {
@@ -154,7 +145,6 @@ pub(crate) fn ask_json(address: SocketAddr, request: &[u8]) -> Result<Value> {
     Ok(serde_json::from_slice(&ask(address, request)?)?)
 }
 
-/// The measurements of a group of connections.
 pub(crate) struct LoadResult {
     pub(crate) latency: Histogram,
     /// The latencies of each kind in [`Noted`].
@@ -324,7 +314,6 @@ impl Connection {
         Self { stream, request: Vec::with_capacity(1024), answer: vec![0; ANSWER_BYTES] }
     }
 
-    /// Sends the request and reads the whole response.
     async fn exchange(&mut self) -> Result<Head, String> {
         self.send().await.map_err(|error| format!("sending: {error}"))?;
         let (mut filled, mut known) = (0, None);

@@ -37,7 +37,6 @@ impl Costs {
         Self { cpu_us: used.map(|used| used.as_secs_f64() * 1e6 / whole(requests)), ..self }
     }
 
-    /// Returns the costs by column.
     pub(crate) fn columns(&self) -> [Option<f64>; 5] {
         [self.statements, self.bytes, self.allocations, self.allocated_bytes, self.cpu_us]
     }

@@ -24,7 +24,6 @@ const COUNTED_PART: u32 = 3;
 /// The number of requests that each connection sends before costs are counted, so that caches are filled.
 const WARM_UP_REQUESTS: usize = 2;
 
-/// A function that measures a baseline for a given time.
 type Limit<'a> = &'a mut dyn FnMut(Duration) -> Result<LoadResult>;
 
 /// A rate, and the baseline that it is compared with.
@@ -32,11 +31,9 @@ pub(crate) struct Measured {
     pub(crate) rate: f64,
     /// The rate of the baseline, and the median of the turns' ratios to it.
     pub(crate) limit: Option<(f64, f64)>,
-    /// The latencies of all turns.
     pub(crate) latency: Histogram,
     /// The largest share of its processor that the client used, for the server or for the baseline.
     pub(crate) client_busy: f64,
-    /// What one request costs the server.
     pub(crate) costs: Costs,
 }
 
@@ -57,7 +54,6 @@ impl Turns {
         Self { count, slice: length / count }
     }
 
-    /// Returns fewer and longer turns, for work that takes long.
     pub(crate) fn fewer(self, times: u32) -> Self {
         let count = (self.count / times).max(FEWEST_TURNS) | 1;
         Self { count, slice: self.length() / count }
@@ -127,7 +123,6 @@ impl Turns {
     }
 }
 
-/// Runs one group of connections.
 pub(crate) fn one_group(address: SocketAddr, scripts: Vec<Script>, length: Duration) -> Result<LoadResult> {
     let [result] = run(address, [scripts], length)?;
     Ok(result)

@@ -19,18 +19,14 @@ const ADMINISTRATOR: &str = "boss";
 const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--client-limits", "off"];
 /// The text in a server's log before the address of its metrics.
 const METRICS: &str = "metrics are served address=";
-/// The password of all members.
 const PASSWORD: &str = "correct horse battery staple";
 
-/// The binaries, and their working directory.
 #[derive(Clone)]
 pub(crate) struct Program {
-    /// The binary to measure.
     binary: PathBuf,
     /// The binary that counts what requests cost.
     counting_binary: PathBuf,
     directory: PathBuf,
-    /// The number of databases created.
     databases: Rc<Cell<u32>>,
 }
 
@@ -44,7 +40,6 @@ impl Program {
         })
     }
 
-    /// Returns the path of a file in the directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
@@ -59,7 +54,6 @@ impl Program {
         command
     }
 
-    /// Runs a command on a database, and returns what it prints.
     pub(crate) fn run(&self, database: &str, arguments: &[&str], input: &str) -> Result<String> {
         let output = tidings_tests::run(self.command(&self.binary, database, arguments), input);
         match output.status {
@@ -68,7 +62,6 @@ impl Program {
         }
     }
 
-    /// Creates a new database with an administrator, and returns its name.
     pub(crate) fn init(&self) -> Result<String> {
         let database = format!("{}.db", self.databases.get());
         self.databases.set(self.databases.get() + 1);
@@ -80,7 +73,6 @@ impl Program {
         Ok(database)
     }
 
-    /// Serves a database with these settings.
     pub(crate) fn serve(&self, database: &str, settings: &[&str]) -> Result<Server> {
         self.start(&self.binary, database, settings)
     }
@@ -132,7 +124,6 @@ impl Server {
         self.process.id()
     }
 
-    /// Returns the path of the database.
     pub(crate) fn database(&self) -> PathBuf {
         self.program.file(&self.database)
     }
@@ -183,7 +174,6 @@ pub(crate) fn imported(answer: &Value, count: usize) -> Result<()> {
     }
 }
 
-/// Registers a member and returns its token.
 pub(crate) fn sign_up(address: SocketAddr, id: &str) -> Result<String> {
     let body = json!({ "id": id, "pw": PASSWORD, "pw_check": PASSWORD, "nickname": id });
     token(&ask_json(address, &post_json("/sign_up", None, &body))?)

@@ -13,7 +13,6 @@ use crate::measure::Measured;
 /// A client that uses a larger share of its processor is the bottleneck, so the ratio is unreliable.
 const CLIENT_IS_THE_LIMIT: f64 = 0.97;
 
-/// One measurement, its target, and whether it met the target.
 #[derive(Default, Serialize)]
 pub(crate) struct Row {
     what: String,
@@ -28,7 +27,6 @@ pub(crate) struct Row {
     max_ms: Option<f64>,
     client_busy: Option<f64>,
     note: String,
-    /// What one request costs the server.
     per_request: Costs,
 }
 
@@ -137,7 +135,6 @@ fn add(list: &mut String, separator: &str, part: &str) {
     list.push_str(part);
 }
 
-/// The results of a run.
 #[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) processors: usize,

@@ -20,14 +20,12 @@ pub(crate) const FEED_POSTS: usize = 150;
 const NOTICES: u64 = 50;
 /// The number of views, and of likes, of a member with a history; half of the liked posts were also viewed.
 pub(crate) const HISTORY: usize = 300;
-/// The number of favourite topics of a member with a history.
 const FAVOURITES: usize = 3;
 /// The maximum size of an import request in bytes, well below the limit of 64 MiB.
 const IMPORT_BYTES: usize = 48 << 20;
 /// The time within which feeds must show an import.
 const FOLLOW: Duration = Duration::from_secs(10);
 
-/// A server with posts and notices.
 pub(crate) struct World {
     server: Server,
     administrator: String,
@@ -36,7 +34,6 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Starts a server on a new database and fills it over HTTP.
     pub(crate) fn start(program: &Program, posts: usize) -> Result<Self> {
         let database = program.init()?;
         // The server must not train the word model during a measurement.
@@ -62,7 +59,6 @@ impl World {
         &self.server
     }
 
-    /// Returns the administrator's token.
     pub(crate) fn administrator(&self) -> &str {
         &self.administrator
     }
@@ -74,7 +70,6 @@ impl World {
         all.into()
     }
 
-    /// Returns the ids of the notices.
     pub(crate) fn notices(&self) -> Result<Vec<String>> {
         let answer = ask_json(self.address(), &get("/get_all_notice", None))?;
         Ok(ids(&answer["notice_list"]))
@@ -127,7 +122,6 @@ impl World {
     }
 }
 
-/// A member with a history.
 pub(crate) struct Reader {
     pub(crate) token: String,
     /// The ids of all posts, favourite topics first.
@@ -199,7 +193,6 @@ pub(crate) fn wait_for_feeds(address: SocketAddr, posts: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of posts in a guest's feed.
 pub(crate) fn feed_length(address: SocketAddr, path: &str) -> Result<usize> {
     let answer = ask_json(address, &get(path, None))?;
     Ok(ids(&answer["newsfeed"]).len())

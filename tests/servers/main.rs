@@ -46,7 +46,6 @@ mod world;
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// The number of connections that search.
 const SEARCHING: usize = 2;
 /// The number of words of the language of a search.
 const WORDS: u32 = 60_000;
@@ -166,7 +165,6 @@ fn run(world: &World, part: Part, options: &Options) -> Result<(f64, Histogram, 
     Ok((rate, latency, busy))
 }
 
-/// What the requests are made of.
 #[derive(Clone)]
 struct Acts {
     posts: Arc<[String]>,
@@ -180,7 +178,6 @@ struct Acts {
 }
 
 impl Acts {
-    /// Returns the requests of a client.
     fn script(&self, part: Part, client: usize) -> Script {
         let (acts, member) = (self.clone(), self.members[client % self.members.len()].clone());
         let mut number = client;
@@ -218,7 +215,6 @@ impl Acts {
         Some(get(&format!("/post_like/{post}"), Some(&self.members[pair % self.members.len()])))
     }
 
-    /// A like or an unlike of one post.
     fn hot(&self, number: usize) -> Vec<u8> {
         let act = if number.is_multiple_of(20) { "post_like" } else { "post_unlike" };
         get(&format!("/{act}/{}", self.posts[0]), Some(&self.members[number / 20 % self.members.len()]))

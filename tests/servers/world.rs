@@ -23,7 +23,6 @@ const DATABASE: &str = "tidings";
 /// The minimum and the maximum number of words of a post that is searched: 84 on average.
 const LENGTHS: (f64, f64) = (30.0, 180.0);
 
-/// The database, its servers, and who uses them.
 pub(crate) struct World {
     // Dropped in this order: the servers first.
     pub(crate) servers: Vec<(Process, SocketAddr)>,
@@ -40,7 +39,6 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Starts the servers, with members and posts.
     pub(crate) fn start(servers: usize) -> Result<Self> {
         let cluster =
             Cluster::builder().set("autovacuum", "on").start().map_err(|error| error.to_string())?;
@@ -107,7 +105,6 @@ impl World {
         Connection::open(&self.cluster.url(DATABASE)).expect("the cluster runs")
     }
 
-    /// Returns the number of deadlocks so far.
     pub(crate) fn deadlocks(&self) -> u64 {
         let sql = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
         let rows = self.connect().query(sql, &[]);

@@ -12,9 +12,7 @@ use tidings_tests::{Server, command};
 use super::page::{Page, pages};
 use crate::programs::{free_ports, leave_out, root};
 
-/// The directory of the scripts.
 const EXAMPLES: &str = "docs/examples";
-/// The script that converts public data.
 const CONVERTERS: &str = "docs/examples/quality.py";
 /// The ports in the scripts. The tests replace them with free ones.
 const PORTS: [u16; 6] = [15432, 15433, 18080, 18081, 18082, 18083];
@@ -137,7 +135,6 @@ fn converted(form: &str, files: &[(&str, &[u8])]) -> [String; 3] {
     ["posts", "members", "acts"].map(|name| fs::read_to_string(to.join(format!("{name}.jsonl"))).unwrap())
 }
 
-/// Imports posts, members and acts, and checks the numbers of new ones.
 fn imported(files: &[String; 3], expected: [u64; 3]) {
     let server = Server::start();
     for ((group, input), expected) in ["post", "member", "act"].into_iter().zip(files).zip(expected) {

@@ -11,7 +11,6 @@ use tidings_tests::{Terminal, command};
 
 use crate::programs::{free_ports, root};
 
-/// The address of the server in the documentation.
 const DOCUMENTED_ADDRESS: &str = "127.0.0.1:8080";
 /// The port of the site in the documentation whose feed is a source.
 pub(super) const SITE_PORT: &str = "8089";

@@ -10,7 +10,6 @@ use super::page::Page;
 use super::shell::SITE_PORT;
 use crate::programs::{free_ports, root, static_binary};
 
-/// The address of the server in the tour.
 const ADDRESS: &str = "127.0.0.1:8081";
 
 #[test]

@@ -21,7 +21,6 @@ struct Acts {
 }
 
 impl Acts {
-    /// Sends an act, and returns whether it was acknowledged.
     fn send(&self, caller: &Caller, path: &str, body: Option<&Value>) -> bool {
         self.sent.fetch_add(1, Ordering::Relaxed);
         let request = match body {

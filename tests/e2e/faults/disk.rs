@@ -11,7 +11,6 @@ use tidings_tests::{Caller, PASSWORD, Server, only_on_sqlite, run, sample, wait_
 
 use super::{assert_intact, ends, through, tidings};
 
-/// Returns the content of several lists, to compare before and after.
 fn read_lists(admin: &Caller) -> Vec<Value> {
     ["/get_all_notice", "/get_all_feedback", "/get_main_info", "/get_categories", "/get_userinfo"]
         .map(|path| admin.get(path).succeeded().body)
@@ -106,7 +105,6 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
 /// Ignores SIGXFSZ, which would otherwise kill the process when it writes beyond the limit.
 const IGNORING_THE_LIMIT: [&str; 4] = ["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"];
 
-/// Limits the size of the files that a server writes.
 fn set_limit(server: &Server, bytes: Option<u64>) {
     let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap());
     prlimit(pid, Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
@@ -286,7 +284,6 @@ impl SmallDisk {
         Some(Self { server, inside, _place: place })
     }
 
-    /// Fills the remaining space with a file.
     fn fill(&self) {
         let mut ballast = File::create(self.inside.join("ballast")).unwrap();
         for size in [1 << 16, 1 << 12, 1] {
@@ -312,7 +309,6 @@ fn a_full_disk_is_an_error_until_there_is_room() {
     full_disk(&disk.server, &disk.inside.join("tidings.db"), &admin, || disk.fill(), || disk.free());
 }
 
-/// Returns the answer of an import that stopped after so many posts.
 fn unfinished(inserted: u64) -> Value {
     json!({
         "result": "internal error",

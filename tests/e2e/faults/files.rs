@@ -16,7 +16,6 @@ fn directory() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// Creates and closes a database of this program.
 fn database(directory: &Path) -> PathBuf {
     let path = directory.join("tidings.db");
     let mut server = Server::at(&path, |_| {});

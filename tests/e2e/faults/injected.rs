@@ -61,7 +61,6 @@ fn each_fault(points: usize, case: impl Fn(Option<Fault>, &Path) -> (u64, u64) +
     assert!(hit * 4 >= faults.len() * 3, "{hit} of {} faults were triggered", faults.len());
 }
 
-/// Prints the fault when a case fails.
 struct FaultNote(Fault);
 
 impl Drop for FaultNote {
@@ -79,7 +78,6 @@ fn places(directory: &Path) -> (PathBuf, PathBuf) {
     (data, directory.join("state"))
 }
 
-/// The writes that a server acknowledged.
 #[derive(Default)]
 struct Done {
     members: Vec<Caller>,
@@ -139,7 +137,6 @@ fn send_requests(server: &Server, lasts: bool) -> Done {
     all
 }
 
-/// Asserts that a restarted server has all acknowledged writes.
 fn assert_present(server: &Server, done: &Done) {
     let members: Vec<Caller> =
         done.members.iter().map(|one| server.anyone().with_token(one.id(), one.token())).collect();
@@ -237,7 +234,6 @@ fn each_fault_of(template: &Path, args: &[&str], input: &str, holds: impl Fn(&Pa
     });
 }
 
-/// Returns the number of posts in a database.
 fn posts(database: &Path) -> usize {
     let database = Connection::open(database).unwrap();
     let count: i64 = database.query_row("SELECT count(*) FROM post", [], |row| row.get(0)).unwrap();

@@ -12,7 +12,6 @@ use tidings_vectors::Random;
 
 const SECTOR: usize = 512;
 
-/// A record of the journal.
 #[derive(Clone, Debug)]
 pub(super) enum Record {
     New {
@@ -100,7 +99,6 @@ pub(super) enum Unsynced {
     Partly(u64),
 }
 
-/// A disk, with its possible contents after a power cut.
 pub(super) struct Disk {
     files: Vec<FileOnDisk>,
     /// The current file of each inode number; the system reuses numbers of removed files.
@@ -119,7 +117,6 @@ type Names = Vec<(String, usize)>;
 #[derive(Default)]
 struct FileOnDisk {
     synced: Vec<u8>,
-    /// The changes since the last sync.
     changes: VecDeque<Change>,
     /// The number of changes before the first entry of `changes`.
     before: usize,
@@ -146,7 +143,6 @@ impl Disk {
         }
     }
 
-    /// Applies a record.
     pub(super) fn apply(&mut self, record: &Record) {
         match record {
             Record::New { inode } => {
@@ -192,7 +188,6 @@ impl Disk {
         self.files[file].changes.push_back(change);
     }
 
-    /// Returns the files after a power cut at this point.
     pub(super) fn after_a_power_cut(&self, unsynced: Unsynced) -> Image {
         let mut random = Random::new(if let Unsynced::Partly(seed) = unsynced { seed } else { 0 });
         let names = match unsynced {
@@ -212,7 +207,6 @@ impl Disk {
 }
 
 impl FileOnDisk {
-    /// Marks everything up to this change as synced.
     fn sync(&mut self, changes: usize) {
         while self.before < changes {
             let change = self.changes.pop_front().unwrap();

@@ -24,7 +24,6 @@ const POSTS: usize = 10;
 /// The number of acknowledged writes in each round before the server is killed.
 const CHANGES: usize = 60;
 
-/// The state of one round of load.
 #[derive(Default)]
 struct Load {
     acknowledged: AtomicUsize,
@@ -228,7 +227,6 @@ fn a_killed_import_leaves_whole_posts_and_can_be_repeated() {
     assert_eq!(count(), TO_IMPORT);
 }
 
-/// Returns whether a program has begun to open a database.
 fn is_opened(database: &Path) -> bool {
     let connections = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()";
     match Engine::chosen() {

@@ -18,9 +18,7 @@ use crate::world::{World, ann, insert_post, like_and_feed};
 use crate::{Result, cost};
 
 const PART: &str = "posts";
-/// The number of posts of an import.
 const CHUNK: u64 = 20_000;
-/// How often the feeds are asked for a new post.
 const POLL: Duration = Duration::from_millis(20);
 
 /// `posts` are those that are not imported yet.

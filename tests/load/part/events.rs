@@ -31,7 +31,6 @@ pub(super) fn events(program: &Program) -> Result<Vec<Row>> {
     Ok(vec![Row::new("memory of listeners", memory, "MB").at_most(MEMORY_MB).note(note)])
 }
 
-/// Opens the streams, and reads their heads.
 async fn listen(address: SocketAddr) -> Result<Vec<TcpStream>> {
     let request = get("/events", None);
     let mut listeners = Vec::with_capacity(LISTENERS);

@@ -13,12 +13,9 @@ use crate::measure::Turns;
 use crate::table::Row;
 use crate::world::World;
 
-/// The number of members with a history.
 const MEMBERS: usize = 60;
-/// The number of searches of each of them.
 pub(super) const SEARCHES: usize = 300;
 
-/// Measures the lists and feeds of members with a history.
 pub(super) fn history(world: &World, turns: Turns) -> Result<Vec<Row>> {
     let readers = world.searchers("history", MEMBERS, SEARCHES)?;
     let tokens: Vec<_> = readers.into_iter().take(FEW).map(|reader| reader.token).collect();
@@ -37,7 +34,6 @@ pub(super) fn history(world: &World, turns: Turns) -> Result<Vec<Row>> {
     rows.into_iter().map(row).collect()
 }
 
-/// Measures searches for two frequent words.
 pub(super) fn searches(world: &World, turns: Turns, posts: usize) -> Result<Vec<Row>> {
     let (words, fts) = ([word(0), word(1)], Fts::new(posts)?);
     let request = post_json("/priority_search/20", None, &json!({ "search": words.join(" ") }));

@@ -19,7 +19,6 @@ use crate::measure::Turns;
 use crate::table::Row;
 use crate::world::{Reader, World};
 
-/// The number of members, each on a connection of their own.
 const MEMBERS: usize = 24;
 /// The measurement takes longer than others by this factor, because a log may grow slowly.
 const LONGER: u32 = 10;
@@ -32,7 +31,6 @@ const RATE: f64 = 5_000.0;
 const P99_MS: f64 = 50.0;
 const FEEDS_P99_MS: f64 = 10.0;
 const LIKES_P99_MS: f64 = 50.0;
-/// The number of posts in an import request.
 const IMPORTED: usize = 500;
 const MIB: f64 = 1_048_576.0;
 
@@ -123,7 +121,6 @@ fn member_scripts(world: &World, readers: &[Reader]) -> Vec<Script> {
     scripts.collect()
 }
 
-/// Returns a script that imports new posts again and again.
 fn imports(token: String) -> Script {
     let mut posts = Posts::new();
     // The first ones exist.

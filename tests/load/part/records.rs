@@ -15,7 +15,6 @@ use crate::measure::Turns;
 use crate::table::Row;
 use crate::world::World;
 
-/// The number of records in a list.
 const LISTED: usize = 30;
 
 /// Measures reads, then inserts. Removes notices until 30 are left, because `get_all_notice` has no limit.

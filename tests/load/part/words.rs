@@ -20,7 +20,6 @@ const RATE: f64 = 10_000.0;
 const WORDS_FOR_A_POST: u64 = 5;
 /// The number of dimensions of the word vectors. The time to find the neighbours of a word that is not cached grows with it.
 const DIMENSIONS: usize = 20;
-/// The number of words in a post.
 const WORDS_A_POST: u64 = 100;
 /// The number of words in a group with similar vectors.
 const GROUP: u64 = 50;
