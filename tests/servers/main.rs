@@ -135,16 +135,9 @@ fn measure(options: &Options) -> Result<()> {
 fn run(world: &World, part: Part, options: &Options) -> Result<(f64, Histogram, f64)> {
     let connections = if part == Part::Search { SEARCHING } else { options.connections };
     let share = connections.div_ceil(world.servers.len());
-    let acts = Acts {
-        posts: world.posts.clone().into(),
-        members: world.members.clone().into(),
-        readers: world.readers.clone().into(),
-        pairs: Arc::clone(&world.pairs),
-        admin: world.admin.clone(),
-    };
     let results = thread::scope(|scope| {
         let clients = world.servers.iter().enumerate().map(|(number, (_, address))| {
-            let (acts, first) = (acts.clone(), number * share);
+            let (acts, first) = (world.acts.clone(), number * share);
             scope.spawn(move || {
                 let scripts = (first..first + share).map(|client| acts.script(part, client)).collect();
                 let [result] = client::run(*address, [scripts], Duration::from_secs(options.seconds))
@@ -165,16 +158,17 @@ fn run(world: &World, part: Part, options: &Options) -> Result<(f64, Histogram, 
     Ok((rate, latency, busy))
 }
 
-#[derive(Clone)]
+/// What the requests are made of.
+#[derive(Clone, Default)]
 struct Acts {
     posts: Arc<[String]>,
-    /// The tokens of the members who act.
+    /// The tokens of the administrator and of the members who act.
+    admin: String,
     members: Arc<[String]>,
-    /// The tokens of members who only read.
+    /// The tokens of members who have liked nothing.
     readers: Arc<[String]>,
     /// The number of pairs of a member and a post that clients have taken.
     pairs: Arc<AtomicUsize>,
-    admin: String,
 }
 
 impl Acts {

@@ -4,8 +4,6 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::net::SocketAddr;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 use serde_json::json;
@@ -13,7 +11,7 @@ use tempfile::TempDir;
 use tidings_cluster::{Cluster, Connection};
 use tidings_tests::{Caller, Process, command, run};
 
-use crate::{Result, corpus};
+use crate::{Acts, Result, corpus};
 
 /// The number of members who act, of those who only read, and of posts.
 const MEMBERS: usize = 48;
@@ -28,14 +26,7 @@ pub(crate) struct World {
     pub(crate) servers: Vec<(Process, SocketAddr)>,
     cluster: Cluster,
     folder: TempDir,
-    /// The tokens of the administrator and of the members who act.
-    pub(crate) admin: String,
-    pub(crate) members: Vec<String>,
-    /// The tokens of members who have liked nothing.
-    pub(crate) readers: Vec<String>,
-    pub(crate) posts: Vec<String>,
-    /// The number of pairs of a member and a post that clients have taken.
-    pub(crate) pairs: Arc<AtomicUsize>,
+    pub(crate) acts: Acts,
 }
 
 impl World {
@@ -44,17 +35,16 @@ impl World {
             Cluster::builder().set("autovacuum", "on").start().map_err(|error| error.to_string())?;
         cluster.connect().query(&format!("CREATE DATABASE {DATABASE} TEMPLATE template0"), &[]);
         let folder = tempfile::tempdir()?;
-        let (admin, members, readers, posts, pairs) = Default::default();
-        let mut world = Self { servers: Vec::new(), cluster, folder, admin, members, readers, posts, pairs };
+        let mut world = Self { servers: Vec::new(), cluster, folder, acts: Acts::default() };
         for _ in 0..servers {
             let mut serve = world.command();
             serve.args(["serve", "--listen", "127.0.0.1:0", "--client-limits", "off"]);
             world.servers.push(Process::start(serve)?);
         }
-        world.admin = world.sign_up("boss");
+        world.acts.admin = world.sign_up("boss");
         world.cli(&["admin", "grant", "boss"], "");
-        world.members = (0..MEMBERS).map(|number| world.sign_up(&format!("member{number}"))).collect();
-        world.readers = (0..READERS).map(|number| world.sign_up(&format!("reader{number}"))).collect();
+        world.acts.members = (0..MEMBERS).map(|number| world.sign_up(&format!("member{number}"))).collect();
+        world.acts.readers = (0..READERS).map(|number| world.sign_up(&format!("reader{number}"))).collect();
         let post = |number: usize| {
             let url = format!("https://news.example.org/{number}");
             json!({ "title": format!("Post {number}"), "post": "Text.", "topic": ["all"], "url": url })
@@ -62,7 +52,7 @@ impl World {
         };
         world.cli(&["post", "import", "-"], &(0..POSTS).map(post).collect::<Vec<_>>().join("\n"));
         let rows = world.connect().query("SELECT id FROM post ORDER BY key", &[]);
-        world.posts = rows.into_iter().filter_map(|mut row| row[0].take()).collect();
+        world.acts.posts = rows.into_iter().filter_map(|mut row| row[0].take()).collect();
         Ok(world)
     }
 
