@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::load::{ALL, Load, Sent, outcome};
+use crate::load::{Load, Sent, outcome};
 use crate::proxy::Mode;
 use crate::world::{Server, World};
 use crate::{Outcome, Scale, seconds};
@@ -18,8 +18,7 @@ const REFUSE_MAX: Duration = Duration::from_secs(36);
 /// The primary is killed under load, and the standby is promoted.
 pub(crate) fn killed(_: Scale) -> Outcome {
     let world = World::start(3);
-    let load = Load::start(&world, 4, &ALL);
-    thread::sleep(Duration::from_millis(1_500));
+    let load = Load::running(&world, 4, Duration::from_millis(1_500));
     world.primary.kill();
     let (mut faults, killed) = (Vec::new(), Instant::now());
     faults.extend(unready(&world, killed, Duration::from_secs(3)));
@@ -28,8 +27,7 @@ pub(crate) fn killed(_: Scale) -> Outcome {
     standby.promote();
     let promoted = Instant::now();
     let resumed = load.resumed(&[0, 1, 2], promoted, Duration::from_secs(30));
-    thread::sleep(Duration::from_secs(1));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_secs(1));
     faults.extend(too_late(resumed, RESUME_MAX));
     world.wait_until_ready();
     faults.extend(lists(&world));
@@ -41,8 +39,7 @@ pub(crate) fn killed(_: Scale) -> Outcome {
 /// The primary is killed and, after a time in which writes are refused, started again.
 pub(crate) fn restarted(_: Scale) -> Outcome {
     let world = World::without_standby(3);
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_secs(1));
+    let load = Load::running(&world, 3, Duration::from_secs(1));
     world.primary.kill();
     let killed = Instant::now();
     let mut faults = unready(&world, killed, Duration::from_secs(3));
@@ -56,8 +53,7 @@ pub(crate) fn restarted(_: Scale) -> Outcome {
     world.primary.start();
     let started = Instant::now();
     let resumed = load.resumed(&[0, 1, 2], started, Duration::from_secs(30));
-    thread::sleep(Duration::from_millis(500));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_millis(500));
     faults.extend(too_late(resumed, RESTART_MAX));
     let longest = longest_refusal(&sent, &mut faults);
     let measured =
@@ -68,8 +64,7 @@ pub(crate) fn restarted(_: Scale) -> Outcome {
 /// The primary is suspended under load, the standby is promoted, and the former primary continues.
 pub(crate) fn suspended(_: Scale) -> Outcome {
     let world = World::start(3);
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_secs(1));
+    let load = Load::running(&world, 3, Duration::from_secs(1));
     world.primary.suspend();
     let suspended = Instant::now();
     let mut faults = unready(&world, suspended, Duration::from_secs(10));
@@ -79,8 +74,7 @@ pub(crate) fn suspended(_: Scale) -> Outcome {
     faults.extend(too_late(resumed, Duration::from_secs(8)));
     // It still takes itself for the primary, and would answer with old data.
     world.primary.resume();
-    thread::sleep(Duration::from_secs(2));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_secs(2));
     world.wait_until_ready();
     faults.extend(lists(&world));
     let measured = format!("written again after {}", shown(resumed));
@@ -90,8 +84,7 @@ pub(crate) fn suspended(_: Scale) -> Outcome {
 /// The network between one server and the primary loses everything for a while.
 pub(crate) fn silent(_: Scale) -> Outcome {
     let world = World::without_standby(3);
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_secs(1));
+    let load = Load::running(&world, 3, Duration::from_secs(1));
     world.proxies[0].set(Mode::Hold);
     let held = Instant::now();
     let mut faults = unready(&world, held, Duration::from_secs(10));
@@ -99,8 +92,7 @@ pub(crate) fn silent(_: Scale) -> Outcome {
     world.proxies[0].set(Mode::Pass);
     let passed = Instant::now();
     let resumed = load.resumed(&[0, 1, 2], passed, Duration::from_secs(30));
-    thread::sleep(Duration::from_millis(500));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_millis(500));
     faults.extend(too_late(resumed, Duration::from_secs(12)));
     let measured = format!("written again after {}", shown(resumed));
     outcome(&world, &sent, &measured, faults)
@@ -109,8 +101,7 @@ pub(crate) fn silent(_: Scale) -> Outcome {
 /// The connection is cut between COMMITs and their answers.
 pub(crate) fn commits_cut(scale: Scale) -> Outcome {
     let world = World::without_standby(3);
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_millis(500));
+    let load = Load::running(&world, 3, Duration::from_millis(500));
     let (cuts, begin) = (scale.share(1_000, 50), Instant::now());
     world.proxies[0].set(Mode::CutCommits(3));
     while world.proxies[0].cuts() < cuts && begin.elapsed() < Duration::from_secs(240) {
@@ -118,8 +109,7 @@ pub(crate) fn commits_cut(scale: Scale) -> Outcome {
     }
     world.proxies[0].set(Mode::Pass);
     let (cut, took) = (world.proxies[0].cuts(), begin.elapsed());
-    thread::sleep(Duration::from_millis(500));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_millis(500));
     let mut faults = Vec::new();
     if cut < cuts {
         faults.push(format!("only {cut} commits were cut"));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::case_primary::shown;
-use crate::load::{ALL, Load, Sent, outcome};
+use crate::load::{Load, Sent, outcome};
 use crate::world::World;
 use crate::{Outcome, Scale, seconds};
 
@@ -20,12 +20,10 @@ const LOG_LOSS: Duration = Duration::from_millis(400);
 pub(crate) fn killed(_: Scale) -> Outcome {
     let mut world = World::without_standby(3);
     let lines: i64 = log_lines(&world);
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_millis(1_500));
+    let load = Load::running(&world, 3, Duration::from_millis(1_500));
     let killed = Instant::now();
     world.servers[0].process.kill();
-    thread::sleep(Duration::from_secs(2));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_secs(2));
     let mut faults = Vec::new();
     let gap = longest_gap(&sent, &[1, 2], &mut faults);
     thread::sleep(Duration::from_millis(500));
@@ -48,14 +46,12 @@ pub(crate) fn killed(_: Scale) -> Outcome {
 /// A server is suspended under load, and continues later.
 pub(crate) fn suspended(scale: Scale) -> Outcome {
     let world = World::without_standby(3);
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_secs(1));
+    let load = Load::running(&world, 3, Duration::from_secs(1));
     world.servers[0].process.signal(Signal::STOP);
     thread::sleep(Duration::from_secs(if scale.is_full() { 60 } else { 9 }));
     world.servers[0].process.signal(Signal::CONT);
     let resumed = load.resumed(&[0, 1, 2], Instant::now(), Duration::from_secs(30));
-    thread::sleep(Duration::from_secs(1));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_secs(1));
     let mut faults = Vec::new();
     let gap = longest_gap(&sent, &[1, 2], &mut faults);
     if resumed.is_none() {

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::case_primary::{lists, longest_refusal, shown};
-use crate::load::{ALL, Load, Sent, outcome};
+use crate::load::{Load, Sent, outcome};
 use crate::world::World;
 use crate::{Outcome, Scale, seconds};
 
@@ -25,8 +25,7 @@ pub(crate) fn gone_late(_: Scale) -> Outcome {
 /// The standby is away for this time. Writes wait for a lock in the first part of it.
 fn gone_for(away: Duration, wait_for_lock: Duration) -> Outcome {
     let world = World::start(3);
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_secs(1));
+    let load = Load::running(&world, 3, Duration::from_secs(1));
     let mut lock = world.connect();
     if !wait_for_lock.is_zero() {
         lock.query("BEGIN", &[]);
@@ -46,8 +45,7 @@ fn gone_for(away: Duration, wait_for_lock: Duration) -> Outcome {
     standby.start();
     let started = Instant::now();
     let resumed = load.resumed(&[0, 1, 2], started, Duration::from_secs(40));
-    thread::sleep(Duration::from_millis(500));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_millis(500));
     if resumed.is_none() {
         faults.push("nothing is written when the standby is back".into());
     }
@@ -63,8 +61,7 @@ fn gone_for(away: Duration, wait_for_lock: Duration) -> Outcome {
 /// The standby ends, and somebody cancels the waits of commits for it; then the standby is promoted.
 pub(crate) fn waits_cancelled(_: Scale) -> Outcome {
     let world = World::start(3);
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_secs(1));
+    let load = Load::running(&world, 3, Duration::from_secs(1));
     let standby = world.standby.as_ref().unwrap();
     standby.suspend();
     let suspended = Instant::now();
@@ -87,8 +84,7 @@ pub(crate) fn waits_cancelled(_: Scale) -> Outcome {
     standby.promote();
     let promoted = Instant::now();
     let resumed = load.resumed(&[0, 1, 2], promoted, Duration::from_secs(40));
-    thread::sleep(Duration::from_secs(1));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_secs(1));
     if resumed.is_none() {
         faults.push("nothing is written after the promotion".into());
     }

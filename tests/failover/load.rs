@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     View,
 }
 
-pub(crate) const ALL: [Kind; 3] = [Kind::Notice, Kind::Like, Kind::View];
+const ALL: [Kind; 3] = [Kind::Notice, Kind::Like, Kind::View];
 
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
@@ -52,6 +52,19 @@ pub(crate) struct Load {
 }
 
 impl Load {
+    /// Starts clients of each server that send all kinds of requests, and lets them run for this time.
+    pub(crate) fn running(world: &World, clients: usize, time: Duration) -> Self {
+        let load = Self::start(world, clients, &ALL);
+        thread::sleep(time);
+        load
+    }
+
+    /// Lets the clients run for this time, stops them, and returns everything that was sent.
+    pub(crate) fn stop_after(self, time: Duration) -> Vec<Sent> {
+        thread::sleep(time);
+        self.stop()
+    }
+
     /// Starts clients of each server; each sends one request after the other.
     pub(crate) fn start(world: &World, clients: usize, kinds: &[Kind]) -> Self {
         let (stop, sent) = (Arc::new(AtomicBool::new(false)), Arc::default());
