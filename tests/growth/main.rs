@@ -63,15 +63,8 @@ struct Arguments {
     bench: bool,
 }
 
-fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+fn main() -> Result<ExitCode> {
+    Ok(if run(&Arguments::parse())? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Measures and prints the parts, and returns whether no cost grows more than expected.

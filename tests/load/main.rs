@@ -77,20 +77,13 @@ struct Arguments {
     bench: bool,
 }
 
-fn main() -> ExitCode {
-    let outcome = match std::env::args().nth(1).as_deref() {
+fn main() -> Result<ExitCode> {
+    let all_measured = match std::env::args().nth(1).as_deref() {
         Some(bare::SERVE) => bare::serve(false).map(|()| true),
         Some(bare::SERVE_UNCHANGED) => bare::serve(true).map(|()| true),
         _ => run(&Arguments::parse()),
-    };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    }?;
+    Ok(if all_measured { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Measures and prints the parts, and returns whether all of them could be measured.

@@ -18,7 +18,6 @@
 //! response fails its part, and the exit status is then 1.
 #![expect(clippy::print_stdout, reason = "the table is the output")]
 
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -86,19 +85,10 @@ enum Part {
     Mixed,
 }
 
-fn main() -> ExitCode {
+fn main() -> Result<()> {
     let options = Options::parse();
     // `cargo test --benches` passes no `--bench`: there is nothing to test.
-    if !options.bench {
-        return ExitCode::SUCCESS;
-    }
-    match measure(&options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            println!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    if options.bench { measure(&options) } else { Ok(()) }
 }
 
 fn measure(options: &Options) -> Result<()> {
