@@ -31,8 +31,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn start(servers: usize) -> Result<Self> {
-        let cluster =
-            Cluster::builder().set("autovacuum", "on").start().map_err(|error| error.to_string())?;
+        let cluster = Cluster::builder().set("autovacuum", "on").start()?;
         cluster.connect().query(&format!("CREATE DATABASE {DATABASE} TEMPLATE template0"), &[]);
         let folder = tempfile::tempdir()?;
         let mut world = Self { servers: Vec::new(), cluster, folder, acts: Acts::default() };

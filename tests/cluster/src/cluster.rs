@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::connection::{Connection, Value};
 use crate::database::Database;
-use crate::programs::{Programs, Unavailable};
+use crate::programs::Programs;
 use crate::supervisor::Supervisor;
 
 const ROLE: &str = "postgres";
@@ -84,7 +84,7 @@ impl Builder {
     }
 
     /// Creates the folder and starts the server. Panics with the log of a server that does not start.
-    pub fn start(self) -> Result<Cluster, Unavailable> {
+    pub fn start(self) -> Result<Cluster, String> {
         let cluster = Cluster::prepare(Programs::find()?, self.is_tcp);
         let folder = cluster.folder().display();
         let mut initdb = format!(
@@ -109,9 +109,9 @@ impl Builder {
 
 impl Cluster {
     /// Returns the server of this test process, which starts on first use.
-    pub fn shared() -> Result<&'static Self, &'static Unavailable> {
-        static SHARED: OnceLock<Result<Cluster, Unavailable>> = OnceLock::new();
-        SHARED.get_or_init(|| Self::builder().fast().start()).as_ref()
+    pub fn shared() -> Result<&'static Self, &'static str> {
+        static SHARED: OnceLock<Result<Cluster, String>> = OnceLock::new();
+        SHARED.get_or_init(|| Self::builder().fast().start()).as_ref().map_err(String::as_str)
     }
 
     pub fn builder() -> Builder {

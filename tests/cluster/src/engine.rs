@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::programs::Programs;
 
 /// The variable that chooses the databases of tests: `sqlite`, the default, `postgres` or `both`.
-pub const STORE_VARIABLE: &str = "TIDINGS_TEST_STORE";
+const STORE_VARIABLE: &str = "TIDINGS_TEST_STORE";
 
 /// The kind of database that the tests of this process use.
 ///

@@ -35,6 +35,6 @@ mod supervisor;
 pub use cluster::{Builder, Cluster};
 pub use connection::{Connection, Value};
 pub use database::Database;
-pub use engine::{Engine, STORE_VARIABLE, is_installed, suite_on_postgres};
-pub use programs::{Programs, Unavailable, VERSION_MIN};
+pub use engine::{Engine, is_installed, suite_on_postgres};
+pub use programs::Programs;
 pub use scratch::Scratch;
