@@ -4,7 +4,6 @@
 //! cargo bench --bench growth                          # everything, 10,000 to 1,000,000 rows
 //! cargo bench --bench growth -- posts removal         # some parts; --help lists them
 //! cargo bench --bench growth -- --max 10000000        # up to 10,000,000 rows, which needs 40 GB of disk
-//! cargo bench --bench growth -- --json                # machine-readable output
 //! ```
 //!
 //! Each part has its own database, in a new directory below `target/` or that of `--directory`. It fills the database up to a size, measures, and
@@ -55,9 +54,6 @@ struct Arguments {
     /// The directory for the databases, for example on another disk
     #[arg(long, default_value = env!("CARGO_TARGET_TMPDIR"), hide_default_value = true)]
     directory: PathBuf,
-    /// Prints JSON instead of a table
-    #[arg(long)]
-    json: bool,
     /// Added by cargo bench
     #[arg(long, hide = true)]
     bench: bool,
@@ -83,11 +79,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             }
         }
     }
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        print!("{}", report.table());
-    }
+    print!("{}", report.table());
     // The figures of so few rows are meaningless.
     Ok(report.failures.is_empty() && (report.is_as_expected() || !arguments.bench))
 }
