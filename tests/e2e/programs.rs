@@ -34,9 +34,6 @@ pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
 const REQUIRED: &str = "TIDINGS_TEST_PROGRAMS";
 
 /// Returns whether a program is installed. If not, says that its test is left out.
-///
-/// # Panics
-/// When the program must not be missing.
 pub(crate) fn is_installed(program: &str) -> bool {
     let found = Command::new("which").arg(program).stdout(Stdio::null()).status();
     if found.is_ok_and(|status| status.success()) {
@@ -56,9 +53,6 @@ pub(crate) fn python_modules() -> PathBuf {
 }
 
 /// Returns whether Python has a module. If not, says that its test is left out.
-///
-/// # Panics
-/// When the module must not be missing.
 pub(crate) fn has_python_module(module: &str) -> bool {
     let mut import = Command::new("python3");
     import
@@ -78,9 +72,6 @@ pub(crate) fn has_python_module(module: &str) -> bool {
 const STATIC: &str = "TIDINGS_TEST_STATIC";
 
 /// Returns the static binary, for tests that run it where no other file is. If there is none, says that its test is left out.
-///
-/// # Panics
-/// When the variable names a file that does not exist.
 pub(crate) fn static_binary() -> Option<PathBuf> {
     let Some(path) = std::env::var_os(STATIC) else {
         leave_out(&format!("{STATIC} names no static binary"));

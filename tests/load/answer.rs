@@ -21,9 +21,6 @@ pub(crate) struct Head {
 }
 
 /// Parses the head; `None` if it is still incomplete, or if the end of a body of unknown length is missing.
-///
-/// # Errors
-/// When the response is not HTTP/1.1, or has neither a length nor chunks, one of which every response of the service has but 304.
 pub(crate) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
     let Some(end) = memmem::find(bytes, b"\r\n\r\n") else { return Ok(None) };
     let mut lines = bytes[..end].split(|byte| *byte == b'\n');
@@ -62,9 +59,6 @@ fn chunks(body: &[u8]) -> Result<Option<usize>, String> {
 }
 
 /// Checks that a complete response reports success, or that the client has the current content.
-///
-/// # Errors
-/// For any other response; the error is its status and the beginning of its body.
 pub(crate) fn check(head: Head, answer: &[u8]) -> Result<(), String> {
     let body = &answer[head.length..head.total];
     let either_end = || {

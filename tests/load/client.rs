@@ -4,15 +4,13 @@
 //! responses that are parsed only as far as necessary. It measures tidings and the baselines in the same way.
 
 use std::cell::RefCell;
-use std::future::poll_fn;
-use std::io::{Read, Write};
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream as Blocking};
-use std::pin::Pin;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
@@ -192,9 +190,6 @@ struct Span {
 }
 
 /// Runs groups of connections concurrently for `length`, and returns the measurements of each group.
-///
-/// # Errors
-/// When a connection fails, a response is not a success, or a script ends too early.
 pub(crate) fn run<const GROUPS: usize>(
     address: SocketAddr,
     groups: [Vec<Script>; GROUPS],
@@ -217,9 +212,6 @@ pub(crate) fn run<const GROUPS: usize>(
 }
 
 /// Runs each script to its end on a separate connection.
-///
-/// # Errors
-/// When a connection fails or a response is not a success.
 pub(crate) fn run_to_the_end(address: SocketAddr, scripts: Vec<Script>) -> Result<()> {
     let result = Rc::new(RefCell::new(LoadResult::new()));
     drive_all(address, scripts.into_iter().map(|script| (script, Rc::clone(&result))).collect(), None)?;
@@ -315,10 +307,11 @@ impl Connection {
     }
 
     async fn exchange(&mut self) -> Result<Head, String> {
-        self.send().await.map_err(|error| format!("sending: {error}"))?;
+        self.stream.write_all(&self.request).await.map_err(|error| format!("sending: {error}"))?;
         let (mut filled, mut known) = (0, None);
         loop {
-            let read = self.receive(filled).await.map_err(|error| format!("receiving: {error}"))?;
+            let read = self.stream.read(&mut self.answer[filled..]).await;
+            let read = read.map_err(|error| format!("receiving: {error}"))?;
             if read == 0 {
                 return Err("the connection was closed before the response".into());
             }
@@ -336,25 +329,5 @@ impl Connection {
                 self.answer.resize(expected + ANSWER_BYTES, 0);
             }
         }
-    }
-
-    async fn send(&mut self) -> std::io::Result<()> {
-        let mut rest = self.request.as_slice();
-        while !rest.is_empty() {
-            match self.stream.try_write(rest) {
-                Ok(sent) => rest = &rest[sent..],
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                    self.stream.writable().await?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    async fn receive(&mut self, filled: usize) -> std::io::Result<usize> {
-        let mut room = ReadBuf::new(&mut self.answer[filled..]);
-        poll_fn(|context| Pin::new(&mut self.stream).poll_read(context, &mut room)).await?;
-        Ok(room.filled().len())
     }
 }
