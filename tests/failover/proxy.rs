@@ -141,23 +141,16 @@ impl Shared {
         let (from, to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
         let (swallow, shared) = (Arc::new(Mutex::new(false)), Arc::clone(self));
         let swallowing = Arc::clone(&swallow);
-        let answers = thread::spawn(move || {
-            let _ = shared.answers(from, to, &swallowing);
-        });
-        let _ = self.requests(client, &server, &swallow);
+        let answers = thread::spawn(move || shared.answers(from, to, &swallowing));
+        let _ = self.pass_requests(client, &server, &swallow);
+        if !*swallow.lock().unwrap() {
+            close_one(&server);
+        }
         let _ = answers.join();
         self.state().links.remove(&number);
     }
 
     /// Passes the requests of a client on, message by message, until the connection ends.
-    fn requests(&self, client: &TcpStream, server: &TcpStream, swallow: &Mutex<bool>) -> io::Result<()> {
-        let result = self.pass_requests(client, server, swallow);
-        if !*swallow.lock().unwrap() {
-            close_one(server);
-        }
-        result
-    }
-
     fn pass_requests(
         &self,
         client: &TcpStream,
@@ -214,15 +207,14 @@ impl Shared {
         Some(Cut::ALL[usize::try_from(cut).unwrap_or_default() % Cut::ALL.len()])
     }
 
-    fn answers(&self, mut server: TcpStream, mut client: TcpStream, swallow: &Mutex<bool>) -> io::Result<()> {
+    fn answers(&self, mut server: TcpStream, mut client: TcpStream, swallow: &Mutex<bool>) {
         let mut buffer = vec![0; 64 << 10];
         loop {
             let count = server.read(&mut buffer).unwrap_or(0);
             self.pass();
             let swallows = *swallow.lock().unwrap();
             if count == 0 || swallows || client.write_all(&buffer[..count]).is_err() {
-                close(&[client, server]);
-                return Ok(());
+                return close(&[client, server]);
             }
         }
     }
