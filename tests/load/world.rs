@@ -80,11 +80,15 @@ impl World {
         (0..count).map(|number| program::sign_up(self.address(), &format!("{name}-{number:03}"))).collect()
     }
 
-    /// Registers members who have viewed and liked posts, mostly of a few topics.
+    /// Registers members who will like posts, mostly of a few topics.
+    pub(crate) fn newcomers(&self, name: &str, count: usize) -> Result<Vec<Reader>> {
+        let tokens = self.members(name, count)?.into_iter();
+        Ok(tokens.zip(0..).map(|(token, seed)| self.reader(token, seed)).collect())
+    }
+
+    /// Registers members as [`World::newcomers`] does, who have also viewed and liked posts.
     pub(crate) fn readers(&self, name: &str, count: usize) -> Result<Vec<Reader>> {
-        let tokens = self.members(name, count)?;
-        let readers = tokens.into_iter().zip(0..).map(|(token, seed)| self.reader(token, seed));
-        let readers: Vec<Reader> = readers.collect();
+        let readers = self.newcomers(name, count)?;
         run_to_the_end(self.address(), readers.iter().map(Reader::history).collect())?;
         Ok(readers)
     }

@@ -1,8 +1,6 @@
 //! Measures acts of members: likes, and recommended feeds that depend on the likes.
 
-use std::cell::Cell;
 use std::path::Path;
-use std::rc::Rc;
 
 use super::{FEW, MANY};
 use crate::Result;
@@ -64,48 +62,17 @@ fn like_and_read(readers: &[Reader], client: usize) -> Script {
 
 /// Measures concurrent likes of many members; no member likes a post twice.
 pub(super) fn post_like(world: &World, turns: Turns, bare_database: &Path) -> Result<Vec<Row>> {
-    let posts = world.all_posts();
-    let tokens = world.members("liker", MANY)?;
-    let likers: Vec<Liker> = tokens
-        .into_iter()
-        .enumerate()
-        .map(|(number, token)| Liker {
-            token,
-            posts: Rc::clone(&posts),
-            first: number * posts.len() / MANY,
-            given: Rc::default(),
-        })
-        .collect();
-
-    let mut sqlite = Sqlite::open(bare_database)?;
-    let mut limit = |slice| sqlite.rate_of_acts(slice);
-    let scripts = || likers.iter().cloned().map(Liker::likes).collect();
-    let measured = turns.measure(world.server(), Some(&mut limit), scripts)?;
-    let row = Row::measured("post_like", &measured).ratio_at_least(LIKE_RATIO);
-    Ok(vec![row.note("bare limit: sequential commits")])
-}
-
-/// A member who likes one post after another.
-#[derive(Clone)]
-struct Liker {
-    token: String,
-    posts: Rc<[String]>,
-    /// The index of the member's first post; it differs so that members do not like the same post at the same time.
-    first: usize,
-    given: Rc<Cell<usize>>,
-}
-
-impl Liker {
-    fn likes(self) -> Script {
+    let likers = world.newcomers("liker", MANY)?;
+    let script = |liker: &Reader| -> Script {
+        let mut like_another = liker.like_another();
         Box::new(move |out| {
-            let given = self.given.get();
-            if given == self.posts.len() {
-                return None;
-            }
-            self.given.set(given + 1);
-            let id = &self.posts[(self.first + given) % self.posts.len()];
-            out.extend_from_slice(&get(&format!("/post_like/{id}"), Some(&self.token)));
+            out.extend_from_slice(&like_another()?);
             Some(Kind::Counted)
         })
-    }
+    };
+    let mut sqlite = Sqlite::open(bare_database)?;
+    let mut limit = |slice| sqlite.rate_of_acts(slice);
+    let measured = turns.measure(world.server(), Some(&mut limit), || likers.iter().map(script).collect())?;
+    let row = Row::measured("post_like", &measured).ratio_at_least(LIKE_RATIO);
+    Ok(vec![row.note("bare limit: sequential commits")])
 }
