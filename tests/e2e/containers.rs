@@ -1,30 +1,22 @@
 //! The image of the `Dockerfile`, and `compose.yaml`.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 use tidings_tests::{only_on_sqlite, wait_until};
 
-use crate::programs::{is_installed, static_binary};
+use crate::programs::{free_ports, is_installed, root, static_binary};
 
-/// The user of the image.
 const USER: u32 = 65532;
 const IMAGE: &str = "localhost/tidings";
 
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
-/// The place of the images of one test.
 struct Images(TempDir);
 
 impl Images {
-    /// Runs buildah, which needs no service, and returns what it prints.
     fn buildah(&self, args: &[&str]) -> String {
         let mut buildah = Command::new("buildah");
         buildah.args(["--storage-driver", "vfs", "--root"]).arg(self.0.path().join("images"));
@@ -35,7 +27,6 @@ impl Images {
     }
 }
 
-/// The root directory of a container, and the variables of its image.
 struct Container {
     root: PathBuf,
     environment: Vec<(String, String)>,
@@ -59,7 +50,6 @@ impl Container {
     }
 }
 
-/// Stops a server, which ends cleanly.
 fn stop(mut server: Child) {
     let pid = rustix::process::Pid::from_child(&server);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
@@ -81,9 +71,9 @@ fn the_image_runs_without_root_and_keeps_its_data() {
     }
     fs::copy(program, context.join("image/usr/bin/tidings")).unwrap();
     for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
-        fs::copy(repository().join(licence), context.join(licence)).unwrap();
+        fs::copy(root().join(licence), context.join(licence)).unwrap();
     }
-    let file = fs::read_to_string(repository().join("Dockerfile")).unwrap();
+    let file = fs::read_to_string(root().join("Dockerfile")).unwrap();
     let (_, image) = file.split_once("\nFROM scratch\n").unwrap();
     let file = format!("FROM scratch AS compiled\nCOPY image /image\nFROM scratch\n{image}");
     fs::write(context.join("Dockerfile"), file).unwrap();
@@ -106,7 +96,7 @@ fn the_image_runs_without_root_and_keeps_its_data() {
     let name = images.buildah(&["from", IMAGE]);
     let root = PathBuf::from(images.buildah(&["mount", name.trim()]).trim());
     let container = Container { root, environment };
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let [port] = free_ports();
     assert!(!container.is_ready(port), "nothing runs yet");
     let serve = || container.tidings(port, &["serve"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let server = serve().unwrap();
@@ -137,10 +127,10 @@ fn the_image_runs_without_root_and_keeps_its_data() {
 fn what_compiles_the_program_is_in_the_context_of_the_image() {
     only_on_sqlite!("the image has a file of its own");
     let directory = tempfile::tempdir().unwrap();
-    let ignored = fs::read_to_string(repository().join(".dockerignore")).unwrap();
+    let ignored = fs::read_to_string(root().join(".dockerignore")).unwrap();
     let included: Vec<_> = ignored.lines().filter_map(|line| line.strip_prefix('!')).collect();
     let mut copy = Command::new("sh");
-    copy.current_dir(repository()).arg("-c").arg(format!("cp -r {} \"$0\"", included.join(" ")));
+    copy.current_dir(root()).arg("-c").arg(format!("cp -r {} \"$0\"", included.join(" ")));
     assert!(copy.arg(directory.path()).status().unwrap().success());
     // Unlike the metadata, the tree needs no packages of other platforms, which were never downloaded.
     let mut tree = Command::new(env!("CARGO"));
@@ -156,7 +146,7 @@ fn the_compose_file_is_valid() {
         return;
     }
     let mut compose = Command::new("docker-compose");
-    let read = compose.current_dir(repository()).args(["config"]).output().unwrap();
+    let read = compose.current_dir(root()).args(["config"]).output().unwrap();
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
     let text = String::from_utf8(read.stdout).unwrap();
     for part in ["127.0.0.1:8080:8080", "data:/data", "backups:/backups", "read_only: true", "ALL"] {

@@ -24,9 +24,6 @@ mod shim;
 mod stop;
 
 /// Returns the number in an environment variable that makes a test more thorough when it is run by hand.
-///
-/// # Panics
-/// When the variable is not a number.
 fn by_hand(variable: &str) -> Option<usize> {
     let value = std::env::var(variable).ok()?;
     Some(value.parse().unwrap_or_else(|_| panic!("{variable} is {value:?}, which is not a number")))

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// An action of the background load, called repeatedly.
 pub(crate) type Act<'a> = Box<dyn FnMut() + Send + 'a>;
 
 /// Runs `work` while one thread for each of `acts` calls it repeatedly.

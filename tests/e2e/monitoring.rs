@@ -13,7 +13,6 @@ use crate::programs::{is_installed, packaged, packaging};
 /// A metric that only a PostgreSQL server with a standby has.
 const OF_STANDBYS: &str = "tidings_replication_lag_seconds";
 
-/// Returns the names of the metrics in a text.
 fn names(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let names = words.filter(|word| word.starts_with("tidings_"));

@@ -21,7 +21,6 @@ fn build() -> (TempDir, PathBuf) {
     (directory, file)
 }
 
-/// Runs a command and returns all that it prints.
 fn shown(command: &mut Command) -> String {
     let done = command.output().unwrap();
     let text = [done.stdout, done.stderr].concat();

@@ -1,7 +1,7 @@
 //! PgBouncer between the program and PostgreSQL.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt as _;
 use std::process::{Child, Command, Stdio};
 
@@ -10,9 +10,8 @@ use tempfile::TempDir;
 use tidings_cluster::Cluster;
 use tidings_tests::{Server, command, only_on_sqlite, run, sample, wait_until};
 
-use crate::programs::is_installed;
+use crate::programs::{free_ports, is_installed};
 
-/// A running pooler. Dropping it stops it.
 struct Pooler {
     child: Child,
     port: u16,
@@ -34,7 +33,7 @@ impl Pooler {
         }
         let (cluster, directory) =
             (Cluster::shared().expect("it is installed"), tempfile::tempdir().unwrap());
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let [port] = free_ports();
         // Started by root, the pooler continues as the user who may use the socket.
         let owner = fs::metadata(cluster.folder()).unwrap().uid();
         let name = Command::new("id").args(["--name", "--user", &owner.to_string()]).output().unwrap();

@@ -1,12 +1,13 @@
-//! PostgreSQL: one story on it, the whole suite on request, and the list of the tests that it leaves out.
+//! PostgreSQL: its own faults, the whole suite on request, and the list of the tests that it leaves out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tidings_tests::{PASSWORD, Server, sample, wait_until};
+use tidings_tests::{Server, sample, wait_until};
+
+use crate::programs::{root, sources};
 
 #[test]
 fn the_suite_passes_on_postgresql() {
@@ -73,91 +74,20 @@ fn a_server_whose_tablespace_is_full_is_not_ready_until_there_is_room() {
     let _ = insert("again").succeeded();
 }
 
-#[test]
-fn a_service_on_postgresql_is_filled_used_and_restarted() {
-    if !tidings_cluster::is_installed("the story on PostgreSQL") {
-        return;
-    }
-    let mut server = Server::on_postgres();
-    let anyone = server.anyone();
-    assert_eq!(anyone.get("/readyz").status, 200);
-
-    // Members and administrators.
-    let (admin, ann) = (server.admin(), server.member("ann"));
-    let taken = json!({ "id": "ANN", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "Ann" });
-    assert_eq!(anyone.post("/sign_up", taken).outcome(), "200 already id");
-    let credentials = json!({ "id": "ann", "pw": PASSWORD });
-    let _ = anyone.post("/sign_in", credentials.clone()).succeeded();
-    assert_eq!(ann.get("/check_admin").outcome(), "200 Not admin");
-
-    // Posts, acts and feeds.
-    let import = ["post", "import", "-", "--json"];
-    let report = server.cli_with_input(import, sample::RUST_BLOG).succeeded().json();
-    let count = sample::rust_blog().len();
-    assert_eq!((&report["inserted"], &report["errors"]), (&json!(count), &json!([])));
-    let id = admin.post("/insert_post", sample::post("A borrowed crab")).text("/_id");
-    wait_until("the feeds show the posts", || {
-        anyone.get("/get_popularity_newsfeed").succeeded().list("newsfeed").len() == count + 1
-    });
-    let _ = anyone.get(&format!("/post_view/{id}")).succeeded();
-    let _ = ann.get(&format!("/post_like/{id}")).succeeded();
-    wait_until("the liked post is the most popular", || {
-        let first = anyone.get("/get_popularity_newsfeed").body["newsfeed"][0].clone();
-        (&first["_id"], &first["fav_cnt"], &first["view"]) == (&json!(id), &json!(1), &json!(1))
-    });
-    let found = ann.post("/priority_search/5", json!({ "search": "borrowed crabs" })).succeeded();
-    assert_eq!(found.text("/search_result/0/_id"), id);
-    let _ = ann.post("/search_logging", json!({ "search": "borrowed crabs" })).succeeded();
-    let _ = ann.get("/get_recommendation_newsfeed").succeeded();
-
-    // Notices and feedback.
-    let notice = admin.post("/insert_notice", sample::notice("Library")).text("/_id");
-    assert_eq!(ann.get(&format!("/get_notice/{notice}")).succeeded().body["notice_list"]["view"], 1);
-    let lost = admin.post("/insert_notice", sample::notice("Lost")).text("/_id");
-    let _ = admin.get(&format!("/remove_notice/{lost}")).succeeded();
-
-    // All of it is there after a stop and after a crash, and the token is still valid.
-    let everything = || {
-        let figures = anyone.get("/get_analysis").succeeded().body["analysis"].clone();
-        let figures =
-            ["total_view", "total_fav", "search_count", "total_visitor"].map(|name| figures[name].clone());
-        let lists = ann.get("/get_specific_userinfo/0").succeeded();
-        let titles = anyone.get("/get_all_notice").succeeded().column("notice_list", "title");
-        (figures, lists.column("fav_list", "_id"), lists.list("search_list").len(), titles)
-    };
-    let before = everything();
-    assert_eq!(before.0[..3], [json!(1), json!(1), json!(1)]);
-    assert_eq!((&before.1, before.2, &before.3), (&vec![id], 1, &vec!["Library".to_owned()]));
-    server.restart();
-    assert_eq!(everything(), before);
-    server.kill();
-    server.restart();
-    assert_eq!(everything(), before);
-    let _ = anyone.post("/sign_in", credentials).succeeded();
-    server.cli(["check"]).assert_sound();
-    let stopped = server.stop();
-    assert!(stopped.status.success() && !stopped.log.contains("ERROR"), "{}", stopped.log);
-}
-
 /// The list of tests that do not run on PostgreSQL.
 const LIST: &str = "tests/SQLITE_ONLY.md";
-/// What the list says about itself.
 const HEAD: &str = "# Tests of the SQLite file\n\n\
     With `TIDINGS_TEST_STORE=postgres` all tests run on PostgreSQL, except these. Each begins with\n\
     `only_on_sqlite!` and the reason. `WRITE_DOCS=1 cargo test -p tidings-cli --test e2e postgres::` writes this list.\n";
 
 #[test]
 fn the_list_of_tests_that_need_the_file_is_complete() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut listed: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
-    for file in ["core/src", "server/src", "cli/src", "tui/src", "tests/e2e"]
-        .map(|folder| sources(&root.join(folder)))
-    {
-        for file in file {
-            let name = file.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            for (test, reason) in only_on_sqlite(&fs::read_to_string(&file).unwrap(), &name) {
-                listed.entry(reason).or_default().entry(name.clone()).or_default().push(test);
-            }
+    let folders = ["core/src", "server/src", "cli/src", "tui/src", "tests/e2e"];
+    for file in folders.iter().flat_map(|folder| sources(&root().join(folder))) {
+        let name = file.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+        for (test, reason) in only_on_sqlite(&fs::read_to_string(&file).unwrap(), &name) {
+            listed.entry(reason).or_default().entry(name.clone()).or_default().push(test);
         }
     }
     let mut text = HEAD.to_owned();
@@ -171,7 +101,7 @@ fn the_list_of_tests_that_need_the_file_is_complete() {
             }
         }
     }
-    let list = root.join(LIST);
+    let list = root().join(LIST);
     if std::env::var_os("WRITE_DOCS").is_some() {
         fs::write(&list, &text).unwrap();
     }
@@ -199,19 +129,4 @@ fn only_on_sqlite(text: &str, file: &str) -> Vec<(String, String)> {
         (name.to_owned(), reason)
     });
     tests.collect()
-}
-
-/// Returns all source files in a folder and the folders in it.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
 }

@@ -2,16 +2,38 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
+    // All of them are taken before the first is free again.
+    let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    listeners.map(|listener| listener.local_addr().unwrap().port())
+}
 
 /// The variable that makes a missing program a failure. `.ci/run` sets it to `required`.
 const REQUIRED: &str = "TIDINGS_TEST_PROGRAMS";
 
 /// Returns whether a program is installed. If not, says that its test is left out.
-///
-/// # Panics
-/// When the program must not be missing.
 pub(crate) fn is_installed(program: &str) -> bool {
     let found = Command::new("which").arg(program).stdout(Stdio::null()).status();
     if found.is_ok_and(|status| status.success()) {
@@ -27,13 +49,10 @@ const MODULES_REQUIRED: &str = "TIDINGS_TEST_PYTHON";
 
 /// Returns the directory with modules of Python that `.ci/run` installs, as `pip install --target` does.
 pub(crate) fn python_modules() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("target/python")
+    root().join("target/python")
 }
 
 /// Returns whether Python has a module. If not, says that its test is left out.
-///
-/// # Panics
-/// When the module must not be missing.
 pub(crate) fn has_python_module(module: &str) -> bool {
     let mut import = Command::new("python3");
     import
@@ -53,9 +72,6 @@ pub(crate) fn has_python_module(module: &str) -> bool {
 const STATIC: &str = "TIDINGS_TEST_STATIC";
 
 /// Returns the static binary, for tests that run it where no other file is. If there is none, says that its test is left out.
-///
-/// # Panics
-/// When the variable names a file that does not exist.
 pub(crate) fn static_binary() -> Option<PathBuf> {
     let Some(path) = std::env::var_os(STATIC) else {
         leave_out(&format!("{STATIC} names no static binary"));
@@ -76,7 +92,6 @@ pub(crate) fn is_privileged() -> bool {
     may
 }
 
-/// Says why a test is left out.
 pub(crate) fn leave_out(why: &str) {
     // Unlike `eprintln!`, this is not captured. Nothing can be done if standard error is closed.
     let _ = writeln!(io::stderr(), "left out: {why}");
@@ -84,7 +99,7 @@ pub(crate) fn leave_out(why: &str) {
 
 /// Returns the path of a file in `packaging`.
 pub(crate) fn packaging(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("packaging").join(file)
+    root().join("packaging").join(file)
 }
 
 /// Returns the text of a file in `packaging`.

@@ -30,7 +30,6 @@ impl Manager {
         Self { directory, told }
     }
 
-    /// Returns the command that starts the server.
     fn serve(&self) -> Command {
         let mut serve = command();
         serve.current_dir(self.directory.path()).args(["serve", "--listen", "127.0.0.1:0"]);
@@ -39,7 +38,6 @@ impl Manager {
         serve
     }
 
-    /// Returns what the server tells next.
     fn told(&self) -> String {
         let mut text = [0; 4096];
         let length = self.told.recv(&mut text).expect("the server tells something in time");

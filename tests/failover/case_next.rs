@@ -19,7 +19,6 @@ const LIKED: usize = 5;
 /// Guests and a member read feeds to the end, each page from another server, while posts are liked and inserted.
 pub(crate) fn next(scale: Scale) -> Outcome {
     let world = World::without_standby(3);
-    world.wait_until_ready();
     for post in &world.posts[..LIKED] {
         let _ = world.member(0, 0).get(&format!("/post_like/{post}")).succeeded();
     }

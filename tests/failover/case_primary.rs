@@ -3,12 +3,11 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::load::{Comparison, Kind, Load, Sent, compare};
+use crate::load::{Load, Sent, outcome};
 use crate::proxy::Mode;
-use crate::world::World;
+use crate::world::{Server, World};
 use crate::{Outcome, Scale, seconds};
 
-const ALL: [Kind; 3] = [Kind::Notice, Kind::Like, Kind::View];
 /// The maximum time between a promotion and the next write of each server.
 const RESUME_MAX: Duration = Duration::from_secs(2);
 /// The same after a start, which recovers from the crash first.
@@ -16,28 +15,10 @@ const RESTART_MAX: Duration = Duration::from_secs(5);
 /// The maximum time of an answer without a primary: 30 s, and time for a busy machine.
 const REFUSE_MAX: Duration = Duration::from_secs(36);
 
-/// Returns the outcome of a comparison, with more measured and more faults.
-pub(crate) fn outcome(
-    world: &World,
-    comparison: Comparison,
-    measured: &str,
-    more: impl IntoIterator<Item = String>,
-) -> Outcome {
-    let Comparison { sent, acknowledged, stored, mut faults } = comparison;
-    faults.extend(more);
-    if !faults.is_empty() {
-        faults.push(world.logs());
-    }
-    let measured = format!("{sent} sent, {acknowledged} acknowledged, {stored} stored; {measured}");
-    Outcome { measured, faults }
-}
-
 /// The primary is killed under load, and the standby is promoted.
 pub(crate) fn killed(_: Scale) -> Outcome {
     let world = World::start(3);
-    world.wait_until_ready();
-    let load = Load::start(&world, 4, &ALL);
-    thread::sleep(Duration::from_millis(1_500));
+    let load = Load::running(&world, 4, Duration::from_millis(1_500));
     world.primary.kill();
     let (mut faults, killed) = (Vec::new(), Instant::now());
     faults.extend(unready(&world, killed, Duration::from_secs(3)));
@@ -46,22 +27,19 @@ pub(crate) fn killed(_: Scale) -> Outcome {
     standby.promote();
     let promoted = Instant::now();
     let resumed = load.resumed(&[0, 1, 2], promoted, Duration::from_secs(30));
-    thread::sleep(Duration::from_secs(1));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_secs(1));
     faults.extend(too_late(resumed, RESUME_MAX));
     world.wait_until_ready();
     faults.extend(lists(&world));
     let gap = promoted.duration_since(killed);
     let measured = format!("promoted after {}, written again after {}", seconds(gap), shown(resumed));
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// The primary is killed and, after a time in which writes are refused, started again.
 pub(crate) fn restarted(_: Scale) -> Outcome {
     let world = World::without_standby(3);
-    world.wait_until_ready();
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_secs(1));
+    let load = Load::running(&world, 3, Duration::from_secs(1));
     world.primary.kill();
     let killed = Instant::now();
     let mut faults = unready(&world, killed, Duration::from_secs(3));
@@ -75,21 +53,18 @@ pub(crate) fn restarted(_: Scale) -> Outcome {
     world.primary.start();
     let started = Instant::now();
     let resumed = load.resumed(&[0, 1, 2], started, Duration::from_secs(30));
-    thread::sleep(Duration::from_millis(500));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_millis(500));
     faults.extend(too_late(resumed, RESTART_MAX));
     let longest = longest_refusal(&sent, &mut faults);
     let measured =
         format!("refused after {} at most, written again after {}", seconds(longest), shown(resumed));
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// The primary is suspended under load, the standby is promoted, and the former primary continues.
 pub(crate) fn suspended(_: Scale) -> Outcome {
     let world = World::start(3);
-    world.wait_until_ready();
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_secs(1));
+    let load = Load::running(&world, 3, Duration::from_secs(1));
     world.primary.suspend();
     let suspended = Instant::now();
     let mut faults = unready(&world, suspended, Duration::from_secs(10));
@@ -99,20 +74,17 @@ pub(crate) fn suspended(_: Scale) -> Outcome {
     faults.extend(too_late(resumed, Duration::from_secs(8)));
     // It still takes itself for the primary, and would answer with old data.
     world.primary.resume();
-    thread::sleep(Duration::from_secs(2));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_secs(2));
     world.wait_until_ready();
     faults.extend(lists(&world));
     let measured = format!("written again after {}", shown(resumed));
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// The network between one server and the primary loses everything for a while.
 pub(crate) fn silent(_: Scale) -> Outcome {
     let world = World::without_standby(3);
-    world.wait_until_ready();
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_secs(1));
+    let load = Load::running(&world, 3, Duration::from_secs(1));
     world.proxies[0].set(Mode::Hold);
     let held = Instant::now();
     let mut faults = unready(&world, held, Duration::from_secs(10));
@@ -120,19 +92,16 @@ pub(crate) fn silent(_: Scale) -> Outcome {
     world.proxies[0].set(Mode::Pass);
     let passed = Instant::now();
     let resumed = load.resumed(&[0, 1, 2], passed, Duration::from_secs(30));
-    thread::sleep(Duration::from_millis(500));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_millis(500));
     faults.extend(too_late(resumed, Duration::from_secs(12)));
     let measured = format!("written again after {}", shown(resumed));
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// The connection is cut between COMMITs and their answers.
 pub(crate) fn commits_cut(scale: Scale) -> Outcome {
     let world = World::without_standby(3);
-    world.wait_until_ready();
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_millis(500));
+    let load = Load::running(&world, 3, Duration::from_millis(500));
     let (cuts, begin) = (scale.share(1_000, 50), Instant::now());
     world.proxies[0].set(Mode::CutCommits(3));
     while world.proxies[0].cuts() < cuts && begin.elapsed() < Duration::from_secs(240) {
@@ -140,8 +109,7 @@ pub(crate) fn commits_cut(scale: Scale) -> Outcome {
     }
     world.proxies[0].set(Mode::Pass);
     let (cut, took) = (world.proxies[0].cuts(), begin.elapsed());
-    thread::sleep(Duration::from_millis(500));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_millis(500));
     let mut faults = Vec::new();
     if cut < cuts {
         faults.push(format!("only {cut} commits were cut"));
@@ -150,15 +118,17 @@ pub(crate) fn commits_cut(scale: Scale) -> Outcome {
     for one in sent.iter().filter(|one| !one.is_acknowledged()) {
         faults.push(format!("server {} answered {:?} to {:?} {}", one.server, one.answer, one.kind, one.key));
     }
-    let found =
-        world.servers.iter().map(|server| server.log().matches("the answer to a commit was lost").count());
+    let found = world
+        .servers
+        .iter()
+        .map(|server| server.process.log().matches("the answer to a commit was lost").count());
     let measured = format!("{cut} commits cut in {}, {} of them stored", seconds(took), found.sum::<usize>());
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// Waits until no server is ready; returns a fault if this takes longer than `most`.
 pub(crate) fn unready(world: &World, since: Instant, most: Duration) -> Vec<String> {
-    let is_ready = |server: &crate::server::Server| server.anyone().get("/readyz").status == 200;
+    let is_ready = |server: &Server| server.anyone().get("/readyz").status == 200;
     while world.servers.iter().any(is_ready) {
         if since.elapsed() > most {
             return vec![format!("a server is ready {} after the failure", seconds(since.elapsed()))];

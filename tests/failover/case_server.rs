@@ -3,12 +3,13 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::case_primary::outcome;
-use crate::load::{Kind, Load, Sent, compare};
+use rustix::process::Signal;
+
+use crate::case_primary::shown;
+use crate::load::{Load, Sent, outcome};
 use crate::world::World;
 use crate::{Outcome, Scale, seconds};
 
-const ALL: [Kind; 3] = [Kind::Notice, Kind::Like, Kind::View];
 /// The maximum time for which the others wait for the lock of a server that is away: PostgreSQL ends its transaction after
 /// 5 s.
 const GAP_MAX: Duration = Duration::from_secs(8);
@@ -18,14 +19,11 @@ const LOG_LOSS: Duration = Duration::from_millis(400);
 /// A server is killed under load.
 pub(crate) fn killed(_: Scale) -> Outcome {
     let mut world = World::without_standby(3);
-    world.wait_until_ready();
     let lines: i64 = log_lines(&world);
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_millis(1_500));
+    let load = Load::running(&world, 3, Duration::from_millis(1_500));
     let killed = Instant::now();
-    world.servers[0].kill();
-    thread::sleep(Duration::from_secs(2));
-    let sent = load.stop();
+    world.servers[0].process.kill();
+    let sent = load.stop_after(Duration::from_secs(2));
     let mut faults = Vec::new();
     let gap = longest_gap(&sent, &[1, 2], &mut faults);
     thread::sleep(Duration::from_millis(500));
@@ -42,21 +40,18 @@ pub(crate) fn killed(_: Scale) -> Outcome {
     world.servers.remove(0);
     world.add_server();
     world.wait_until_ready();
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// A server is suspended under load, and continues later.
 pub(crate) fn suspended(scale: Scale) -> Outcome {
     let world = World::without_standby(3);
-    world.wait_until_ready();
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_secs(1));
-    world.servers[0].suspend();
+    let load = Load::running(&world, 3, Duration::from_secs(1));
+    world.servers[0].process.signal(Signal::STOP);
     thread::sleep(Duration::from_secs(if scale.is_full() { 60 } else { 9 }));
-    world.servers[0].resume();
+    world.servers[0].process.signal(Signal::CONT);
     let resumed = load.resumed(&[0, 1, 2], Instant::now(), Duration::from_secs(30));
-    thread::sleep(Duration::from_secs(1));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_secs(1));
     let mut faults = Vec::new();
     let gap = longest_gap(&sent, &[1, 2], &mut faults);
     if resumed.is_none() {
@@ -65,9 +60,9 @@ pub(crate) fn suspended(scale: Scale) -> Outcome {
     for one in sent.iter().filter(|one| !one.is_acknowledged()) {
         faults.push(format!("server {} answered {:?} to {:?} {}", one.server, one.answer, one.kind, one.key));
     }
-    let resumed = crate::case_primary::shown(resumed);
-    let measured = format!("the others waited {} at most, it writes again after {resumed}", seconds(gap));
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    let (gap, resumed) = (seconds(gap), shown(resumed));
+    let measured = format!("the others waited {gap} at most, it writes again after {resumed}");
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// Returns the longest time without an acknowledgement of these servers.

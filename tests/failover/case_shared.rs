@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::load::{Kind, Load, compare};
-use crate::server::faketime;
-use crate::world::World;
+use crate::world::{World, faketime};
 use crate::{Outcome, Scale, seconds};
 
 /// The maximum time after which a post is in the feeds of the others, for 99 of 100.
@@ -19,7 +18,6 @@ const LIKES_MIN: f64 = 300.0;
 /// Members sign out everywhere or are blacklisted on one server, and use their tokens on the others.
 pub(crate) fn tokens_revoked(scale: Scale) -> Outcome {
     let world = World::without_standby(3);
-    world.wait_until_ready();
     let races = scale.share(10_000, 40);
     let mut faults = Vec::new();
     for race in 0..races {
@@ -54,7 +52,6 @@ pub(crate) fn tokens_revoked(scale: Scale) -> Outcome {
 /// The clocks of two servers differ by six seconds, and that of a third by ten minutes.
 pub(crate) fn clocks(_: Scale) -> Outcome {
     let mut world = World::direct(1);
-    world.wait_until_ready();
     if faketime().is_none() {
         return Outcome { measured: "left out: there is no faketime".into(), faults: Vec::new() };
     }
@@ -67,7 +64,7 @@ pub(crate) fn clocks(_: Scale) -> Outcome {
         if status != if is_apart { 503 } else { 200 } {
             faults.push(format!("server {number} answers {status} when asked whether it is ready"));
         }
-        if server.log().contains("synchronise both") != is_apart {
+        if server.process.log().contains("synchronise both") != is_apart {
             faults.push(format!("server {number} does not say in its log whether it is ready"));
         }
         let _ =
@@ -85,7 +82,6 @@ pub(crate) fn clocks(_: Scale) -> Outcome {
 /// Two administrators remove each other at the same time on two servers.
 pub(crate) fn administrators(scale: Scale) -> Outcome {
     let world = World::without_standby(2);
-    world.wait_until_ready();
     let mut faults = Vec::new();
     let races = if scale.is_full() { 10 } else { 4 };
     for race in 0..races {
@@ -121,7 +117,6 @@ pub(crate) fn administrators(scale: Scale) -> Outcome {
 /// Posts are inserted on one server, and appear in the feeds of the others.
 pub(crate) fn feeds(scale: Scale) -> Outcome {
     let world = World::without_standby(3);
-    world.wait_until_ready();
     let (posts, mut times, mut faults) = (scale.share(1_000, 30), Vec::new(), Vec::new());
     for number in 0..posts {
         let on = usize::try_from(number % 3).expect("0 to 2");
@@ -164,7 +159,6 @@ pub(crate) fn feeds(scale: Scale) -> Outcome {
 /// Members like posts as fast as three servers can record it.
 pub(crate) fn likes(_: Scale) -> Outcome {
     let world = World::direct(3);
-    world.wait_until_ready();
     let load = Load::start(&world, 48, &[Kind::Like]);
     let begin = Instant::now();
     thread::sleep(Duration::from_secs(5));
@@ -172,10 +166,9 @@ pub(crate) fn likes(_: Scale) -> Outcome {
     let acknowledged =
         load.sent().iter().filter(|one| one.kind == Kind::Like && one.is_acknowledged()).count();
     let all = load.sent().iter().filter(|one| one.is_acknowledged()).count();
-    let comparison = compare(&world, &load.stop());
+    let (_, mut faults) = compare(&world, &load.stop());
     #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
     let rate = all as f64 / took.as_secs_f64();
-    let mut faults = comparison.faults;
     if rate < LIKES_MIN && !cfg!(debug_assertions) {
         faults.push(format!("{rate:.0} a second are fewer than {LIKES_MIN:.0}"));
     }

@@ -3,12 +3,11 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::case_primary::{lists, longest_refusal, outcome, shown};
-use crate::load::{Kind, Load, Sent, compare};
+use crate::case_primary::{lists, longest_refusal, shown};
+use crate::load::{Load, Sent, outcome};
 use crate::world::World;
 use crate::{Outcome, Scale, seconds};
 
-const ALL: [Kind; 3] = [Kind::Notice, Kind::Like, Kind::View];
 /// An answer that was on its way when the standby ended may arrive this much later.
 const GRACE: Duration = Duration::from_millis(200);
 
@@ -26,9 +25,7 @@ pub(crate) fn gone_late(_: Scale) -> Outcome {
 /// The standby is away for this time. Writes wait for a lock in the first part of it.
 fn gone_for(away: Duration, wait_for_lock: Duration) -> Outcome {
     let world = World::start(3);
-    world.wait_until_ready();
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_secs(1));
+    let load = Load::running(&world, 3, Duration::from_secs(1));
     let mut lock = world.connect();
     if !wait_for_lock.is_zero() {
         lock.query("BEGIN", &[]);
@@ -48,8 +45,7 @@ fn gone_for(away: Duration, wait_for_lock: Duration) -> Outcome {
     standby.start();
     let started = Instant::now();
     let resumed = load.resumed(&[0, 1, 2], started, Duration::from_secs(40));
-    thread::sleep(Duration::from_millis(500));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_millis(500));
     if resumed.is_none() {
         faults.push("nothing is written when the standby is back".into());
     }
@@ -59,15 +55,13 @@ fn gone_for(away: Duration, wait_for_lock: Duration) -> Outcome {
         seconds(longest),
         shown(resumed)
     );
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// The standby ends, and somebody cancels the waits of commits for it; then the standby is promoted.
 pub(crate) fn waits_cancelled(_: Scale) -> Outcome {
     let world = World::start(3);
-    world.wait_until_ready();
-    let load = Load::start(&world, 3, &ALL);
-    thread::sleep(Duration::from_secs(1));
+    let load = Load::running(&world, 3, Duration::from_secs(1));
     let standby = world.standby.as_ref().unwrap();
     standby.suspend();
     let suspended = Instant::now();
@@ -90,14 +84,13 @@ pub(crate) fn waits_cancelled(_: Scale) -> Outcome {
     standby.promote();
     let promoted = Instant::now();
     let resumed = load.resumed(&[0, 1, 2], promoted, Duration::from_secs(40));
-    thread::sleep(Duration::from_secs(1));
-    let sent = load.stop();
+    let sent = load.stop_after(Duration::from_secs(1));
     if resumed.is_none() {
         faults.push("nothing is written after the promotion".into());
     }
     faults.extend(lists(&world));
     let measured = format!("{cancelled} waits cancelled, written again after {}", shown(resumed));
-    outcome(&world, compare(&world, &sent), &measured, faults)
+    outcome(&world, &sent, &measured, faults)
 }
 
 /// Returns the acknowledgements that the standby cannot have confirmed.

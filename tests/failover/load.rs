@@ -6,25 +6,25 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use tidings_tests::Caller;
 
-use crate::world::{World, notice};
+use crate::Outcome;
+use crate::world::World;
 
 /// Titles are unique in the whole program.
 static TITLES: AtomicU64 = AtomicU64::new(0);
 
-/// What a client sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
-    /// A notice with a unique title.
     Notice,
     /// A like of a post that the member has not liked.
     Like,
-    /// A view of a post.
     View,
 }
 
-/// A request, and its outcome.
+const ALL: [Kind; 3] = [Kind::Notice, Kind::Like, Kind::View];
+
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) kind: Kind,
@@ -45,7 +45,6 @@ impl Sent {
     }
 }
 
-/// Running clients.
 pub(crate) struct Load {
     stop: Arc<AtomicBool>,
     sent: Arc<Mutex<Vec<Sent>>>,
@@ -53,6 +52,19 @@ pub(crate) struct Load {
 }
 
 impl Load {
+    /// Starts clients of each server that send all kinds of requests, and lets them run for this time.
+    pub(crate) fn running(world: &World, clients: usize, time: Duration) -> Self {
+        let load = Self::start(world, clients, &ALL);
+        thread::sleep(time);
+        load
+    }
+
+    /// Lets the clients run for this time, stops them, and returns everything that was sent.
+    pub(crate) fn stop_after(self, time: Duration) -> Vec<Sent> {
+        thread::sleep(time);
+        self.stop()
+    }
+
     /// Starts clients of each server; each sends one request after the other.
     pub(crate) fn start(world: &World, clients: usize, kinds: &[Kind]) -> Self {
         let (stop, sent) = (Arc::new(AtomicBool::new(false)), Arc::default());
@@ -75,13 +87,12 @@ impl Load {
         Self { stop, sent, clients: running }
     }
 
-    /// Returns what was sent and answered so far.
     pub(crate) fn sent(&self) -> Vec<Sent> {
         self.sent.lock().unwrap().clone()
     }
 
     /// Returns the number of acknowledged requests of a server whose answer came after `since`.
-    pub(crate) fn acknowledged_since(&self, server: usize, since: Instant) -> usize {
+    fn acknowledged_since(&self, server: usize, since: Instant) -> usize {
         let sent = self.sent.lock().unwrap();
         sent.iter()
             .filter(|one| one.server == server && one.answered > since && one.is_acknowledged())
@@ -99,7 +110,6 @@ impl Load {
         Some(since.elapsed())
     }
 
-    /// Stops the clients, and returns everything that was sent.
     pub(crate) fn stop(self) -> Vec<Sent> {
         self.stop.store(true, Ordering::Relaxed);
         for client in self.clients {
@@ -142,7 +152,7 @@ impl Client {
         let (key, answer) = match kind {
             Kind::Notice => {
                 let title = format!("Notice {}", TITLES.fetch_add(1, Ordering::Relaxed));
-                let body = notice(&title);
+                let body = json!({ "title": title, "post": "Text." });
                 (title, self.admin.request("POST", "/insert_notice").json(&body).try_send())
             }
             Kind::Like => {
@@ -164,16 +174,26 @@ impl Client {
     }
 }
 
-/// The comparison of what clients know with what is stored.
-pub(crate) struct Comparison {
-    pub(crate) sent: usize,
-    pub(crate) acknowledged: usize,
-    pub(crate) stored: usize,
-    pub(crate) faults: Vec<String>,
+/// Returns the outcome of a comparison of what the clients know with what is stored, with more measured and more faults.
+pub(crate) fn outcome(
+    world: &World,
+    sent: &[Sent],
+    measured: &str,
+    more: impl IntoIterator<Item = String>,
+) -> Outcome {
+    let (stored, mut faults) = compare(world, sent);
+    faults.extend(more);
+    if !faults.is_empty() {
+        faults.push(world.logs());
+    }
+    let acknowledged = sent.iter().filter(|one| one.is_acknowledged()).count();
+    let measured = format!("{} sent, {acknowledged} acknowledged, {stored} stored; {measured}", sent.len());
+    Outcome { measured, faults }
 }
 
-/// Compares what the clients know with what the primary has stored: acknowledged ⊆ stored ⊆ sent, each once.
-pub(crate) fn compare(world: &World, sent: &[Sent]) -> Comparison {
+/// Compares what the clients know with what the primary has stored: acknowledged ⊆ stored ⊆ sent, each once. Returns the
+/// number of stored rows, and the faults.
+pub(crate) fn compare(world: &World, sent: &[Sent]) -> (usize, Vec<String>) {
     let mut faults = Vec::new();
     let of = |kind: Kind| sent.iter().filter(move |one| one.kind == kind);
     let mut connection = world.connect();
@@ -232,6 +252,5 @@ pub(crate) fn compare(world: &World, sent: &[Sent]) -> Comparison {
     }
     let viewed: i64 = views.values().sum();
     let stored = titles.len() + likes.len() + usize::try_from(viewed).unwrap_or_default();
-    let acknowledged = sent.iter().filter(|one| one.is_acknowledged()).count();
-    Comparison { sent: sent.len(), acknowledged, stored, faults }
+    (stored, faults)
 }

@@ -22,25 +22,19 @@ mod case_next;
 mod case_primary;
 mod case_server;
 mod case_shared;
-mod case_sign_in;
 mod case_standby;
 mod load;
 mod proxy;
-mod server;
 mod world;
 
-/// The outcome of a round.
 pub(crate) struct Outcome {
-    /// What was measured.
     pub(crate) measured: String,
-    /// The broken promises.
     pub(crate) faults: Vec<String>,
 }
 
 /// Whether the rounds are those of a release, or few and short.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
-    /// The number of rounds of each case.
     pub(crate) rounds: u64,
 }
 
@@ -58,7 +52,7 @@ impl Scale {
 
 type Case = fn(Scale) -> Outcome;
 
-const CASES: [(&str, Case); 17] = [
+const CASES: [(&str, Case); 16] = [
     ("primary-killed", case_primary::killed),
     ("primary-restarted", case_primary::restarted),
     ("primary-suspended", case_primary::suspended),
@@ -74,7 +68,6 @@ const CASES: [(&str, Case); 17] = [
     ("administrators", case_shared::administrators),
     ("feeds", case_shared::feeds),
     ("next", case_next::next),
-    ("sign-in", case_sign_in::guesses),
     ("likes", case_shared::likes),
 ];
 
@@ -106,7 +99,7 @@ fn main() -> ExitCode {
             name => names.push(name.to_owned()),
         }
     }
-    if let Err(reason) = world::available() {
+    if let Err(reason) = tidings_cluster::Programs::find() {
         println!("the tests of failovers are left out: {reason}");
         return ExitCode::SUCCESS;
     }

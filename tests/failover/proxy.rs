@@ -11,7 +11,6 @@ use std::time::Duration;
 /// The time for which a delayed COMMIT is held back: longer than a server takes to connect again.
 const DELAY: Duration = Duration::from_millis(300);
 
-/// What happens to the connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// All bytes pass.
@@ -39,7 +38,6 @@ impl Cut {
     const ALL: [Self; 4] = [Self::AfterAnswer, Self::AfterCommit, Self::BeforeCommit, Self::LateCommit];
 }
 
-/// A proxy. Dropping it cuts all connections.
 pub(crate) struct Proxy {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -62,7 +60,6 @@ struct State {
 }
 
 impl Proxy {
-    /// Starts a proxy in front of a server.
     pub(crate) fn start(target: SocketAddr) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -98,7 +95,6 @@ impl Proxy {
         self.shared.changed.notify_all();
     }
 
-    /// Returns the number of COMMITs that were cut off from their answers.
     pub(crate) fn cuts(&self) -> u64 {
         self.shared.cuts.load(Ordering::Relaxed)
     }
@@ -125,7 +121,6 @@ impl Shared {
         }
     }
 
-    /// Waits while nothing passes.
     fn pass(&self) {
         let held = |state: &mut State| state.mode == Mode::Hold && !state.is_closed;
         drop(self.changed.wait_while(self.state(), held).unwrap());
@@ -146,23 +141,16 @@ impl Shared {
         let (from, to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
         let (swallow, shared) = (Arc::new(Mutex::new(false)), Arc::clone(self));
         let swallowing = Arc::clone(&swallow);
-        let answers = thread::spawn(move || {
-            let _ = shared.answers(from, to, &swallowing);
-        });
-        let _ = self.requests(client, &server, &swallow);
+        let answers = thread::spawn(move || shared.answers(from, to, &swallowing));
+        let _ = self.pass_requests(client, &server, &swallow);
+        if !*swallow.lock().unwrap() {
+            close_one(&server);
+        }
         let _ = answers.join();
         self.state().links.remove(&number);
     }
 
     /// Passes the requests of a client on, message by message, until the connection ends.
-    fn requests(&self, client: &TcpStream, server: &TcpStream, swallow: &Mutex<bool>) -> io::Result<()> {
-        let result = self.pass_requests(client, server, swallow);
-        if !*swallow.lock().unwrap() {
-            close_one(server);
-        }
-        result
-    }
-
     fn pass_requests(
         &self,
         client: &TcpStream,
@@ -219,16 +207,14 @@ impl Shared {
         Some(Cut::ALL[usize::try_from(cut).unwrap_or_default() % Cut::ALL.len()])
     }
 
-    /// Passes the answers of a server on.
-    fn answers(&self, mut server: TcpStream, mut client: TcpStream, swallow: &Mutex<bool>) -> io::Result<()> {
+    fn answers(&self, mut server: TcpStream, mut client: TcpStream, swallow: &Mutex<bool>) {
         let mut buffer = vec![0; 64 << 10];
         loop {
             let count = server.read(&mut buffer).unwrap_or(0);
             self.pass();
             let swallows = *swallow.lock().unwrap();
             if count == 0 || swallows || client.write_all(&buffer[..count]).is_err() {
-                close(&[client, server]);
-                return Ok(());
+                return close(&[client, server]);
             }
         }
     }
@@ -245,7 +231,6 @@ fn read_message(mut stream: &TcpStream, has_type: bool, message: &mut Vec<u8>) -
     stream.read_exact(&mut message[head..])
 }
 
-/// Returns whether a message is a COMMIT by the simple protocol.
 fn is_commit(message: &[u8]) -> bool {
     message.first() == Some(&b'Q') && message.get(5..) == Some(b"COMMIT\0")
 }

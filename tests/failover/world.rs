@@ -1,29 +1,35 @@
 //! A primary, a synchronous standby, a proxy in front of each, and servers on them.
 
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::fs::DirEntry;
+use std::path::PathBuf;
+use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 use tidings_cluster::{Cluster, Connection};
-use tidings_tests::{Caller, Output, command, run};
+use tidings_tests::{Caller, Output, Process, command, run, wait_until};
 
 use crate::proxy::Proxy;
-use crate::server::Server;
 
-/// The password of the database user.
-pub(crate) const PASSWORD: &str = "of the cluster";
-/// The password of all members.
+const PASSWORD: &str = "of the cluster";
 const MEMBER_PASSWORD: &str = "correct horse";
-/// The name under which the standby follows the primary.
-pub(crate) const STANDBY: &str = "standby_1";
-/// The number of members who act.
+const STANDBY: &str = "standby_1";
 const MEMBERS: usize = 6;
-/// The number of posts that they like and view.
 const POSTS: usize = 600;
-pub(crate) const DATABASE: &str = "tidings";
+const DATABASE: &str = "tidings";
 
-/// The database, its servers, and the callers.
+pub(crate) struct Server {
+    pub(crate) process: Process,
+    caller: Caller,
+}
+
+impl Server {
+    /// Returns a caller that is not signed in.
+    pub(crate) fn anyone(&self) -> &Caller {
+        &self.caller
+    }
+}
+
 pub(crate) struct World {
     // Dropped in this order: the servers first.
     pub(crate) servers: Vec<Server>,
@@ -31,15 +37,13 @@ pub(crate) struct World {
     pub(crate) primary: Cluster,
     pub(crate) standby: Option<Cluster>,
     folder: TempDir,
-    /// The administrator's id and token.
     admin: (String, String),
-    /// The members' ids and tokens.
     members: Vec<(String, String)>,
     pub(crate) posts: Vec<String>,
 }
 
 impl World {
-    /// Starts a primary, a synchronous standby and `servers` servers, with members and posts.
+    /// Starts a primary, a synchronous standby and `servers` servers, with members and posts, and waits until all are ready.
     pub(crate) fn start(servers: usize) -> Self {
         Self::of(servers, true, true)
     }
@@ -77,10 +81,10 @@ impl World {
         if has_standby {
             world.primary.wait_for_standby(Some(STANDBY));
         }
+        world.wait_until_ready();
         world
     }
 
-    /// Starts the servers, and makes members and posts.
     fn fill(&mut self, servers: usize) {
         for _ in 0..servers {
             self.add_server();
@@ -101,8 +105,7 @@ impl World {
         self.posts = self.query("SELECT id FROM post ORDER BY key");
     }
 
-    /// Returns the URL with all hosts.
-    pub(crate) fn url(&self) -> String {
+    fn url(&self) -> String {
         let mut hosts: Vec<_> = self.proxies.iter().map(|proxy| proxy.address().to_string()).collect();
         if hosts.is_empty() {
             hosts.push(self.primary.address().to_string());
@@ -115,22 +118,32 @@ impl World {
         self.add_server_ahead(0);
     }
 
-    /// Starts another server whose clock is some seconds ahead.
+    /// Starts another server whose clock is some seconds ahead of that of the machine. All servers of a folder share the key
+    /// that signs tokens.
     pub(crate) fn add_server_ahead(&mut self, ahead_s: i64) {
-        match Server::try_start(self.folder.path(), &self.url(), ahead_s) {
-            Ok(server) => self.servers.push(server),
+        let mut serve = self.command();
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--client-limits", "off"]);
+        if ahead_s != 0 {
+            let library = faketime().expect("the case has looked for it");
+            serve.env("LD_PRELOAD", library).env("FAKETIME", format!("{ahead_s:+}s"));
+            // A monotonic clock is never set.
+            serve.env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        }
+        match Process::start(serve) {
+            Ok((process, address)) => self.servers.push(Server { process, caller: Caller::to(address) }),
             Err(log) => panic!("the server did not start: {log}"),
         }
     }
 
-    /// Runs a command on the database.
-    pub(crate) fn cli<const N: usize>(&self, args: [&str; N], input: &str) -> Output {
+    fn command(&self) -> Command {
         let mut tidings = command();
+        tidings.current_dir(self.folder.path()).env("PGPASSWORD", PASSWORD).args(["--db", &self.url()]);
         tidings
-            .current_dir(self.folder.path())
-            .env("PGPASSWORD", PASSWORD)
-            .args(["--db", &self.url()])
-            .args(args);
+    }
+
+    pub(crate) fn cli<const N: usize>(&self, args: [&str; N], input: &str) -> Output {
+        let mut tidings = self.command();
+        tidings.args(args);
         run(tidings, input)
     }
 
@@ -141,12 +154,10 @@ impl World {
         (id.to_owned(), answer.text("/access_token"))
     }
 
-    /// Returns the administrator as a caller of a server.
     pub(crate) fn admin(&self, server: usize) -> Caller {
         self.servers[server].anyone().with_token(&self.admin.0, self.admin.1.clone())
     }
 
-    /// Returns a member as a caller of a server.
     pub(crate) fn member(&self, number: usize, server: usize) -> Caller {
         let (id, token) = &self.members[number % MEMBERS];
         self.servers[server].anyone().with_token(id, token.clone())
@@ -157,7 +168,6 @@ impl World {
         self.standby.as_ref().filter(|standby| is_primary(standby)).unwrap_or(&self.primary)
     }
 
-    /// Opens a connection to the current primary.
     pub(crate) fn connect(&self) -> Connection {
         Connection::open(&self.current().url(DATABASE)).unwrap()
     }
@@ -169,18 +179,13 @@ impl World {
 
     /// Waits until all servers are ready.
     pub(crate) fn wait_until_ready(&self) {
-        let begin = Instant::now();
         let is_ready = |server: &Server| server.anyone().get("/readyz").status == 200;
-        while !self.servers.iter().all(is_ready) {
-            assert!(begin.elapsed() < Duration::from_secs(60), "the servers do not become ready");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_until("the servers are ready", || self.servers.iter().all(is_ready));
     }
 
-    /// Returns the end of the log of each server.
     pub(crate) fn logs(&self) -> String {
         let ends = self.servers.iter().enumerate().map(|(number, server)| {
-            let log = server.log();
+            let log = server.process.log();
             let lines: Vec<_> = log.lines().rev().take(25).collect();
             format!("-- server {number}\n{}\n", lines.into_iter().rev().collect::<Vec<_>>().join("\n"))
         });
@@ -195,14 +200,9 @@ fn is_primary(cluster: &Cluster) -> bool {
             .is_ok_and(|rows| rows[0][0].as_deref() == Some("f"))
 }
 
-/// Returns a notice with this title.
-pub(crate) fn notice(title: &str) -> Value {
-    json!({ "title": title, "post": "Text." })
-}
-
-/// Returns whether PostgreSQL is installed, and says why not.
-pub(crate) fn available() -> Result<(), String> {
-    static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
-    let found = || tidings_cluster::Programs::find().map(drop).map_err(|error| error.to_string());
-    FOUND.get_or_init(found).clone()
+/// Returns the library that changes the time of a process, of the package faketime, if it is installed.
+pub(crate) fn faketime() -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib").ok()?.filter_map(Result::ok);
+    let library = |folder: DirEntry| folder.path().join("faketime/libfaketimeMT.so.1");
+    folders.map(library).find(|library| library.exists())
 }

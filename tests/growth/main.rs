@@ -4,7 +4,6 @@
 //! cargo bench --bench growth                          # everything, 10,000 to 1,000,000 rows
 //! cargo bench --bench growth -- posts removal         # some parts; --help lists them
 //! cargo bench --bench growth -- --max 10000000        # up to 10,000,000 rows, which needs 40 GB of disk
-//! cargo bench --bench growth -- --json                # machine-readable output
 //! ```
 //!
 //! Each part has its own database, in a new directory below `target/` or that of `--directory`. It fills the database up to a size, measures, and
@@ -13,13 +12,6 @@
 //! A cost is processor time of all threads, in milliseconds per operation: it does not depend on the disk, and only
 //! little on other programs. The operations are those of the core, because HTTP adds the same cost at every size. Waits
 //! are real time.
-//!
-//! | column | meaning |
-//! |---|---|
-//! | a number of rows | the cost with that many rows; empty if the operation exceeded its time limit |
-//! | ratio | the cost of the largest size / that of the smallest |
-//! | expected | `flat`; `n log n`, the most that the cost may grow; or the most that a wait may take |
-//! | | `grows` or `exceeded` if the ratio or the wait is larger than expected; the exit status is then 1 |
 //!
 //! A flat cost may triple from the smallest to the largest size: trees get deeper, and caches hold a smaller part.
 //!
@@ -36,6 +28,8 @@ mod cost;
 #[path = "../load/data.rs"]
 #[expect(dead_code, reason = "the load benchmark uses the rest")]
 mod data;
+#[path = "../load/figures.rs"]
+mod figures;
 mod part;
 mod table;
 mod world;
@@ -60,23 +54,13 @@ struct Arguments {
     /// The directory for the databases, for example on another disk
     #[arg(long, default_value = env!("CARGO_TARGET_TMPDIR"), hide_default_value = true)]
     directory: PathBuf,
-    /// Prints JSON instead of a table
-    #[arg(long)]
-    json: bool,
     /// Added by cargo bench
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+fn main() -> Result<ExitCode> {
+    Ok(if run(&Arguments::parse())? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Measures and prints the parts, and returns whether no cost grows more than expected.
@@ -95,11 +79,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             }
         }
     }
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        print!("{}", report.table());
-    }
+    print!("{}", report.table());
     // The figures of so few rows are meaningless.
     Ok(report.failures.is_empty() && (report.is_as_expected() || !arguments.bench))
 }

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 
 use crate::Result;
+use crate::data;
 use crate::table::Report;
 use crate::world::World;
 
@@ -15,46 +16,38 @@ mod posts;
 mod removal;
 
 /// A part that can be measured alone.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
     /// Import, start, search and feeds
     Posts,
     /// Sign-in and the lists of members
     Members,
-    /// The likes of one post, and the likes of one member
+    /// The likes of one member
     Likes,
     /// Notices, at most 100,000
     Notices,
     /// Sending and listing feedback
     Feedback,
-    /// The queries of the access log, and the reports
+    /// The queries of the access log
     Log,
     /// The removal of a member with many acts
     Removal,
 }
 
 impl Part {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Posts => "posts",
-            Self::Members => "members",
-            Self::Likes => "likes",
-            Self::Notices => "notices",
-            Self::Feedback => "feedback",
-            Self::Log => "log",
-            Self::Removal => "removal",
-        }
+    pub(crate) fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 
     /// Fills a database from size to size, and measures each.
     pub(crate) fn measure(self, world: &World, report: &mut Report) -> Result<()> {
-        let mut posts = posts::Posts::new();
+        let mut posts = data::Posts::new();
         let mut before = 0;
         for size in report.sizes.clone() {
             eprintln!("{}, {size} rows", self.name());
             let rows = Range { before, size };
             match self {
-                Self::Posts => posts.measure(world, rows, report),
+                Self::Posts => posts::measure(world, &mut posts, rows, report),
                 Self::Members => members::measure(world, rows, report),
                 Self::Likes => likes::measure(world, rows, report),
                 Self::Notices if size > notices::MAX => Ok(()),

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use serde::Serialize;
+use tidings_client::shown::number::number;
+
+use crate::figures::{aligned, figure, whole};
 
 /// The factor by which a cost may exceed its expected growth.
 const TOLERANCE: f64 = 3.0;
 
-/// The growth that is expected of a cost.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Growth {
     /// It does not depend on the size.
@@ -32,13 +33,9 @@ impl Growth {
     }
 }
 
-/// An operation with its costs.
-#[derive(Serialize)]
 struct Row {
     part: &'static str,
     what: &'static str,
-    expected: String,
-    #[serde(skip)]
     growth: Growth,
     /// Milliseconds by size; `None` if the operation exceeded its time limit.
     costs_ms: Vec<Option<f64>>,
@@ -47,8 +44,6 @@ struct Row {
     as_expected: bool,
 }
 
-/// All rows of a run.
-#[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) sizes: Vec<u64>,
     rows: Vec<Row>,
@@ -72,8 +67,7 @@ impl Report {
         let cost = cost.map(|cost| cost.as_secs_f64() * 1_000.0);
         let known = self.rows.iter().position(|row| (row.part, row.what) == (part, what));
         let at = known.unwrap_or_else(|| {
-            let (costs_ms, expected) = (Vec::new(), growth.name());
-            self.rows.push(Row { part, what, expected, growth, costs_ms, ratio: None, as_expected: true });
+            self.rows.push(Row { part, what, growth, costs_ms: Vec::new(), ratio: None, as_expected: true });
             self.rows.len() - 1
         });
         let row = &mut self.rows[at];
@@ -95,86 +89,32 @@ impl Report {
         };
     }
 
-    /// Returns whether no cost grows more than expected.
     pub(crate) fn is_as_expected(&self) -> bool {
         self.rows.iter().all(|row| row.as_expected)
     }
 
-    /// Formats the rows as a table.
     pub(crate) fn table(&self) -> String {
-        let sizes = self.sizes.iter().map(|size| grouped(*size));
-        let mut lines = vec![
-            [String::from("part"), "what, ms".into()]
-                .into_iter()
-                .chain(sizes)
-                .chain(["ratio".into(), "expected".into(), String::new()])
-                .collect::<Vec<_>>(),
-        ];
+        let sizes = self.sizes.iter().map(|size| number(*size));
+        let head = [String::from("part"), "what, ms".into()].into_iter().chain(sizes);
+        let mut lines = vec![head.chain(["ratio".into(), "expected".into(), String::new()]).collect()];
         for row in &self.rows {
-            let mut costs: Vec<String> =
-                row.costs_ms.iter().map(|cost| cost.map_or_else(String::new, figure)).collect();
-            costs.resize(self.sizes.len(), String::new());
-            let ratio = row.ratio.map(figure).unwrap_or_default();
             let mark = match row.growth {
                 _ if row.as_expected => "",
                 Growth::AtMost(_) => "exceeded",
                 _ => "grows",
             };
-            let mut line = vec![row.part.to_owned(), row.what.to_owned()];
-            line.extend(costs);
-            line.extend([ratio, row.expected.clone(), mark.to_owned()]);
+            let mut line: Vec<String> = vec![row.part.into(), row.what.into()];
+            line.extend(row.costs_ms.iter().map(|cost| cost.map_or_else(String::new, figure)));
+            line.resize(2 + self.sizes.len(), String::new());
+            let ratio = row.ratio.map(figure).unwrap_or_default();
+            line.extend([ratio, row.growth.name(), mark.to_owned()]);
             lines.push(line);
         }
-        let widths: Vec<usize> = (0..lines[0].len())
-            .map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default())
-            .collect();
-        let mut text = String::new();
-        for line in lines {
-            let mut shown = String::new();
-            for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
-                // Figures are aligned to the right. Writing to a String cannot fail.
-                let _ = if (2..self.sizes.len() + 3).contains(&column) {
-                    write!(shown, "{cell:>width$}  ")
-                } else {
-                    write!(shown, "{cell:<width$}  ")
-                };
-            }
-            text.push_str(shown.trim_end());
-            text.push('\n');
-        }
+        let expected = self.sizes.len() + 3;
+        let mut text = aligned(&lines, &[0, 1, expected, expected + 1]);
         for failure in &self.failures {
             let _ = writeln!(text, "failed: {failure}");
         }
         text
     }
-}
-
-/// Converts a count to a float; exact below 2^53.
-#[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
-fn whole(count: u64) -> f64 {
-    count as f64
-}
-
-/// Formats a figure with a suitable number of digits: `0.00042`, `0.052`, `2.31`, `61.4`, `1234`.
-fn figure(value: f64) -> String {
-    match value {
-        ..0.01 => format!("{value:.5}"),
-        ..1.0 => format!("{value:.3}"),
-        ..10.0 => format!("{value:.2}"),
-        ..1000.0 => format!("{value:.1}"),
-        _ => format!("{value:.0}"),
-    }
-}
-
-/// Formats a number with commas between groups of three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

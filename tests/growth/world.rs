@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use tidings_core::account::{Caller, SignUp};
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::config::Config;
+use tidings_core::newsfeed::{self, Page};
 use tidings_core::post::{self, Draft};
 use tidings_core::{Builder, Tidings};
 
@@ -21,7 +22,6 @@ pub(crate) struct World {
     config: Config,
 }
 
-/// The member who acts.
 pub(crate) const ANN: &str = "ann";
 /// The password of [`ANN`].
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
@@ -81,19 +81,16 @@ impl World {
         Ok(())
     }
 
-    /// Runs a statement.
     pub(crate) fn execute(&self, sql: &str) -> Result<()> {
         self.connection()?.execute(sql, [])?;
         Ok(())
     }
 
-    /// Returns the number that a query selects.
     pub(crate) fn number(&self, sql: &str) -> Result<i64> {
         Ok(self.connection()?.query_row(sql, [], |row| row.get(0))?)
     }
 }
 
-/// Registers a member.
 pub(crate) fn sign_up(tidings: &Tidings, id: &str) -> Result<()> {
     let pw = String::from(PASSWORD);
     tidings.call(
@@ -106,6 +103,18 @@ pub(crate) fn sign_up(tidings: &Tidings, id: &str) -> Result<()> {
 /// Returns the caller who acts as [`ANN`].
 pub(crate) fn ann() -> Caller {
     Caller::Member(ANN.into())
+}
+
+/// Returns a function that likes or unlikes a post as [`ANN`], and reads the member's feed after it.
+pub(crate) fn like_and_feed(tidings: &Tidings, post: &str) -> impl FnMut() -> Result<()> {
+    let mut liked = false;
+    move || {
+        let act = if liked { post::unlike } else { post::like };
+        act(tidings, &ann(), post).wait()?;
+        liked = !liked;
+        newsfeed::recommended(tidings, &ann(), &Page::default())?;
+        Ok(())
+    }
 }
 
 /// Inserts a post with this name in its address and its title, and returns its id.

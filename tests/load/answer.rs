@@ -2,11 +2,8 @@
 
 use memchr::memmem;
 
-/// The text that every successful response body contains.
 const SUCCESS: &[u8] = br#""result":"success""#;
-/// The header of every successful response.
 const SUCCESS_HEADER: &[u8] = b"tidings-result: success";
-/// The header of a body of unknown length.
 const CHUNKED: &[u8] = b"transfer-encoding: chunked";
 /// The number of bytes at both ends of a body that are searched for `result` before the whole body is.
 const END: usize = 64;
@@ -14,7 +11,6 @@ const END: usize = 64;
 /// The status of the response to a client that has the content; only requests with a tag get it.
 const NOT_MODIFIED: u16 = 304;
 
-/// The status line and headers of a response.
 #[derive(Clone, Copy)]
 pub(crate) struct Head {
     pub(crate) status: u16,
@@ -25,9 +21,6 @@ pub(crate) struct Head {
 }
 
 /// Parses the head; `None` if it is still incomplete, or if the end of a body of unknown length is missing.
-///
-/// # Errors
-/// When the response is not HTTP/1.1, or has neither a length nor chunks, one of which every response of the service has but 304.
 pub(crate) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
     let Some(end) = memmem::find(bytes, b"\r\n\r\n") else { return Ok(None) };
     let mut lines = bytes[..end].split(|byte| *byte == b'\n');
@@ -66,9 +59,6 @@ fn chunks(body: &[u8]) -> Result<Option<usize>, String> {
 }
 
 /// Checks that a complete response reports success, or that the client has the current content.
-///
-/// # Errors
-/// For any other response; the error is its status and the beginning of its body.
 pub(crate) fn check(head: Head, answer: &[u8]) -> Result<(), String> {
     let body = &answer[head.length..head.total];
     let either_end = || {
@@ -84,7 +74,6 @@ pub(crate) fn check(head: Head, answer: &[u8]) -> Result<(), String> {
     Err(format!("{} {start}", head.status))
 }
 
-/// Returns whether a head has a line, regardless of case.
 fn has_line(head: &[u8], line: &[u8]) -> bool {
     head.split(|byte| *byte == b'\n').any(|other| other.trim_ascii().eq_ignore_ascii_case(line))
 }

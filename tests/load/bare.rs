@@ -1,9 +1,10 @@
 //! The baselines: the rates of warp alone, Argon2 alone and SQLite alone on the same machine.
 
-use std::io::Read;
+use std::io::{Read as _, Seek as _, Write as _};
+use std::net::SocketAddr;
 use std::num::NonZero;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,16 +14,16 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use bytes::Bytes;
 use rusqlite::Connection;
 use serde_json::Value;
-use warp::Filter;
-use warp::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use tidings_tests::Process;
+use warp::Filter as _;
+use warp::http::header::{CONTENT_TYPE, ETAG, HeaderValue};
 use warp::http::{Response, StatusCode};
 
 use crate::Result;
-use crate::client::{LoadResult, whole};
+use crate::client::LoadResult;
 use crate::data;
-use crate::process::Process;
+use crate::figures::whole;
 
-/// The path of the bare server.
 pub(crate) const PATH: &str = "/bare";
 /// The argument that makes this program run as the bare server.
 pub(crate) const SERVE: &str = "bare-warp";
@@ -35,61 +36,44 @@ pub(crate) fn processors() -> usize {
 }
 
 /// Starts a bare warp server in a new process; it responds to every request for [`PATH`] with `body`.
-pub(crate) fn warp_with(body: &[u8]) -> Result<Process> {
+pub(crate) fn warp_with(body: &[u8]) -> Result<(Process, SocketAddr)> {
     start(SERVE, body)
 }
 
-/// Starts a bare warp server in a new process; it responds to every request for [`PATH`] with 304 and these lines of a
-/// head.
-pub(crate) fn warp_unchanged(lines: &str) -> Result<Process> {
-    start(SERVE_UNCHANGED, lines.as_bytes())
+/// Starts a bare warp server in a new process; it responds to every request for [`PATH`] with 304 and this tag.
+pub(crate) fn warp_unchanged(tag: &str) -> Result<(Process, SocketAddr)> {
+    start(SERVE_UNCHANGED, tag.as_bytes())
 }
 
-fn start(argument: &str, input: &[u8]) -> Result<Process> {
+fn start(argument: &str, input: &[u8]) -> Result<(Process, SocketAddr)> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(input)?;
+    file.rewind()?;
     let mut command = Command::new(std::env::current_exe()?);
-    command.arg(argument).stdin(Stdio::piped()).stderr(Stdio::inherit());
-    Process::start(command, input)
+    command.arg(argument).stdin(file);
+    Ok(Process::start(command)?)
 }
 
-/// Runs the bare warp server, which responds with the content of standard input, until the process is stopped.
-pub(crate) fn serve_warp() -> Result<()> {
-    let body = input()?;
-    serve(move || {
+/// Runs the bare warp server, which responds with the content of standard input as the body, or with 304 and as the tag,
+/// until the process is stopped.
+pub(crate) fn serve(is_unchanged: bool) -> Result<()> {
+    let mut input = Vec::new();
+    std::io::stdin().read_to_end(&mut input)?;
+    let tag = is_unchanged.then(|| HeaderValue::from_bytes(&input)).transpose()?;
+    let body = if is_unchanged { Bytes::new() } else { input.into() };
+    let answer = warp::path!("bare").map(move || {
         let mut response = Response::new(body.clone());
+        if let Some(tag) = &tag {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            response.headers_mut().insert(ETAG, tag.clone());
+            return response;
+        }
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         // By which the client knows a success whose body does not say so.
         headers.insert("tidings-result", HeaderValue::from_static("success"));
         response
-    })
-}
-
-/// Runs the bare warp server that responds with 304 and the headers of standard input, until the process is stopped.
-pub(crate) fn serve_unchanged() -> Result<()> {
-    let lines = input()?;
-    let header = |line: &str| -> Result<(HeaderName, HeaderValue)> {
-        let (name, value) = line.split_once(": ").ok_or("a header has a name and a value")?;
-        Ok((name.parse()?, value.parse()?))
-    };
-    let headers = str::from_utf8(&lines)?.lines().map(header).collect::<Result<Vec<_>>>()?;
-    serve(move || {
-        let mut response = Response::new(Bytes::new());
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-        for (name, value) in &headers {
-            response.headers_mut().insert(name.clone(), value.clone());
-        }
-        response
-    })
-}
-
-fn input() -> Result<Bytes> {
-    let mut input = Vec::new();
-    std::io::stdin().read_to_end(&mut input)?;
-    Ok(input.into())
-}
-
-fn serve(respond: impl Fn() -> Response<Bytes> + Clone + Send + Sync + 'static) -> Result<()> {
-    let answer = warp::path!("bare").map(respond);
+    });
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         println!("listening on http://{}", listener.local_addr()?);
@@ -155,24 +139,26 @@ impl Sqlite {
 
     /// Measures sequential commits of rows with this text per second.
     pub(crate) fn rate_of_texts(&mut self, text: &str, length: Duration) -> Result<LoadResult> {
-        let mut insert =
-            self.connection.prepare("INSERT INTO record (member, date, text) VALUES (?1, ?2, ?3)")?;
-        let rows = &mut self.rows;
-        let rate = rate_of(length, || {
-            *rows += 1;
-            insert.execute((*rows % 64, 1_700_000_000_000 + *rows, text)).ok()
-        });
-        rate.map(LoadResult::of_rate).ok_or_else(|| "the bare insert failed".into())
+        let sql = "INSERT INTO record (member, date, text) VALUES (?1, ?2, ?3)";
+        self.commits(sql, length, |row| (row % 64, 1_700_000_000_000 + row, text))
     }
 
     /// Measures sequential commits of acts per second.
-    pub(crate) fn rate(&mut self, length: Duration) -> Result<LoadResult> {
-        let mut insert =
-            self.connection.prepare("INSERT INTO act (member, post, date) VALUES (?1, ?2, ?3)")?;
-        let rows = &mut self.rows;
+    pub(crate) fn rate_of_acts(&mut self, length: Duration) -> Result<LoadResult> {
+        let sql = "INSERT INTO act (member, post, date) VALUES (?1, ?2, ?3)";
+        self.commits(sql, length, |row| (row % 64, row, 1_700_000_000_000 + row))
+    }
+
+    fn commits<V: rusqlite::Params>(
+        &mut self,
+        sql: &str,
+        length: Duration,
+        values: impl Fn(i64) -> V,
+    ) -> Result<LoadResult> {
+        let (mut insert, rows) = (self.connection.prepare(sql)?, &mut self.rows);
         let rate = rate_of(length, || {
             *rows += 1;
-            insert.execute((*rows % 64, *rows, 1_700_000_000_000 + *rows)).ok()
+            insert.execute(values(*rows)).ok()
         });
         rate.map(LoadResult::of_rate).ok_or_else(|| "the bare insert failed".into())
     }

@@ -4,20 +4,19 @@
 //! responses that are parsed only as far as necessary. It measures tidings and the baselines in the same way.
 
 use std::cell::RefCell;
-use std::future::poll_fn;
-use std::io::{Read, Write};
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream as Blocking};
-use std::pin::Pin;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
 use crate::Result;
 use crate::answer::{self, Head};
+use crate::figures::whole;
 use crate::histogram::Histogram;
 
 /// The warm-up before a measurement, at most as long as the measurement: connections, caches and processor
@@ -37,19 +36,15 @@ pub(crate) enum Kind {
     Aside,
 }
 
-/// The requests whose latencies are of interest in a mix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Noted {
-    /// A feed of guests.
     Feed,
-    /// A like.
     Like,
 }
 
 /// The requests of one connection: writes the next request, or returns `None` when there are no more.
 pub(crate) type Script = Box<dyn FnMut(&mut Vec<u8>) -> Option<Kind>>;
 
-/// Returns a script that repeats one request.
 pub(crate) fn always(request: Vec<u8>) -> Script {
     Box::new(move |out| {
         out.extend_from_slice(&request);
@@ -71,17 +66,14 @@ pub(crate) fn each(connections: usize, request: &[u8]) -> Vec<Script> {
     (0..connections).map(|_| always(request.to_vec())).collect()
 }
 
-/// Builds a GET request, optionally with a member's token.
 pub(crate) fn get(path: &str, token: Option<&str>) -> Vec<u8> {
     request("GET", path, token, "")
 }
 
-/// Builds a GET request of a client that has the content with this tag.
-pub(crate) fn get_unless(path: &str, token: Option<&str>, tag: &str) -> Vec<u8> {
-    request("GET", path, token, &format!("If-None-Match: {tag}\r\n"))
+pub(crate) fn get_unless(path: &str, tag: &str) -> Vec<u8> {
+    request("GET", path, None, &format!("If-None-Match: {tag}\r\n"))
 }
 
-/// Builds a POST request with a body.
 pub(crate) fn post(path: &str, token: Option<&str>, content_type: &str, body: &[u8]) -> Vec<u8> {
     let fields = format!("Content-Type: {content_type}\r\nContent-Length: {}\r\n", body.len());
     let mut request = request("POST", path, token, &fields);
@@ -89,7 +81,6 @@ pub(crate) fn post(path: &str, token: Option<&str>, content_type: &str, body: &[
     request
 }
 
-/// Builds a POST request with a JSON body.
 pub(crate) fn post_json(path: &str, token: Option<&str>, body: &Value) -> Vec<u8> {
     post(path, token, "application/json", body.to_string().as_bytes())
 }
@@ -109,31 +100,15 @@ pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// Requests a path on a new connection, and returns the tag of the response and the length of its body.
-pub(crate) fn tag_and_length(
-    address: SocketAddr,
-    path: &str,
-    token: Option<&str>,
-) -> Result<(String, usize)> {
-    let (head, answer) = exchange(address, &get(path, token))?;
-    let lines = str::from_utf8(&answer[..head.length])?.lines();
-    let tag =
-        lines.filter_map(|line| line.split_once(": ")).find(|(name, _)| name.eq_ignore_ascii_case("etag"));
+/// Requests a path on a new connection, and returns the tag of the response.
+pub(crate) fn tag(address: SocketAddr, path: &str) -> Result<String> {
+    let (head, answer) = exchange(address, &get(path, None))?;
+    let mut lines = str::from_utf8(&answer[..head.length])?.lines().filter_map(|line| line.split_once(": "));
+    let tag = lines.find(|(name, _)| name.eq_ignore_ascii_case("etag"));
     let (_, tag) = tag.ok_or_else(|| format!("the response of {path} has no tag"))?;
-    Ok((tag.to_owned(), head.total - head.length))
+    Ok(tag.to_owned())
 }
 
-/// Returns the headers of the response to a client that has the content with this tag, a line each, without the date, which
-/// every server adds.
-pub(crate) fn unchanged_head(address: SocketAddr, path: &str, tag: &str) -> Result<String> {
-    let (head, answer) = exchange(address, &get_unless(path, None, tag))?;
-    answer::check(head, &answer)?;
-    let lines = str::from_utf8(&answer[..head.length])?.lines().skip(1);
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("date: "));
-    Ok(lines.collect::<Vec<_>>().join("\n"))
-}
-
-/// Requests a page of text, on a new connection.
 pub(crate) fn page(address: SocketAddr, path: &str) -> Result<String> {
     let (head, mut answer) = exchange(address, &get(path, None))?;
     if head.status != 200 {
@@ -168,7 +143,6 @@ pub(crate) fn ask_json(address: SocketAddr, request: &[u8]) -> Result<Value> {
     Ok(serde_json::from_slice(&ask(address, request)?)?)
 }
 
-/// The measurements of a group of connections.
 pub(crate) struct LoadResult {
     pub(crate) latency: Histogram,
     /// The latencies of each kind in [`Noted`].
@@ -216,9 +190,6 @@ struct Span {
 }
 
 /// Runs groups of connections concurrently for `length`, and returns the measurements of each group.
-///
-/// # Errors
-/// When a connection fails, a response is not a success, or a script ends too early.
 pub(crate) fn run<const GROUPS: usize>(
     address: SocketAddr,
     groups: [Vec<Script>; GROUPS],
@@ -241,19 +212,10 @@ pub(crate) fn run<const GROUPS: usize>(
 }
 
 /// Runs each script to its end on a separate connection.
-///
-/// # Errors
-/// When a connection fails or a response is not a success.
 pub(crate) fn run_to_the_end(address: SocketAddr, scripts: Vec<Script>) -> Result<()> {
     let result = Rc::new(RefCell::new(LoadResult::new()));
     drive_all(address, scripts.into_iter().map(|script| (script, Rc::clone(&result))).collect(), None)?;
     result.replace(LoadResult::new()).checked().map(|_| ())
-}
-
-/// Converts a count to a float; exact below 2^53.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-pub(crate) fn whole(count: u64) -> f64 {
-    count as f64
 }
 
 type Driver = (Script, Rc<RefCell<LoadResult>>);
@@ -344,12 +306,12 @@ impl Connection {
         Self { stream, request: Vec::with_capacity(1024), answer: vec![0; ANSWER_BYTES] }
     }
 
-    /// Sends the request and reads the whole response.
     async fn exchange(&mut self) -> Result<Head, String> {
-        self.send().await.map_err(|error| format!("sending: {error}"))?;
+        self.stream.write_all(&self.request).await.map_err(|error| format!("sending: {error}"))?;
         let (mut filled, mut known) = (0, None);
         loop {
-            let read = self.receive(filled).await.map_err(|error| format!("receiving: {error}"))?;
+            let read = self.stream.read(&mut self.answer[filled..]).await;
+            let read = read.map_err(|error| format!("receiving: {error}"))?;
             if read == 0 {
                 return Err("the connection was closed before the response".into());
             }
@@ -367,25 +329,5 @@ impl Connection {
                 self.answer.resize(expected + ANSWER_BYTES, 0);
             }
         }
-    }
-
-    async fn send(&mut self) -> std::io::Result<()> {
-        let mut rest = self.request.as_slice();
-        while !rest.is_empty() {
-            match self.stream.try_write(rest) {
-                Ok(sent) => rest = &rest[sent..],
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                    self.stream.writable().await?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    async fn receive(&mut self, filled: usize) -> std::io::Result<usize> {
-        let mut room = ReadBuf::new(&mut self.answer[filled..]);
-        poll_fn(|context| Pin::new(&mut self.stream).poll_read(context, &mut room)).await?;
-        Ok(room.filled().len())
     }
 }

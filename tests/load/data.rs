@@ -5,14 +5,12 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use tidings_vectors::Random;
 
-/// The number of posts out of four that have an image.
 const IMAGES_OF_FOUR: u64 = 3;
 const TAGS: u64 = 200;
 const WORDS: u64 = 4_000;
 /// The number of days over which the posts are spread: two years of twelve months of 28 days.
 const DAYS: u64 = 2 * 12 * 28;
 
-/// The topics of the posts.
 pub(crate) const TOPICS: [&str; 20] = [
     "notices", "library", "sports", "music", "travel", "science", "history", "housing", "jobs", "health",
     "film", "games", "cooking", "language", "design", "physics", "biology", "economy", "law", "clubs",
@@ -50,7 +48,6 @@ pub(crate) fn word(mut rank: u64) -> String {
     }
 }
 
-/// Returns the body of a search for a frequent and a rarer word.
 pub(crate) fn search(random: &mut Random) -> Value {
     json!({ "search": format!("{} {}", word(random.number() % 400), word(random.number() % 4_000)) })
 }
@@ -60,7 +57,6 @@ pub(crate) fn posts(count: usize) -> String {
     Posts::new().lines(count)
 }
 
-/// The posts, generated in parts.
 pub(crate) struct Posts {
     random: Random,
     next: usize,
@@ -71,7 +67,6 @@ impl Posts {
         Self { random: Random::new(1), next: 0 }
     }
 
-    /// Returns the next posts as JSON lines.
     pub(crate) fn lines(&mut self, count: usize) -> String {
         let mut lines = String::with_capacity(count * 900);
         for number in self.next..self.next + count {

@@ -7,7 +7,6 @@ const LONGEST_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits of a recorded latency: a reported value is at most 0.1 % too long.
 const DIGITS: u8 = 3;
 
-/// Counts responses by latency.
 pub(crate) struct Histogram(hdrhistogram::Histogram<u64>);
 
 impl Histogram {
@@ -24,7 +23,6 @@ impl Histogram {
         self.0.add(&other.0).expect("all histograms have the same bounds");
     }
 
-    /// Returns the number of responses.
     pub(crate) fn count(&self) -> u64 {
         self.0.len()
     }

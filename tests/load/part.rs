@@ -30,7 +30,7 @@ const FEW: usize = 8;
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum Part {
-    /// The popular, recommended and topic feeds of guests
+    /// The popular and recommended feeds of guests
     Feeds,
     /// A feed, notices and the search trends that the client already has, answered with 304
     Unchanged,
@@ -42,7 +42,7 @@ pub(crate) enum Part {
     MemberFeed,
     /// The lists and feeds of members with 300 views, 300 likes and 300 searches
     History,
-    /// Searches for two frequent words, and the report
+    /// Searches for two frequent words
     Searches,
     /// Likes, each synced to disk before the response
     PostLike,
@@ -50,8 +50,8 @@ pub(crate) enum Part {
     SignIn,
     /// The analytics reports, read while nothing changes
     Analytics,
-    /// Feeds, likes, views, searches and lists of 24 members with a history, alone and beside imports: the slowest responses,
-    /// the largest write-ahead log, and the memory
+    /// Feeds, likes, views, searches and lists of 24 members with a history, alone and beside imports: the slowest responses
+    /// and the largest write-ahead log
     Mixed,
     /// Records: insert one, read one, list 30; the part `sign_in` measures signing in
     Records,
@@ -61,7 +61,7 @@ pub(crate) enum Part {
     SimilarWords,
     /// Importing posts, over HTTP and on the command line, members and acts
     Import,
-    /// 10,000 streams of live events: memory, and the popular feed beside them
+    /// The memory of 10,000 streams of live events
     Events,
     /// The time from start to the first response, and the memory used then
     Start,
@@ -69,8 +69,8 @@ pub(crate) enum Part {
 
 /// The state that the parts share.
 pub(crate) struct Bench {
-    pub(crate) program: Program,
-    pub(crate) posts: usize,
+    program: Program,
+    posts: usize,
     turns: Turns,
     world: OnceCell<World>,
 }
@@ -90,43 +90,32 @@ impl Bench {
     }
 
     pub(crate) fn measure(&mut self, part: Part) -> Result<Vec<Row>> {
+        let (turns, posts) = (self.turns, self.posts);
         match part {
-            Part::Feeds => reads::feeds(self.world()?, &self.turns),
-            Part::Unchanged => reads::unchanged(self.world()?, &self.turns),
-            Part::Notices => reads::notices(self.world()?, &self.turns),
-            Part::Userinfo => reads::userinfo(self.world()?, &self.turns),
-            Part::MemberFeed => acts::member_feed(self.world()?, &self.turns),
-            Part::History => history::history(self.world()?, &self.turns),
-            Part::Searches => history::searches(self.world()?, &self.turns, self.posts),
-            Part::PostLike => {
-                let bare_database = self.program.directory.join("bare.db");
-                acts::post_like(self.world()?, &self.turns, &bare_database)
-            }
-            Part::SignIn => sign_in::sign_in(self.world()?, &self.turns),
-            Part::Analytics => analytics::reports(self.world()?, &self.turns),
-            Part::Mixed => mixed::mixed(self.world()?, &self.turns),
+            Part::Feeds => reads::feeds(self.world()?, turns),
+            Part::Unchanged => reads::unchanged(self.world()?, turns),
+            Part::Notices => reads::notices(self.world()?, turns),
+            Part::Userinfo => reads::userinfo(self.world()?, turns),
+            Part::MemberFeed => acts::member_feed(self.world()?, turns),
+            Part::History => history::history(self.world()?, turns),
+            Part::Searches => history::searches(self.world()?, turns, posts),
+            Part::PostLike => acts::post_like(self.world()?, turns, &self.program.file("bare.db")),
+            Part::SignIn => sign_in::sign_in(self.world()?, turns),
+            Part::Analytics => analytics::reports(self.world()?, turns),
+            Part::Mixed => mixed::mixed(self.world()?, turns),
             // The last part that uses the shared server, because it changes the notices.
-            Part::Records => {
-                let bare_database = self.program.directory.join("bare-records.db");
-                records::records(self.world()?, &self.turns, &bare_database)
-            }
+            Part::Records => records::records(self.world()?, turns, &self.program.file("bare-records.db")),
             // These parts run without the shared server; all parts that need it come before them.
             Part::Counting | Part::SimilarWords | Part::Import | Part::Events | Part::Start => {
                 self.world.take();
-                let alone = match part {
-                    Part::Counting => analytics::counting,
-                    Part::SimilarWords => words::similar,
-                    Part::Import => bulk::import,
-                    Part::Events => events::events,
-                    _ => bulk::start,
-                };
-                alone(&self.program, &self.turns, self.posts)
+                match part {
+                    Part::Counting => analytics::counting(&self.program, turns, posts),
+                    Part::SimilarWords => words::similar(&self.program, turns, posts),
+                    Part::Import => bulk::import(&self.program, turns, posts),
+                    Part::Events => events::events(&self.program),
+                    _ => bulk::start(&self.program, posts),
+                }
             }
         }
-    }
-
-    /// Returns the number of turns that other programs disturbed since the last call.
-    pub(crate) fn take_disturbed(&self) -> u32 {
-        self.turns.take_disturbed()
     }
 }

@@ -1,20 +1,19 @@
 //! The results: one row per measurement, printed as a table or as JSON.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde::Serialize;
-use tidings_client::shown::number::number;
 
 use crate::cost::Costs;
+use crate::figures::{aligned, figure};
 use crate::histogram::Histogram;
-use crate::measure::{Against, Measured};
+use crate::measure::Measured;
 
 /// A client that uses a larger share of its processor is the bottleneck, so the ratio is unreliable.
 const CLIENT_IS_THE_LIMIT: f64 = 0.97;
 
-/// One measurement, its target, and whether it met the target.
-#[derive(Clone, Serialize)]
+#[derive(Default, Serialize)]
 pub(crate) struct Row {
     what: String,
     measured: f64,
@@ -28,44 +27,26 @@ pub(crate) struct Row {
     max_ms: Option<f64>,
     client_busy: Option<f64>,
     note: String,
-    /// What one request costs the server.
     per_request: Costs,
 }
 
 impl Row {
     /// Creates a row without a target.
     pub(crate) fn new(what: impl Into<String>, measured: f64, unit: &'static str) -> Self {
-        Self {
-            what: what.into(),
-            measured,
-            unit,
-            bare: None,
-            ratio: None,
-            target: String::new(),
-            ok: true,
-            p50_ms: None,
-            p99_ms: None,
-            max_ms: None,
-            client_busy: None,
-            note: String::new(),
-            per_request: Costs::default(),
-        }
+        Self { what: what.into(), measured, unit, ok: true, ..Self::default() }
     }
 
-    /// Creates a row of requests per second, with latencies and costs.
+    /// Creates a row of requests per second, with the baseline, latencies and costs.
     pub(crate) fn measured(what: impl Into<String>, measured: &Measured) -> Self {
         let row = Self::new(what, measured.rate, "/s").latency(&measured.latency).costs(measured.costs);
-        row.client_busy(measured.client_busy)
+        let (bare, ratio) = measured.limit.unzip();
+        Self { bare, ratio, ..row.client_busy(measured.client_busy) }
     }
 
-    /// Adds the baseline of the rate, and the ratio to reach.
-    pub(crate) fn against(self, limit: Against, wanted: f64) -> Self {
-        self.beside(limit).wanted(&format!("{wanted:.2} of bare"), limit.ratio >= wanted)
-    }
-
-    /// Adds the baseline of the rate without a target.
-    pub(crate) fn beside(self, limit: Against) -> Self {
-        Self { bare: Some(limit.rate), ratio: Some(limit.ratio), ..self }
+    /// Adds a target for the ratio to the baseline.
+    pub(crate) fn ratio_at_least(self, wanted: f64) -> Self {
+        let met = self.ratio.is_some_and(|ratio| ratio >= wanted);
+        self.wanted(&format!("{wanted:.2} of bare"), met)
     }
 
     pub(crate) fn at_least(self, wanted: f64) -> Self {
@@ -91,22 +72,19 @@ impl Row {
     }
 
     fn wanted(mut self, wanted: &str, met: bool) -> Self {
-        if !self.target.is_empty() {
-            self.target.push_str(", ");
-        }
-        self.target.push_str(wanted);
+        add(&mut self.target, ", ", wanted);
         self.ok &= met;
         self
     }
 
     pub(crate) fn latency(mut self, latency: &Histogram) -> Self {
-        self.p50_ms = Some(ms(latency.percentile(50.0)));
-        self.p99_ms = Some(ms(latency.percentile(99.0)));
-        self.max_ms = Some(ms(latency.longest()));
+        let ms = |time: Duration| Some(time.as_secs_f64() * 1000.0);
+        self.p50_ms = ms(latency.percentile(50.0));
+        self.p99_ms = ms(latency.percentile(99.0));
+        self.max_ms = ms(latency.longest());
         self
     }
 
-    /// Adds what one request costs.
     pub(crate) fn costs(self, costs: Costs) -> Self {
         Self { per_request: costs, ..self }
     }
@@ -117,14 +95,10 @@ impl Row {
     }
 
     pub(crate) fn note(mut self, note: impl AsRef<str>) -> Self {
-        if !self.note.is_empty() {
-            self.note.push_str("; ");
-        }
-        self.note.push_str(note.as_ref());
+        add(&mut self.note, "; ", note.as_ref());
         self
     }
 
-    /// Returns what one request costs, by column.
     fn cost_cells(&self) -> Vec<String> {
         let costs = self.per_request.columns();
         let costs = costs.map(|cost| cost.map_or_else(|| "-".to_owned(), figure));
@@ -153,62 +127,37 @@ impl Row {
     }
 }
 
-fn ms(time: Duration) -> f64 {
-    time.as_secs_f64() * 1000.0
-}
-
-/// Formats a figure with a suitable number of digits: `48,123`, `61.4`, `2.31`, `0.052`.
-fn figure(value: f64) -> String {
-    match value {
-        0.0 => "0".to_owned(),
-        ..1.0 => format!("{value:.3}"),
-        ..10.0 => format!("{value:.2}"),
-        ..1000.0 => format!("{value:.1}").trim_end_matches(".0").to_owned(),
-        _ => number(format!("{value:.0}").parse::<i128>().unwrap_or(i128::MAX)),
+/// Adds a part to a list in a text.
+fn add(list: &mut String, separator: &str, part: &str) {
+    if !list.is_empty() {
+        list.push_str(separator);
     }
+    list.push_str(part);
 }
 
-/// The results of a run.
 #[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) processors: usize,
     pub(crate) posts: usize,
     pub(crate) seconds: f64,
     pub(crate) rows: Vec<Row>,
-    /// Whether the measured binary counted allocations, which makes rates lower.
-    pub(crate) allocations_slow_rates: bool,
-    /// The parts that other programs disturbed, with the number of turns.
-    pub(crate) disturbed: Vec<String>,
     /// The parts that could not be measured, with the error.
     pub(crate) failures: Vec<String>,
 }
 
 impl Report {
-    /// Formats the rows as a table of rates and a table of costs, followed by disturbed and failed parts.
+    /// Formats the rows as a table of rates and a table of costs, followed by failed parts.
     pub(crate) fn table(&self) -> String {
+        let table = |head: &[&str], texts: &[usize], cells: fn(&Row) -> Vec<String>| {
+            let mut lines: Vec<Vec<String>> = vec![head.iter().map(|cell| (*cell).to_owned()).collect()];
+            lines.extend(self.rows.iter().map(cells));
+            aligned(&lines, texts)
+        };
         let head =
             ["what", "measured", "bare limit", "ratio", "target", "", "p50 ms", "p99 ms", "max ms", ""];
-        let mut text = aligned(&head, &[0, 4, 5, 9], self.rows.iter().map(Row::cells));
-        let head = [
-            "cost of one request",
-            "statements",
-            "pages",
-            "bytes",
-            "allocations",
-            "bytes allocated",
-            "CPU µs",
-        ];
-        text.push('\n');
-        text.push_str(&aligned(&head, &[0], self.rows.iter().map(Row::cost_cells)));
-        text.push('\n');
-        if self.allocations_slow_rates {
-            text.push_str(
-                "the rates are lower than usual, because the measured binary counted allocations\n",
-            );
-        }
-        for disturbed in &self.disturbed {
-            let _ = writeln!(text, "disturbed: {disturbed}");
-        }
+        let rates = table(&head, &[0, 4, 5, 9], Row::cells);
+        let head = ["cost of one request", "statements", "bytes", "allocations", "bytes allocated", "CPU µs"];
+        let mut text = format!("{rates}\n{}\n", table(&head, &[0], Row::cost_cells));
         for failure in &self.failures {
             let _ = writeln!(text, "failed: {failure}");
         }
@@ -216,30 +165,4 @@ impl Report {
         let _ = writeln!(text, "{processors} processors, {posts} posts, {seconds} seconds per measurement");
         text
     }
-}
-
-/// Formats lines of cells as a table. The columns `texts` are aligned to the left; the others are figures, aligned to the
-/// right.
-fn aligned(head: &[&str], texts: &[usize], lines: impl Iterator<Item = Vec<String>>) -> String {
-    let head = head.iter().copied().map(ToOwned::to_owned).collect();
-    let lines: Vec<Vec<String>> = std::iter::once(head).chain(lines).collect();
-    let width = |column: usize| {
-        lines.iter().filter_map(|cells| cells.get(column)).map(|cell| cell.chars().count()).max()
-    };
-    let mut text = String::new();
-    for cells in &lines {
-        let mut line = String::new();
-        for (column, cell) in cells.iter().enumerate() {
-            let width = width(column).unwrap_or_default();
-            // Writing to a String cannot fail.
-            let _ = if texts.contains(&column) {
-                write!(line, "{cell:<width$}  ")
-            } else {
-                write!(line, "{cell:>width$}  ")
-            };
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
 }

@@ -8,36 +8,32 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tidings_vectors::Random;
+use url::form_urlencoded::byte_serialize;
 
 use crate::Result;
 use crate::client::{Kind, Script, ask_json, first, get, post, post_json, run_to_the_end};
 use crate::data::{self, TOPICS};
-use crate::program::{self, Program};
-use crate::server::Server;
+use crate::program::{self, Program, Server};
 
 /// The maximum number of posts in a feed response.
 pub(crate) const FEED_POSTS: usize = 150;
-pub(crate) const NOTICES: u64 = 50;
+const NOTICES: u64 = 50;
 /// The number of views, and of likes, of a member with a history; half of the liked posts were also viewed.
 pub(crate) const HISTORY: usize = 300;
-/// The number of favourite topics of a member with a history.
 const FAVOURITES: usize = 3;
 /// The maximum size of an import request in bytes, well below the limit of 64 MiB.
 const IMPORT_BYTES: usize = 48 << 20;
 /// The time within which feeds must show an import.
 const FOLLOW: Duration = Duration::from_secs(10);
 
-/// A server with posts and notices.
 pub(crate) struct World {
     server: Server,
     administrator: String,
-    posts: usize,
     /// The ids of the posts of each topic, newest first.
     topics: Vec<Vec<String>>,
 }
 
 impl World {
-    /// Starts a server on a new database and fills it over HTTP.
     pub(crate) fn start(program: &Program, posts: usize) -> Result<Self> {
         let database = program.init()?;
         // The server must not train the word model during a measurement.
@@ -52,7 +48,7 @@ impl World {
         wait_for_feeds(address, posts)?;
         program.train(&database)?;
         let topics = TOPICS.iter().map(|topic| ids_of_topic(address, topic)).collect::<Result<_>>()?;
-        Ok(Self { server, administrator, posts, topics })
+        Ok(Self { server, administrator, topics })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -63,14 +59,8 @@ impl World {
         &self.server
     }
 
-    /// Returns the administrator's token.
     pub(crate) fn administrator(&self) -> &str {
         &self.administrator
-    }
-
-    /// Returns the number of posts that every feed must contain.
-    pub(crate) fn feed_posts(&self) -> usize {
-        self.posts.min(FEED_POSTS)
     }
 
     /// Returns the ids of all posts in random order.
@@ -80,7 +70,6 @@ impl World {
         all.into()
     }
 
-    /// Returns the ids of the notices.
     pub(crate) fn notices(&self) -> Result<Vec<String>> {
         let answer = ask_json(self.address(), &get("/get_all_notice", None))?;
         Ok(ids(&answer["notice_list"]))
@@ -91,11 +80,15 @@ impl World {
         (0..count).map(|number| program::sign_up(self.address(), &format!("{name}-{number:03}"))).collect()
     }
 
-    /// Registers members who have viewed and liked posts, mostly of a few topics.
+    /// Registers members who will like posts, mostly of a few topics.
+    pub(crate) fn newcomers(&self, name: &str, count: usize) -> Result<Vec<Reader>> {
+        let tokens = self.members(name, count)?.into_iter();
+        Ok(tokens.zip(0..).map(|(token, seed)| self.reader(token, seed)).collect())
+    }
+
+    /// Registers members as [`World::newcomers`] does, who have also viewed and liked posts.
     pub(crate) fn readers(&self, name: &str, count: usize) -> Result<Vec<Reader>> {
-        let tokens = self.members(name, count)?;
-        let readers = tokens.into_iter().zip(0..).map(|(token, seed)| self.reader(token, seed));
-        let readers: Vec<Reader> = readers.collect();
+        let readers = self.newcomers(name, count)?;
         run_to_the_end(self.address(), readers.iter().map(Reader::history).collect())?;
         Ok(readers)
     }
@@ -133,7 +126,6 @@ impl World {
     }
 }
 
-/// A member with a history.
 pub(crate) struct Reader {
     pub(crate) token: String,
     /// The ids of all posts, favourite topics first.
@@ -205,7 +197,6 @@ pub(crate) fn wait_for_feeds(address: SocketAddr, posts: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of posts in a guest's feed.
 pub(crate) fn feed_length(address: SocketAddr, path: &str) -> Result<usize> {
     let answer = ask_json(address, &get(path, None))?;
     Ok(ids(&answer["newsfeed"]).len())
@@ -217,22 +208,12 @@ fn ids_of_topic(address: SocketAddr, topic: &str) -> Result<Vec<String>> {
     loop {
         let answer = ask_json(address, &get(&format!("{path}{page}"), None))?;
         all.append(&mut ids(&answer["newsfeed"]));
-        match answer["next"].as_str() {
-            Some(next) => page = format!("&next={}", encoded(next)),
-            None => return Ok(all),
-        }
+        let Some(next) = answer["next"].as_str() else { return Ok(all) };
+        page = format!("&next={}", byte_serialize(next.as_bytes()).collect::<String>());
     }
 }
 
 fn ids(list: &Value) -> Vec<String> {
     let ids = list.as_array().into_iter().flatten().filter_map(|item| item["_id"].as_str());
     ids.map(ToOwned::to_owned).collect()
-}
-
-/// Percent-encodes a text for a query string.
-fn encoded(text: &str) -> String {
-    let unchanged = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    text.bytes()
-        .map(|byte| if unchanged(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
 }

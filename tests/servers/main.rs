@@ -3,8 +3,7 @@
 //! ```text
 //! cargo bench --bench servers                      # everything, about two minutes
 //! cargo bench --bench servers -- likes userinfo    # some parts
-//! cargo bench --bench servers -- --servers 1,3     # the numbers of servers (1 and 3 by default)
-//! cargo bench --bench servers -- --connections 48  # of all clients together (96 by default)
+//! cargo bench --bench servers -- --connections 48
 //! cargo bench --bench servers -- --seconds 600 mixed
 //! cargo bench --bench servers -- --posts 1000000 --servers 1 search
 //! ```
@@ -12,27 +11,19 @@
 //! It starts PostgreSQL with `fsync` on in a temporary folder, and so many servers, which the clients share evenly. The
 //! database, the servers and the clients are all on this machine, so nothing else should run there.
 //!
-//! | part | what its clients send |
-//! |---|---|
-//! | likes | likes of posts that the member has not liked; every tenth is a like or an unlike of one post |
-//! | userinfo | `get_userinfo` of members |
-//! | feed | the recommended feed of guests |
-//! | search | searches for one to three words, drawn like those of titles: common and rare ones |
-//! | mixed | likes and views, searches, topic feeds, changes of the profile, notices and reports |
-//!
-//! The part `search` first imports `--posts` generated posts of about 84 words in four languages (20,000 by default), and
-//! reports the rate. Its clients have two connections, so that the latency is that of a search and not of a queue.
+//! The part `search` first imports `--posts` generated posts of about 84 words in four languages, and reports the rate. Its
+//! clients have two connections, so that the latency is that of a search and not of a queue.
 //!
 //! A table has the rate, the latencies, and the deadlocks that the database has counted, of which there must be none. A failed
 //! response fails its part, and the exit status is then 1.
 #![expect(clippy::print_stdout, reason = "the table is the output")]
 
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use clap::{Parser, ValueEnum};
 use client::{Kind, Script, always, get, post_json};
 use histogram::Histogram;
 use serde_json::json;
@@ -45,67 +36,59 @@ mod answer;
 mod client;
 #[path = "../../core/src/post/index/tests/agreement/corpus.rs"]
 mod corpus;
+#[expect(dead_code, reason = "the load benchmark uses all of it")]
+#[path = "../load/figures.rs"]
+mod figures;
 #[path = "../load/histogram.rs"]
 mod histogram;
 mod world;
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// The parts in the order in which they run.
-const PARTS: [&str; 5] = ["likes", "userinfo", "feed", "search", "mixed"];
-/// The number of connections that search.
 const SEARCHING: usize = 2;
 /// The number of words of the language of a search.
 const WORDS: u32 = 60_000;
 
-/// What is measured.
+/// Measures servers that share a database on PostgreSQL
+#[derive(Parser)]
 struct Options {
-    parts: Vec<String>,
+    /// The parts to measure [default: all]
+    parts: Vec<Part>,
+    /// The numbers of servers
+    #[arg(long, value_delimiter = ',', default_value = "1,3")]
     servers: Vec<usize>,
-    /// The number of connections of all clients together.
+    /// The number of connections of all clients together
+    #[arg(long, default_value_t = 96)]
     connections: usize,
-    length: Duration,
-    /// The number of posts that are searched.
+    /// The length of each measurement in seconds
+    #[arg(long, default_value_t = 5)]
+    seconds: u64,
+    /// The number of posts that are searched
+    #[arg(long, default_value_t = 20_000)]
     posts: u64,
+    /// Added by cargo bench
+    #[arg(long, hide = true)]
+    bench: bool,
 }
 
-fn main() -> ExitCode {
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Part {
+    /// Likes of posts that the member has not liked; every tenth is a like or an unlike of one post
+    Likes,
+    /// `get_userinfo` of members
+    Userinfo,
+    /// The recommended feed of guests
+    Feed,
+    /// Searches for one to three words, drawn like those of titles: common and rare ones
+    Search,
+    /// Likes and views, searches, topic feeds, changes of the profile, notices and reports
+    Mixed,
+}
+
+fn main() -> Result<()> {
+    let options = Options::parse();
     // `cargo test --benches` passes no `--bench`: there is nothing to test.
-    if !std::env::args().any(|arg| arg == "--bench") {
-        return ExitCode::SUCCESS;
-    }
-    match options().and_then(|options| measure(&options)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            println!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn options() -> Result<Options> {
-    let (servers, length) = (vec![1, 3], Duration::from_secs(5));
-    let mut options = Options { parts: Vec::new(), servers, connections: 96, length, posts: 20_000 };
-    let mut args = std::env::args().skip(1);
-    while let Some(arg) = args.next() {
-        let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
-        match arg.as_str() {
-            "--bench" => {}
-            "--seconds" => options.length = Duration::from_secs(value()?.parse()?),
-            "--connections" => options.connections = value()?.parse()?,
-            "--posts" => options.posts = value()?.parse()?,
-            "--servers" => {
-                let numbers = value()?;
-                options.servers = numbers.split(',').map(str::parse).collect::<Result<_, _>>()?;
-            }
-            part if PARTS.contains(&part) => options.parts.push(part.to_owned()),
-            other => return Err(format!("{other} is no part: {}", PARTS.join(", ")).into()),
-        }
-    }
-    if options.parts.is_empty() {
-        options.parts = PARTS.map(ToOwned::to_owned).to_vec();
-    }
-    Ok(options)
+    if options.bench { measure(&options) } else { Ok(()) }
 }
 
 fn measure(options: &Options) -> Result<()> {
@@ -115,12 +98,14 @@ fn measure(options: &Options) -> Result<()> {
     );
     for servers in &options.servers {
         let world = World::start(*servers)?;
-        for part in &options.parts {
-            if part == "search" {
+        let is_chosen = |part: &Part| options.parts.is_empty() || options.parts.contains(part);
+        for part in Part::value_variants().iter().copied().filter(is_chosen) {
+            if part == Part::Search {
                 let (rate, size) = world.import(options.posts)?;
                 println!("import     {servers:>7} {rate:>9.0} posts/s; the index has {size} MB");
             }
             let (rate, latency, busy) = run(&world, part, options)?;
+            let part = format!("{part:?}").to_lowercase();
             let ms = |latency: Duration| format!("{:.1}", latency.as_secs_f64() * 1_000.0);
             let [p50, p99] = [50.0, 99.0].map(|percent| ms(latency.percentile(percent)));
             let (longest, deadlocks) = (ms(latency.longest()), world.deadlocks());
@@ -137,22 +122,15 @@ fn measure(options: &Options) -> Result<()> {
 }
 
 /// Runs the clients of a part. Returns the rate of all servers, the latencies, and how busy the busiest client was.
-fn run(world: &World, part: &str, options: &Options) -> Result<(f64, Histogram, f64)> {
-    let connections = if part == "search" { SEARCHING } else { options.connections };
+fn run(world: &World, part: Part, options: &Options) -> Result<(f64, Histogram, f64)> {
+    let connections = if part == Part::Search { SEARCHING } else { options.connections };
     let share = connections.div_ceil(world.servers.len());
-    let acts = Acts {
-        posts: world.posts.clone().into(),
-        members: world.members.clone().into(),
-        readers: world.readers.clone().into(),
-        pairs: Arc::clone(&world.pairs),
-        admin: world.admin.clone(),
-    };
     let results = thread::scope(|scope| {
-        let clients = world.servers.iter().enumerate().map(|(number, server)| {
-            let (acts, first) = (acts.clone(), number * share);
+        let clients = world.servers.iter().enumerate().map(|(number, (_, address))| {
+            let (acts, first) = (world.acts.clone(), number * share);
             scope.spawn(move || {
                 let scripts = (first..first + share).map(|client| acts.script(part, client)).collect();
-                let [result] = client::run(server.address, [scripts], options.length)
+                let [result] = client::run(*address, [scripts], Duration::from_secs(options.seconds))
                     .map_err(|error| error.to_string())?;
                 Ok::<_, String>(result)
             })
@@ -171,33 +149,32 @@ fn run(world: &World, part: &str, options: &Options) -> Result<(f64, Histogram, 
 }
 
 /// What the requests are made of.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Acts {
     posts: Arc<[String]>,
-    /// The tokens of the members who act.
+    /// The tokens of the administrator and of the members who act.
+    admin: String,
     members: Arc<[String]>,
-    /// The tokens of members who only read.
+    /// The tokens of members who have liked nothing.
     readers: Arc<[String]>,
     /// The number of pairs of a member and a post that clients have taken.
     pairs: Arc<AtomicUsize>,
-    admin: String,
 }
 
 impl Acts {
-    /// Returns the requests of a client.
-    fn script(&self, part: &str, client: usize) -> Script {
+    fn script(&self, part: Part, client: usize) -> Script {
         let (acts, member) = (self.clone(), self.members[client % self.members.len()].clone());
         let mut number = client;
         match part {
-            "likes" => Box::new(move |out| {
+            Part::Likes => Box::new(move |out| {
                 number += 1;
                 let is_hot = number.is_multiple_of(10);
                 out.extend(if is_hot { acts.hot(number) } else { acts.like()? });
                 Some(Kind::Counted)
             }),
-            "userinfo" => always(get("/get_userinfo", Some(&acts.readers[client % acts.readers.len()]))),
-            "feed" => always(get("/get_recommendation_newsfeed", None)),
-            "search" => {
+            Part::Userinfo => always(get("/get_userinfo", Some(&acts.readers[client % acts.readers.len()]))),
+            Part::Feed => always(get("/get_recommendation_newsfeed", None)),
+            Part::Search => {
                 let mut random = corpus::Random::new(client as u64);
                 Box::new(move |out| {
                     let words = 1 + random.below(3);
@@ -206,7 +183,7 @@ impl Acts {
                     Some(Kind::Counted)
                 })
             }
-            _ => Box::new(move |out| {
+            Part::Mixed => Box::new(move |out| {
                 number += 1;
                 out.extend(acts.mixed(number, &member));
                 Some(Kind::Counted)
@@ -222,7 +199,6 @@ impl Acts {
         Some(get(&format!("/post_like/{post}"), Some(&self.members[pair % self.members.len()])))
     }
 
-    /// A like or an unlike of one post.
     fn hot(&self, number: usize) -> Vec<u8> {
         let act = if number.is_multiple_of(20) { "post_like" } else { "post_unlike" };
         get(&format!("/{act}/{}", self.posts[0]), Some(&self.members[number / 20 % self.members.len()]))

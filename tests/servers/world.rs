@@ -1,20 +1,17 @@
 //! A database on a PostgreSQL server, servers on it, members and posts.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::net::SocketAddr;
-use std::process::{Child, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::thread;
+use std::process::Command;
 use std::time::Instant;
 
 use serde_json::json;
 use tempfile::TempDir;
 use tidings_cluster::{Cluster, Connection};
-use tidings_tests::{Caller, command, run};
+use tidings_tests::{Caller, Process, command, run};
 
-use crate::{Result, corpus};
+use crate::{Acts, Result, corpus};
 
 /// The number of members who act, of those who only read, and of posts.
 const MEMBERS: usize = 48;
@@ -24,44 +21,29 @@ const DATABASE: &str = "tidings";
 /// The minimum and the maximum number of words of a post that is searched: 84 on average.
 const LENGTHS: (f64, f64) = (30.0, 180.0);
 
-/// The database, its servers, and who uses them.
 pub(crate) struct World {
     // Dropped in this order: the servers first.
-    pub(crate) servers: Vec<Server>,
+    pub(crate) servers: Vec<(Process, SocketAddr)>,
     cluster: Cluster,
     folder: TempDir,
-    /// The tokens of the administrator and of the members who act.
-    pub(crate) admin: String,
-    pub(crate) members: Vec<String>,
-    /// The tokens of members who have liked nothing.
-    pub(crate) readers: Vec<String>,
-    pub(crate) posts: Vec<String>,
-    /// The number of pairs of a member and a post that clients have taken.
-    pub(crate) pairs: Arc<AtomicUsize>,
-}
-
-/// A server process.
-pub(crate) struct Server {
-    child: Child,
-    pub(crate) address: SocketAddr,
+    pub(crate) acts: Acts,
 }
 
 impl World {
-    /// Starts the servers, with members and posts.
     pub(crate) fn start(servers: usize) -> Result<Self> {
-        let cluster =
-            Cluster::builder().set("autovacuum", "on").start().map_err(|error| error.to_string())?;
+        let cluster = Cluster::builder().set("autovacuum", "on").start()?;
         cluster.connect().query(&format!("CREATE DATABASE {DATABASE} TEMPLATE template0"), &[]);
         let folder = tempfile::tempdir()?;
-        let (admin, members, readers, posts, pairs) = Default::default();
-        let mut world = Self { servers: Vec::new(), cluster, folder, admin, members, readers, posts, pairs };
+        let mut world = Self { servers: Vec::new(), cluster, folder, acts: Acts::default() };
         for _ in 0..servers {
-            world.servers.push(world.serve()?);
+            let mut serve = world.command();
+            serve.args(["serve", "--listen", "127.0.0.1:0", "--client-limits", "off"]);
+            world.servers.push(Process::start(serve)?);
         }
-        world.admin = world.sign_up("boss");
+        world.acts.admin = world.sign_up("boss");
         world.cli(&["admin", "grant", "boss"], "");
-        world.members = (0..MEMBERS).map(|number| world.sign_up(&format!("member{number}"))).collect();
-        world.readers = (0..READERS).map(|number| world.sign_up(&format!("reader{number}"))).collect();
+        world.acts.members = (0..MEMBERS).map(|number| world.sign_up(&format!("member{number}"))).collect();
+        world.acts.readers = (0..READERS).map(|number| world.sign_up(&format!("reader{number}"))).collect();
         let post = |number: usize| {
             let url = format!("https://news.example.org/{number}");
             json!({ "title": format!("Post {number}"), "post": "Text.", "topic": ["all"], "url": url })
@@ -69,7 +51,7 @@ impl World {
         };
         world.cli(&["post", "import", "-"], &(0..POSTS).map(post).collect::<Vec<_>>().join("\n"));
         let rows = world.connect().query("SELECT id FROM post ORDER BY key", &[]);
-        world.posts = rows.into_iter().filter_map(|mut row| row[0].take()).collect();
+        world.acts.posts = rows.into_iter().filter_map(|mut row| row[0].take()).collect();
         Ok(world)
     }
 
@@ -89,22 +71,15 @@ impl World {
         Ok((rate, self.connect().query(size, &[])[0][0].as_ref().map_or(Ok(0), |n| n.parse())?))
     }
 
-    fn serve(&self) -> Result<Server> {
-        let mut serve = command();
-        serve.current_dir(self.folder.path()).args(["--db", &self.cluster.url(DATABASE), "serve"]);
-        serve.args(["--listen", "127.0.0.1:0", "--client-limits", "off"]);
-        let mut child = serve.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let mut lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
-        let line = lines.next().transpose()?.ok_or("the server does not start")?;
-        thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-        let address = line.strip_prefix("listening on http://").and_then(|rest| rest.split('/').next());
-        let address = address.ok_or("the server does not say where it listens")?.trim().parse()?;
-        Ok(Server { child, address })
+    fn command(&self) -> Command {
+        let mut tidings = command();
+        tidings.current_dir(self.folder.path()).args(["--db", &self.cluster.url(DATABASE)]);
+        tidings
     }
 
     fn cli(&self, args: &[&str], input: &str) {
-        let mut tidings = command();
-        tidings.current_dir(self.folder.path()).args(["--db", &self.cluster.url(DATABASE)]).args(args);
+        let mut tidings = self.command();
+        tidings.args(args);
         let _ = run(tidings, input).succeeded();
     }
 
@@ -112,24 +87,16 @@ impl World {
     fn sign_up(&self, id: &str) -> String {
         let pw = "correct horse";
         let form = json!({ "id": id, "pw": pw, "pw_check": pw, "nickname": id });
-        Caller::to(self.servers[0].address).post("/sign_up", form).succeeded().text("/access_token")
+        Caller::to(self.servers[0].1).post("/sign_up", form).succeeded().text("/access_token")
     }
 
     fn connect(&self) -> Connection {
         Connection::open(&self.cluster.url(DATABASE)).expect("the cluster runs")
     }
 
-    /// Returns the number of deadlocks so far.
     pub(crate) fn deadlocks(&self) -> u64 {
         let sql = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
         let rows = self.connect().query(sql, &[]);
         rows[0][0].as_ref().expect("a count is not null").parse().expect("a count is a number")
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -8,16 +8,12 @@ use ureq::http::{HeaderMap, StatusCode};
 /// The media type of a download with one JSON object on each line.
 pub const LINES: &str = "application/x-ndjson";
 
-/// An HTTP response of the server, with its whole body.
 #[derive(Clone)]
 pub struct Answer {
-    /// The HTTP status code.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body as JSON; null if it is not valid JSON.
     pub body: Value,
-    /// The raw body.
     pub bytes: Vec<u8>,
 }
 
@@ -42,7 +38,6 @@ impl Answer {
         format!("{} {}", self.status, self.result())
     }
 
-    /// Asserts that this answer is `200 success`, and returns it.
     #[must_use]
     #[track_caller]
     pub fn succeeded(self) -> Self {
@@ -62,7 +57,6 @@ impl Answer {
         text.unwrap_or_else(|| panic!("no text at {path} in {self:?}")).to_owned()
     }
 
-    /// Returns the array `name` of the body.
     #[track_caller]
     pub fn list(&self, name: &str) -> &[Value] {
         self.body[name].as_array().unwrap_or_else(|| panic!("no list {name} in {self:?}"))

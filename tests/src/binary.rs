@@ -46,19 +46,15 @@ pub fn command_in(directory: &Path) -> Command {
     command
 }
 
-/// The exit status and output of a finished command.
 #[derive(Debug)]
 pub struct Output {
     /// The exit status; -1 if a signal ended the command.
     pub status: i32,
-    /// The command's standard output.
     pub stdout: String,
-    /// The command's standard error.
     pub stderr: String,
 }
 
 impl Output {
-    /// Asserts that the command succeeded, and returns the output.
     #[must_use]
     pub fn succeeded(self) -> Self {
         assert_eq!(self.status, 0, "{self:?}");
@@ -76,13 +72,11 @@ impl Output {
         assert_eq!(faults, [] as [&str; 0]);
     }
 
-    /// Parses standard output as one JSON value.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 }
 
-/// Runs a command with `input` on its standard input, and waits until it exits.
 pub fn run(mut command: Command, input: impl AsRef<[u8]>) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();

@@ -73,12 +73,10 @@ impl Caller {
         self.token.as_deref().unwrap_or_default()
     }
 
-    /// Sends `GET path`.
     pub fn get(&self, path: &str) -> Answer {
         self.request("GET", path).send()
     }
 
-    /// Sends `POST path` with a JSON body.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "callers write `post(path, json!({ … }))` without a borrow"
@@ -87,7 +85,6 @@ impl Caller {
         self.request("POST", path).json(&body).send()
     }
 
-    /// Sends `POST path` with form-encoded fields.
     pub fn form(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let mut form = url::form_urlencoded::Serializer::new(String::new());
         form.extend_pairs(fields);
@@ -113,7 +110,6 @@ impl Caller {
     }
 }
 
-/// A request under construction; [`Request::send`] sends it.
 pub struct Request<'c> {
     caller: &'c Caller,
     method: String,
@@ -124,7 +120,6 @@ pub struct Request<'c> {
 }
 
 impl Request<'_> {
-    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
@@ -138,7 +133,6 @@ impl Request<'_> {
         if content_type.is_empty() { self } else { self.header(CONTENT_TYPE.as_str(), content_type) }
     }
 
-    /// Sets a JSON body.
     #[must_use]
     pub fn json(self, body: &Value) -> Self {
         self.body("application/json", body.to_string())
@@ -151,20 +145,12 @@ impl Request<'_> {
         self
     }
 
-    /// Sends the request and reads the response.
-    ///
-    /// # Panics
-    /// When there is no response, or the OpenAPI document does not have it.
     #[track_caller]
     pub fn send(self) -> Answer {
         let what = format!("{} {}", self.method, self.path);
         self.try_send().unwrap_or_else(|error| panic!("{what}: {error}"))
     }
 
-    /// Sends the request and reads the response.
-    ///
-    /// # Errors
-    /// When there is no response, for example because the server was killed.
     pub fn try_send(self) -> Result<Answer, ureq::Error> {
         let Self { caller, method, path, headers, body, chunked } = self;
         let address = *caller.address.lock().unwrap();

@@ -12,7 +12,6 @@ use crate::binary::{command, run};
 struct Contract {
     /// The segments of the path, the method and the responses.
     operations: Vec<(Vec<String>, String, HashMap<u16, Described>)>,
-    /// The data of live events by name.
     events: HashMap<String, Validator>,
 }
 
@@ -58,7 +57,6 @@ pub(crate) fn check(method: &str, path: &str, status: u16, headers: &HeaderMap, 
     }
 }
 
-/// Asserts that the data of a live event is what the document says about events of this name.
 #[track_caller]
 pub(crate) fn check_event(name: &str, data: &Value) {
     let Some(validator) = Contract::shared().events.get(name) else {

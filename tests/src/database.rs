@@ -68,7 +68,6 @@ impl Debug for Connection {
 }
 
 impl Database {
-    /// Opens the database that a test names by this path.
     pub fn open(path: &Path) -> Self {
         Self(match Engine::chosen() {
             Engine::Sqlite => {
@@ -121,7 +120,6 @@ impl Database {
         }
     }
 
-    /// Runs several statements.
     pub fn batch(&mut self, sql: &str) {
         match &mut self.0 {
             Connection::Postgres(connection) => drop(connection.query(sql, &[])),

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::{contract, raw};
 
-/// An open stream of events.
 pub struct EventStream {
     reader: BufReader<TcpStream>,
     /// The bytes of chunks that were not parsed yet.
@@ -30,12 +29,9 @@ impl Iterator for EventStream {
     }
 }
 
-/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The name of the event.
     pub name: String,
-    /// The data of the event.
     pub data: Value,
 }
 
@@ -46,15 +42,11 @@ impl EventStream {
         Self { last_id: last_id.to_owned(), ..Self::request(address, path, &last).unwrap() }
     }
 
-    /// Opens the stream at this path, unless the server answers with something else.
-    ///
-    /// # Errors
-    /// The head of such an answer.
+    /// Opens the stream at this path. The error is the head of another answer.
     pub fn try_open(address: SocketAddr, path: &str) -> Result<Self, String> {
         Self::request(address, path, "")
     }
 
-    /// Opens the stream at this path with a token.
     pub fn open_with_token(address: SocketAddr, path: &str, token: &str) -> Self {
         Self::request(address, path, &format!("Authorization: Bearer {token}\r\n")).unwrap()
     }

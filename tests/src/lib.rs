@@ -16,6 +16,11 @@
 //! ([`Server::anyone`], [`Server::member`] and [`Server::admin`]) have the same methods, so a test shows directly
 //! which caller may do what. A request returns an [`Answer`]. Tests do not sleep; they wait for a condition with
 //! [`wait_until`].
+#![allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "tests alone use it; what a name does not say has a comment"
+)]
 #![expect(clippy::unwrap_used, reason = "a failed step of a test panics")]
 
 mod answer;
@@ -26,6 +31,7 @@ mod database;
 mod events;
 pub mod jwt;
 mod operation;
+mod process;
 mod raw;
 pub mod receiver;
 pub mod remote;
@@ -38,7 +44,6 @@ mod tmux;
 pub mod totp;
 pub mod usage;
 mod wait;
-pub mod wal;
 
 pub use answer::{Answer, LINES};
 pub use binary::{Output, command, command_in, run};
@@ -46,8 +51,9 @@ pub use caller::{Caller, PASSWORD, Request};
 pub use database::{Database, integrity, location};
 pub use events::{Event, EventStream};
 pub use operation::{Access, OPERATIONS, Operation};
+pub use process::{Process, Stopped};
 pub use raw::read_answer;
-pub use server::{Server, Stopped};
+pub use server::Server;
 pub use terminal::Terminal;
 pub use tidings_cluster::{Engine, Value, only_on_sqlite};
 pub use tls::{Authority, TlsProxy};

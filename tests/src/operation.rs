@@ -8,13 +8,10 @@ use tidings_core::api::{GetDocument, GetHome, GetPage, GetReportPage, GetReportT
 use tidings_core::operation::{self, Spec, Stream};
 use tidings_core::operations::{self, Visitor};
 
-/// An operation of the HTTP interface.
 pub struct Operation {
-    /// The HTTP method.
     pub method: &'static str,
     /// The path template, as the OpenAPI document writes it.
     pub path: &'static str,
-    /// Which callers may use the operation.
     pub access: Access,
     /// The scope with which an API key, or a member with a role, may use it instead of an administrator.
     pub scope: Option<Scope>,
@@ -25,19 +22,15 @@ pub struct Operation {
     pub only_reads: bool,
 }
 
-/// Which callers may use an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Every caller; an invalid token counts as no token.
     Anyone,
-    /// Callers with a valid token.
     Members,
-    /// Administrators.
     Administrators,
 }
 
 impl Operation {
-    /// Returns the method and the path template.
     pub fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
@@ -62,7 +55,6 @@ impl Operation {
         self.path.starts_with("/import_")
     }
 
-    /// Returns whether the fields of the body can be sent as a form.
     pub fn takes_a_form(&self) -> bool {
         !self.body.is_empty() && !self.is_import()
     }

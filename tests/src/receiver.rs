@@ -10,7 +10,6 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::Value;
 use sha2::Sha256;
 
-/// A request that a receiver got.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     /// The headers, with names in lower case.
@@ -32,7 +31,6 @@ struct State {
 }
 
 impl Receiver {
-    /// Starts a receiver that answers with this status.
     pub fn start(status: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -47,12 +45,10 @@ impl Receiver {
         Self { address, state }
     }
 
-    /// Returns its address.
     pub fn url(&self) -> String {
         format!("http://{}/hook", self.address)
     }
 
-    /// Sets the status of later answers.
     pub fn answer_with(&self, status: u16) {
         self.state.status.store(status, Ordering::Release);
     }
@@ -87,24 +83,20 @@ impl State {
 }
 
 impl Delivery {
-    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> &str {
         let found = self.headers.iter().find(|(header, _)| header == name);
         &found.unwrap_or_else(|| panic!("no header {name}: {self:?}")).1
     }
 
-    /// Returns a field of the body, which is a form.
     pub fn field(&self, name: &str) -> String {
         let found = url::form_urlencoded::parse(self.body.as_bytes()).find(|(field, _)| field == name);
         found.unwrap_or_else(|| panic!("no field {name}: {self:?}")).1.into_owned()
     }
 
-    /// Returns the body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// Returns whether one of the signatures is the right one for a secret.
     pub fn is_signed_with(&self, secret: &str) -> bool {
         let key = BASE64.decode(secret.strip_prefix("whsec_").unwrap().as_bytes()).unwrap();
         let (id, time) = (self.header("webhook-id"), self.header("webhook-timestamp"));

@@ -38,7 +38,6 @@ const WITH_VALUE: [&str; 6] = ["--db", "--config", "--as", "--color", "--server"
 /// The expiry of the tokens of tests, in seconds since 1970: in 2100.
 const NEVER: i64 = 4_102_444_800;
 
-/// Returns whether commands run on a server.
 pub fn is_chosen() -> bool {
     std::env::var_os(ACCESS).is_some_and(|value| value == "server")
 }

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 /// `tests/data/README.md` states their licence.
 pub const RUST_BLOG: &str = include_str!("../data/rust-blog.jsonl");
 
-/// Parses the posts of [`RUST_BLOG`].
 pub fn rust_blog() -> Vec<Value> {
     RUST_BLOG.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -21,7 +20,6 @@ pub fn post(title: &str) -> Value {
     })
 }
 
-/// Returns the body of an `insert_notice` request for a notice with this title.
 pub fn notice(title: &str) -> Value {
     json!({ "title": title, "post": format!("{title}: see the board.") })
 }

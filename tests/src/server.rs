@@ -2,16 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead as _, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::json;
 use tempfile::TempDir;
 use tidings_cluster::Cluster;
@@ -19,13 +15,8 @@ use tidings_cluster::Cluster;
 use crate::binary::{self, Output, command};
 use crate::caller::{Address, Caller, PASSWORD};
 use crate::database::{self, location};
-use crate::wait::holds_within;
+use crate::process::{Process, Stopped};
 use crate::{Answer, raw, remote};
-
-/// The timeout of a start; other tests may keep the machine busy.
-const START_MAX: Duration = Duration::from_secs(60);
-/// The timeout of a clean stop: the server's grace period of 10 seconds, and time to write to disk.
-const STOP_MAX: Duration = Duration::from_secs(20);
 
 /// The system chooses the port.
 const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -33,7 +24,6 @@ const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)
 /// A running `tidings serve` with its own database and port. Dropping the value kills the process.
 pub struct Server {
     database: PathBuf,
-    /// The value of `--db`.
     location: OsString,
     configure: Configure,
     address: Address,
@@ -47,17 +37,7 @@ pub struct Server {
 /// Adds flags and environment variables to the `serve` command.
 type Configure = Box<dyn Fn(&mut Command) + Send + Sync>;
 
-/// The result of a clean stop.
-#[derive(Debug)]
-pub struct Stopped {
-    /// The exit status.
-    pub status: ExitStatus,
-    /// Everything that the server wrote to standard error.
-    pub log: String,
-}
-
 impl Server {
-    /// Starts a server on a new database.
     pub fn start() -> Self {
         Self::with(|_| {})
     }
@@ -101,10 +81,7 @@ impl Server {
         Self::new(path.into(), None, Box::new(configure))
     }
 
-    /// Starts a server like [`Server::at`], but returns an error if the start fails.
-    ///
-    /// # Errors
-    /// When the process ends without becoming ready; the error is its log.
+    /// Starts a server like [`Server::at`]. The error is the log of a process that does not become ready.
     pub fn try_at(
         path: impl Into<PathBuf>,
         configure: impl Fn(&mut Command) + Send + Sync + 'static,
@@ -153,14 +130,16 @@ impl Server {
         database::Database::open(&self.database)
     }
 
-    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         *self.address.lock().unwrap()
     }
 
-    /// Returns the process id of the server.
     pub fn pid(&self) -> u32 {
-        self.process.as_ref().expect("the server runs").child.id()
+        self.process.as_ref().expect("the server runs").id()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        self.process.as_ref().expect("the server runs").signal(signal);
     }
 
     /// Returns everything that the server has written to standard error since its first start.
@@ -169,13 +148,11 @@ impl Server {
         format!("{}{}", self.past, now.unwrap_or_default())
     }
 
-    /// Kills the server with SIGKILL, like a crash.
     pub fn kill(&mut self) {
-        let process = self.process.take().expect("the server runs");
+        let mut process = self.process.take().expect("the server runs");
         self.past.push_str(&process.kill());
     }
 
-    /// Stops the server with SIGTERM and waits until it exits.
     pub fn stop(&mut self) -> Stopped {
         let process = self.process.take().expect("the server runs");
         let stopped = process.stop();
@@ -219,7 +196,6 @@ impl Server {
         self.cli_with_input(args, "")
     }
 
-    /// Runs a command on the same database, with `input` on its standard input.
     pub fn cli_with_input<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
@@ -266,7 +242,6 @@ impl Server {
         database::integrity(&self.database)
     }
 
-    /// Returns a caller that is not signed in.
     pub fn anyone(&self) -> Caller {
         Caller::new(Arc::clone(&self.address))
     }
@@ -285,16 +260,12 @@ impl Server {
     }
 
     /// Signs up the member `admin` and makes it an administrator. Call it once per server, and clone the caller.
-    ///
-    /// # Panics
-    /// When it is called twice.
     pub fn admin(&self) -> Caller {
         let admin = self.member("admin");
         let _ = self.cli(["admin", "grant", "admin"]).succeeded();
         admin
     }
 
-    /// Sends exactly these bytes on a new connection.
     pub fn raw(&self, request: impl AsRef<[u8]>) -> Answer {
         self.try_raw(request).expect("an answer")
     }
@@ -307,90 +278,11 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if let Some(process) = self.process.take() {
+        if let Some(mut process) = self.process.take() {
             self.past.push_str(&process.kill());
         }
         if std::thread::panicking() {
             eprintln!("the server's log:\n{}", self.past);
         }
     }
-}
-
-struct Process {
-    child: Child,
-    log: Arc<Mutex<Vec<u8>>>,
-    readers: [JoinHandle<()>; 2],
-}
-
-impl Process {
-    /// Waits for the ready line. The error is the log.
-    fn start(mut serve: Command) -> Result<(Self, SocketAddr), String> {
-        serve.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = serve.spawn().unwrap();
-        let log = Arc::default();
-        let (ready, stdout) = first_line(child.stdout.take().unwrap());
-        let stderr = collect(child.stderr.take().unwrap(), Arc::clone(&log));
-        let process = Self { child, log, readers: [stdout, stderr] };
-        let Ok(line) = ready.recv_timeout(START_MAX) else {
-            return Err(process.kill());
-        };
-        let address = line.strip_prefix("listening on ").and_then(|url| url.split("://").nth(1));
-        let address = address.and_then(|rest| rest.split('/').next());
-        let address = address.and_then(|address| address.trim_end().parse().ok());
-        Ok((process, address.unwrap_or_else(|| panic!("unexpected ready line: {line:?}"))))
-    }
-
-    fn log(&self) -> String {
-        String::from_utf8_lossy(&self.log.lock().unwrap()).into_owned()
-    }
-
-    fn kill(mut self) -> String {
-        // The process may have ended already.
-        let _ = self.child.kill();
-        self.child.wait().unwrap();
-        self.end()
-    }
-
-    fn stop(mut self) -> Stopped {
-        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
-        let mut status = None;
-        let in_time = holds_within(STOP_MAX, || {
-            status = self.child.try_wait().unwrap();
-            status.is_some()
-        });
-        assert!(in_time, "the server did not stop within {STOP_MAX:?}; its log:\n{}", self.kill());
-        Stopped { status: status.unwrap(), log: self.end() }
-    }
-
-    fn end(self) -> String {
-        let Self { log, readers, .. } = self;
-        for reader in readers {
-            reader.join().unwrap();
-        }
-        String::from_utf8_lossy(&log.lock().unwrap()).into_owned()
-    }
-}
-
-/// Sends the first line of `output`, then reads the rest, so that the pipe never fills.
-fn first_line(output: impl Read + Send + 'static) -> (Receiver<String>, JoinHandle<()>) {
-    let (send, receive) = mpsc::channel();
-    let reader = std::thread::spawn(move || {
-        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
-        if let Some(line) = lines.next() {
-            // The receiver is gone if the start has timed out.
-            let _ = send.send(line);
-        }
-        drop(send);
-        lines.for_each(drop);
-    });
-    (receive, reader)
-}
-
-fn collect(mut output: impl Read + Send + 'static, log: Arc<Mutex<Vec<u8>>>) -> JoinHandle<()> {
-    std::thread::spawn(move || {
-        let mut buffer = [0; 4096];
-        while let Ok(count @ 1..) = output.read(&mut buffer) {
-            log.lock().unwrap().extend_from_slice(&buffer[..count]);
-        }
-    })
 }

@@ -21,7 +21,6 @@ struct State {
 }
 
 impl Site {
-    /// Starts a site without pages.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -37,17 +36,14 @@ impl Site {
         Self { address, state }
     }
 
-    /// Returns the address of a page.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// Sets the content of a page.
     pub fn gives(&self, path: &str, content: &str) {
         self.state.pages.lock().unwrap().insert(path.to_owned(), content.to_owned());
     }
 
-    /// Returns the number of requests for a page.
     pub fn requests(&self, path: &str) -> usize {
         self.state.requests.lock().unwrap().iter().filter(|one| *one == path).count()
     }

@@ -12,7 +12,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::wait::wait_until;
 
-/// A command that runs in its own pseudo-terminal.
 pub struct Terminal {
     child: Child,
     pty: Arc<Pty>,

@@ -46,18 +46,15 @@ impl TlsProxy {
         Self { address, directory, _runtime: runtime }
     }
 
-    /// Returns the address of the proxy.
     pub fn url(&self) -> String {
         format!("https://localhost:{}", self.address.port())
     }
 
-    /// Returns the path of the certificate of the authority.
     pub fn authority(&self) -> PathBuf {
         self.directory.path().join("authority.pem")
     }
 }
 
-/// An authority that issues certificates for the name `localhost`.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: Certificate,
@@ -74,7 +71,6 @@ impl Authority {
         Self { issuer: Issuer::new(params, key), certificate }
     }
 
-    /// Returns the certificate of the authority, in PEM form.
     pub fn pem(&self) -> String {
         self.certificate.pem()
     }

@@ -16,7 +16,6 @@ pub struct Tmux {
 }
 
 impl Tmux {
-    /// Opens a terminal with this number of columns and rows.
     pub fn open(columns: u16, rows: u16) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let terminal = Self { socket: directory.path().join("tmux"), directory };
@@ -27,7 +26,6 @@ impl Tmux {
         terminal
     }
 
-    /// Returns the working directory of the shell.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -45,7 +43,6 @@ impl Tmux {
         self.tmux(["send-keys", "-t", ":"].iter().chain(keys));
     }
 
-    /// Types text.
     pub fn types(&self, text: &str) {
         self.tmux(["send-keys", "-t", ":", "-l", text]);
     }
@@ -56,25 +53,21 @@ impl Tmux {
         self.press(&["Enter"]);
     }
 
-    /// Resizes the terminal.
     pub fn resize(&self, columns: u16, rows: u16) {
         let (columns, rows) = (columns.to_string(), rows.to_string());
         self.tmux(["resize-window", "-t", ":", "-x", &columns, "-y", &rows]);
     }
 
-    /// Returns the text on the screen.
     pub fn screen(&self) -> String {
         self.tmux(["capture-pane", "-p", "-t", ":"])
     }
 
-    /// Waits until the screen shows a text.
     #[track_caller]
     pub fn waits_for(&self, text: &str) {
         let seen = holds_within(WAIT_MAX, || self.screen().contains(text));
         assert!(seen, "{text:?} was not shown within {WAIT_MAX:?}:\n{}", self.screen());
     }
 
-    /// Waits until the screen no longer shows a text.
     #[track_caller]
     pub fn waits_until_gone(&self, text: &str) {
         let gone = holds_within(WAIT_MAX, || !self.screen().contains(text));

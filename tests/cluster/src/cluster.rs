@@ -1,4 +1,4 @@
-//! A temporary server.
+//! A temporary server, and standbys that follow it.
 
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
@@ -7,19 +7,19 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::connection::{Connection, Value};
 use crate::database::Database;
-use crate::process::{children, lives, send, wait_until};
-use crate::programs::{Programs, Unavailable};
+use crate::programs::Programs;
 use crate::supervisor::Supervisor;
 
 const ROLE: &str = "postgres";
 /// The port in the name of the socket of a server without TCP.
 const SOCKET_PORT: u16 = 5432;
-/// The database from which others are created and removed.
 const MAINTENANCE: &str = "postgres";
 
 /// Settings for speed: what a crash would lose does not matter.
@@ -49,11 +49,9 @@ pub struct Cluster {
     programs: Programs,
     port: u16,
     is_tcp: bool,
-    /// Numbers the databases.
     databases: AtomicU64,
 }
 
-/// Starts a [`Cluster`] with other settings.
 #[derive(Default)]
 pub struct Builder {
     is_tcp: bool,
@@ -86,10 +84,7 @@ impl Builder {
     }
 
     /// Creates the folder and starts the server. Panics with the log of a server that does not start.
-    ///
-    /// # Errors
-    /// When PostgreSQL is not installed.
-    pub fn start(self) -> Result<Cluster, Unavailable> {
+    pub fn start(self) -> Result<Cluster, String> {
         let cluster = Cluster::prepare(Programs::find()?, self.is_tcp);
         let folder = cluster.folder().display();
         let mut initdb = format!(
@@ -114,40 +109,24 @@ impl Builder {
 
 impl Cluster {
     /// Returns the server of this test process, which starts on first use.
-    ///
-    /// # Errors
-    /// When PostgreSQL is not installed.
-    pub fn shared() -> Result<&'static Self, &'static Unavailable> {
-        static SHARED: OnceLock<Result<Cluster, Unavailable>> = OnceLock::new();
-        SHARED.get_or_init(|| Self::builder().fast().start()).as_ref()
+    pub fn shared() -> Result<&'static Self, &'static str> {
+        static SHARED: OnceLock<Result<Cluster, String>> = OnceLock::new();
+        SHARED.get_or_init(|| Self::builder().fast().start()).as_ref().map_err(String::as_str)
     }
 
-    /// Returns the builder of a server of one's own.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
     /// The folder has no data yet.
-    pub(crate) fn prepare(programs: Programs, is_tcp: bool) -> Self {
+    fn prepare(programs: Programs, is_tcp: bool) -> Self {
         let supervisor = Supervisor::start(&programs);
         let port = if is_tcp { free_port() } else { SOCKET_PORT };
         Self { supervisor, programs, port, is_tcp, databases: AtomicU64::new(0) }
     }
 
-    pub(crate) fn programs(&self) -> &Programs {
-        &self.programs
-    }
-
-    pub(crate) fn supervisor(&self) -> &Supervisor {
-        &self.supervisor
-    }
-
-    pub(crate) fn is_tcp(&self) -> bool {
-        self.is_tcp
-    }
-
     /// Of several values in `postgresql.conf`, the last counts. The server reads them when it starts.
-    pub(crate) fn configure<'a>(&self, settings: impl IntoIterator<Item = (&'a str, &'a str)>) {
+    fn configure<'a>(&self, settings: impl IntoIterator<Item = (&'a str, &'a str)>) {
         let mut file = OpenOptions::new().append(true).open(self.data().join("postgresql.conf")).unwrap();
         for (name, value) in settings {
             writeln!(file, "{name} = {value}").unwrap();
@@ -159,7 +138,6 @@ impl Cluster {
         self.supervisor.folder()
     }
 
-    /// Returns the folder of the data.
     pub fn data(&self) -> PathBuf {
         self.folder().join("data")
     }
@@ -169,29 +147,24 @@ impl Cluster {
         self.folder().join("work")
     }
 
-    /// Returns the log of the server.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.folder().join("log")).unwrap()).into_owned()
     }
 
-    /// Returns the URL of a database, over the socket.
     pub fn url(&self, database: &str) -> String {
         let folder = self.folder().to_str().expect("the name of a temporary folder is ASCII");
         format!("postgres://{ROLE}@{}:{}/{database}", folder.replace('/', "%2F"), self.port)
     }
 
-    /// Returns the URL of a database, over TCP, without a password.
     pub fn tcp_url(&self, database: &str) -> String {
         format!("postgres://{ROLE}@{}/{database}", self.address())
     }
 
-    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         assert!(self.is_tcp, "the server was started without TCP");
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
-    /// Creates a database without tables.
     pub fn database(&self) -> Database {
         self.copy_of("template0")
     }
@@ -203,7 +176,6 @@ impl Cluster {
         Database::create(name, url, self.url(MAINTENANCE), template)
     }
 
-    /// Opens a connection to the database `postgres`.
     pub fn connect(&self) -> Connection {
         Connection::open(&self.url(MAINTENANCE)).unwrap()
     }
@@ -255,7 +227,6 @@ impl Cluster {
         send(Signal::STOP, &self.processes());
     }
 
-    /// Continues a suspended server with SIGCONT.
     pub fn resume(&self) {
         send(Signal::CONT, &self.processes());
     }
@@ -265,7 +236,6 @@ impl Cluster {
         self.lock_file().is_some_and(lives)
     }
 
-    /// Returns the process id of the server.
     pub fn pid(&self) -> i32 {
         self.lock_file().expect("the server runs")
     }
@@ -275,14 +245,81 @@ impl Cluster {
         fs::read_to_string(self.data().join("postmaster.pid")).ok()?.lines().next()?.trim().parse().ok()
     }
 
-    /// The server first.
     fn processes(&self) -> Vec<i32> {
         let pid = self.pid();
         [pid].into_iter().chain(children(pid)).collect()
+    }
+
+    /// Starts a standby that follows this server under `name`, a plain word. It has no TCP unless this server has.
+    #[must_use]
+    pub fn standby(&self, name: &str) -> Self {
+        let standby = Self::prepare(self.programs.clone(), self.is_tcp);
+        let data = standby.data();
+        let data = data.display();
+        let source = format!("{}?application_name={name}", self.url(""));
+        standby.supervisor.run(&format!("pg_basebackup -D {data} -d '{source}' -c fast --no-sync -X stream"));
+        standby.supervisor.run(&format!("touch {data}/standby.signal"));
+        standby.configure([("primary_conninfo", format!("'{source}'").as_str())]);
+        standby.start();
+        standby
+    }
+
+    /// Makes commits of this server wait until the standby of this name has them on disk, and waits until the standby
+    /// is connected. Without a name, commits wait for no standby.
+    pub fn wait_for_standby(&self, name: Option<&str>) {
+        let mut connection = self.connect();
+        let set = format!("ALTER SYSTEM SET synchronous_standby_names = '{}'", name.unwrap_or_default());
+        connection.query(&set, &[]);
+        connection.query("SELECT pg_reload_conf()", &[]);
+        let Some(name) = name else { return };
+        let sql = "SELECT 1 FROM pg_stat_replication WHERE application_name = $1 AND sync_state = 'sync'";
+        wait_until("the standby is connected", || !connection.query(sql, &[name.into()]).is_empty());
+    }
+
+    /// Promotes a standby, and waits until it accepts writes.
+    pub fn promote(&self) {
+        self.supervisor.run(&format!("pg_ctl -D {} -t 60 -w promote", self.data().display()));
     }
 }
 
 /// Another program could take the port before the server does, which is unlikely: the kernel gives out free ports in turn.
 fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// The timeout for everything that a server does, with much room for a busy machine.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < WAIT_MAX, "still waiting after {WAIT_MAX:?} until {what}");
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// A process that has ended already is no error.
+fn send(signal: Signal, pids: &[i32]) {
+    for pid in pids.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// A process that has ended, but whose parent has not asked for its exit status, does not count.
+fn lives(pid: i32) -> bool {
+    stat(pid).is_some_and(|(state, _)| state != 'Z')
+}
+
+fn children(parent: i32) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").unwrap();
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| stat(*pid).is_some_and(|(_, of)| of == parent)).collect()
+}
+
+fn stat(pid: i32) -> Option<(char, i32)> {
+    let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in brackets, may itself contain blanks and brackets.
+    let mut fields = line.rsplit_once(')')?.1.split_ascii_whitespace();
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }

@@ -10,14 +10,10 @@ use tokio_postgres::{Config, NoTls, SimpleQueryMessage};
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 
-/// An argument of a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// No value.
     Null,
-    /// An integer.
     Integer(i64),
-    /// A text.
     Text(&'a str),
 }
 
@@ -52,10 +48,7 @@ struct Request {
 }
 
 impl Connection {
-    /// Connects to the database of a URL.
-    ///
-    /// # Errors
-    /// When there is no connection; the message says why.
+    /// Connects to the database of a URL. The error says why it cannot.
     pub fn open(url: &str) -> Result<Self, String> {
         let mut config: Config = url.parse().map_err(|error| message(&error))?;
         config.connect_timeout(CONNECT_MAX).application_name("tidings-test");
@@ -67,10 +60,7 @@ impl Connection {
     }
 
     /// Runs a statement, or several without arguments, and returns the rows, each value as text. `$1` in the statement
-    /// is the first argument.
-    ///
-    /// # Errors
-    /// When a statement fails; the message begins with its SQLSTATE.
+    /// is the first argument. An error begins with its SQLSTATE.
     pub fn try_query(&mut self, sql: &str, args: &[Value<'_>]) -> Result<Vec<Vec<Option<String>>>, String> {
         let messages = self.run(sql, args)?;
         let rows = messages.into_iter().filter_map(|message| match message {
@@ -82,15 +72,11 @@ impl Connection {
         Ok(rows.collect())
     }
 
-    /// Runs statements as [`Connection::try_query`] does.
     pub fn query(&mut self, sql: &str, args: &[Value<'_>]) -> Vec<Vec<Option<String>>> {
         self.try_query(sql, args).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
     /// Runs a statement, or several without arguments, and returns the number of rows that the last one changed.
-    ///
-    /// # Errors
-    /// As [`Connection::try_query`].
     pub fn try_execute(&mut self, sql: &str, args: &[Value<'_>]) -> Result<u64, String> {
         let messages = self.run(sql, args)?;
         let counts = messages.into_iter().filter_map(|message| match message {
@@ -159,7 +145,6 @@ fn literal(value: Value<'_>) -> String {
     }
 }
 
-/// Begins with the SQLSTATE.
 fn message(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(error) => format!("{} {}", error.code().code(), error.message()),

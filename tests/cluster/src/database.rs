@@ -20,17 +20,14 @@ impl Database {
         Self { url, name, maintenance }
     }
 
-    /// Returns the URL of the database.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Returns the name of the database.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Opens a connection.
     pub fn connect(&self) -> Connection {
         Connection::open(&self.url).unwrap()
     }

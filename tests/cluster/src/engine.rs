@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::programs::Programs;
 
 /// The variable that chooses the databases of tests: `sqlite`, the default, `postgres` or `both`.
-pub const STORE_VARIABLE: &str = "TIDINGS_TEST_STORE";
+const STORE_VARIABLE: &str = "TIDINGS_TEST_STORE";
 
 /// The kind of database that the tests of this process use.
 ///
@@ -20,14 +20,11 @@ pub const STORE_VARIABLE: &str = "TIDINGS_TEST_STORE";
 /// | `both` | on SQLite; [`suite_on_postgres`] then runs all of them on PostgreSQL, in a process of its own |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// Files of SQLite.
     Sqlite,
-    /// Databases of the [shared](Cluster::shared) PostgreSQL server.
     Postgres,
 }
 
 impl Engine {
-    /// Returns the engine that the tests of this process use.
     pub fn chosen() -> Self {
         static CHOSEN: OnceLock<Engine> = OnceLock::new();
         *CHOSEN.get_or_init(|| match variable().as_str() {

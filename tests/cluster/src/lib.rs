@@ -17,21 +17,24 @@
 //! soon as the test process has ended, even by SIGKILL.
 //!
 //! `TIDINGS_TEST_STORE` chooses the databases of a test process: see [`Engine`].
+#![allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "tests alone use it; what a name does not say has a comment"
+)]
 #![expect(clippy::unwrap_used, reason = "a failed step of a test panics")]
 
 mod cluster;
 mod connection;
 mod database;
 mod engine;
-mod process;
 mod programs;
 mod scratch;
-mod standby;
 mod supervisor;
 
 pub use cluster::{Builder, Cluster};
 pub use connection::{Connection, Value};
 pub use database::Database;
-pub use engine::{Engine, STORE_VARIABLE, is_installed, suite_on_postgres};
-pub use programs::{Programs, Unavailable, VERSION_MIN};
+pub use engine::{Engine, is_installed, suite_on_postgres};
+pub use programs::Programs;
 pub use scratch::Scratch;

@@ -2,13 +2,12 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The oldest major version that tidings supports.
-pub const VERSION_MIN: u32 = 15;
+/// The oldest that tidings supports.
+const VERSION_MIN: u32 = 15;
 const FOLDER_VARIABLE: &str = "TIDINGS_POSTGRES_BIN";
 /// Debian's folder of all installed versions.
 const VERSIONS: &str = "/usr/lib/postgresql";
@@ -17,45 +16,30 @@ const VERSIONS: &str = "/usr/lib/postgresql";
 #[derive(Clone, Debug)]
 pub struct Programs(PathBuf);
 
-/// The reason why no server can be started: PostgreSQL is not installed, or too old.
-#[derive(Clone, Debug)]
-pub struct Unavailable(String);
-
-impl fmt::Display for Unavailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unavailable {}
-
 impl Programs {
     /// Finds the programs: in the folder that `TIDINGS_POSTGRES_BIN` names; without the variable in the folder that
-    /// `pg_config` prints, in the newest version below `/usr/lib/postgresql`, or in `PATH`.
-    ///
-    /// # Errors
-    /// When none of them has `initdb`, `pg_ctl` and `postgres` of version [`VERSION_MIN`] or newer.
-    pub fn find() -> Result<Self, Unavailable> {
+    /// `pg_config` prints, in the newest version below `/usr/lib/postgresql`, or in `PATH`. The error says that PostgreSQL is
+    /// not installed, or too old.
+    pub fn find() -> Result<Self, String> {
         if let Some(folder) = env::var_os(FOLDER_VARIABLE) {
             return Self::in_folder(Path::new(&folder)).ok_or_else(|| {
                 let folder = Path::new(&folder).display();
-                Unavailable(format!(
+                format!(
                     "{FOLDER_VARIABLE} names {folder}, which has no initdb, pg_ctl and postgres of PostgreSQL \
                      {VERSION_MIN} or newer"
-                ))
+                )
             });
         }
         let path = env::var_os("PATH").unwrap_or_default();
         let folders = configured().into_iter().chain(versions()).chain(env::split_paths(&path));
         folders.into_iter().find_map(|folder| Self::in_folder(&folder)).ok_or_else(|| {
-            Unavailable(format!(
+            format!(
                 "PostgreSQL {VERSION_MIN} or newer is not installed (Debian: the package postgresql); \
                  {FOLDER_VARIABLE} can name the folder of its programs"
-            ))
+            )
         })
     }
 
-    /// Returns `None` unless all programs are there and new enough.
     fn in_folder(folder: &Path) -> Option<Self> {
         // A link in PATH may name one program only: its siblings are where the link points to.
         let folder = fs::canonicalize(folder.join("initdb")).ok()?.parent()?.to_owned();
@@ -63,7 +47,6 @@ impl Programs {
         (complete && version(&folder)? >= VERSION_MIN).then_some(Self(folder))
     }
 
-    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.0
     }
@@ -94,7 +77,6 @@ fn versions() -> Vec<PathBuf> {
     numbered.into_iter().rev().map(|(_, folder)| folder).collect()
 }
 
-/// Returns `None` if the program cannot run or fails.
 fn output(program: &OsStr, argument: &str) -> Option<String> {
     let output =
         Command::new(program).arg(argument).output().ok().filter(|output| output.status.success())?;

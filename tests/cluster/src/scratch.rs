@@ -60,12 +60,10 @@ impl Scratch {
         }
     }
 
-    /// Returns the folder, in which tests may create files.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Returns the path that the file of SQLite has.
     pub fn path(&self) -> PathBuf {
         self.folder().join("test.db")
     }

@@ -1,8 +1,6 @@
 //! The examples of the page on PostgreSQL: the scripts run, and the page shows them as they are.
 
 use std::fs;
-use std::io::{self, Write as _};
-use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,11 +9,10 @@ use serde_json::json;
 use tidings_cluster::{Programs, is_installed};
 use tidings_tests::{Server, command};
 
-use super::page::{Page, pages, root};
+use super::page::{Page, pages};
+use crate::programs::{free_ports, leave_out, root};
 
-/// The directory of the scripts.
 const EXAMPLES: &str = "docs/examples";
-/// The script that converts public data.
 const CONVERTERS: &str = "docs/examples/quality.py";
 /// The ports in the scripts. The tests replace them with free ones.
 const PORTS: [u16; 6] = [15432, 15433, 18080, 18081, 18082, 18083];
@@ -138,7 +135,6 @@ fn converted(form: &str, files: &[(&str, &[u8])]) -> [String; 3] {
     ["posts", "members", "acts"].map(|name| fs::read_to_string(to.join(format!("{name}.jsonl"))).unwrap())
 }
 
-/// Imports posts, members and acts, and checks the numbers of new ones.
 fn imported(files: &[String; 3], expected: [u64; 3]) {
     let server = Server::start();
     for ((group, input), expected) in ["post", "member", "act"].into_iter().zip(files).zip(expected) {
@@ -153,26 +149,24 @@ fn run(script: &str, needs: &[&str]) {
     if !is_installed(&script_path) {
         return;
     }
-    let search = search_path();
     if is_any_missing(&script_path, needs) {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     symlink(command().get_program(), path.join("tidings")).unwrap();
-    let ports = free_ports();
+    let ports: [u16; PORTS.len()] = free_ports();
     for entry in fs::read_dir(root().join(EXAMPLES)).unwrap() {
         let file = entry.unwrap().path();
         let mut text = fs::read_to_string(&file).unwrap();
-        for (written, free) in PORTS.iter().zip(&ports) {
+        for (written, free) in PORTS.iter().zip(ports) {
             text = text.replace(&written.to_string(), &free.to_string());
         }
         fs::write(path.join(file.file_name().unwrap()), text).unwrap();
     }
     let mut limited = Command::new("timeout");
     limited.args(["--kill-after=60", RUN_MAX, "bash"]).arg(path.join(script));
-    let search = [path.to_str().unwrap()].into_iter().chain(search.iter().map(String::as_str));
-    limited.env("PATH", search.collect::<Vec<_>>().join(":"));
+    limited.env("PATH", [vec![path.to_str().unwrap().to_owned()], search_path()].concat().join(":"));
     limited.env("TIDINGS_POSTGRES_BIN", Programs::find().unwrap().folder());
     let done = limited.stdin(Stdio::null()).output().unwrap();
     let shown = [done.stdout, done.stderr].concat();
@@ -186,8 +180,7 @@ fn is_any_missing(script: &str, needs: &[&str]) -> bool {
         |program: &&&str| !search.iter().any(|directory| Path::new(directory).join(program).exists());
     let missing = needs.iter().find(is_missing);
     if let Some(missing) = missing {
-        // Unlike `eprintln!`, this is not captured. Nothing can be done if standard error is closed.
-        let _ = writeln!(io::stderr(), "left out: {script}: {missing} is not installed");
+        leave_out(&format!("{script}: {missing} is not installed"));
     }
     missing.is_some()
 }
@@ -196,12 +189,4 @@ fn is_any_missing(script: &str, needs: &[&str]) -> bool {
 fn search_path() -> Vec<String> {
     let path = std::env::var("PATH").unwrap();
     path.split(':').chain(["/usr/sbin"]).map(str::to_owned).collect()
-}
-
-/// Returns ports that no program listens on, one for each of [`PORTS`].
-fn free_ports() -> Vec<u16> {
-    // All of them are taken before the first is free again.
-    let listeners: Vec<_> =
-        PORTS.iter().map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
-    listeners.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
 }

@@ -3,25 +3,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::programs::root;
+
 /// The lines that mark the next block of commands as not run by the tests.
 const NOT_RUN: [&str; 3] = ["<!-- not run -->", "<!-- the test command -->", TOUR];
 /// The line before the tour, which runs on its own.
 const TOUR: &str = "<!-- the tour -->";
 /// The beginning and the end of the line that names the file of which the next block is a part.
 const PART_OF: [&str; 2] = ["<!-- from ", " -->"];
-/// The directories of the repository whose files the documentation names.
 const DIRECTORIES: [&str; 10] =
     ["client/", "clients/", "core/", "server/", "cli/", "tui/", "tests/", "docs/", ".ci/", ".github/"];
 
-/// A Markdown file of the repository.
 pub(super) struct Page {
     pub(super) path: PathBuf,
     pub(super) text: String,
-}
-
-/// Returns the root of the repository.
-pub(super) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
 /// Reads all pages: the README first, then the API guide, whose first steps continue it, then the rest by name.
@@ -38,7 +33,6 @@ pub(super) fn pages() -> Vec<Page> {
 }
 
 impl Page {
-    /// Reads the page at this path below the root.
     pub(super) fn named(path: &str) -> Self {
         Self::read(root().join(path))
     }
@@ -48,7 +42,6 @@ impl Page {
         Self { path, text }
     }
 
-    /// Returns the path of the page below the root.
     pub(super) fn name(&self) -> &str {
         self.path.strip_prefix(root()).unwrap().to_str().unwrap()
     }
@@ -65,7 +58,6 @@ impl Page {
         run.map(|(_, _, block)| block).collect()
     }
 
-    /// Returns the tour.
     pub(super) fn tour(&self) -> String {
         let blocks = self.blocks().into_iter();
         blocks.filter(|(before, ..)| *before == TOUR).map(|(_, _, block)| block).collect()
@@ -92,7 +84,6 @@ impl Page {
         blocks
     }
 
-    /// Returns the targets of the links into the repository.
     pub(super) fn links(&self) -> Vec<String> {
         let targets = self.text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
         targets.filter(|target| !target.contains("://")).map(str::to_owned).collect()
@@ -116,7 +107,6 @@ fn part_of(line: &str) -> Option<&str> {
     line.strip_prefix(PART_OF[0])?.strip_suffix(PART_OF[1])
 }
 
-/// Returns the code spans of a line.
 pub(super) fn code_spans(line: &str) -> Vec<String> {
     line.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
@@ -131,7 +121,6 @@ pub(super) fn table_rows(text: &str) -> Vec<Vec<String>> {
     .collect()
 }
 
-/// Returns whether a page has a heading with this anchor.
 pub(super) fn has_anchor(text: &str, anchor: &str) -> bool {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let mut anchors = headings.map(|line| {

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -10,9 +9,8 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 use tidings_tests::{Terminal, command};
 
-use super::page::root;
+use crate::programs::{free_ports, root};
 
-/// The address of the server in the documentation.
 const DOCUMENTED_ADDRESS: &str = "127.0.0.1:8080";
 /// The port of the site in the documentation whose feed is a source.
 pub(super) const SITE_PORT: &str = "8089";
@@ -78,7 +76,7 @@ impl Shell {
     pub(super) fn run(&self, script: &str) -> (i32, String) {
         let path = self.directory.path();
         let script = format!("{BEGIN}{script}\n").replace(DOCUMENTED_ADDRESS, &self.address);
-        let site = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let [site] = free_ports();
         let script = script.replace(SITE_PORT, &site.to_string());
         fs::write(path.join("script.sh"), script).unwrap();
         let mut limited = bash(path);

@@ -1,17 +1,15 @@
 //! The tour of the README, which a new user pastes into a shell.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use tidings_tests::{Tmux, command, wait_until};
 
-use super::page::{Page, root};
+use super::page::Page;
 use super::shell::SITE_PORT;
-use crate::programs::static_binary;
+use crate::programs::{free_ports, root, static_binary};
 
-/// The address of the server in the tour.
 const ADDRESS: &str = "127.0.0.1:8081";
 
 #[test]
@@ -41,15 +39,14 @@ fn the_tour_runs_with_a_static_binary_that_sees_no_other_file() {
 /// Runs the tour. `install` makes the program at its path.
 fn runs(install: impl FnOnce(&Path)) {
     let tour = Page::named("README.md").tour();
-    let [free, site] =
-        [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap()).map(|free| free.local_addr().unwrap());
+    let [free, site] = free_ports();
     let terminal = Tmux::open(150, 140);
     let bin = terminal.directory().join("target/release");
     fs::create_dir_all(&bin).unwrap();
     install(&bin.join("tidings"));
     symlink(root().join("tests"), terminal.directory().join("tests")).unwrap();
     // The server ends even if a step fails.
-    let tour = tour.replace(ADDRESS, &free.to_string()).replace(SITE_PORT, &site.port().to_string());
+    let tour = tour.replace(ADDRESS, &format!("127.0.0.1:{free}")).replace(SITE_PORT, &site.to_string());
     // Weights that the server learns after half a minute could make another reason the strongest one.
     let script = format!(
         "export TIDINGS_LEARN=off\ntrap 'kill $(jobs -p)' EXIT\n{tour}\necho the first tour ends\n{tour}\n"

@@ -1,4 +1,4 @@
-//! Counters and the access log when processes are killed or stopped, and with several processes.
+//! Counters and the access log when a process is stopped, and with several processes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -7,22 +7,20 @@ use serde_json::{Value, json};
 use tidings_tests::{Caller, Server, sample, wait_until};
 
 use super::assert_intact;
-use crate::meanwhile::SetAtLast;
 
-fn figures(server: &Server) -> Value {
+pub(super) fn figures(server: &Server) -> Value {
     server.anyone().get("/get_analysis").succeeded().body["analysis"].clone()
 }
 
 /// Acts of one kind: at least the acknowledged ones are counted, at most the sent ones.
 #[derive(Default)]
-struct Acts {
+pub(super) struct Acts {
     acknowledged: AtomicU64,
     sent: AtomicU64,
 }
 
 impl Acts {
-    /// Sends an act, and returns whether it was acknowledged.
-    fn send(&self, caller: &Caller, path: &str, body: Option<&Value>) -> bool {
+    pub(super) fn send(&self, caller: &Caller, path: &str, body: Option<&Value>) -> bool {
         self.sent.fetch_add(1, Ordering::Relaxed);
         let request = match body {
             Some(body) => caller.request("POST", path).json(body),
@@ -35,62 +33,15 @@ impl Acts {
         done
     }
 
-    fn acknowledged(&self) -> u64 {
+    pub(super) fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
     }
 
     #[track_caller]
-    fn check(&self, what: &str, count: &Value) {
+    pub(super) fn check(&self, what: &str, count: &Value) {
         let (least, most) = (self.acknowledged(), self.sent.load(Ordering::Relaxed));
         let count = count.as_u64().unwrap();
         assert!((least..=most).contains(&count), "{count} {what}, acknowledged {least}, sent {most}");
-    }
-}
-
-#[test]
-fn every_act_that_was_acknowledged_is_counted_after_each_kill() {
-    let mut server = Server::start();
-    let admin = server.admin();
-    let id = admin.post("/insert_post", sample::post("the one")).text("/_id");
-    // Each member likes the post once.
-    let members: Vec<Caller> = (0..30).map(|n| server.member(&format!("member-{n}"))).collect();
-    let [views, likes, searches, devices] = [(); 4].map(|()| Acts::default());
-    for round in 0..3 {
-        let over = std::sync::atomic::AtomicBool::new(false);
-        let goes_on = || !over.load(Ordering::Relaxed);
-        let enough = 30 * (round + 1);
-        let anyone = server.anyone();
-        std::thread::scope(|scope| {
-            let _over = SetAtLast(&over);
-            let (view, like) = (format!("/post_view/{id}"), format!("/post_like/{id}"));
-            let search = json!({ "search": "rust" });
-            let (goes_on, anyone, views) = (&goes_on, &anyone, &views);
-            let (likes, searches, devices, members) = (&likes, &searches, &devices, &members);
-            scope.spawn(move || while goes_on() && views.send(anyone, &view, None) {});
-            scope
-                .spawn(move || while goes_on() && searches.send(anyone, "/search_logging", Some(&search)) {});
-            scope.spawn(move || while goes_on() && devices.send(anyone, "/insert_device/pc", None) {});
-            scope.spawn(move || {
-                let mut mine = members[round * 10..][..10].iter();
-                while goes_on() && mine.next().is_some_and(|member| likes.send(member, &like, None)) {}
-            });
-            wait_until("enough acts are acknowledged", || {
-                [views, searches, devices].iter().all(|acts| acts.acknowledged() >= enough as u64)
-            });
-            server.kill();
-        });
-        server.restart();
-        assert_intact(server.database());
-        let figures = figures(&server);
-        views.check("views", &figures["total_view"]);
-        likes.check("likes", &figures["total_fav"]);
-        searches.check("searches", &figures["search_count"]);
-        devices.check("devices", &server.anyone().get("/get_device").succeeded().body["pc"]);
-        // One of a guest's searches in an hour counts in trends, but all of them are stored.
-        let trends = server.anyone().get("/get_search_realtime").succeeded();
-        assert_eq!(trends.body["search_realtime"][0][0], "rust");
-        let kept: i64 = server.sql().scalar("SELECT count(*) FROM term", &[]);
-        assert_eq!(json!(kept), figures["search_count"]);
     }
 }
 

@@ -11,7 +11,6 @@ use tidings_tests::{Caller, PASSWORD, Server, only_on_sqlite, run, sample, wait_
 
 use super::{assert_intact, ends, through, tidings};
 
-/// Returns the content of several lists, to compare before and after.
 fn read_lists(admin: &Caller) -> Vec<Value> {
     ["/get_all_notice", "/get_all_feedback", "/get_main_info", "/get_categories", "/get_userinfo"]
         .map(|path| admin.get(path).succeeded().body)
@@ -106,16 +105,32 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
 /// Ignores SIGXFSZ, which would otherwise kill the process when it writes beyond the limit.
 const IGNORING_THE_LIMIT: [&str; 4] = ["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"];
 
+fn set_limit(server: &Server, bytes: Option<u64>) {
+    let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap());
+    prlimit(pid, Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
+}
+
+/// Returns a command whose files may have so many blocks of 512 bytes.
+fn limited(command: &Command, blocks: u32) -> Command {
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+    through(command, &["sh", "-c", &script, "sh"])
+}
+
+/// Returns 200 posts of many words, as lines.
+fn large_posts() -> String {
+    let line = |n: usize| {
+        let mut post = sample::post(&format!("post {n}"));
+        post["post"] = json!(format!("{n} ").repeat(5_000));
+        format!("{post}\n")
+    };
+    (0..200).map(line).collect()
+}
+
 #[test]
 fn a_file_size_limit_is_an_error_until_it_is_lifted() {
     only_on_sqlite!("the disk of the file is full");
     let server = Server::with(|serve| *serve = through(serve, &IGNORING_THE_LIMIT));
-    let admin = server.admin();
-    let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap());
-    let limit = |bytes: Option<u64>| {
-        let limit = Rlimit { current: bytes, maximum: None };
-        prlimit(pid, Resource::Fsize, limit).unwrap();
-    };
+    let (admin, limit) = (server.admin(), |bytes| set_limit(&server, bytes));
     full_disk(&server, server.database(), &admin, || limit(Some(0)), || limit(None));
 }
 
@@ -123,9 +138,8 @@ fn a_file_size_limit_is_an_error_until_it_is_lifted() {
 fn a_start_without_room_ends_with_a_message() {
     only_on_sqlite!("the disk of the file is full");
     let directory = tempfile::tempdir().unwrap();
-    let no_room = ["sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"];
     for args in [&["serve", "--listen", "127.0.0.1:0"][..], &["init"], &["post", "import", "-"]] {
-        let output = ends(through(&tidings(&directory.path().join("tidings.db"), args), &no_room));
+        let output = ends(limited(&tidings(&directory.path().join("tidings.db"), args), 0));
         assert_eq!(output.status, 3, "{args:?} {output:?}");
         assert!(output.stderr.contains("tidings.db"), "{args:?} {output:?}");
     }
@@ -140,16 +154,10 @@ fn an_import_on_a_full_disk_reports_it_and_resumes_when_repeated() {
     let directory = tempfile::tempdir().unwrap();
     let (database, file) = (directory.path().join("tidings.db"), directory.path().join("posts.jsonl"));
     let _ = ends(tidings(&database, &["init"])).succeeded();
-    let line = |n: usize| {
-        let mut post = sample::post(&format!("post {n}"));
-        post["post"] = json!(format!("{n} ").repeat(5_000));
-        format!("{post}\n")
-    };
-    fs::write(&file, (0..200).map(line).collect::<String>()).unwrap();
+    fs::write(&file, large_posts()).unwrap();
     let import = tidings(&database, &["post", "import", "posts.jsonl", "--json"]);
-    // 2,000 blocks of 512 bytes: room for a part of the import.
-    let little_room = ["sh", "-c", "trap '' XFSZ; ulimit -f 2000; exec \"$@\"", "sh"];
-    let failed = run(through(&import, &little_room), "");
+    // Room for a part of the import.
+    let failed = run(limited(&import, 2_000), "");
     assert_eq!(failed.status, 3, "{failed:?}");
     let kept = failed.json()["inserted"].as_u64().unwrap();
     assert_eq!(failed.json(), unfinished(kept));
@@ -178,13 +186,12 @@ fn every_import_on_a_full_disk_reports_its_progress() {
             json!({ "id": "member-0", "type": "search", "search": search, "date": "2024-03-01T09:00:00Z" });
         format!("{act}\n")
     };
-    let little_room = ["sh", "-c", "trap '' XFSZ; ulimit -f 1200; exec \"$@\"", "sh"];
     for (command, lines) in [
         ("member", (0..10_000).map(member).collect::<String>()),
         ("act", (0..10_000).map(act).collect::<String>()),
     ] {
         let import = tidings(&database, &[command, "import", "-", "--json"]);
-        let failed = run(through(&import, &little_room), &lines);
+        let failed = run(limited(&import, 1_200), &lines);
         assert_eq!(failed.status, 3, "{command}: {:.2000}", failed.stderr);
         let kept = failed.json()["inserted"].as_u64().unwrap();
         assert!(kept > 0 && failed.stderr.contains("Import again"), "{command}: {:.2000}", failed.stderr);
@@ -201,23 +208,15 @@ fn every_import_on_a_full_disk_reports_its_progress() {
 fn an_http_import_on_a_full_disk_reports_its_progress() {
     only_on_sqlite!("the disk of the file is full");
     let server = Server::with(|serve| *serve = through(serve, &IGNORING_THE_LIMIT));
-    let admin = server.admin();
-    let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap());
-    let limit = |bytes| prlimit(pid, Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
-    let line = |n: usize| {
-        let mut post = sample::post(&format!("post {n}"));
-        post["post"] = json!(format!("{n} ").repeat(5_000));
-        format!("{post}\n")
-    };
-    let lines: String = (0..200).map(line).collect();
+    let (admin, lines) = (server.admin(), large_posts());
     let import = || admin.request("POST", "/import_posts").body("application/x-ndjson", lines.clone()).send();
-    limit(Some(2 << 20));
+    set_limit(&server, Some(2 << 20));
     let failed = import();
     assert_eq!(failed.outcome(), "500 internal error");
     let kept = failed.body["inserted"].as_u64().unwrap();
     assert!(kept > 0, "{failed:?}");
     assert_eq!(failed.body, unfinished(kept), "only the log has the cause");
-    limit(None);
+    set_limit(&server, None);
     let again = import().succeeded();
     assert_eq!((&again.body["skipped"], &again.body["inserted"]), (&json!(kept), &json!(200 - kept)));
 }
@@ -285,7 +284,6 @@ impl SmallDisk {
         Some(Self { server, inside, _place: place })
     }
 
-    /// Fills the remaining space with a file.
     fn fill(&self) {
         let mut ballast = File::create(self.inside.join("ballast")).unwrap();
         for size in [1 << 16, 1 << 12, 1] {
@@ -311,7 +309,6 @@ fn a_full_disk_is_an_error_until_there_is_room() {
     full_disk(&disk.server, &disk.inside.join("tidings.db"), &admin, || disk.fill(), || disk.free());
 }
 
-/// Returns the answer of an import that stopped after so many posts.
 fn unfinished(inserted: u64) -> Value {
     json!({
         "result": "internal error",

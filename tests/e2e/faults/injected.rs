@@ -61,7 +61,6 @@ fn each_fault(points: usize, case: impl Fn(Option<Fault>, &Path) -> (u64, u64) +
     assert!(hit * 4 >= faults.len() * 3, "{hit} of {} faults were triggered", faults.len());
 }
 
-/// Prints the fault when a case fails.
 struct FaultNote(Fault);
 
 impl Drop for FaultNote {
@@ -79,7 +78,6 @@ fn places(directory: &Path) -> (PathBuf, PathBuf) {
     (data, directory.join("state"))
 }
 
-/// The writes that a server acknowledged.
 #[derive(Default)]
 struct Done {
     members: Vec<Caller>,
@@ -139,7 +137,6 @@ fn send_requests(server: &Server, lasts: bool) -> Done {
     all
 }
 
-/// Asserts that a restarted server has all acknowledged writes.
 fn assert_present(server: &Server, done: &Done) {
     let members: Vec<Caller> =
         done.members.iter().map(|one| server.anyone().with_token(one.id(), one.token())).collect();
@@ -202,6 +199,16 @@ fn template() -> TempDir {
     directory
 }
 
+/// Does the same, with a backup in `copy.db`, and a post more than in the backup.
+fn template_with_a_backup() -> TempDir {
+    let template = template();
+    let database = template.path().join("tidings.db");
+    let _ = run(tidings(&database, &["backup", "copy.db"]), "").succeeded();
+    let more = sample::post("one more").to_string();
+    let _ = run(tidings(&database, &["post", "import", "-"]), more).succeeded();
+    template
+}
+
 fn copy_all(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -227,7 +234,6 @@ fn each_fault_of(template: &Path, args: &[&str], input: &str, holds: impl Fn(&Pa
     });
 }
 
-/// Returns the number of posts in a database.
 fn posts(database: &Path) -> usize {
     let database = Connection::open(database).unwrap();
     let count: i64 = database.query_row("SELECT count(*) FROM post", [], |row| row.get(0)).unwrap();
@@ -237,14 +243,8 @@ fn posts(database: &Path) -> usize {
 #[test]
 fn a_failed_backup_leaves_the_previous_one() {
     only_on_sqlite!("it injects faults into the system calls of SQLite");
-    let template = template();
-    let (directory, whole) = (template.path(), sample::rust_blog().len());
-    let database = directory.join("tidings.db");
-    let backup = |args: &[&str]| drop(run(tidings(&database, args), "").succeeded());
-    backup(&["backup", "copy.db"]);
-    let more = sample::post("one more").to_string();
-    let _ = run(tidings(&database, &["post", "import", "-"]), more).succeeded();
-    each_fault_of(directory, &["backup", "copy.db"], "", |data, output| {
+    let (template, whole) = (template_with_a_backup(), sample::rust_blog().len());
+    each_fault_of(template.path(), &["backup", "copy.db"], "", |data, output| {
         assert_sound(&data.join("copy.db"));
         let expected = if output.status == 0 { vec![whole + 1] } else { vec![whole, whole + 1] };
         assert!(expected.contains(&posts(&data.join("copy.db"))), "{output:?}");
@@ -255,13 +255,8 @@ fn a_failed_backup_leaves_the_previous_one() {
 #[test]
 fn a_failed_restore_leaves_a_whole_database() {
     only_on_sqlite!("it injects faults into the system calls of SQLite");
-    let template = template();
-    let (directory, whole) = (template.path(), sample::rust_blog().len());
-    let database = directory.join("tidings.db");
-    let _ = run(tidings(&database, &["backup", "copy.db"]), "").succeeded();
-    let more = sample::post("one more").to_string();
-    let _ = run(tidings(&database, &["post", "import", "-"]), more).succeeded();
-    each_fault_of(directory, &["restore", "copy.db", "--yes"], "", |data, output| {
+    let (template, whole) = (template_with_a_backup(), sample::rust_blog().len());
+    each_fault_of(template.path(), &["restore", "copy.db", "--yes"], "", |data, output| {
         let expected = if output.status == 0 { vec![whole] } else { vec![whole, whole + 1] };
         assert!(expected.contains(&posts(&data.join("tidings.db"))), "{output:?}");
         assert_sound(&data.join("copy.db"));

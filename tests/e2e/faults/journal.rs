@@ -12,7 +12,6 @@ use tidings_vectors::Random;
 
 const SECTOR: usize = 512;
 
-/// A record of the journal.
 #[derive(Clone, Debug)]
 pub(super) enum Record {
     New {
@@ -100,7 +99,6 @@ pub(super) enum Unsynced {
     Partly(u64),
 }
 
-/// A disk, with its possible contents after a power cut.
 pub(super) struct Disk {
     files: Vec<FileOnDisk>,
     /// The current file of each inode number; the system reuses numbers of removed files.
@@ -119,7 +117,6 @@ type Names = Vec<(String, usize)>;
 #[derive(Default)]
 struct FileOnDisk {
     synced: Vec<u8>,
-    /// The changes since the last sync.
     changes: VecDeque<Change>,
     /// The number of changes before the first entry of `changes`.
     before: usize,
@@ -146,7 +143,6 @@ impl Disk {
         }
     }
 
-    /// Applies a record.
     pub(super) fn apply(&mut self, record: &Record) {
         match record {
             Record::New { inode } => {
@@ -192,7 +188,6 @@ impl Disk {
         self.files[file].changes.push_back(change);
     }
 
-    /// Returns the files after a power cut at this point.
     pub(super) fn after_a_power_cut(&self, unsynced: Unsynced) -> Image {
         let mut random = Random::new(if let Unsynced::Partly(seed) = unsynced { seed } else { 0 });
         let names = match unsynced {
@@ -212,7 +207,6 @@ impl Disk {
 }
 
 impl FileOnDisk {
-    /// Marks everything up to this change as synced.
     fn sync(&mut self, changes: usize) {
         while self.before < changes {
             let change = self.changes.pop_front().unwrap();
@@ -258,70 +252,5 @@ impl Change {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn write(offset: usize, text: &str) -> Record {
-        Record::Write { inode: 7, offset, data: text.as_bytes().into() }
-    }
-
-    fn disk(records: &[Record]) -> Disk {
-        let mut disk = Disk::new();
-        for record in records {
-            disk.apply(record);
-        }
-        disk
-    }
-
-    fn text(image: &Image, name: &str) -> Option<String> {
-        Some(String::from_utf8(image.get(name)?.0.clone()).unwrap())
-    }
-
-    #[test]
-    fn synced_writes_survive_and_unsynced_ones_may_be_lost() {
-        let names = |name: &str| Record::Names(vec![(name.to_owned(), 7)]);
-        let mut records = vec![Record::New { inode: 7 }, names("a"), write(0, "one")];
-        assert!(disk(&records).after_a_power_cut(Unsynced::Lost).is_empty());
-        assert_eq!(text(&disk(&records).after_a_power_cut(Unsynced::Kept), "a").unwrap(), "one");
-        records.extend([
-            Record::NamesSyncBegin { number: 1 },
-            Record::NamesSyncEnd { number: 1 },
-            Record::SyncBegin { inode: 7, number: 2 },
-            write(3, "two"),
-            names("b"),
-        ]);
-        assert_eq!(text(&disk(&records).after_a_power_cut(Unsynced::Lost), "a").unwrap(), "");
-        records.push(Record::SyncEnd { number: 2 });
-        let disk = disk(&records);
-        let (lost, kept) = (disk.after_a_power_cut(Unsynced::Lost), disk.after_a_power_cut(Unsynced::Kept));
-        // Data written during the sync is not part of it.
-        assert_eq!((text(&lost, "a").unwrap(), lost["a"].1), ("one".into(), false));
-        assert_eq!((text(&kept, "b").unwrap(), kept["b"].1), ("onetwo".into(), true));
-        assert_eq!((text(&lost, "b"), text(&kept, "a")), (None, None));
-    }
-
-    #[test]
-    fn unsynced_sectors_are_lost_one_by_one() {
-        let long = "x".repeat(8 * SECTOR);
-        let records = [
-            Record::New { inode: 7 },
-            Record::Names(vec![("a".into(), 7)]),
-            Record::NamesSyncBegin { number: 1 },
-            Record::NamesSyncEnd { number: 1 },
-            write(100, &long),
-        ];
-        let disk = disk(&records);
-        let lost = |seed| {
-            let image = disk.after_a_power_cut(Unsynced::Partly(seed));
-            let (held, _) = &image["a"];
-            (0..9).map(|n| held.get(n * SECTOR + 100).is_none_or(|byte| *byte == 0)).collect::<Vec<_>>()
-        };
-        let all: Vec<_> = (0..20).map(lost).collect();
-        assert!(all.iter().any(|lost| lost.contains(&true) && lost.contains(&false)), "{all:?}");
-        assert_eq!(lost(3), lost(3));
     }
 }

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use tidings_tests::{Caller, Database, Engine, PASSWORD, Request, Server, sample, wait_until};
 
+use super::counts::{Acts, figures};
 use super::{assert_intact, by_hand};
 use crate::meanwhile::SetAtLast;
 
@@ -24,7 +25,6 @@ const POSTS: usize = 10;
 /// The number of acknowledged writes in each round before the server is killed.
 const CHANGES: usize = 60;
 
-/// The state of one round of load.
 #[derive(Default)]
 struct Load {
     acknowledged: AtomicUsize,
@@ -122,7 +122,7 @@ fn sign_up(anyone: &Caller, round: usize, load: &Load) -> Vec<Caller> {
 }
 
 #[test]
-fn acknowledged_writes_survive_each_of_many_kills() {
+fn acknowledged_writes_survive_each_of_many_kills_and_are_counted() {
     let rounds = by_hand("TIDINGS_KILL_ROUNDS").unwrap_or(ROUNDS);
     let mut server = Server::start();
     let (anyone, admin) = (server.anyone(), server.admin());
@@ -132,6 +132,7 @@ fn acknowledged_writes_survive_each_of_many_kills() {
     let mut likes = [Likes::default(), Likes::default()];
     let mut views = [(); 2].map(|()| Views { acknowledged: vec![0; POSTS], sent: vec![0; POSTS] });
     let mut notices: Vec<(Value, String)> = Vec::new();
+    let ([searches, devices], search) = ([(); 2].map(|()| Acts::default()), json!({ "search": "rust" }));
     for round in 0..rounds {
         let (load, posts) = (&Load::default(), &posts);
         let (more_notices, signed_up) = std::thread::scope(|scope| {
@@ -143,10 +144,15 @@ fn acknowledged_writes_survive_each_of_many_kills() {
                 let anyone = &anyone;
                 scope.spawn(move || views.act(anyone, posts, load));
             }
+            let goes_on = move || !load.over.load(Ordering::Relaxed);
+            let (anyone, searches, devices, search) = (&anyone, &searches, &devices, &search);
+            scope.spawn(move || while goes_on() && searches.send(anyone, "/search_logging", Some(search)) {});
+            scope.spawn(move || while goes_on() && devices.send(anyone, "/insert_device/pc", None) {});
             let notices = scope.spawn(|| insert_notices(&admin, load));
-            let signed_up = scope.spawn(|| sign_up(&anyone, round, load));
+            let signed_up = scope.spawn(move || sign_up(anyone, round, load));
             wait_until("enough writes are acknowledged", || {
-                load.acknowledged.load(Ordering::Relaxed) >= CHANGES
+                let are_counted = [searches, devices].iter().all(|acts| acts.acknowledged() > round as u64);
+                load.acknowledged.load(Ordering::Relaxed) >= CHANGES && are_counted
             });
             server.kill();
             (notices.join().unwrap(), signed_up.join().unwrap())
@@ -158,6 +164,7 @@ fn acknowledged_writes_survive_each_of_many_kills() {
         for (likes, member) in likes.iter_mut().zip(&members) {
             likes.check(member, posts);
         }
+        let mut counted = (0, 0);
         for (n, id) in posts.iter().enumerate() {
             let post = anyone.get(&format!("/get_post/{id}")).succeeded().body["post"].clone();
             let count = |of: fn(&Views) -> &Vec<usize>| views.iter().map(|views| of(views)[n]).sum::<usize>();
@@ -166,7 +173,17 @@ fn acknowledged_writes_survive_each_of_many_kills() {
             assert!((least..=most).contains(&view), "{view} views, acknowledged {least}, sent {most}");
             let likes = likes.iter().filter(|likes| likes.known.contains(&n)).count();
             assert_eq!(post["fav_cnt"], likes, "the count agrees with the lists");
+            counted = (counted.0 + view, counted.1 + likes);
         }
+        let figures = figures(&server);
+        assert_eq!((&figures["total_view"], &figures["total_fav"]), (&json!(counted.0), &json!(counted.1)));
+        searches.check("searches", &figures["search_count"]);
+        devices.check("devices", &anyone.get("/get_device").succeeded().body["pc"]);
+        // One of a guest's searches in an hour counts in trends, but all of them are stored.
+        let trends = anyone.get("/get_search_realtime").succeeded();
+        assert_eq!(trends.body["search_realtime"][0][0], "rust");
+        let kept: i64 = server.sql().scalar("SELECT count(*) FROM term", &[]);
+        assert_eq!(json!(kept), figures["search_count"]);
         let list = admin.get("/get_all_notice").succeeded();
         let listed: HashSet<(Value, Value)> =
             list.list("notice_list").iter().map(|n| (n["_id"].clone(), n["title"].clone())).collect();
@@ -228,7 +245,6 @@ fn a_killed_import_leaves_whole_posts_and_can_be_repeated() {
     assert_eq!(count(), TO_IMPORT);
 }
 
-/// Returns whether a program has begun to open a database.
 fn is_opened(database: &Path) -> bool {
     let connections = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()";
     match Engine::chosen() {

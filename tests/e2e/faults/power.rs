@@ -32,7 +32,6 @@ const CUTS: usize = 60;
 /// Which unsynced data the disk keeps at each power cut.
 const UNSYNCED: [Unsynced; 4] = [Unsynced::Lost, Unsynced::Kept, Unsynced::Partly(1), Unsynced::Partly(2)];
 
-/// An acknowledged write.
 #[derive(Clone, Debug)]
 enum Done {
     Member(String),
@@ -43,7 +42,6 @@ enum Done {
 }
 
 impl Done {
-    /// Returns whether a database contains the write.
     fn is_in(&self, database: &Connection) -> bool {
         let count = |sql: &str, args: &[&String]| -> i64 {
             database.query_row(sql, rusqlite::params_from_iter(args), |row| row.get(0)).unwrap()
@@ -131,10 +129,8 @@ impl Client {
     }
 }
 
-/// The journal, and the writes acknowledged to each client.
 struct Recording {
     records: Vec<Record>,
-    /// The acknowledged writes, by the client's port.
     noted: HashMap<u16, Vec<Option<Done>>>,
 }
 
@@ -248,10 +244,8 @@ impl Recording {
     }
 }
 
-/// The responses so far.
 #[derive(Default)]
 struct Answered {
-    /// The number of responses to each client.
     count: HashMap<u16, usize>,
     done: Vec<Done>,
     is_ready: bool,

@@ -2,18 +2,12 @@
 //! be lost, and earlier acknowledged writes survive.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 use tidings_tests::{Caller, PASSWORD, Server, only_on_sqlite, sample, wait_until};
 
 use super::{assert_intact, ends, tidings};
-
-fn beside(database: &Path, end: &str) -> PathBuf {
-    let mut path = database.as_os_str().to_owned();
-    path.push(end);
-    path.into()
-}
 
 fn titles(caller: &Caller) -> Vec<String> {
     caller.get("/get_all_notice").succeeded().column("notice_list", "title")
@@ -64,7 +58,7 @@ fn a_removed_database_refuses_writes_and_is_not_recreated() {
     assert!(server.log().contains("restore a backup to "), "{}", server.log());
     assert!(!database.exists(), "no empty database is created");
     assert!(server.stop().status.success());
-    assert!(!database.exists() && beside(&database, "-wal").exists(), "the remaining files are left alone");
+    assert!(!database.exists() && server.beside("-wal").exists(), "the remaining files are left alone");
     let started = ends(tidings(&database, &["serve", "--listen", "127.0.0.1:0"]));
     assert_eq!(started.status, 3, "{started:?}");
     assert!(started.stderr.contains("tidings.db-wal"), "{started:?}");
@@ -75,40 +69,24 @@ fn a_removed_database_refuses_writes_and_is_not_recreated() {
 }
 
 #[test]
-fn a_replaced_database_refuses_writes_and_the_new_file_is_left_alone() {
+fn a_replaced_overwritten_or_emptied_database_refuses_writes_and_the_new_file_is_left_alone() {
     only_on_sqlite!("it replaces or damages the file");
-    let (mut server, admin) = server_with_a_notice();
-    let database = server.database().to_owned();
-    let copy = database.with_file_name("copy.db");
-    let bytes = fs::read(&copy).unwrap();
-    fs::rename(&copy, &database).unwrap();
-    assert_refuses(&server, &admin, "tidings.db was replaced");
-    assert!(server.stop().status.success());
-    assert_eq!(fs::read(&database).unwrap(), bytes);
-}
-
-#[test]
-fn an_overwritten_database_refuses_writes() {
-    only_on_sqlite!("it replaces or damages the file");
-    let (mut server, admin) = server_with_a_notice();
-    let database = server.database().to_owned();
-    let bytes = fs::read(database.with_file_name("copy.db")).unwrap();
-    // The file keeps its inode, as with `cp`.
-    fs::write(&database, &bytes).unwrap();
-    assert_refuses(&server, &admin, "tidings.db was overwritten");
-    assert!(server.stop().status.success());
-    assert_eq!(fs::read(&database).unwrap(), bytes);
-}
-
-#[test]
-fn an_emptied_database_refuses_writes() {
-    only_on_sqlite!("it replaces or damages the file");
-    let (mut server, admin) = server_with_a_notice();
-    let database = server.database().to_owned();
-    fs::write(&database, "").unwrap();
-    assert_refuses(&server, &admin, "tidings.db was overwritten");
-    assert!(server.stop().status.success());
-    assert_eq!(fs::read(&database).unwrap(), b"");
+    let cases: [(&str, fn(&Path, &Path)); 3] = [
+        ("replaced", |copy, database| fs::rename(copy, database).unwrap()),
+        // The file keeps its inode, as with `cp`.
+        ("overwritten", |copy, database| fs::write(database, fs::read(copy).unwrap()).unwrap()),
+        ("overwritten", |_, database| fs::write(database, "").unwrap()),
+    ];
+    for (number, (how, replace)) in cases.into_iter().enumerate() {
+        let (mut server, admin) = server_with_a_notice();
+        let database = server.database().to_owned();
+        let copy = database.with_file_name("copy.db");
+        let expected = if number < 2 { fs::read(&copy).unwrap() } else { Vec::new() };
+        replace(&copy, &database);
+        assert_refuses(&server, &admin, &format!("tidings.db was {how}"));
+        assert!(server.stop().status.success());
+        assert!(fs::read(&database).unwrap() == expected, "{how}");
+    }
 }
 
 #[test]
@@ -117,7 +95,7 @@ fn a_removed_write_ahead_log_refuses_writes_and_a_clean_stop_saves_its_contents(
     for removed in ["-wal", "-shm"] {
         let (mut server, admin) = server_with_a_notice();
         let database = server.database().to_owned();
-        fs::remove_file(beside(&database, removed)).unwrap();
+        fs::remove_file(server.beside(removed)).unwrap();
         assert_refuses(&server, &admin, &format!("tidings.db{removed} was removed"));
         assert!(server.stop().status.success());
         server.restart();
@@ -130,12 +108,13 @@ fn a_removed_write_ahead_log_refuses_writes_and_a_clean_stop_saves_its_contents(
 }
 
 #[test]
-fn a_restored_database_file_accepts_writes_again() {
+fn an_idle_server_notices_that_its_database_is_gone_and_accepts_writes_when_it_is_back() {
     only_on_sqlite!("it replaces or damages the file");
     let (server, admin) = server_with_a_notice();
     let database = server.database().to_owned();
     let away = database.with_file_name("away.db");
     fs::rename(&database, &away).unwrap();
+    wait_until("the server is not ready", || server.anyone().get("/readyz").outcome() == "503 overloaded");
     assert_refuses(&server, &admin, "tidings.db was removed");
     fs::rename(&away, &database).unwrap();
     wait_until("the server is ready", || server.anyone().get("/readyz").status == 200);
@@ -143,27 +122,4 @@ fn a_restored_database_file_accepts_writes_again() {
     let found = titles(&admin);
     assert!(found.starts_with(&["again".to_owned()]) && found.ends_with(&["kept".to_owned()]), "{found:?}");
     assert_eq!(server.integrity(), "ok");
-}
-
-#[test]
-fn an_idle_server_notices_that_its_database_is_gone() {
-    only_on_sqlite!("it replaces or damages the file");
-    let (server, _) = server_with_a_notice();
-    fs::remove_file(server.database()).unwrap();
-    wait_until("the server is not ready", || server.anyone().get("/readyz").outcome() == "503 overloaded");
-    assert_eq!(server.anyone().get("/healthz").outcome(), "200 success");
-}
-
-#[test]
-fn a_backup_is_taken_and_a_command_writes_while_the_server_runs() {
-    only_on_sqlite!("it replaces or damages the file");
-    let (server, admin) = server_with_a_notice();
-    for n in 0..3 {
-        let _ = server.cli(["backup", "copy.db"]).succeeded();
-        let _ = server.cli(["notice", "add", "--title", "cli", "--post", "text"]).succeeded();
-        let _ = admin.post("/insert_notice", sample::notice(&format!("{n}"))).succeeded();
-        assert_eq!(server.anyone().get("/readyz").outcome(), "200 success");
-    }
-    assert_eq!(server.integrity(), "ok");
-    assert!(!server.log().contains("ERROR"), "{}", server.log());
 }

@@ -15,15 +15,12 @@ use std::sync::OnceLock;
 /// The way in which a change fails.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum How {
-    /// The disk is full (ENOSPC).
     Full,
-    /// The disk is broken (EIO).
     Broken,
     /// A write stores half of its bytes; other changes fail as on a full disk.
     Short,
 }
 
-/// A change that fails.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fault {
     /// The number of the change, starting at 1.
@@ -75,7 +72,6 @@ impl Shim {
         ])
     }
 
-    /// Also makes a change fail.
     pub(super) fn with(mut self, fault: Option<Fault>) -> Self {
         self.0.extend(fault.into_iter().flat_map(Fault::variables));
         self
@@ -94,7 +90,6 @@ impl Shim {
         Self(variables)
     }
 
-    /// Makes the command load the library.
     pub(super) fn load(&self, command: &mut Command) {
         command.envs(self.0.iter().map(|(name, value)| (name, value)));
     }

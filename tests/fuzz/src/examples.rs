@@ -2,7 +2,6 @@
 
 use tidings_core::fuzzing as core;
 
-/// Posts of the Rust blog, one JSON object per line.
 const RUST_BLOG: &str = include_str!("../../data/rust-blog.jsonl");
 
 /// Tokens of JSON, and the names of its fields.
@@ -35,10 +34,8 @@ pub const JSON: &[&str] = &[
     "{\"a\":{\"a\":{\"a\":",
     "\u{feff}",
 ];
-/// Tokens of form-encoded bodies.
 pub const FORM: &[&str] =
     &["&", "=", "+", "%20", "%FF", "title", "post", "limit", "tag", "a,b", "%F0%9F%A6%80"];
-/// Tokens of web feeds.
 pub const FEED: &[&str] = &[
     "<item>",
     "</item>",
@@ -69,7 +66,6 @@ fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-/// Request paths.
 pub fn paths() -> Vec<Vec<u8>> {
     texts(&[
         "/healthz",
@@ -84,7 +80,6 @@ pub fn paths() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Form-encoded bodies, which are also query strings.
 pub fn forms() -> Vec<Vec<u8>> {
     texts(&[
         "title=A+%26+B%3A+%EB%8C%80%ED%95%99&limit=0&tag=x&tag=y+z",
@@ -93,7 +88,6 @@ pub fn forms() -> Vec<Vec<u8>> {
     ])
 }
 
-/// JSON bodies.
 pub fn json() -> Vec<Vec<u8>> {
     texts(&[
         r#"{"title": "A & B: 대학", "limit": 0, "tag": ["x", "y z"], "more": {"a": [1, 2.5, null]}}"#,
@@ -112,14 +106,12 @@ pub fn bodies() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Values of `Authorization`.
 pub fn authorization() -> Vec<Vec<u8>> {
     let mut values = texts(&["Bearer a.b.c", "bearer  x", "Basic YTpi", "Bearer a\nBearer b"]);
     values.push(format!("Bearer {}", core::good_token()).into_bytes());
     values
 }
 
-/// Values of `X-Forwarded-For`.
 pub fn forwarded_for() -> Vec<Vec<u8>> {
     texts(&[
         "1.2.3.4, 198.51.100.1, 10.1.1.1",
@@ -129,17 +121,14 @@ pub fn forwarded_for() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Values of `Accept-Encoding`.
 pub fn accept_encoding() -> Vec<Vec<u8>> {
     texts(&["gzip, deflate, br", "*;q=0.5, gzip;q=0", "x-gzip;q=1.0, identity; q=0\n*"])
 }
 
-/// Values of settings.
 pub fn settings() -> Vec<Vec<u8>> {
     texts(&["/api/v1/", "https://app.example.org:8080", "http://[::1]", "10.0.0.0/8", "fd00::/8"])
 }
 
-/// Access tokens: a valid one and forged ones.
 pub fn tokens() -> Vec<Vec<u8>> {
     let good = core::good_token();
     let payload = good.split('.').nth(1).unwrap_or_default().to_owned();
@@ -147,7 +136,6 @@ pub fn tokens() -> Vec<Vec<u8>> {
     texts(&[&good, &none, "eyJhbGciOiJIUzUxMiIsInR5cCI6IkpXVCJ9.e30.AAAA", "a.b.c"])
 }
 
-/// Password hashes in their text formats.
 pub fn password_hashes() -> Vec<Vec<u8>> {
     let (short, long) = ("ab".repeat(32), "cd".repeat(64));
     texts(&[
@@ -160,7 +148,6 @@ pub fn password_hashes() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Points in time.
 pub fn dates() -> Vec<Vec<u8>> {
     texts(&[
         "2026-11-20T08:36:00Z",
@@ -173,7 +160,6 @@ pub fn dates() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Search queries.
 pub fn searches() -> Vec<Vec<u8>> {
     texts(&[
         "The borrow checker's rules, don't you think?",
@@ -183,7 +169,6 @@ pub fn searches() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Posts as JSON lines, and as an array.
 pub fn posts_json() -> Vec<Vec<u8>> {
     let mut examples: Vec<Vec<u8>> = RUST_BLOG.lines().take(3).map(|line| line.as_bytes().to_vec()).collect();
     examples.extend(texts(&[
@@ -194,7 +179,6 @@ pub fn posts_json() -> Vec<Vec<u8>> {
     examples
 }
 
-/// Posts in CSV.
 pub fn posts_csv() -> Vec<Vec<u8>> {
     texts(&[
         "title,url,post,img,topic,tag,date,end_date\na,https://e.example/1,\"text, \"\"quoted\"\"\nline\",,x;y,z,2026-11-20,\n",
@@ -202,7 +186,6 @@ pub fn posts_csv() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Feeds: RSS 2.0, Atom, RSS 1.0, a JSON feed.
 pub fn feeds() -> Vec<Vec<u8>> {
     texts(&[
         r#"<?xml version="1.0"?><rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:media="http://search.yahoo.com/mrss/"><channel><title>t</title><link>https://e.example/</link><item><title>A &amp; B</title><link>https://e.example/1</link><guid>https://e.example/1</guid><category>x</category><pubDate>Fri, 20 Nov 2026 08:36:00 GMT</pubDate><description>&lt;p&gt;short&lt;/p&gt;</description><content:encoded><![CDATA[<p>long <b>text</b> &nbsp; <a href="https://e.example/2">link</a></p><ul><li>one</ul>]]></content:encoded><media:thumbnail url="https://e.example/a.png"/></item></channel></rss>"#,
@@ -227,7 +210,6 @@ pub fn odd_feeds() -> Vec<Vec<u8>> {
     examples
 }
 
-/// Import files of members.
 pub fn members() -> Vec<Vec<u8>> {
     let hash = "ab".repeat(32);
     texts(&[
@@ -239,7 +221,6 @@ pub fn members() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Import files of acts.
 pub fn acts() -> Vec<Vec<u8>> {
     texts(&[
         r#"{"id":"ann","type":"view","url":"https://e.example/1","date":"2020-01-02T03:04:05Z"}"#,
@@ -248,7 +229,6 @@ pub fn acts() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Import files of the roster.
 pub fn roster() -> Vec<Vec<u8>> {
     texts(&[
         "id,name,major,password\n2026001,Ann Lee,Physics,secret words\n2026002,\"Ben, Jr.\",,\"a\"\"b\"\n",
@@ -256,7 +236,6 @@ pub fn roster() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Files of word vectors.
 pub fn vectors() -> Vec<Vec<u8>> {
     texts(&[
         "4 3\nrust 1 0 0.5\ncargo 0 1 -0.25\nnew_york 1e-3 -2 .5\n학교에서 1 1 1\n",
@@ -265,10 +244,6 @@ pub fn vectors() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Database files.
-///
-/// # Panics
-/// When the database cannot be created.
 pub fn databases() -> Vec<Vec<u8>> {
     let directory = tempfile::tempdir().expect("creating a temporary directory failed");
     vec![core::small_database(directory.path())]

@@ -1,12 +1,15 @@
 //! Runs fuzz targets for a given time or number of inputs; see the library's documentation.
 #![expect(clippy::print_stdout, reason = "the command prints its results")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use tidings_fuzz::{Limits, TARGETS, Target, run};
+use tidings_fuzz::{Limits, Report, TARGETS, Target, run};
+
+/// The maximum processor time of an input per started MiB.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// Runs the parsers of tidings on mutated examples
 #[derive(Debug, Parser)]
@@ -22,31 +25,17 @@ struct Arguments {
     /// The seed of the inputs; the same seed gives the same inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// The number of inputs to try in parallel [default: the number of processors]
-    #[arg(long, value_name = "N")]
-    threads: Option<u64>,
-    /// The maximum processor time, in milliseconds, of an input per started MiB
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
-    slow: u64,
-    /// The directory for failing inputs
-    #[arg(long, value_name = "DIRECTORY", default_value = "fuzz-failures")]
-    failures: PathBuf,
     /// Run the targets on this file only
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// List the targets
-    #[arg(long)]
-    list: bool,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let known = |name: &String| TARGETS.iter().any(|target| target.name == name);
-    if arguments.list || !arguments.targets.iter().all(known) {
-        for target in &TARGETS {
-            println!("{}", target.name);
-        }
-        return if arguments.list { ExitCode::SUCCESS } else { ExitCode::from(2) };
+    if !arguments.targets.iter().all(known) {
+        println!("the targets are {}", TARGETS.map(|target| target.name).join(", "));
+        return ExitCode::from(2);
     }
     let is_wanted =
         |target: &&Target| arguments.targets.is_empty() || arguments.targets.iter().any(|n| n == target.name);
@@ -55,42 +44,32 @@ fn main() -> ExitCode {
         let input = std::fs::read(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         for target in targets {
             let began = Instant::now();
-            let accepted = (target.run)(&input);
-            println!(
-                "{}: {} in {:?}",
-                target.name,
-                if accepted { "accepted" } else { "rejected" },
-                began.elapsed()
-            );
+            let verdict = if (target.run)(&input) { "accepted" } else { "rejected" };
+            println!("{}: {verdict} in {:?}", target.name, began.elapsed());
         }
         return ExitCode::SUCCESS;
     }
     let seconds =
         arguments.seconds.unwrap_or(if arguments.iterations.is_some() { u64::MAX >> 20 } else { 60 });
-    let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let mut failed = false;
     for (number, target) in targets.iter().enumerate() {
         let limits = Limits {
             iterations: arguments.iterations.unwrap_or(u64::MAX),
             time: Duration::from_secs(seconds) / u32::try_from(targets.len()).unwrap_or(1),
-            slow: Some(Duration::from_millis(arguments.slow)),
-            threads: arguments.threads.unwrap_or(processors).max(1),
+            slow: Some(SLOW),
+            threads,
         };
         let began = Instant::now();
         match run(target, arguments.seed, limits) {
             Ok(report) => {
-                let (of, all) = (number + 1, targets.len());
-                println!(
-                    "{of}/{all} {}: {} inputs, {} accepted, in {:.1} s",
-                    target.name,
-                    report.inputs,
-                    report.accepted,
-                    began.elapsed().as_secs_f64()
-                );
+                let (of, all, took) = (number + 1, targets.len(), began.elapsed().as_secs_f64());
+                let Report { inputs, accepted } = report;
+                println!("{of}/{all} {}: {inputs} inputs, {accepted} accepted, in {took:.1} s", target.name);
             }
             Err(failure) => {
                 failed = true;
-                let place = failure.write(&arguments.failures);
+                let place = failure.write(Path::new("fuzz-failures"));
                 let place = place.map_or_else(|e| e.to_string(), |file| file.display().to_string());
                 println!("{}: {}\n  the input is in {place}", target.name, failure.reason);
             }

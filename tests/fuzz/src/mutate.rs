@@ -52,10 +52,6 @@ const BOUNDS: [[u8; 4]; 4] = [[0xff; 4], [0; 4], [0xff, 0xff, 0xff, 0x7f], [0, 0
 /// The maximum length of an input in bytes, unless an example is longer.
 pub const LENGTH_MAX: usize = 64 << 10;
 
-/// Makes a new input from one or two examples by random changes.
-///
-/// # Panics
-/// When `examples` is empty.
 pub fn input(random: &mut Random, examples: &[Vec<u8>], dictionary: &[&str]) -> Vec<u8> {
     let mut input = random.pick(examples).clone();
     let most = input.len().max(LENGTH_MAX);

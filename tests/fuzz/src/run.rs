@@ -14,44 +14,30 @@ use tidings_vectors::Random;
 use crate::mutate::input;
 use crate::targets::Target;
 
-/// The limits of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The number of inputs after which the run ends.
     pub iterations: u64,
-    /// The time after which the run ends.
     pub time: Duration,
     /// The maximum processor time of an input per started MiB; `None`: unlimited.
     pub slow: Option<Duration>,
-    /// The number of inputs to try in parallel.
     pub threads: u64,
 }
 
-/// The counts of a run without failures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Report {
-    /// The number of inputs that were tried.
     pub inputs: u64,
-    /// The number of inputs that the parser accepted.
     pub accepted: u64,
 }
 
-/// An input that failed.
 #[derive(Debug)]
 pub struct Failure {
-    /// The failing input.
     pub input: Vec<u8>,
     /// The file name: the target, the seed and the number of the input, or the name of the regression.
     pub name: String,
-    /// The reason for the failure.
     pub reason: String,
 }
 
 impl Failure {
-    /// Writes the input to a file in `directory`, and returns its path.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn write(&self, directory: &Path) -> std::io::Result<PathBuf> {
         fs::create_dir_all(directory)?;
         let file = directory.join(&self.name);
@@ -60,10 +46,7 @@ impl Failure {
     }
 }
 
-/// Runs a target on the saved regressions, then the examples, then mutated inputs.
-///
-/// # Errors
-/// The first input that fails.
+/// Runs a target on the saved regressions, then the examples, then mutated inputs. The error is the first input that fails.
 pub fn run(target: &Target, seed: u64, limits: Limits) -> Result<Report, Box<Failure>> {
     quiet();
     let examples = target.examples();
@@ -115,7 +98,6 @@ pub fn run(target: &Target, seed: u64, limits: Limits) -> Result<Report, Box<Fai
     Ok(report)
 }
 
-/// Runs a target on one input, and returns whether the parser accepted it.
 fn attempt(target: &Target, input: &[u8], slow: Option<Duration>) -> Result<bool, String> {
     let began = processor_time();
     PLACE.set(Some(String::new()));
@@ -173,7 +155,6 @@ fn numbered(examples: &[Vec<u8>]) -> impl Iterator<Item = (String, Vec<u8>)> {
     (0..).zip(examples).map(|(number, example): (u32, _)| (format!("example-{number}"), example.clone()))
 }
 
-/// Reads the saved regressions, with the names of their files.
 fn regressions(target: &str) -> Vec<(String, Vec<u8>)> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions").join(target);
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();

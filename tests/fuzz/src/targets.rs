@@ -10,11 +10,9 @@ use crate::examples;
 
 /// A parser under test, and the material of its inputs.
 pub struct Target {
-    /// The name on the command line.
     pub name: &'static str,
     /// Parses an input and returns whether it was accepted; panics if a property is violated.
     pub run: fn(&[u8]) -> bool,
-    /// Tokens that are inserted into inputs.
     pub dictionary: &'static [&'static str],
     /// The relative cost of an input; `tests/short.rs` divides its number of inputs by it.
     pub cost: u64,
@@ -44,7 +42,6 @@ fn posts(bytes: &[u8], format: Format) -> bool {
     core::posts(format, bytes).good > 0
 }
 
-/// All targets.
 pub const TARGETS: [Target; 24] = [
     Target::new("path", server::path, examples::paths).with(&["/", "%2F", "%", "%ff", "//", ".", "?"]),
     Target::new("query", server::query, examples::forms).with(examples::FORM),

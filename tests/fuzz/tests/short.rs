@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tidings_fuzz::mutate::input;
-use tidings_fuzz::{Limits, TARGETS, Target, run};
-use tidings_vectors::Random;
+use tidings_fuzz::{Limits, TARGETS, run};
 
 /// The number of inputs of a target with a cost of 1.
 const INPUTS: u64 = 20_000;
@@ -48,15 +46,4 @@ fn an_input_that_exceeds_the_time_limit_is_reported() {
     slow.run = |bytes| (0..1_000_000_u64).fold(bytes.len() as u64, |a, b| a ^ b.wrapping_mul(a)) > 0;
     let limits = Limits { slow: Some(Duration::from_nanos(1)), iterations: 1, ..LIMITS };
     assert!(run(&slow, 1, limits).unwrap_err().reason.starts_with("it took"));
-}
-
-#[test]
-fn inputs_of_one_seed_are_the_same_and_of_bounded_length() {
-    let target: &Target = &TARGETS[1];
-    let examples = target.examples();
-    for seed in 0..500 {
-        let made = || input(&mut Random::new(seed), &examples, target.dictionary);
-        assert_eq!(made(), made());
-        assert!(made().len() <= tidings_fuzz::mutate::LENGTH_MAX);
-    }
 }

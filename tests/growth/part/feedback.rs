@@ -32,19 +32,12 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
             tidings.call(&operator, feedback::List { limit, ..feedback::List::default() })
         }),
     );
-    add("get_all_feedback, the newest 1,000", cost::each(|| tidings.call(&operator, feedback::ListAll {})));
     let middle = format!("{:024x}", rows.size / 2);
     let page = || {
         let (all, limit, after) = (Some(1), Some(feedback::LIST_MAX), Some(middle.clone()));
         tidings.call(&operator, feedback::List { all, limit, after })
     };
     add("a page of 1,000 in the middle", cost::each(page));
-    let mut done = 0;
-    let mark = || {
-        done = 1 - done;
-        tidings.call(&operator, feedback::Mark { feedback_obi: middle.clone(), activation: done })
-    };
-    add("update_feedback", cost::each(mark));
     // Sent last and then marked as done, so that the list of the next size has the same length.
     let draft = Message { post: Some("Thank you.".into()), ..Message::default() };
     add(

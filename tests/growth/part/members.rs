@@ -2,7 +2,7 @@
 
 use tidings_core::account::{Caller, SignIn};
 use tidings_core::member::List;
-use tidings_core::{admin, profile};
+use tidings_core::profile;
 
 use super::Range;
 use crate::table::Growth::{Flat, NLogN};
@@ -31,18 +31,9 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
     );
     add("get_userinfo", Flat, cost::each(|| tidings.call(&ann(), profile::Get {})));
     let list = |query: List| cost::each(|| tidings.call(&operator, query.clone()));
-    add("first page of the list", Flat, list(List::default()));
     let after = Some(format!("member{:09}", rows.size / 2));
-    add("a page in the middle", Flat, list(List { after, ..List::default() }));
+    add("a page of the list, in the middle", Flat, list(List { after, ..List::default() }));
     let search = Some("nobody's name".to_owned());
     add("search for a name", NLogN, list(List { search, ..List::default() }));
-    add("list of administrators", Flat, cost::each(|| tidings.call(&operator, admin::List {})));
-    add("get_blacklist", Flat, cost::each(|| tidings.call(&operator, admin::GetBlacklist {})));
-    let mut count = 0;
-    let rename = || {
-        count += 1;
-        tidings.call(&ann(), profile::ChangeNickname { new_nickname: format!("Ann {count}") })
-    };
-    add("change_nickname", Flat, cost::each(rename));
     Ok(())
 }

@@ -30,18 +30,6 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
         || tidings.call(&Caller::Guest, notice::List::default()).map(|list| list.answer().json().len());
     list()?;
     add("get_notice", Flat, cost::each(get));
-    add("get_all_notice, unchanged", Flat, cost::each(list_unchanged(&tidings)?));
-    add("insert_notice", Flat, cost::each(insert));
-    add("insert_notice and get_notice after it", NLogN, cost::each(|| insert().and_then(|_| get())));
     add("insert_notice and get_all_notice after it", NLogN, cost::each(|| insert().and_then(|_| list())));
     Ok(())
-}
-
-/// Returns a function that lists the notices in memory.
-fn list_unchanged(tidings: &tidings_core::Tidings) -> Result<impl FnMut() -> Result<usize>> {
-    tidings.call(&Caller::Guest, notice::List::default())?;
-    Ok(|| {
-        let list = notice::try_list(tidings).ok_or("the notices are not in memory")?;
-        Ok(list.answer().json().len())
-    })
 }

@@ -8,48 +8,39 @@ use tidings_core::account::Caller;
 use tidings_core::import::to_the_end;
 use tidings_core::newsfeed::{self, Page};
 use tidings_core::post;
-use tidings_core::search::{Find, FindInCategory, FindSites, PostPage, SitePage};
+use tidings_core::search::{Find, FindInCategory, PostPage};
 
 use super::Range;
 use crate::data::{self, TOPICS};
 use crate::table::Growth::{Flat, NLogN};
 use crate::table::Report;
-use crate::world::{World, ann, insert_post};
+use crate::world::{World, ann, insert_post, like_and_feed};
 use crate::{Result, cost};
 
 const PART: &str = "posts";
-/// The number of posts of an import.
 const CHUNK: u64 = 20_000;
-/// How often the feeds are asked for a new post.
 const POLL: Duration = Duration::from_millis(20);
 
-/// The posts that are not imported yet.
-pub(super) struct Posts(data::Posts);
-
-impl Posts {
-    pub(super) fn new() -> Self {
-        Self(data::Posts::new())
-    }
-
-    pub(super) fn measure(&mut self, world: &World, rows: Range, report: &mut Report) -> Result<()> {
-        let (tidings, mut taken, mut rest) = (world.open()?, Duration::ZERO, rows.size - rows.before);
-        while rest > 0 {
-            let lines = self.0.lines(usize::try_from(rest.min(CHUNK))?);
-            let (done, cost) =
-                cost::once(|| post::import(&tidings, &Caller::Operator, lines.as_bytes(), &mut to_the_end));
-            done?;
-            taken += cost;
-            rest -= rest.min(CHUNK);
-        }
-        let each = taken / u32::try_from(rows.size - rows.before)?;
-        report.add(PART, "import, per post", Flat, Some(each));
-        drop(tidings);
-        measure(world, rows, report)
-    }
-}
-
-fn measure(world: &World, rows: Range, report: &mut Report) -> Result<()> {
+/// `posts` are those that are not imported yet.
+pub(super) fn measure(
+    world: &World,
+    posts: &mut data::Posts,
+    rows: Range,
+    report: &mut Report,
+) -> Result<()> {
     let mut add = |what, growth, cost| report.add(PART, what, growth, cost);
+    let (tidings, mut taken, mut rest) = (world.open()?, Duration::ZERO, rows.size - rows.before);
+    while rest > 0 {
+        let lines = posts.lines(usize::try_from(rest.min(CHUNK))?);
+        let (done, cost) =
+            cost::once(|| post::import(&tidings, &Caller::Operator, lines.as_bytes(), &mut to_the_end));
+        done?;
+        taken += cost;
+        rest -= rest.min(CHUNK);
+    }
+    add("import, per post", Flat, Some(taken / u32::try_from(rows.size - rows.before)?));
+    drop(tidings);
+
     let first = Page::default();
     let (tidings, starting) = cost::once(|| -> Result<Tidings> {
         let tidings = world.start()?;
@@ -70,54 +61,24 @@ fn measure(world: &World, rows: Range, report: &mut Report) -> Result<()> {
     let id = id?;
     add("a new post until feeds show it", NLogN, Some(following));
 
-    let find = |search: &str| Find { num: 10, search: search.into(), page: PostPage::default() };
+    let page = PostPage::default();
+    let find = |search: &str| Find { num: 10, search: search.into(), page: page.clone() };
     add("search for a word of one post", Flat, cost::each(|| tidings.call(&Caller::Guest, find(&name))));
     let common = data::word(1);
     add("search for a common word", Flat, cost::each(|| tidings.call(&Caller::Guest, find(&common))));
     let topic = TOPICS[0];
-    add(
-        "the same within a topic",
-        Flat,
-        cost::each(|| {
-            tidings.call(
-                &Caller::Guest,
-                FindInCategory {
-                    category_name: topic.into(),
-                    num: 10,
-                    search: common.clone(),
-                    page: PostPage::default(),
-                },
-            )
-        }),
-    );
-    add(
-        "sites with a common word",
-        Flat,
-        cost::each(|| {
-            tidings.call(&Caller::Guest, FindSites { search: common.clone(), page: SitePage::default() })
-        }),
-    );
-
+    let find_in_topic = || {
+        let (category_name, search) = (topic.into(), common.clone());
+        tidings.call(&Caller::Guest, FindInCategory { category_name, num: 10, search, page: page.clone() })
+    };
+    add("the same within a topic", Flat, cost::each(find_in_topic));
     add("get_post", Flat, cost::each(|| tidings.call(&Caller::Guest, post::Get { post_obi: id.clone() })));
-    add("list of posts", Flat, cost::each(|| tidings.call(&Caller::Guest, post::List::default())));
-    let of_topic = post::List { topic: Some(topic.into()), ..post::List::default() };
-    add("list of posts of a topic", Flat, cost::each(|| tidings.call(&Caller::Guest, of_topic.clone())));
-    add("list of topics", Flat, cost::each(|| tidings.call(&Caller::Guest, post::ListCategories {})));
-
     add("popular feed", Flat, cost::each(|| newsfeed::popular(&tidings, &first)));
     add("topic feed", Flat, cost::each(|| newsfeed::topic(&tidings, &Caller::Guest, topic, &first)));
     for post in newsfeed::popular(&tidings, &Page { limit: Some(30), ..first })?.posts() {
         post::view(&tidings, &ann(), &post.id).wait()?;
     }
-    let mut liked = false;
-    let feed = || -> Result<()> {
-        let act = if liked { post::unlike } else { post::like };
-        act(&tidings, &ann(), &id).wait()?;
-        liked = !liked;
-        newsfeed::recommended(&tidings, &ann(), &first)?;
-        Ok(())
-    };
-    add("a like and the member's feed after it", NLogN, cost::each(feed));
+    add("a like and the member's feed after it", NLogN, cost::each(like_and_feed(&tidings, &id)));
     drop(tidings);
 
     // Without the feeds, whose update would be part of the cost.

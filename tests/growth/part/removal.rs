@@ -18,7 +18,6 @@ const PART: &str = "removal";
 const LONGEST_MS: f64 = 50.0;
 /// How long waits are measured without a removal.
 const CALM: Duration = Duration::from_secs(2);
-/// How often the database is asked whether the acts are deleted.
 const POLL: Duration = Duration::from_millis(20);
 
 /// The tables with the rows of the member, and the values. Each has a quarter of the rows.
@@ -66,7 +65,6 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
     Ok(())
 }
 
-/// The waits of consecutive writes.
 #[derive(Default)]
 struct Waits {
     /// The longest wait, in real time. Other programs and the disk add to it.

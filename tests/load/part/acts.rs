@@ -1,14 +1,12 @@
 //! Measures acts of members: likes, and recommended feeds that depend on the likes.
 
-use std::cell::Cell;
 use std::path::Path;
-use std::rc::Rc;
 
 use super::{FEW, MANY};
 use crate::Result;
-use crate::bare::{self, Sqlite};
+use crate::bare::Sqlite;
 use crate::client::{Kind, Script, ask_json, each, get};
-use crate::measure::{Measured, Turns, one_group};
+use crate::measure::{Measured, Turns};
 use crate::table::Row;
 use crate::world::{HISTORY, Reader, World};
 
@@ -18,21 +16,19 @@ const FEED_RATE: f64 = 2_500.0;
 const FEED_P99_MS: f64 = 5.0;
 /// The number of members who like a post and read their feed in turns.
 const READERS: usize = 50;
-/// The targets for concurrent likes, relative to sequential commits and to a bare warp server.
-const LIKE_COMMITS: f64 = 4.0;
-const LIKE_RATIO: f64 = 0.30;
+/// The target for concurrent likes, relative to sequential commits.
+const LIKE_RATIO: f64 = 4.0;
 
 /// Measures the feed of one member who only reads, and of members who like a post before each feed.
-pub(super) fn member_feed(world: &World, turns: &Turns) -> Result<Vec<Row>> {
+pub(super) fn member_feed(world: &World, turns: Turns) -> Result<Vec<Row>> {
     let (calm, lively) = (world.readers("calm", 1)?, world.readers("lively", READERS)?);
     let request = get(FEED, calm.first().map(|reader| reader.token.as_str()));
     let answer = ask_json(world.address(), &request)?;
     let posts = answer["newsfeed"].as_array().map_or(0, Vec::len);
 
-    let unchanged = turns.measure(world.server(), &mut [], || each(FEW, &request))?;
-    let changing = turns.measure(world.server(), &mut [], || {
-        (0..FEW).map(|client| like_and_read(&lively, client)).collect()
-    })?;
+    let unchanged = turns.measure(world.server(), None, || each(FEW, &request))?;
+    let changing = turns
+        .measure(world.server(), None, || (0..FEW).map(|client| like_and_read(&lively, client)).collect())?;
     let history = format!("{HISTORY} likes and views, {posts} posts");
     Ok(vec![
         member_row("member's feed, unchanged", &unchanged).note(history),
@@ -65,57 +61,18 @@ fn like_and_read(readers: &[Reader], client: usize) -> Script {
 }
 
 /// Measures concurrent likes of many members; no member likes a post twice.
-pub(super) fn post_like(world: &World, turns: &Turns, bare_database: &Path) -> Result<Vec<Row>> {
-    let posts = world.all_posts();
-    let tokens = world.members("liker", MANY)?;
-    let likers: Vec<Liker> = tokens
-        .into_iter()
-        .enumerate()
-        .map(|(number, token)| Liker {
-            token,
-            posts: Rc::clone(&posts),
-            first: number * posts.len() / MANY,
-            given: Rc::default(),
-        })
-        .collect();
-
-    let warp = bare::warp_with(br#"{"result":"success"}"#)?;
-    let request = get(bare::PATH, likers.first().map(|liker| liker.token.as_str()));
-    let mut warp_limit = |slice| one_group(warp.address, each(MANY, &request), slice);
-    let mut sqlite = Sqlite::open(bare_database)?;
-    let mut sqlite_limit = |slice| sqlite.rate(slice);
-    let measured = turns.measure(world.server(), &mut [&mut sqlite_limit, &mut warp_limit], || {
-        likers.iter().cloned().map(Liker::likes).collect()
-    })?;
-    Ok(vec![
-        Row::measured("post_like, against commits", &measured)
-            .against(measured.limits[0], LIKE_COMMITS)
-            .note("bare limit: sequential commits"),
-        Row::measured("post_like, against warp", &measured).against(measured.limits[1], LIKE_RATIO),
-    ])
-}
-
-/// A member who likes one post after another.
-#[derive(Clone)]
-struct Liker {
-    token: String,
-    posts: Rc<[String]>,
-    /// The index of the member's first post; it differs so that members do not like the same post at the same time.
-    first: usize,
-    given: Rc<Cell<usize>>,
-}
-
-impl Liker {
-    fn likes(self) -> Script {
+pub(super) fn post_like(world: &World, turns: Turns, bare_database: &Path) -> Result<Vec<Row>> {
+    let likers = world.newcomers("liker", MANY)?;
+    let script = |liker: &Reader| -> Script {
+        let mut like_another = liker.like_another();
         Box::new(move |out| {
-            let given = self.given.get();
-            if given == self.posts.len() {
-                return None;
-            }
-            self.given.set(given + 1);
-            let id = &self.posts[(self.first + given) % self.posts.len()];
-            out.extend_from_slice(&get(&format!("/post_like/{id}"), Some(&self.token)));
+            out.extend_from_slice(&like_another()?);
             Some(Kind::Counted)
         })
-    }
+    };
+    let mut sqlite = Sqlite::open(bare_database)?;
+    let mut limit = |slice| sqlite.rate_of_acts(slice);
+    let measured = turns.measure(world.server(), Some(&mut limit), || likers.iter().map(script).collect())?;
+    let row = Row::measured("post_like", &measured).ratio_at_least(LIKE_RATIO);
+    Ok(vec![row.note("bare limit: sequential commits")])
 }

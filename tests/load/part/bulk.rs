@@ -1,13 +1,12 @@
 //! Measures importing all posts, members and acts, and starting a server with all posts.
 
 use std::fs;
-use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Result;
-use crate::client::whole;
 use crate::data;
+use crate::figures::whole;
 use crate::measure::{Turns, middle};
 use crate::program::{self, Program};
 use crate::table::Row;
@@ -24,40 +23,32 @@ const ACTS_PER_POST: usize = 5;
 const START_SECONDS: f64 = 0.1;
 const START_MB: f64 = 100.0;
 
-pub(super) fn import(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
+pub(super) fn import(program: &Program, turns: Turns, posts: usize) -> Result<Vec<Row>> {
     let lines = data::posts(posts);
     let (members, acts) = (posts * MEMBERS_PER_POST, posts * ACTS_PER_POST);
-    let files = [
-        ("post", posts, write_file(program, "posts.jsonl", &lines)?),
-        ("member", members, write_file(program, "members.jsonl", &data::members(members))?),
-        ("act", acts, write_file(program, "acts.jsonl", &data::acts(acts, posts, members))?),
-    ];
+    let kinds = [("post", posts), ("member", members), ("act", acts)];
+    fs::write(program.file("post.jsonl"), &lines)?;
+    fs::write(program.file("member.jsonl"), data::members(members))?;
+    fs::write(program.file("act.jsonl"), data::acts(acts, posts, members))?;
     let (mut over_http, mut by_command) = (Vec::new(), [const { Vec::new() }; 3]);
     let mut processor_time = Vec::new();
     for _ in 0..TIMES {
-        over_http.push(turns.undisturbed(|| {
-            let server = program.serve(&program.init()?, &[])?;
-            let token = program::administrator(server.address())?;
-            let before = server.processor_time();
-            let rate = rate(posts, world::import(server.address(), &token, &lines, posts)?);
-            processor_time.extend(server.processor_time_since(before));
-            Ok(rate)
-        })?);
-        let rates = turns.undisturbed(|| {
-            let database = program.init()?;
-            let rate = |(kind, count, file): &(&str, usize, PathBuf)| {
-                Ok(rate(*count, program.import(&database, kind, file, *count)?))
-            };
-            files.iter().map(rate).collect::<Result<Vec<_>>>()
-        })?;
-        by_command.iter_mut().zip(rates).for_each(|(of_kind, rate)| of_kind.push(rate));
+        let server = program.serve(&program.init()?, &[])?;
+        let token = program::administrator(server.address())?;
+        let before = server.processor_time();
+        over_http.push(rate(posts, world::import(server.address(), &token, &lines, posts)?));
+        processor_time.extend(server.processor_time_since(before));
+        drop(server);
+        let database = program.init()?;
+        for ((kind, count), rates) in kinds.into_iter().zip(&mut by_command) {
+            rates.push(rate(count, program.import(&database, kind, &format!("{kind}.jsonl"), count)?));
+        }
     }
+    let counting = program.serve_counting(&program.init()?, &[])?;
+    let token = program::administrator(counting.address())?;
     let count = posts as u64;
-    let costs = turns.count(
-        &program.serve_counting(&program.init()?, &[])?,
-        program::administrator,
-        |address, token| world::import(address, &token, &lines, posts).map(|_| count),
-    )?;
+    let costs =
+        turns.count(&counting, || world::import(counting.address(), &token, &lines, posts).map(|_| count))?;
     processor_time.sort();
     let costs = costs.with_processor_time(processor_time.get(processor_time.len() / 2).copied(), count);
     let row = |what, rates, unit, wanted| Row::new(what, middle(rates), unit).at_least(wanted);
@@ -76,36 +67,26 @@ fn rate(count: usize, took: Duration) -> f64 {
     whole(count as u64) / took.as_secs_f64()
 }
 
-fn write_file(program: &Program, name: &str, lines: &str) -> Result<PathBuf> {
-    let file = program.directory.join(name);
-    fs::write(&file, lines)?;
-    Ok(file)
-}
-
 /// Measures repeated starts with all posts; the first response must be a full feed.
-pub(super) fn start(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
+pub(super) fn start(program: &Program, posts: usize) -> Result<Vec<Row>> {
     let database = program.init()?;
-    let file = write_file(program, "posts.jsonl", &data::posts(posts))?;
-    program.import(&database, "post", &file, posts)?;
+    fs::write(program.file("post.jsonl"), data::posts(posts))?;
+    program.import(&database, "post", "post.jsonl", posts)?;
     program.train(&database)?;
-    let (mut seconds, mut memory, mut later, mut greatest) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut seconds, mut memory, mut later) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..TIMES {
-        let (server, took, answered) = turns.undisturbed(|| {
-            let started = Instant::now();
-            let server = program.serve(&database, &[])?;
-            let answered = feed_length(server.address(), "/get_popularity_newsfeed")?;
-            Ok((server, started.elapsed(), answered))
-        })?;
+        let started = Instant::now();
+        let server = program.serve(&database, &[])?;
+        let answered = feed_length(server.address(), "/get_popularity_newsfeed")?;
+        seconds.push(started.elapsed().as_secs_f64());
         if answered < posts.min(FEED_POSTS) {
             return Err(format!("the first response after the start has {answered} posts").into());
         }
-        seconds.push(took.as_secs_f64());
-        memory.push(server.memory_kb("VmRSS")? / 1024.0);
+        memory.push(server.memory_mb()?);
         thread::sleep(Duration::from_secs(2));
-        later.push(server.memory_kb("VmRSS")? / 1024.0);
-        greatest.push(server.memory_kb("VmHWM")? / 1024.0);
+        later.push(server.memory_mb()?);
     }
-    let note = format!("{:.0} after two seconds, peak {:.0}", middle(later), middle(greatest));
+    let note = format!("{:.0} after two seconds", middle(later));
     Ok(vec![
         Row::new("start to first response", middle(seconds), "s").at_most(START_SECONDS),
         Row::new("memory after the start", middle(memory), "MB").at_most(START_MB).note(note),

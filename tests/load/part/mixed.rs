@@ -1,5 +1,5 @@
 //! Measures mixed load for a longer time: what members do, searches, and an import, all at once. Reports the rate, the slowest
-//! responses, and how large the write-ahead log and the memory of the server become.
+//! responses, and how large the write-ahead log becomes.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,17 +10,17 @@ use tidings_vectors::Random;
 
 use super::history::SEARCHES;
 use crate::Result;
-use crate::client::{Kind, Noted, Script, get, post, post_json, run, whole};
+use crate::client::{Kind, Noted, Script, get, post, post_json, run};
 use crate::cost::Costs;
 use crate::data::{Posts, search};
+use crate::figures::whole;
 use crate::histogram::Histogram;
 use crate::measure::Turns;
 use crate::table::Row;
 use crate::world::{Reader, World};
 
-/// The number of members, each on a connection of their own.
 const MEMBERS: usize = 24;
-/// The measurement takes longer than others by this factor, because a log or memory may grow slowly.
+/// The measurement takes longer than others by this factor, because a log may grow slowly.
 const LONGER: u32 = 10;
 /// The time between two readings of the size of the log.
 const READING: Duration = Duration::from_millis(10);
@@ -31,62 +31,52 @@ const RATE: f64 = 5_000.0;
 const P99_MS: f64 = 50.0;
 const FEEDS_P99_MS: f64 = 10.0;
 const LIKES_P99_MS: f64 = 50.0;
-/// The number of posts in an import request.
 const IMPORTED: usize = 500;
 const MIB: f64 = 1_048_576.0;
 
 /// Measures feeds, likes, views, searches and profiles of members, then the same beside imports.
-pub(super) fn mixed(world: &World, turns: &Turns) -> Result<Vec<Row>> {
+pub(super) fn mixed(world: &World, turns: Turns) -> Result<Vec<Row>> {
     let readers = world.searchers("mixed", MEMBERS, SEARCHES)?;
-    let mut rows = measure(world, turns, "mixed load", || [member_scripts(world, &readers), Vec::new()])?;
-    let imports = imports(world.administrator().to_owned());
-    let mut imports = Some(imports);
-    rows.append(&mut measure(world, turns, "mixed load beside imports", || {
-        [member_scripts(world, &readers), imports.take().into_iter().collect()]
-    })?);
+    let mut rows = measure(world, turns, "mixed load", [member_scripts(world, &readers), Vec::new()])?;
+    let scripts = [member_scripts(world, &readers), vec![imports(world.administrator().to_owned())]];
+    rows.append(&mut measure(world, turns, "mixed load beside imports", scripts)?);
     Ok(rows)
 }
 
-/// Returns the rows of one measurement: the rate with latencies, the log, and the memory.
-fn measure(
-    world: &World,
-    turns: &Turns,
-    what: &str,
-    scripts: impl FnOnce() -> [Vec<Script>; 2],
-) -> Result<Vec<Row>> {
+/// Returns the rows of one measurement: the rate with latencies, and the log.
+fn measure(world: &World, turns: Turns, what: &str, scripts: [Vec<Script>; 2]) -> Result<Vec<Row>> {
     let server = world.server();
-    let log = server.log_file();
-    let (before, used) = (server.memory_kb("VmRSS")?, server.processor_time());
-    let (is_over, length) = (AtomicBool::new(false), turns.length() * LONGER);
+    let mut log = server.database().into_os_string();
+    log.push("-wal");
+    let (used, is_over, length) = (server.processor_time(), AtomicBool::new(false), turns.length() * LONGER);
     let (load, log_bytes) = thread::scope(|scope| {
-        let sizes = scope.spawn(|| largest(&log, &is_over));
-        let load = run(world.address(), scripts(), length);
+        let sizes = scope.spawn(|| largest(Path::new(&log), &is_over));
+        let load = run(world.address(), scripts, length);
         is_over.store(true, Ordering::Release);
         (load, sizes.join().unwrap_or_default())
     });
     let [members, imports] = load?;
-    let costs = Costs::default().with_processor_time(server.processor_time_since(used), members.answered);
-    let after = server.memory_kb("VmRSS")?;
+    let is_alone = imports.answered == 0;
     let [feeds, likes] = &members.noted;
     let latency = |of: &str, histogram: &Histogram, p99_ms| {
         let rate = whole(histogram.count()) / length.as_secs_f64();
         let row = Row::new(format!("{what}: {of}"), rate, "/s").latency(histogram);
-        if imports.answered == 0 { row.p99_under(p99_ms) } else { row }
+        if is_alone { row.p99_under(p99_ms) } else { row }
     };
+    let costs = Costs::default().with_processor_time(server.processor_time_since(used), members.answered);
     let all = Row::new(what, members.rate, "/s").latency(&members.latency).client_busy(members.client_busy);
     let all = all.costs(costs);
-    let all = if imports.answered == 0 { all.at_least(RATE).p99_under(P99_MS) } else { all };
-    let note = match imports.answered {
-        0 => format!("{MEMBERS} members, {:.0} seconds", length.as_secs_f64()),
-        posts => format!("{posts} imports of {IMPORTED} posts"),
+    let all = if is_alone {
+        let note = format!("{MEMBERS} members, {:.0} seconds", length.as_secs_f64());
+        all.at_least(RATE).p99_under(P99_MS).note(note)
+    } else {
+        all.note(format!("{} imports of {IMPORTED} posts", imports.answered))
     };
     Ok(vec![
-        all.note(note),
+        all,
         latency("feeds of guests", feeds, FEEDS_P99_MS),
         latency("likes", likes, LIKES_P99_MS),
         Row::new(format!("{what}: largest log"), whole(log_bytes) / MIB, "MiB").at_most(LOG_MIB),
-        Row::new(format!("{what}: memory"), after / 1024.0, "MiB")
-            .note(format!("{:.1} MiB before", before / 1024.0)),
     ])
 }
 
@@ -131,7 +121,6 @@ fn member_scripts(world: &World, readers: &[Reader]) -> Vec<Script> {
     scripts.collect()
 }
 
-/// Returns a script that imports new posts again and again.
 fn imports(token: String) -> Script {
     let mut posts = Posts::new();
     // The first ones exist.

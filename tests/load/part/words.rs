@@ -20,21 +20,19 @@ const RATE: f64 = 10_000.0;
 const WORDS_FOR_A_POST: u64 = 5;
 /// The number of dimensions of the word vectors. The time to find the neighbours of a word that is not cached grows with it.
 const DIMENSIONS: usize = 20;
-/// The number of words in a post.
 const WORDS_A_POST: u64 = 100;
 /// The number of words in a group with similar vectors.
 const GROUP: u64 = 50;
 
 /// Measures requests for words similar to three tokens, of which frequent words are the most frequent ones.
-pub(super) fn similar(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
+pub(super) fn similar(program: &Program, turns: Turns, posts: usize) -> Result<Vec<Row>> {
     let words = WORDS_FOR_A_POST * posts as u64;
     let database = program.init()?;
-    let (lines, vectors) = (program.directory.join("words.jsonl"), program.directory.join("words.vec"));
     let posts = posts_with(words);
-    fs::write(&lines, posts.concat())?;
-    fs::write(&vectors, text_form(words))?;
-    program.import(&database, "post", &lines, posts.len())?;
-    program.load_words(&database, &vectors)?;
+    fs::write(program.file("words.jsonl"), posts.concat())?;
+    fs::write(program.file("words.vec"), text_form(words))?;
+    program.import(&database, "post", "words.jsonl", posts.len())?;
+    program.run(&database, &["words", "load", "words.vec"], "")?;
     let server = program.serve(&database, &[])?;
     let found = ask_json(server.address(), &request(&mut Random::new(1), words))?;
     for token in found["similarity_word"].as_array().ok_or("no words")? {
@@ -43,7 +41,7 @@ pub(super) fn similar(program: &Program, turns: &Turns, posts: usize) -> Result<
         }
     }
     let clients = || (0..MANY as u64).map(|seed| client(Random::new(100 + seed), words)).collect();
-    let measured = turns.measure(&server, &mut [], clients)?;
+    let measured = turns.measure(&server, None, clients)?;
     let row = Row::measured("get_similarity_words", &measured).at_least(RATE);
     Ok(vec![row.note(format!("three tokens, {words} words"))])
 }
