@@ -82,7 +82,7 @@ fn run(service: &Service, sql: &'static str) {
 }
 
 fn test(tidings: &Tidings, name: &str) -> Result<()> {
-    tidings.call(&Caller::Operator, Test { webhook_obi: name.into() })
+    tidings.call(&Caller::Operator, Test { webhook_obi: name.into() }).map(drop)
 }
 
 fn remove(tidings: &Tidings, name: &str) -> Result<()> {

@@ -211,9 +211,9 @@ fn an_import_of_few_acts_teaches_nothing_again() {
 #[test]
 fn what_an_earlier_build_learned_of_other_signals_is_left_out_and_its_half_life_is_read() {
     let service = service();
-    let weights = json!({"topic": 0.7, "recent": 0.2, "fresh": 0.2, "age": 0.0, "together": 40.0});
+    let earlier = json!({"topic": 0.7, "recent": 0.2, "fresh": 0.2, "age": 0.0, "together": 40.0});
     let learned = json!({"at": "2026-11-01T00:00:00Z", "visits": 60, "members": 9, "ndcg10_of_settings": 0.1, "ndcg10": 0.2,
-        "ndcg10_error": 0.01, "is_better": true, "weights": weights});
+        "ndcg10_error": 0.01, "is_better": true, "weights": earlier});
     let half_life = json!({"at": "2026-11-01T00:00:00Z", "acts": 100, "members": 9, "half_life_days": 1.5,
         "half_lives": [], "topic_lift": 0.5, "topic_lifts": [{"topic_lift": 0.5, "gain": 0.1, "error": 0.1}]});
     store(&service, LEARNED, &learned);

@@ -68,11 +68,11 @@ impl Language {
                     text.push(' ');
                 }
                 text.push_str(word);
-                text.push_str(random.pick(&["", "", "은", "을", "에서"]));
+                text.push_str(random.pick::<&str>(&["", "", "은", "을", "에서"]));
             }
             Self::Japanese => {
                 text.push_str(word);
-                text.push_str(random.pick(&["は", "の", "を", "、"]));
+                text.push_str(random.pick::<&str>(&["は", "の", "を", "、"]));
             }
         }
     }
