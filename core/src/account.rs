@@ -11,66 +11,98 @@ use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
 use crate::Tidings;
-use crate::base::clock::Timestamp;
+use crate::base::clock::{Clock, Timestamp};
 use crate::base::config::{Config, ID_LENGTH, NICKNAME_LENGTH};
+use crate::base::location::Location;
 use crate::base::text::{self, shown};
 use crate::record::error::{Error, Outcome, Problem, Result};
 use crate::record::id::MemberKey;
-use crate::store::{Arg, StoreError, Tx, send_each};
-use key::{KeyHash, KeyRecord};
-use token::Claims;
+use crate::store::{Arg, Store, StoreError, Tx, send_each};
+use credential::password::{self, Hasher};
+use credential::throttle::Throttle;
+use credential::{code, verify};
+use key::{KeyHash, KeyRecord, KnownKeys};
+use sessions::SeenSessions;
+use token::{Claims, Keys};
 
-mod attempt;
 mod authority;
 mod call;
-pub(crate) mod code;
+pub(crate) mod credential;
 mod device;
-pub(crate) mod email;
-pub mod invitation;
 pub mod key;
 pub(crate) mod members;
-pub mod oidc;
-pub(crate) mod otp;
-pub mod passkey;
-pub(crate) mod password;
 pub(crate) mod places;
-pub(crate) mod reset;
 mod right;
 pub(crate) mod role;
 pub(crate) mod roster;
 mod scopes;
-mod session;
 pub(crate) mod sessions;
 #[cfg(test)]
 mod tests;
-pub(crate) mod throttle;
 pub(crate) mod token;
-pub(crate) mod verify;
 
 pub use crate::base::client::Client;
 pub use authority::Operator;
 pub(crate) use authority::{Admin, Claim, Identity, Member, MemberRecord, find};
 pub(crate) use call::{Authority, Transaction};
 pub use call::{Call, ClientInfo};
-pub use device::Device;
-pub use email::{ConfirmEmail, EmailAddress, GetEmail, SetEmail};
-pub use invitation::SignUpInvited;
-pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, Members};
-pub use oidc::{LinkOidc, SignInOidc, UnlinkOidc};
-pub use otp::{
+pub use credential::email::{ConfirmEmail, EmailAddress, GetEmail, SetEmail};
+pub use credential::invitation::SignUpInvited;
+pub use credential::oidc::{LinkOidc, SignInOidc, UnlinkOidc};
+pub use credential::otp::{
     BeginOtp, DisableOtp, EnableOtp, EnrolmentCode, GetOtp, OtpSecret, OtpStatus, RecoveryCodes,
     RenewRecoveryCodes,
 };
-pub use passkey::{AddPasskey, BeginPasskey, BeginPasskeySignIn, GetPasskeys, RemovePasskey, SignInPasskey};
-pub use reset::{RequestReset, ResetCode, ResetPassword};
+pub use credential::passkey::{
+    AddPasskey, BeginPasskey, BeginPasskeySignIn, GetPasskeys, RemovePasskey, SignInPasskey,
+};
+pub use credential::reset::{RequestReset, ResetCode, ResetPassword};
+pub(crate) use credential::sign_in::sign_up_admin;
+pub use credential::sign_in::{AccessToken, ChangePassword, SignIn, SignInUp, SignUp};
+pub use credential::verify::{Verdict, Verifier, VerifyError};
+pub use credential::{invitation, oidc, passkey};
+pub use device::Device;
+pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, Members};
 pub use right::{Account, check_right};
 pub use role::Role;
 pub use roster::{ROSTER_MAX, RosterMember, RosterPage};
 pub(crate) use scopes::Scopes;
-pub(crate) use session::sign_up_admin;
-pub use session::{AccessToken, ChangePassword, SignIn, SignInUp, SignUp};
 pub use sessions::{ListSessions, SESSIONS_MAX, Session, Sessions, SignOutAll, SignOutSession};
-pub use verify::{Verdict, Verifier, VerifyError};
+
+/// What the operations of accounts share.
+pub(crate) struct State {
+    pub(crate) keys: Keys,
+    pub(crate) known_keys: KnownKeys,
+    pub(crate) seen_sessions: SeenSessions,
+    pub(crate) hasher: Hasher,
+    pub(crate) throttle: Throttle,
+    pub(crate) verifier: Box<dyn Verifier>,
+    pub(crate) issuer: Option<oidc::Issuer>,
+}
+
+impl State {
+    pub(crate) fn open(
+        config: &Config,
+        location: &Location,
+        store: &Arc<Store>,
+        clock: &Clock,
+        verifier: Option<Box<dyn Verifier>>,
+    ) -> Result<Self> {
+        let stem = location.base();
+        Ok(Self {
+            keys: match location {
+                Location::File(named) => Keys::open(config, &stem, named, clock.clone())?,
+                Location::Postgres(_) => Keys::open_shared(config, &stem, store, clock.clone())?,
+            },
+            known_keys: KnownKeys::new(),
+            seen_sessions: SeenSessions::new(),
+            hasher: Hasher::new(),
+            throttle: Throttle::new(store, clock.clone()),
+            verifier: verifier.map_or_else(|| verify::from_config(config), Ok)?,
+            issuer: oidc::Issuer::from_config(config, clock)?,
+        })
+    }
+}
 
 /// Ids that no member can have: they stand for guests and for removed members.
 pub const RESERVED_IDS: [&str; 2] = [GUEST, REMOVED];
@@ -121,7 +153,7 @@ impl Token {
         if self.0.key.is_some() {
             return None;
         }
-        let claims = self.0.claims.get_or_init(|| tidings.keys().verify(&self.0.text));
+        let claims = self.0.claims.get_or_init(|| tidings.account().keys.verify(&self.0.text));
         claims.as_deref().filter(|claims| claims.lasts(tidings.now()))
     }
 
@@ -137,12 +169,12 @@ impl Token {
 
     fn note_use(&self, tidings: &Tidings) {
         if let (Some(session), Some(Some(last_seen))) = (self.session(), self.0.last_seen.get()) {
-            tidings.seen_sessions().used(tidings, session, *last_seen);
+            tidings.account().seen_sessions.used(tidings, session, *last_seen);
         }
         let Some(key) = self.0.key else { return };
         match self.0.found_key.get() {
-            Some(Some(found)) => tidings.known_keys().used(tidings, key, found),
-            Some(None) => tidings.known_keys().remove(&key),
+            Some(Some(found)) => tidings.account().known_keys.used(tidings, key, found),
+            Some(None) => tidings.account().known_keys.remove(&key),
             None => {}
         }
     }

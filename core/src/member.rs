@@ -3,14 +3,13 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use crate::account::credential::otp::{IssueOtp, ResetOtp};
+pub use crate::account::credential::reset::IssueReset;
+use crate::account::credential::{email, oidc, otp, passkey};
 pub use crate::account::members::{List, ResetSignIns, SetPassword};
-pub use crate::account::otp::{IssueOtp, ResetOtp};
-pub use crate::account::reset::IssueReset;
 pub use crate::account::role::{GetRole, SetRole};
 pub use crate::account::roster::ListRoster;
-use crate::account::{
-    self, Admin, Call, Identity, Sessions, Transaction, email, find, oidc, otp, passkey, sessions,
-};
+use crate::account::{self, Admin, Call, Identity, Sessions, Transaction, find, sessions};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::mail::{self, Mail};

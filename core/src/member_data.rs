@@ -39,8 +39,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Tidings;
-use crate::account::oidc::LinkedPerson;
-use crate::account::passkey::Passkey;
+use crate::account::credential::oidc::LinkedPerson;
+use crate::account::credential::passkey::Passkey;
 use crate::account::sessions::Session;
 use crate::account::{Caller, Identity, Member, find};
 use crate::analysis::LogEntry;

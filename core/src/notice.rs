@@ -19,7 +19,7 @@ use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
 use crate::record::schema::Switch;
 use crate::record::scope::Scope;
-use crate::store::{Topic, Tx};
+use crate::store::{Store, Topic, Tx};
 
 mod announce;
 mod cache;
@@ -50,6 +50,19 @@ pub(crate) use others::OtherViews;
 pub use placement::{Audience, Pin, Placement, State};
 use reader::Reader;
 pub use reads::{DAYS, DayReads, GetReads, Reads};
+
+/// What the operations of notices share.
+pub(crate) struct Shared {
+    pub(crate) cache: NoticeCache,
+    pub(crate) other_views: OtherViews,
+}
+
+impl Shared {
+    pub(crate) fn new(store: &Arc<Store>) -> Self {
+        let cache = NoticeCache::default();
+        Self { other_views: OtherViews::new(Arc::clone(store), &cache), cache }
+    }
+}
 
 /// The length of a title in characters.
 pub const TITLE: Bounds = Bounds { min: 1, max: 200 };
@@ -220,13 +233,13 @@ fn change_in(
 /// Returns the answer of [`List`] for a guest, or `None` if the notices are not in memory or are out of date. Never
 /// blocks.
 pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
-    let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
+    let snapshot = tidings.notice().cache.snapshot_in_memory(tidings.store())?;
     Some(snapshot.list(&Reader::Guest, tidings.now()))
 }
 
 /// Never blocks: returns `None` if the notices are not in memory or are out of date.
 fn try_get(tidings: &Tidings, id: &str) -> Option<Result<OneNotice>> {
-    let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
+    let snapshot = tidings.notice().cache.snapshot_in_memory(tidings.store())?;
     let found = ObjectId::parse(id).and_then(|id| snapshot.find(&Reader::Guest, id, tidings.now()));
     Some(view(tidings, &snapshot, found))
 }
@@ -237,7 +250,7 @@ fn view(tidings: &Tidings, snapshot: &Snapshot, found: Option<&CachedNotice>) ->
 }
 
 fn snapshot(tidings: &Tidings) -> Result<Arc<Snapshot>> {
-    tidings.notice_cache().snapshot(tidings.store())
+    tidings.notice().cache.snapshot(tidings.store())
 }
 
 fn today(tidings: &Tidings) -> i64 {

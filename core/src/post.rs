@@ -3,18 +3,21 @@
 //! Views and likes are frequent, so they run few small statements on a table separate from the texts, and return a
 //! [`Pending`] for a server that must not block.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Caller, Identity};
 use crate::analysis::Guest;
+use crate::analysis::calendar::Calendar;
 use crate::base::clock::Timestamp;
 use crate::profile::JsonList;
 use crate::record::error::{Error, Pending, Result};
 use crate::record::id::ObjectId;
 use crate::record::schema::Word;
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{Row, Store, StoreError, Tx};
 
 pub(crate) mod acts;
 pub(crate) mod arrive;
@@ -49,6 +52,19 @@ pub use origin::PostSource;
 use acts::{Act, Kind};
 pub(crate) use stats::PostStats;
 pub(crate) use viewer::counted_hour;
+
+/// What the operations of posts share.
+pub(crate) struct State {
+    pub(crate) acts: acts::Acts,
+    pub(crate) term_frequencies: index::TermFrequencies,
+}
+
+impl State {
+    pub(crate) fn new(store: &Arc<Store>, calendar: &Arc<Calendar>) -> Self {
+        let term_frequencies = index::TermFrequencies::new(Arc::clone(store));
+        Self { acts: acts::Acts::new(store, calendar), term_frequencies }
+    }
+}
 
 /// A post as newsfeeds and searches return it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -207,7 +223,7 @@ fn by_member(tidings: &Tidings, caller: &Caller, id: &str, kind: Kind) -> Pendin
     // No post has an empty id.
     let id = ObjectId::parse(id).map(|id| id.to_string()).unwrap_or_default();
     if let Kind::Like = kind {
-        tidings.recent_likes().added(tidings.store());
+        tidings.profile().recent_likes.added(tidings.store());
     }
     if let Kind::Like | Kind::Unlike = kind {
         tidings.feeds().own_likes().note(member, &id, tidings.clock().monotonic());
@@ -216,7 +232,7 @@ fn by_member(tidings: &Tidings, caller: &Caller, id: &str, kind: Kind) -> Pendin
 }
 
 fn submit(tidings: &Tidings, identity: Identity, post: String, kind: Kind) -> Pending<()> {
-    tidings.acts().submit(tidings.store(), Act { identity, post, kind, at: tidings.now() })
+    tidings.post().acts.submit(tidings.store(), Act { identity, post, kind, at: tidings.now() })
 }
 
 /// Returns the id in the form that the store uses.

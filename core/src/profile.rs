@@ -32,6 +32,20 @@ pub use records::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList}
 
 const GROUP: &str = "account";
 
+/// What the operations on the data of members share.
+pub(crate) struct State {
+    pub(crate) user_infos: UserInfos,
+    pub(crate) lists: Arc<ListCache>,
+    pub(crate) recent_likes: likes::RecentLikes,
+}
+
+impl State {
+    pub(crate) fn new(store: &Arc<Store>) -> Self {
+        let lists = Arc::default();
+        Self { user_infos: UserInfos::new(store, &lists), lists, recent_likes: likes::RecentLikes::default() }
+    }
+}
+
 /// The maximum number of entries of each list. Older entries are deleted, except likes, which are only not returned.
 pub const LIST_MAX: i64 = 300;
 
@@ -81,13 +95,17 @@ impl Operation for Get {
     }
 
     fn run(self, call: &Call<'_>) -> Result<Ready<UserInfo>> {
-        call.tidings().user_infos().0.submit(call.authority()).wait()
+        call.tidings().profile().user_infos.0.submit(call.authority()).wait()
     }
 
     /// On a database server, many of these reads run together.
     fn start(self, call: &Call<'_>) -> Result<Pending<Ready<UserInfo>>, Self> {
         let tidings = call.tidings();
-        if tidings.is_on_server() { Ok(tidings.user_infos().0.submit(call.authority())) } else { Err(self) }
+        if tidings.is_on_server() {
+            Ok(tidings.profile().user_infos.0.submit(call.authority()))
+        } else {
+            Err(self)
+        }
     }
 
     fn shared(answer: &Ready<UserInfo>) -> Option<&Arc<Encoded>> {
@@ -178,7 +196,7 @@ impl Operation for GetLists {
         let wanted = Wanted::parse(&self.type_num).ok_or(Outcome::BadRequest.because(TYPE_RULE))?;
         call.store().read(|tx| {
             let member = identity.member(tx)?;
-            wanted.read(tx, &member, call.tidings().lists())
+            wanted.read(tx, &member, &call.tidings().profile().lists)
         })
     }
 

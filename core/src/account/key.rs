@@ -157,7 +157,7 @@ impl Caller {
     pub fn known_key(&self, tidings: &Tidings) -> Option<KeyHash> {
         let Self::Token(Token(state)) = self else { return None };
         let key = state.key?;
-        tidings.known_keys().lock().get(&key).map(|_| key)
+        tidings.account().known_keys.lock().get(&key).map(|_| key)
     }
 }
 

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Caller, check_new_password, email, find, fold, oidc, passkey, revoke_tokens};
+use super::credential::{email, oidc, passkey};
+use super::{Caller, check_new_password, find, fold, revoke_tokens};
 
 use crate::Tidings;
 use crate::account::Call;
@@ -243,7 +244,7 @@ impl Operation for SetPassword {
             find(tx, &self.user_id)?.ok_or(Error::NotFound)
         })?;
         check_new_password(call.tidings().config(), "new_pw", &self.new_pw, member.admin)?;
-        let password = call.tidings().hasher().hash(&self.new_pw)?;
+        let password = call.tidings().account().hasher.hash(&self.new_pw)?;
         let note = email::Note::new(call.tidings(), Kind::PasswordChanged);
         call.store().write(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx)?;

@@ -39,7 +39,7 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn of(tidings: &Tidings, client: Client) -> Self {
-        let keys = tidings.keys().hashers().map(|key| key.chain_update(DOMAIN));
+        let keys = tidings.account().keys.hashers().map(|key| key.chain_update(DOMAIN));
         Self { client, keys }
     }
 

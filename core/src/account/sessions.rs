@@ -10,7 +10,7 @@ use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::code;
+use super::credential::code;
 use super::device::Device;
 use super::places::Places;
 

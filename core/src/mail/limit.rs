@@ -20,7 +20,7 @@ pub(crate) const EXCEEDED: Error = Error::TooManyRequests { retry_after_s: 3_600
 
 /// Keyed with the signing key of tokens, which is not in the database.
 fn keyed(tidings: &Tidings, subject: &str) -> String {
-    let [key, _] = tidings.keys().hashers();
+    let [key, _] = tidings.account().keys.hashers();
     hex(&key.chain_update("tidings mail limit 1\0").chain_update(subject).finalize().into_bytes())
 }
 

@@ -9,7 +9,7 @@ use super::outbox::{self, Due, Kind, MAILS};
 use super::smtp::{Outgoing, Smtp};
 use super::templates::Templates;
 use crate::Tidings;
-use crate::account::{email, invitation, reset};
+use crate::account::credential::{email, invitation, reset};
 use crate::base::clock::Timestamp;
 use crate::base::config::Mail;
 use crate::record::error::Result;

@@ -6,8 +6,9 @@ use super::{
     AccountData, After, ImportedAct, Member, Page, PostAct, Result, StoreError, Timestamp, TrendSearch, Tx,
     VisitDay,
 };
+use crate::account::EmailAddress;
+use crate::account::credential::{email, oidc, passkey};
 use crate::account::sessions::sql as session;
-use crate::account::{EmailAddress, email, oidc, passkey};
 use crate::analysis::local_time::date_text;
 use crate::analysis::log;
 use crate::profile::{JsonList, NewsfeedAccess, SearchRecord, TokenList};

@@ -90,7 +90,7 @@ impl Operation for ListFull {
         let query = self.query()?;
         // `refresh` sets the views of the notices in memory, so they are loaded first.
         super::snapshot(call.tidings())?;
-        call.tidings().other_views().refresh()?;
+        call.tidings().notice().other_views.refresh()?;
         let snapshot = super::snapshot(call.tidings())?;
         if !snapshot.has_restricted() {
             return Ok(snapshot.full_list(&Reader::Guest, &query, call.now()));
@@ -104,7 +104,7 @@ impl Operation for ListFull {
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
         let query = self.query().ok()?;
-        let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
+        let snapshot = tidings.notice().cache.snapshot_in_memory(tidings.store())?;
         let list = snapshot.cached_full_list(Audience::Everyone, &query, tidings.now())?;
         Some(Ok(Arc::clone(list.answer())))
     }

@@ -323,7 +323,7 @@ fn concurrent_views_changes_and_commits_count_each_view_once() {
             // Reads the notices continuously, so that some reads happen between a flush and its commit.
             let mut last = 0;
             while !done.load(Ordering::Relaxed) {
-                let snapshot = tidings.notice_cache().reload(tidings.store());
+                let snapshot = tidings.notice().cache.reload(tidings.store());
                 let views = snapshot.list(&Reader::Guest, tidings.now()).notices()[0].view;
                 assert!(views >= last, "{views} after {last}");
                 last = views;
@@ -350,6 +350,6 @@ fn concurrent_views_changes_and_commits_count_each_view_once() {
     views.dedup();
     assert_eq!(views.len(), READERS * READS, "no two reads returned the same count");
     flush(tidings);
-    let reloaded = tidings.notice_cache().reload(tidings.store()).list(&Reader::Guest, tidings.now());
+    let reloaded = tidings.notice().cache.reload(tidings.store()).list(&Reader::Guest, tidings.now());
     assert_eq!((reloaded.notices()[0].view, stored(&service)[0].view), (shown(), shown()));
 }

@@ -37,7 +37,7 @@ impl Operation for Get {
         call.store().read(|tx| {
             let admin = identity.admin(tx)?;
             let member = of_member(tx, &admin, &self.user_id)?;
-            let info = user_infos(tx, &[&member], call.tidings().lists())?.pop();
+            let info = user_infos(tx, &[&member], &call.tidings().profile().lists)?.pop();
             Ok(info.ok_or_else(|| StoreError::other("a member has no row"))?)
         })
     }
@@ -71,7 +71,7 @@ impl Operation for GetLists {
             let admin = identity.admin(tx)?;
             let wanted = Wanted::parse(&self.type_num).ok_or(Error::BadRequest(TYPE_RULE))?;
             let member = of_member(tx, &admin, &self.user_id)?;
-            wanted.read(tx, &member, call.tidings().lists())
+            wanted.read(tx, &member, &call.tidings().profile().lists)
         })
     }
 

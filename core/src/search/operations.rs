@@ -90,7 +90,7 @@ impl PostPage {
         let category = category.map(tidings_tokens::compose);
         let page = Page::of(paging, &search, category.as_deref(), num)?;
         let (mut terms, known) = terms::terms(tidings, &search)?;
-        let latest = tidings.term_frequencies().latest()?;
+        let latest = tidings.post().term_frequencies.latest()?;
         let (found, texts, next) = tidings.store().read_within(QUERY_TIMEOUT, |tx| {
             let terms = (&mut terms, &*known);
             let mut found = best(tidings, tx, &latest, terms, category.as_deref(), page.needed())?;
@@ -229,7 +229,7 @@ impl Operation for FindSites {
         let search = checked(&self.search)?;
         let page = Page::of(paging, &search, None, SITES)?;
         let terms = Terms { words: terms::words(call.tidings(), &search)?, ..Terms::default() };
-        let Some(query) = Query::new(&terms, &*call.tidings().term_frequencies().latest()?) else {
+        let Some(query) = Query::new(&terms, &*call.tidings().post().term_frequencies.latest()?) else {
             let next = page.cut(&mut Vec::<Domain>::new());
             return Ok(Domains { search_result: Vec::new(), next });
         };
@@ -275,7 +275,7 @@ impl Operation for ListRecent {
         call.store().read(|tx| {
             let member = identity.member(tx)?;
             let list = [Listed::LatelySearched(checked_num(self.num)?)];
-            Ok::<_, Error>(Ready::new(call.tidings().lists().of_member(tx, &member, frame, &list)?))
+            Ok::<_, Error>(Ready::new(call.tidings().profile().lists.of_member(tx, &member, frame, &list)?))
         })
     }
 

@@ -86,7 +86,7 @@ impl Corrected {
         if known.iter().all(|is_known| *is_known) {
             return Ok(Self { stream, words, known });
         }
-        let latest = tidings.term_frequencies().latest()?;
+        let latest = tidings.post().term_frequencies.latest()?;
         let joined = joined(&stream);
         let has_joined = self::known(tidings, &joined)?;
         let joined: Vec<String> =
@@ -144,7 +144,7 @@ fn similar(tidings: &Tidings, tokens: &[String], known: &[bool]) -> Vec<String> 
 }
 
 fn known(tidings: &Tidings, tokens: &[String]) -> Result<Vec<bool>> {
-    let latest = tidings.term_frequencies().latest()?;
+    let latest = tidings.post().term_frequencies.latest()?;
     let is_known = |token: &String| latest.has_word(token) || words::is_in_posts(tidings, token);
     let mut known: Vec<bool> = tokens.iter().map(is_known).collect();
     let rare: Vec<usize> = (0..tokens.len()).filter(|at| !known[*at]).collect();

@@ -61,7 +61,7 @@ pub fn token(bytes: &[u8]) -> bool {
 
 /// Parses a password hash.
 pub fn password_hash(bytes: &[u8]) -> bool {
-    str::from_utf8(bytes).is_ok_and(account::password::is_hash)
+    str::from_utf8(bytes).is_ok_and(account::credential::password::is_hash)
 }
 
 /// Parses a point in time, which must survive being written and parsed again.

@@ -4,13 +4,6 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::account::key::KnownKeys;
-use crate::account::oidc;
-use crate::account::password::Hasher;
-use crate::account::sessions::SeenSessions;
-use crate::account::throttle::Throttle;
-use crate::account::token::Keys;
-use crate::account::verify::Verifier;
 use crate::audit::trail::{self, Surface};
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::config::Config;
@@ -23,7 +16,7 @@ use crate::service::handle::builder::Builder;
 use crate::service::retention;
 use crate::service::retention::Retention;
 use crate::store::{self, SCHEMA_VERSION, Store, StoreError};
-use crate::{analysis, mail, newsfeed, notice, post, profile, source, webhook, words};
+use crate::{account, analysis, mail, newsfeed, notice, post, profile, source, webhook, words};
 
 pub(crate) mod builder;
 
@@ -37,24 +30,14 @@ pub(crate) struct Inner {
     pub(super) retention: Retention,
     pub(super) analysis: analysis::State,
     pub(super) jobs: Jobs,
-    pub(super) other_views: notice::OtherViews,
+    pub(super) notice: notice::Shared,
     pub(crate) webhook_counters: Arc<webhook::Counters>,
     pub(crate) sources: Arc<source::Reader>,
-    pub(super) term_frequencies: post::index::TermFrequencies,
+    pub(super) post: post::State,
     pub(super) words: Arc<words::ModelCache>,
-    pub(super) notice_cache: notice::NoticeCache,
-    pub(super) user_infos: profile::UserInfos,
-    pub(super) lists: Arc<profile::ListCache>,
+    pub(super) profile: profile::State,
     pub(crate) store: Arc<Store>,
-    pub(super) keys: Keys,
-    pub(super) known_keys: KnownKeys,
-    pub(super) seen_sessions: SeenSessions,
-    pub(super) hasher: Hasher,
-    pub(super) throttle: Throttle,
-    pub(super) acts: post::acts::Acts,
-    pub(super) recent_likes: profile::likes::RecentLikes,
-    pub(super) verifier: Box<dyn Verifier>,
-    pub(super) issuer: Option<oidc::Issuer>,
+    pub(super) account: account::State,
     pub(super) config: Config,
     pub(super) clock: Clock,
     pub(super) location: Location,
@@ -107,14 +90,14 @@ impl Tidings {
     }
 
     fn start_all(&self) -> Result<()> {
-        self.keys().required()?;
+        self.account().keys.required()?;
         newsfeed::start(self)?;
         retention::start(self)?;
         analysis::start(self)?;
         webhook::start(self)?;
         source::start(self)?;
         mail::start(self)?;
-        self.0.other_views.start()?;
+        self.notice().other_views.start()?;
         words::start(self)
     }
 
@@ -188,61 +171,25 @@ impl Tidings {
         &self.0.store
     }
 
-    pub(crate) fn keys(&self) -> &Keys {
-        &self.0.keys
+    pub(crate) fn account(&self) -> &account::State {
+        &self.0.account
     }
 
-    pub(crate) fn known_keys(&self) -> &KnownKeys {
-        &self.0.known_keys
+    pub(crate) fn profile(&self) -> &profile::State {
+        &self.0.profile
     }
 
-    pub(crate) fn seen_sessions(&self) -> &SeenSessions {
-        &self.0.seen_sessions
+    pub(crate) fn post(&self) -> &post::State {
+        &self.0.post
     }
 
-    pub(crate) fn hasher(&self) -> &Hasher {
-        &self.0.hasher
-    }
-
-    pub(crate) fn user_infos(&self) -> &profile::UserInfos {
-        &self.0.user_infos
-    }
-
-    pub(crate) fn lists(&self) -> &profile::ListCache {
-        &self.0.lists
-    }
-
-    pub(crate) fn acts(&self) -> &post::acts::Acts {
-        &self.0.acts
+    pub(crate) fn notice(&self) -> &notice::Shared {
+        &self.0.notice
     }
 
     /// Returns the location of the database.
     pub fn location(&self) -> &Location {
         &self.0.location
-    }
-
-    pub(crate) fn recent_likes(&self) -> &profile::likes::RecentLikes {
-        &self.0.recent_likes
-    }
-
-    pub(crate) fn throttle(&self) -> &Throttle {
-        &self.0.throttle
-    }
-
-    pub(crate) fn verifier(&self) -> &dyn Verifier {
-        &*self.0.verifier
-    }
-
-    pub(crate) fn issuer(&self) -> Option<&oidc::Issuer> {
-        self.0.issuer.as_ref()
-    }
-
-    pub(crate) fn other_views(&self) -> &notice::OtherViews {
-        &self.0.other_views
-    }
-
-    pub(crate) fn notice_cache(&self) -> &notice::NoticeCache {
-        &self.0.notice_cache
     }
 
     pub(crate) fn analysis(&self) -> &analysis::State {
@@ -263,10 +210,6 @@ impl Tidings {
 
     pub(crate) fn sources(&self) -> &source::Reader {
         &self.0.sources
-    }
-
-    pub(crate) fn term_frequencies(&self) -> &post::index::TermFrequencies {
-        &self.0.term_frequencies
     }
 
     pub(crate) fn feeds(&self) -> &newsfeed::Feeds {

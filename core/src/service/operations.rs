@@ -1,6 +1,7 @@
 //! The list of all operations, in the order of the documentation.
 
-use crate::account::{self, invitation, key};
+use crate::account::credential::invitation;
+use crate::account::{self, key};
 use crate::record::operation::{Operation, Stream};
 use crate::service::{api, status};
 use crate::transfer::{act, member_import, roster_import};

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::Tidings;
-use crate::account::{code, invitation, places, sessions, throttle};
+use crate::account::credential::{code, invitation, throttle};
+use crate::account::{places, sessions};
 use crate::analysis::calendar::Calendar;
 use crate::analysis::visitor::{self, DayKeys, day_keys};
 use crate::analysis::{LATE_MS, log, trends};

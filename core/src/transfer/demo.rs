@@ -96,7 +96,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
         if sql::is_in_use(tx)? { Err(Error::BadRequest(IN_USE)) } else { Ok(()) }
     })?;
     let calendar = Arc::clone(&tidings.analysis().calendar);
-    let hash = tidings.hasher().hash(PASSWORD)?;
+    let hash = tidings.account().hasher.hash(PASSWORD)?;
     let mut world = World::new(size, tidings.now(), &calendar.local_time(), &hash);
     let lines: String = world.posts.iter().map(|post| &*post.line).collect();
     let posts = post::import(tidings, caller, lines.as_bytes(), &mut to_the_end)?.inserted;

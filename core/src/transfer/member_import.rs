@@ -8,8 +8,9 @@ use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use crate::Tidings;
-use crate::account::password::stored::Stored;
-use crate::account::{Admin, Caller, cut_nickname, email, fold, is_id, new_generation, nickname};
+use crate::account::credential::email;
+use crate::account::credential::password::stored::Stored;
+use crate::account::{Admin, Caller, cut_nickname, fold, is_id, new_generation, nickname};
 use crate::audit::trail::Action;
 use crate::base::clock::Timestamp;
 use crate::base::config::{Bounds, ID_LENGTH, NICKNAME_LENGTH};

@@ -11,9 +11,9 @@ use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use crate::Tidings;
-use crate::account::password::Check;
+use crate::account::credential::password::Check;
+use crate::account::credential::verify::{university_id, university_name};
 use crate::account::roster::table::{self, RosterEntry};
-use crate::account::verify::{university_id, university_name};
 use crate::account::{Admin, Caller, find, fold};
 use crate::audit::trail::Action;
 use crate::import::csv::{self, Columns};
@@ -149,10 +149,12 @@ impl Line {
             tidings.store().read(|tx| table::find(tx, &self.folded))?
         };
         self.entry.password = match known {
-            Some(known) if tidings.hasher().check(&self.password, Some(&known.password))? != Check::Wrong => {
+            Some(known)
+                if tidings.account().hasher.check(&self.password, Some(&known.password))? != Check::Wrong =>
+            {
                 known.password
             }
-            _ => tidings.hasher().hash(&self.password)?,
+            _ => tidings.account().hasher.hash(&self.password)?,
         };
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tidings_tests::jwt::{self, claims, forge};
 use tidings_tests::{Caller, PASSWORD, Server, only_on_sqlite};
 

@@ -188,7 +188,7 @@ fn a_token_that_is_older_than_sessions_works_until_its_member_signs_out_everywhe
     let service = service();
     let ann = service.member("ann");
     let generation = service.store().read(|tx| Ok::<_, Error>(find(tx, "ann")?.unwrap().generation)).unwrap();
-    let old = Caller::token(service.keys().sign("ann", generation, None, NOW).unwrap());
+    let old = Caller::token(service.account().keys.sign("ann", generation, None, NOW).unwrap());
     assert!(works(&service, &old));
     assert_eq!(devices(&listed(&service, &old)), [("unknown", 0)]);
     service.call(&ann, SignOutAll {}).unwrap();

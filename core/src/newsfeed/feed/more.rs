@@ -51,7 +51,7 @@ pub fn entries(tidings: &Tidings, page: &FeedPage) -> Result<Vec<FeedEntry>> {
 pub fn likes(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Vec<bool>> {
     let items = page.items();
     let liked = of_member(tidings, caller, |tx, member| {
-        Ok(match tidings.lists().liked(tx, member)? {
+        Ok(match tidings.profile().lists.liked(tx, member)? {
             Some(liked) => items.iter().map(|item| liked.contains(&item.key)).collect(),
             None => history::likes(tx, member, items.iter().map(|item| item.key))?,
         })

@@ -60,7 +60,7 @@ fn reads_that_wait_for_the_database_keep_their_days() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
     // No flush is deferred while one is expected.
-    let held = service.notice_cache().views().hold();
+    let held = service.notice().cache.views().hold();
     read(&service, &id);
     for count in [2, 0, 3] {
         service.clock().advance(DAY_MS);

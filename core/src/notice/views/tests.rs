@@ -14,7 +14,7 @@ use crate::testing::{Service, service};
 /// Creates a service whose views do not defer a flush.
 fn held() -> (Service, Arc<ViewCounter>) {
     let service = service();
-    let counter = Arc::clone(service.notice_cache().views());
+    let counter = Arc::clone(service.notice().cache.views());
     counter.is_deferred.store(true, Ordering::Release);
     (service, counter)
 }
@@ -36,7 +36,7 @@ fn stored(tidings: &Tidings) -> Vec<i64> {
 
 /// Returns the views of the newest notice: as shown after a reload, and as stored in the database.
 fn loaded(tidings: &Tidings) -> (i64, i64) {
-    let snapshot = tidings.notice_cache().reload(tidings.store());
+    let snapshot = tidings.notice().cache.reload(tidings.store());
     (snapshot.list(&Reader::Guest, tidings.now()).notices()[0].view, stored(tidings)[0])
 }
 
@@ -243,7 +243,7 @@ fn views_of_a_removed_notice_are_forgotten() {
     read(&service, &gone);
     service.call(&Caller::Operator, notice::Remove { notice_obi: gone.clone() }).unwrap();
     read(&service, &kept);
-    let counter = service.notice_cache().views();
+    let counter = service.notice().cache.views();
     let ids: Vec<_> = lock(&counter.state).counts.keys().map(ToString::to_string).collect();
     assert_eq!(ids, [kept]);
     flush(&service);

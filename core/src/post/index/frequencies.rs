@@ -208,11 +208,11 @@ mod tests {
         let ids: Vec<String> = (1..=10).map(insert).collect();
         let pair = hash(&entry::pair("서관"));
         let of = |latest: &LatestTerms| latest.of(&["sea", "도서관", "whale", "図"], &[pair]);
-        let all = of(&service.term_frequencies().latest().unwrap());
+        let all = of(&service.post().term_frequencies.latest().unwrap());
         assert_eq!(all.of_terms, [10.0, 5.0, 0.0, 5.0, 5.0]);
         assert!((all.length - 2.0).abs() < 1e-9 && (all.posts, all.all) == (10.0, 10.0));
         service.call(&Caller::Operator, post::Remove { post_obi: (&ids[0]).into() }).unwrap();
-        let left = of(&service.term_frequencies().latest().unwrap());
+        let left = of(&service.post().term_frequencies.latest().unwrap());
         assert_eq!(left.of_terms, [9.0, 4.0, 0.0, 4.0, 4.0]);
 
         let read = |latest: &mut LatestTerms| service.store().read(|tx| latest.catch_up(tx)).unwrap();

@@ -234,7 +234,7 @@ mod tests {
         };
         ["도서관 안내", "중앙도서관 안내", "식당 안내", "체육대회 안내"].into_iter().for_each(insert);
         let terms = Terms { words: strings(&["도서관에서", "도서관"]), ..Terms::default() };
-        let query = Query::new(&terms, &service.term_frequencies().latest().unwrap()).unwrap();
+        let query = Query::new(&terms, &service.post().term_frequencies.latest().unwrap()).unwrap();
         let [one, compound, other] = ["도서관 안내", "중앙도서관 안내", "식당 안내"].map(|title| {
             let entry =
                 Entry::new(PostKey::new(1), &TokenFields::of(title, ""), [].iter(), testing::NOW, None);
@@ -254,7 +254,7 @@ mod tests {
         }
         let query = |words: &[&str], forms: &[&str]| {
             let terms = Terms { words: strings(words), forms: strings(forms), ..Terms::default() };
-            Query::new(&terms, &service.term_frequencies().latest().unwrap()).unwrap()
+            Query::new(&terms, &service.post().term_frequencies.latest().unwrap()).unwrap()
         };
         let condition =
             |all: &[&str], any: &[&str], share| Condition { all: strings(all), any: strings(any), share };

@@ -37,7 +37,7 @@ fn found_by(tidings: &Tidings, words: &[&str], forms: &[&str], similar: &[&str])
     let [words, forms, similar] =
         [words, forms, similar].map(|words| words.iter().map(|word| (*word).to_owned()).collect());
     let terms = Terms { words, forms, similar };
-    let query = Query::new(&terms, &tidings.term_frequencies().latest().unwrap()).unwrap();
+    let query = Query::new(&terms, &tidings.post().term_frequencies.latest().unwrap()).unwrap();
     let found = tidings.store().read(|tx| find(tx, &query, None, NOW, 10)).unwrap();
     found.into_iter().map(|(post, relevance)| (post.title, relevance)).collect()
 }
@@ -116,7 +116,7 @@ fn fewer_posts_are_the_first_of_more() {
         (["sea", "whale"], Vec::new(), Some("tag 0"), 8),
     ] {
         let terms = Terms { words: words.map(str::to_owned).into(), forms, ..Terms::default() };
-        let query = Query::new(&terms, &service.term_frequencies().latest().unwrap()).unwrap();
+        let query = Query::new(&terms, &service.post().term_frequencies.latest().unwrap()).unwrap();
         let found = |num| {
             let found = service.store().read(|tx| find(tx, &query, category, NOW, num)).unwrap();
             found.into_iter().map(|(post, relevance)| (post.id, relevance)).collect::<Vec<_>>()
@@ -144,7 +144,7 @@ fn the_best_thousand_come_first_and_the_next_are_no_more_relevant() {
     }
     post::import(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
     let terms = Terms { words: ["whale", "sea"].map(str::to_owned).into(), ..Terms::default() };
-    let query = Query::new(&terms, &service.term_frequencies().latest().unwrap()).unwrap();
+    let query = Query::new(&terms, &service.post().term_frequencies.latest().unwrap()).unwrap();
     let found = |num| {
         let found = service.store().read(|tx| find(tx, &query, None, NOW, num)).unwrap();
         found.into_iter().map(|(post, relevance)| (post.url, relevance)).collect::<Vec<_>>()
@@ -263,7 +263,7 @@ fn posts_that_only_another_term_finds_take_no_place() {
     service.store().write(Isolation::Alone, move |tx| write(tx, &entries)).unwrap();
     let query = Query::new(
         &Terms { words: vec![word], ..Terms::default() },
-        &service.term_frequencies().latest().unwrap(),
+        &service.post().term_frequencies.latest().unwrap(),
     );
     let scope = Scope { category: None, now: NOW };
     for limit in [1, 7, 10, 100] {
@@ -285,7 +285,7 @@ fn the_newest_posts_of_a_long_history_are_found_first() {
     };
     service.store().write(Isolation::Alone, move |tx| write(tx, &keys.map(entry))).unwrap();
     let terms = Terms { words: ["whale", "sea"].map(str::to_owned).into(), ..Terms::default() };
-    let query = Query::new(&terms, &service.term_frequencies().latest().unwrap()).unwrap();
+    let query = Query::new(&terms, &service.post().term_frequencies.latest().unwrap()).unwrap();
     for limit in [1, 3, 8, 100] {
         let scope = Scope { category: None, now: NOW };
         let found = service.store().read(|tx| candidates::ranked(tx, &query, scope, limit)).unwrap();

@@ -2,13 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::account::key::KnownKeys;
-use crate::account::oidc;
-use crate::account::password::Hasher;
-use crate::account::sessions::SeenSessions;
-use crate::account::throttle::Throttle;
-use crate::account::token::Keys;
-use crate::account::verify::{self, Verifier};
+use crate::account::credential::verify::Verifier;
 use crate::audit::trail::Surface;
 use crate::base::clock::Clock;
 use crate::base::config::Config;
@@ -19,7 +13,7 @@ use crate::service::handle::{Inner, Tidings, full_or};
 use crate::service::retention::Retention;
 use crate::store::Store;
 use crate::transfer::backup;
-use crate::{analysis, newsfeed, notice, post, profile, source, words};
+use crate::{account, analysis, newsfeed, notice, post, profile, source, words};
 
 /// Opens or starts a [`Tidings`] with other settings.
 pub struct Builder {
@@ -97,41 +91,25 @@ impl Builder {
         config.check()?;
         let store = Arc::new(Store::open(&location)?);
         let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
-        let stem = location.base();
         post::reindex::complete_index(&store)?;
-        let keys = match &location {
-            Location::File(named) => Keys::open(&config, &stem, named, clock.clone())?,
-            Location::Postgres(_) => Keys::open_shared(&config, &stem, &store, clock.clone())?,
-        };
+        let account = account::State::open(&config, &location, &store, &clock, verifier)?;
         let words = Arc::new(words::ModelCache::new(Arc::clone(&store), config.words.clone(), clock.clone()));
         let feeds =
             newsfeed::Feeds::new(Arc::clone(&store), Arc::clone(&words), config.feed.clone(), clock.clone());
         let analysis = analysis::State::open(&store, &config.analysis, &clock)?;
-        let throttle = Throttle::new(&store, clock.clone());
-        let (notice_cache, lists) = (notice::NoticeCache::default(), Arc::default());
         let inner = Inner {
-            acts: post::acts::Acts::new(&store, &analysis.calendar),
-            user_infos: profile::UserInfos::new(&store, &lists),
-            lists,
+            post: post::State::new(&store, &analysis.calendar),
+            profile: profile::State::new(&store),
             jobs: Jobs::new(&store, &clock),
             webhook_counters: Arc::default(),
             sources: Arc::new(source::Reader::new(&store, &clock, &config)),
-            term_frequencies: post::index::TermFrequencies::new(Arc::clone(&store)),
             feeds,
             retention: Retention::new(Arc::clone(&store)),
             analysis,
             words,
-            other_views: notice::OtherViews::new(Arc::clone(&store), &notice_cache),
-            notice_cache,
+            notice: notice::Shared::new(&store),
             store,
-            keys,
-            known_keys: KnownKeys::new(),
-            seen_sessions: SeenSessions::new(),
-            hasher: Hasher::new(),
-            throttle,
-            recent_likes: profile::likes::RecentLikes::default(),
-            verifier: verifier.map_or_else(|| verify::from_config(&config), Ok)?,
-            issuer: oidc::Issuer::from_config(&config, &clock)?,
+            account,
             config,
             clock,
             location,

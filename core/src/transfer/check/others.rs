@@ -1,7 +1,7 @@
 //! The checks of the systems that the service uses.
 
 use super::{Check, Run};
-use crate::account::oidc;
+use crate::account::credential::oidc;
 use crate::base::config::Config;
 use crate::mail;
 

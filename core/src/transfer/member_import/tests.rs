@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::account::SignUp;
-use crate::account::password::stored::tests::FOREIGN;
+use crate::account::credential::password::stored::tests::FOREIGN;
 use crate::import::About;
 use crate::import::to_the_end;
 use crate::record::answer::LineError;
