@@ -14,11 +14,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![expect(
-    clippy::missing_errors_doc,
-    reason = "a method fails as its operation does, unless its documentation says more"
-)]
-
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
 use tidings_core::clock::{Clock, Timestamp};

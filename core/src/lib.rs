@@ -137,6 +137,8 @@
 //! The modules above use the store, [`location`], [`clock`], [`id`], [`error`], [`config`], [`import`], [`export`],
 //! [`stats`], [`changes`] and [`answer`].
 
+#![warn(missing_docs)]
+
 mod base;
 mod record;
 mod store;

@@ -16,11 +16,6 @@
 //! ([`Server::anyone`], [`Server::member`] and [`Server::admin`]) have the same methods, so a test shows directly
 //! which caller may do what. A request returns an [`Answer`]. Tests do not sleep; they wait for a condition with
 //! [`wait_until`].
-#![allow(
-    missing_docs,
-    clippy::missing_errors_doc,
-    reason = "tests alone use it; what a name does not say has a comment"
-)]
 #![expect(clippy::unwrap_used, reason = "a failed step of a test panics")]
 
 mod answer;

@@ -17,11 +17,6 @@
 //! soon as the test process has ended, even by SIGKILL.
 //!
 //! `TIDINGS_TEST_STORE` chooses the databases of a test process: see [`Engine`].
-#![allow(
-    missing_docs,
-    clippy::missing_errors_doc,
-    reason = "tests alone use it; what a name does not say has a comment"
-)]
 #![expect(clippy::unwrap_used, reason = "a failed step of a test panics")]
 
 mod cluster;

@@ -19,11 +19,6 @@
 //!
 //! The parser of the settings file belongs to the command line, which is not a library, so its test is in
 //! `cli/src/settings/file.rs`.
-#![allow(
-    missing_docs,
-    clippy::missing_errors_doc,
-    reason = "tests alone use it; what a name does not say has a comment"
-)]
 
 pub mod examples;
 pub mod mutate;
