@@ -165,7 +165,7 @@ fn the_tests_that_answer_a_security_standard_exist() {
 /// Returns the files with tests.
 fn sources(root: &Path) -> Vec<PathBuf> {
     let mut directories: Vec<PathBuf> =
-        ["core/src", "server/src", "tests/e2e"].map(|name| root.join(name)).into();
+        ["core/src", "core/store/src", "server/src", "tests/e2e"].map(|name| root.join(name)).into();
     let mut files = Vec::new();
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory).unwrap() {

@@ -150,7 +150,7 @@ const HEAD: &str = "# Tests of the SQLite file\n\n\
 fn the_list_of_tests_that_need_the_file_is_complete() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut listed: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
-    for file in ["core/src", "server/src", "cli/src", "tui/src", "tests/e2e"]
+    for file in ["core/src", "core/store/src", "server/src", "cli/src", "tui/src", "tests/e2e"]
         .map(|folder| sources(&root.join(folder)))
     {
         for file in file {

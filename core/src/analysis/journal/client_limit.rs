@@ -23,7 +23,7 @@ const COUNTERS: usize = 2_048;
 /// applications*, Journal of Algorithms 55(1), 2005.
 pub(super) struct ClientLimits {
     /// `None` if lines are not limited.
-    limiter: Option<RateLimiter<usize, Counters, Clock, NoOpMiddleware<Duration>>>,
+    limiter: Option<RateLimiter<usize, Counters, LimiterClock, NoOpMiddleware<Duration>>>,
 }
 
 impl ClientLimits {
@@ -32,7 +32,7 @@ impl ClientLimits {
         let limiter = |lines| {
             let quota = Quota::per_second(lines).allow_burst(burst);
             let counters = (0..2 * COUNTERS).map(|_| InMemoryState::default()).collect();
-            RateLimiter::new(quota, Counters(counters), clock.clone())
+            RateLimiter::new(quota, Counters(counters), LimiterClock(clock.clone()))
         };
         Self { limiter: lines_per_second.map(limiter) }
     }
@@ -61,10 +61,13 @@ impl StateStore for Counters {
     }
 }
 
-impl governor::clock::Clock for Clock {
+#[derive(Clone)]
+struct LimiterClock(Clock);
+
+impl governor::clock::Clock for LimiterClock {
     type Instant = Duration;
 
     fn now(&self) -> Duration {
-        Duration::from_millis(self.monotonic().as_millis().unsigned_abs())
+        Duration::from_millis(self.0.monotonic().as_millis().unsigned_abs())
     }
 }
