@@ -15,7 +15,6 @@ mod lane;
 mod migrate;
 mod partition;
 mod password_file;
-mod revision;
 mod server;
 mod session;
 #[cfg(test)]

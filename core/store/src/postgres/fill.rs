@@ -88,5 +88,5 @@ pub(super) fn has_locked(session: &mut Session, lock: Lock) -> Result<bool, Stor
     };
     let schema = "CAST(CAST(CAST(current_schema() AS regnamespace) AS oid) AS bigint) % 2147483648";
     let sql = format!("SELECT {function}({FILLING}, CAST({schema} AS integer))");
-    Ok(migrate::first(session, &sql)? == Some(true))
+    Ok(session.first(&sql, &[])? == Some(true))
 }

@@ -31,13 +31,11 @@ pub(super) struct Running {
 impl Running {
     /// `None` if the server does not tell of all transactions. The session is in no transaction.
     pub(super) fn list(session: &mut Session) -> Result<Option<Self>, StoreError> {
-        let mut found = None;
-        session.for_each(RUNNING, &[], &mut |row| {
-            found = Some((row.take::<i64>(0)?, row.take::<String>(1)?, row.take::<i64>(2)?));
-            Ok(())
-        })?;
-        let Some((limit, ids, 0)) = found else { return Ok(None) };
-        Ok(Some(Self { limit: limit.unsigned_abs(), ids: numbers(&ids)? }))
+        let Some(mut row) = session.row(RUNNING, &[])? else { return Ok(None) };
+        if row.take::<i64>(2)? > 0 {
+            return Ok(None);
+        }
+        Ok(Some(Self { limit: row.take::<i64>(0)?.unsigned_abs(), ids: numbers(&row.take::<String>(1)?)? }))
     }
 }
 
@@ -45,12 +43,9 @@ impl Running {
 /// counts as one of this database.
 pub(super) fn horizon(session: &mut Session, running: Option<&Running>) -> Result<i64, StoreError> {
     let sql = "SELECT CAST(pg_current_snapshot() AS text), base FROM revision_base";
-    let mut found = None;
-    session.for_each(sql, &[], &mut |row| {
-        found = Some((row.take::<String>(0)?, row.take::<i64>(1)?));
-        Ok(())
-    })?;
-    let (snapshot, base) = found.ok_or_else(|| StoreError::other("there is no base of the revisions"))?;
+    let row = session.row(sql, &[])?;
+    let mut row = row.ok_or_else(|| StoreError::other("there is no base of the revisions"))?;
+    let (snapshot, base): (String, i64) = (row.take(0)?, row.take(1)?);
     Ok(Snapshot::parse(&snapshot)?.seen_by(running).cast_signed() + base)
 }
 

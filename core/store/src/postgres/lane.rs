@@ -8,7 +8,6 @@
 use std::time::{Duration, Instant};
 
 use super::super::StoreError;
-use super::super::value::Arg;
 use super::session::Session;
 use crate::random::random;
 
@@ -53,7 +52,7 @@ impl Lane {
              RETURNING lane"
         );
         let number = loop {
-            if let Some(number) = one(session, &sql, &[(&owner).into()])? {
+            if let Some(number) = session.first(&sql, &[(&owner).into()])? {
                 break number;
             }
             if let Some(number) = add(session, &owner)? {
@@ -75,7 +74,7 @@ impl Lane {
              RETURNING last"
         );
         let owner = self.owner();
-        let last = one(session, &sql, &[(&owner).into(), self.number.into(), (&self.server).into()])?;
+        let last = session.first(&sql, &[(&owner).into(), self.number.into(), (&self.server).into()])?;
         if !session.commit_within(wait_until(until))? {
             return Err(StoreError::Conflict("a commit did not wait for its standby".into()));
         }
@@ -90,7 +89,7 @@ impl Lane {
              WHERE lane = $2 AND owner = $3 RETURNING revision"
         );
         let owner = self.owner();
-        one(session, &sql, &[self.next().into(), self.number.into(), (&owner).into()])
+        session.first(&sql, &[self.next().into(), self.number.into(), (&owner).into()])
     }
 
     pub(super) fn next(&self) -> i64 {
@@ -125,14 +124,5 @@ fn add(session: &mut Session, owner: &str) -> Result<Option<i64>, StoreError> {
          SELECT coalesce(max(lane), 0) + 1, $1, {NOW} + {LEASE}, 0 FROM lane ON CONFLICT (lane) DO NOTHING
          RETURNING lane"
     );
-    one(session, &sql, &[owner.into()])
-}
-
-fn one(session: &mut Session, sql: &str, args: &[Arg<'_>]) -> Result<Option<i64>, StoreError> {
-    let mut found = None;
-    session.for_each(sql, args, &mut |row| {
-        found = Some(row.take(0)?);
-        Ok(())
-    })?;
-    Ok(found)
+    session.first(&sql, &[owner.into()])
 }

@@ -1,6 +1,5 @@
 //! Creates and updates the schema of a database on a server.
 
-use super::super::value::FromValue;
 use super::super::{ServerError, StoreError, missing};
 use super::session::Session;
 
@@ -76,8 +75,7 @@ fn apply(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
 fn raise_base(session: &mut Session) -> Result<(), StoreError> {
     let is_behind = "(SELECT coalesce(max(revision), 0) FROM lane)
                      >= base + CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS text) AS bigint)";
-    let is_restored: Option<bool> = first(session, &format!("SELECT {is_behind} FROM revision_base"))?;
-    if is_restored != Some(true) {
+    if session.first(&format!("SELECT {is_behind} FROM revision_base"), &[])? != Some(true) {
         return Ok(());
     }
     let raise = format!("UPDATE revision_base SET base = (SELECT max(revision) FROM lane) WHERE {is_behind}");
@@ -112,35 +110,34 @@ fn update(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
 fn has_tables(session: &mut Session) -> Result<bool, StoreError> {
     let schema = "SELECT CAST(current_schema() AS text)
                   WHERE left(current_schema(), 3) <> 'pg_' AND current_schema() <> 'information_schema'";
-    if first::<String>(session, schema)?.is_none() {
-        let path = first(session, "SELECT current_setting('search_path')")?.unwrap_or_default();
-        let user = first(session, "SELECT CAST(current_user AS text)")?.unwrap_or_default();
+    if session.row(schema, &[])?.is_none() {
+        let path = session.first("SELECT current_setting('search_path')", &[])?.unwrap_or_default();
+        let user = session.first("SELECT CAST(current_user AS text)", &[])?.unwrap_or_default();
         return Err(ServerError::NoSchema { path, user }.into());
     }
     let sql = format!(
         "SELECT count(*) FROM pg_class c WHERE relnamespace = current_schema()::regnamespace
                 AND relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT {OF_EXTENSION}"
     );
-    Ok(first::<i64>(session, &sql)?.unwrap_or_default() > 0)
+    Ok(session.first::<i64>(&sql, &[])?.unwrap_or_default() > 0)
 }
 
 fn foreign(session: &mut Session) -> StoreError {
-    match first(session, "SELECT CAST(current_schema() AS text)") {
+    match session.first("SELECT CAST(current_schema() AS text)", &[]) {
         Ok(schema) => ServerError::Foreign { schema: schema.unwrap_or_default() }.into(),
         Err(error) => error,
     }
 }
 
 pub(super) fn is_incomplete(session: &mut Session) -> Result<bool, StoreError> {
-    Ok(first(session, &format!("SELECT to_regclass('{INCOMPLETE}') IS NOT NULL"))? == Some(true))
+    Ok(session.first(&format!("SELECT to_regclass('{INCOMPLETE}') IS NOT NULL"), &[])? == Some(true))
 }
 
 fn refuse_incomplete(session: &mut Session) -> Result<(), StoreError> {
     if !is_incomplete(session)? {
         return Ok(());
     }
-    let database = first(session, "SELECT current_database()")?.unwrap_or_default();
-    Err(ServerError::Incomplete { database }.into())
+    Err(ServerError::Incomplete { database: database(session)? }.into())
 }
 
 pub(super) fn existing(session: &mut Session) -> Result<Schema, StoreError> {
@@ -155,8 +152,11 @@ pub(super) fn existing_or_incomplete(session: &mut Session) -> Result<Schema, St
     if has_tables(session)? {
         return Err(foreign(session));
     }
-    let database = first(session, "SELECT current_database()")?.unwrap_or_default();
-    Err(ServerError::NoTables { database }.into())
+    Err(ServerError::NoTables { database: database(session)? }.into())
+}
+
+fn database(session: &mut Session) -> Result<String, StoreError> {
+    Ok(session.first("SELECT current_database()", &[])?.unwrap_or_default())
 }
 
 /// 0 if there is no schema.
@@ -177,24 +177,16 @@ pub(super) struct Schema {
 
 impl Schema {
     pub(super) fn find(session: &mut Session) -> Result<Option<Self>, StoreError> {
-        let exists: Option<bool> = first(session, "SELECT to_regclass('schema_version') IS NOT NULL")?;
-        if exists != Some(true) {
+        if session.first("SELECT to_regclass('schema_version') IS NOT NULL", &[])? != Some(true) {
             return Ok(None);
         }
-        let found: i64 = first(session, "SELECT version FROM schema_version")?.unwrap_or_default();
-        let oldest: i64 = first(session, "SELECT readable_by FROM schema_version")?.unwrap_or_default();
-        let known = if oldest > VERSION { VERSION } else { found.max(VERSION) };
+        let (found, oldest) = match session.row("SELECT version, readable_by FROM schema_version", &[])? {
+            Some(mut row) => (row.take(0)?, row.take(1)?),
+            None => (0, 0),
+        };
+        let known = if oldest > VERSION { VERSION } else { VERSION.max(found) };
         Ok(Some(Self { found, known }))
     }
-}
-
-pub(super) fn first<T: FromValue>(session: &mut Session, sql: &str) -> Result<Option<T>, StoreError> {
-    let mut found = None;
-    session.for_each(sql, &[], &mut |row| {
-        found = Some(row.take(0)?);
-        Ok(())
-    })?;
-    Ok(found)
 }
 
 #[cfg(test)]

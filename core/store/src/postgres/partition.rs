@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 
 use super::super::StoreError;
 use super::super::expiry::{Expiry, Leftover};
-use super::super::value::FromValue;
 use super::session::Session;
 
 /// A partition that a promoted standby lacks is added or dropped again.
@@ -40,7 +39,7 @@ fn in_transaction(
     prepare: impl FnOnce(&mut Session) -> Result<Option<String>, StoreError>,
 ) -> Result<(), StoreError> {
     session.control(BEGIN)?;
-    let prepared = match first(session, &format!("SELECT pg_try_advisory_xact_lock({LOCK})")) {
+    let prepared = match session.first(&format!("SELECT pg_try_advisory_xact_lock({LOCK})"), &[]) {
         Ok(Some(true)) => prepare(session),
         // Another server is doing it.
         other => other.map(|_| None),
@@ -66,7 +65,7 @@ fn drop_expired(session: &mut Session, expiry: &Expiry) -> Result<Option<String>
     let expired: Vec<&Partition> = partitions.iter().filter(is_expired).collect();
     let Some(until) = expired.last().and_then(|last| last.until) else { return Ok(None) };
     if let [only] = &*expired
-        && first(session, &format!("SELECT NOT EXISTS (SELECT FROM {})", only.name))? == Some(true)
+        && session.first(&format!("SELECT NOT EXISTS (SELECT FROM {})", only.name), &[])? == Some(true)
     {
         return Ok(None);
     }
@@ -95,7 +94,7 @@ fn add(session: &mut Session, expiry: &Expiry) -> Result<Option<String>, StoreEr
     if *from >= expiry.now.saturating_add(expiry.span) {
         return Ok(None);
     }
-    let greatest: Option<i64> = first(session, &format!("SELECT max(key) FROM {last}"))?;
+    let greatest = session.first(&format!("SELECT max(key) FROM {last}"), &[])?.flatten();
     let bounds = later_bounds(*from, greatest, expiry);
     let Some(end) = bounds.first() else { return Ok(None) };
     let name = |bound: &i64| format!("{table}_{bound}");
@@ -175,15 +174,6 @@ fn parse(bounds: &str) -> Option<(Option<i64>, Option<i64>)> {
         if text == infinite { Some(None) } else { text.trim_matches('\'').parse().ok().map(Some) }
     };
     Some((bound(from, "MINVALUE")?, bound(until, "MAXVALUE")?))
-}
-
-fn first<T: FromValue>(session: &mut Session, sql: &str) -> Result<Option<T>, StoreError> {
-    let mut found = None;
-    session.for_each(sql, &[], &mut |row| {
-        found = row.take(0)?;
-        Ok(())
-    })?;
-    Ok(found)
 }
 
 #[cfg(test)]

@@ -16,14 +16,13 @@ use tokio_postgres::{CancelToken, Client, Error, SimpleQueryMessage, Statement};
 use super::super::StoreError;
 use super::super::each::Need;
 use super::super::gauges::count_statement;
-use super::super::value::{ARGS_MAX, Arg, Row};
-
+use super::super::value::{ARGS_MAX, Arg, FromValue, Row};
 use super::connect::Connected;
 use super::wait::{Driver, Lifetime, Waiter};
 
 mod each;
 
-use each::{OverArrays, none_over_arrays};
+use each::OverArrays;
 
 /// The program has fewer statements.
 const STATEMENTS: NonZeroUsize = NonZeroUsize::new(512).expect("512 is not 0");
@@ -65,20 +64,17 @@ impl Session {
         warned: Arc<AtomicBool>,
     ) -> Self {
         let Connected { client, driving, .. } = connected;
-        let waiter = Waiter::new(driving, driver, lifetime);
-        let (client, unanswered, statements) = (client.into(), Vec::new(), LruCache::new(STATEMENTS));
-        let (over_arrays, lost, failed, found_full, changes) = (none_over_arrays(), None, None, false, 0);
         Self {
-            client,
-            unanswered,
-            statements,
-            over_arrays,
+            client: client.into(),
+            unanswered: Vec::new(),
+            statements: LruCache::new(STATEMENTS),
+            over_arrays: std::array::from_fn(|_| LruCache::new(STATEMENTS)),
             warned,
-            lost,
-            failed,
-            found_full,
-            changes,
-            waiter,
+            lost: None,
+            failed: None,
+            found_full: false,
+            changes: 0,
+            waiter: Waiter::new(driving, driver, lifetime),
         }
     }
 
@@ -233,6 +229,25 @@ impl Session {
         }
         self.changes += rows.rows_affected().filter(|_| !is_query(sql)).unwrap_or(0);
         Ok(())
+    }
+
+    /// Returns the first row.
+    pub(super) fn row(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Option<Row>, StoreError> {
+        let mut first = None;
+        self.for_each(sql, args, &mut |row| {
+            first.get_or_insert_with(|| Row(std::mem::take(&mut row.0)));
+            Ok(())
+        })?;
+        Ok(first)
+    }
+
+    /// Returns the first value of the first row.
+    pub(super) fn first<T: FromValue>(
+        &mut self,
+        sql: &str,
+        args: &[Arg<'_>],
+    ) -> Result<Option<T>, StoreError> {
+        self.row(sql, args)?.map(|mut row| row.take(0)).transpose()
     }
 
     pub(super) fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {

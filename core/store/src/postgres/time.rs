@@ -35,12 +35,9 @@ impl PrimaryTime {
 
     pub(super) fn look(&self, session: &mut Session) -> Result<(), StoreError> {
         let clock = Clock::system();
-        let (sent, mut primary) = (clock.now(), Timestamp::default());
+        let sent = clock.now();
         let sql = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
-        session.for_each(sql, &[], &mut |row| {
-            primary = row.take(0)?;
-            Ok(())
-        })?;
+        let primary = session.first(sql, &[])?.unwrap_or_default();
         self.measured(sent, primary, clock.now());
         Ok(())
     }

@@ -112,22 +112,15 @@ fn look(session: &mut Session, versions: &Versions) -> Result<(), StoreError> {
 }
 
 fn size(session: &mut Session) -> Result<u64, StoreError> {
-    let mut bytes = 0_i64;
-    session.for_each("SELECT pg_database_size(current_database())", &[], &mut |row| {
-        bytes = row.take(0)?;
-        Ok(())
-    })?;
-    Ok(bytes.unsigned_abs())
+    number(session, "SELECT pg_database_size(current_database())")
 }
 
 fn lanes(session: &mut Session) -> Result<u64, StoreError> {
-    let mut lanes = 0_i64;
-    let sql = "SELECT count(*) FROM lane WHERE until > extract(epoch FROM clock_timestamp()) * 1000";
-    session.for_each(sql, &[], &mut |row| {
-        lanes = row.take(0)?;
-        Ok(())
-    })?;
-    Ok(lanes.unsigned_abs())
+    number(session, "SELECT count(*) FROM lane WHERE until > extract(epoch FROM clock_timestamp()) * 1000")
+}
+
+fn number(session: &mut Session, sql: &str) -> Result<u64, StoreError> {
+    Ok(session.first::<i64>(sql, &[])?.unwrap_or_default().unsigned_abs())
 }
 
 fn followers(session: &mut Session) -> Result<Vec<Follower>, StoreError> {

@@ -7,7 +7,6 @@ use super::super::writer::JOIN_FOR;
 use super::super::{Isolation, StoreError};
 use super::lane::{Lane, WAIT, limit_of_locks, wait_until};
 use super::migrate::refuse_newer;
-use super::revision::continue_revisions;
 use super::server::Server;
 use super::session::Session;
 
@@ -19,6 +18,9 @@ pub(super) const PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::fr
 
 /// For the answer to a statement of a short write: it takes milliseconds, and waits for locks for 10 s at most.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(if cfg!(test) { 12 } else { 20 });
+
+/// More than the transactions that a standby can lack, because transaction ids have 32 bits.
+const PROMOTION_STEP: i64 = 1 << 32;
 
 /// A transaction holds this lock, alone or together with others. It is "tidings" as a number.
 const ALONE: i64 = 0x0074_6964_696e_6773;
@@ -177,7 +179,7 @@ impl WriteConnection {
                         tracing::warn!("the answer to a commit was lost, and the changes are stored");
                         return Ok(());
                     }
-                    return Err(StoreError::Disconnected(LOST.into()));
+                    return Err(StoreError::Disconnected("the changes are not stored".into()));
                 }
                 Ok((_, false)) => self.lane = None,
                 Err(error) if Instant::now() >= until => return unknown(&error.to_string()),
@@ -206,4 +208,23 @@ fn connect(server: &Server) -> Result<Session, StoreError> {
     Ok(session)
 }
 
-const LOST: &str = "the changes are not stored";
+/// Makes the revisions of a primary greater than all earlier ones. Runs on each new connection that writes, before its first
+/// transaction.
+///
+/// A standby that was promoted may lack the last transactions of its primary, and uses their ids again. Caches of the servers may
+/// have seen these transactions, and would take new changes for known ones.
+fn continue_revisions(session: &mut Session, timeline: u32) -> Result<(), StoreError> {
+    let timeline = i64::from(timeline);
+    let is_new = "SELECT 1 FROM revision_base WHERE timeline <> $1";
+    if session.row(is_new, &[timeline.into()])?.is_some() {
+        // Of several servers one changes the row; the others wait for it, and find nothing to change.
+        session.control("BEGIN")?;
+        let sql = format!(
+            "UPDATE revision_base SET base = base + CASE timeline WHEN 0 THEN 0 ELSE {PROMOTION_STEP} END, timeline = $1
+             WHERE timeline <> $1"
+        );
+        session.run(&sql, &[timeline.into()])?;
+        session.commit()?;
+    }
+    Ok(())
+}

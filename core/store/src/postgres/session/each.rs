@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Error, Statement};
 use super::super::arrays::{
     change_over_arrays, insert_absent_over_arrays, insert_over_arrays, query_over_arrays,
 };
-use super::{STATEMENTS, Session, is_query};
+use super::{Session, is_query};
 use crate::StoreError;
 use crate::each::{Need, RunResult};
 use crate::gauges::count_statement;
@@ -18,10 +18,6 @@ use crate::value::{Arg, Row, Value};
 
 /// By [`Need`]; `None` where there is no statement over arrays.
 pub(super) type OverArrays = [LruCache<String, Option<Statement>>; 3];
-
-pub(super) fn none_over_arrays() -> OverArrays {
-    std::array::from_fn(|_| LruCache::new(STATEMENTS))
-}
 
 /// The answer is there once the session is settled.
 type Sent<T> = Box<dyn FnOnce() -> Result<T, StoreError>>;
