@@ -2,18 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use super::counts::Additions;
-use super::topic;
 use super::value::Value;
-use super::{StoreError, Topic, Tx, send_each};
+use super::{Arg, StoreError, Topic, Tx, send_each};
 
 #[derive(Default)]
 pub struct Effects {
     touched: Vec<Topic>,
-    additions: Additions,
-    last: Vec<(&'static str, i64)>,
+    pub(super) additions: Vec<Addition>,
+    /// Statements, each with its key.
+    pub(super) last: Vec<(&'static str, i64)>,
     /// By key and statement.
-    set: Vec<((i64, &'static str), Value)>,
+    pub(super) set: Vec<((i64, &'static str), Value)>,
+}
+
+pub(super) struct Addition {
+    pub(super) counter: i64,
+    pub(super) day: Option<i64>,
+    /// Whether the addition also counts in the total.
+    pub(super) has_total: bool,
+    pub(super) n: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,22 +35,6 @@ impl Effects {
         if !self.touched.contains(&topic) {
             self.touched.push(topic);
         }
-    }
-
-    pub(super) fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
-        self.additions.add(counter, day, n);
-    }
-
-    pub(super) fn count_on(&mut self, counter: i64, day: i64, n: i64) {
-        self.additions.add_on(counter, day, n);
-    }
-
-    pub(super) fn run_at_commit(&mut self, sql: &'static str, key: i64) {
-        self.last.push((sql, key));
-    }
-
-    pub(super) fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value) {
-        self.set.push(((key, sql), value));
     }
 
     pub(super) fn mark(&self) -> Mark {
@@ -69,11 +60,36 @@ impl Effects {
         for ((key, sql), value) in std::mem::take(&mut self.set).into_iter().collect::<BTreeMap<_, _>>() {
             tx.send(sql, &[key.into(), (&value).into()])?;
         }
-        if std::mem::take(&mut self.additions).write(tx)? {
+        if !self.additions.is_empty() {
+            add(tx, &self.additions)?;
             self.touch(Topic::Counts);
         }
         self.touched.sort_unstable_by_key(|topic| topic.name());
-        topic::set_versions(tx, &self.touched)?;
+        let topics = self.touched.iter();
+        let topics: Vec<_> = topics.map(|topic| [topic.name().into(), revision.into()]).collect();
+        let sql = tx.dialect().insert_touched();
+        send_each(tx, sql, &topics)?;
         Ok(self.touched)
     }
+}
+
+/// Writes the sum of each counter once.
+fn add(tx: &mut dyn Tx, additions: &[Addition]) -> Result<(), StoreError> {
+    let mut sums = BTreeMap::new();
+    for &Addition { counter, day, has_total, n } in additions {
+        let total = has_total.then_some(None);
+        for day in total.into_iter().chain(day.map(Some)) {
+            *sums.entry((counter, day)).or_insert(0) += n;
+        }
+    }
+    let (dialect, writer) = (tx.dialect(), tx.writer());
+    let (mut totals, mut days): (Vec<[Arg<'_>; 2]>, Vec<[Arg<'_>; 3]>) = Default::default();
+    for ((counter, day), n) in &sums {
+        match day {
+            None => totals.push([(*counter).into(), (*n).into()]),
+            Some(day) => days.push([(*counter).into(), (*day).into(), (*n).into()]),
+        }
+    }
+    send_each(tx, &dialect.add_to_total(writer), &totals)?;
+    send_each(tx, &dialect.add_to_day(writer), &days)
 }

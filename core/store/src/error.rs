@@ -11,21 +11,17 @@ pub use server::ServerError;
 /// A failure of the store, by its meaning for the caller.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A row with this key already exists.
     #[error("a row with this key already exists")]
     Duplicate,
-    /// The row refers to a row that does not exist.
     #[error("the row refers to a row that does not exist")]
     Dangling,
     /// The queue of writes is full, another process keeps the database locked, or the service is stopping.
     #[error("the database is busy")]
     Overloaded,
-    /// The database was written by a newer program.
     #[error(
         "the database has schema version {found}, and this program supports {known}: use the newer program"
     )]
     Newer {
-        /// The version of the file.
         found: i64,
         /// The newest version that this program supports.
         known: i64,
@@ -36,7 +32,6 @@ pub enum StoreError {
          the commit f641f7e1, which updates it to version {oldest}"
     )]
     TooOld {
-        /// The version of the database.
         found: i64,
         /// The oldest version that this program updates.
         oldest: i64,
@@ -46,12 +41,7 @@ pub enum StoreError {
         "the database has schema version {found}, and this operation needs {known}: start this program with it once, \
          which updates it"
     )]
-    Older {
-        /// The version of the database.
-        found: i64,
-        /// The version of this program.
-        known: i64,
-    },
+    Older { found: i64, known: i64 },
     /// The time zone in the settings differs from the one in which the database counts days.
     #[error(
         "the database counts days in the time zone {counted}, not in {asked}: remove the timezone setting, or set it to \
@@ -63,7 +53,6 @@ pub enum StoreError {
         /// The time zone of the settings.
         asked: String,
     },
-    /// The file is an SQLite database of another program.
     #[error("the file is not a tidings database")]
     Foreign,
     /// The file cannot be created because its directory does not exist.
@@ -72,7 +61,6 @@ pub enum StoreError {
     /// The name is not that of a file, or there is something else under it, such as a pipe.
     #[error("{} {what}: name a file, such as tidings.db", .path.display())]
     NotAFile {
-        /// The name.
         path: PathBuf,
         /// The fault, such as `is a pipe or a device`.
         what: &'static str,
@@ -80,10 +68,8 @@ pub enum StoreError {
     /// The file is damaged. Contains SQLite's message.
     #[error("{0}")]
     Damaged(String),
-    /// The caller cancelled the operation.
     #[error("the operation was cancelled")]
     Interrupted,
-    /// The disk is full.
     #[error("the disk is full")]
     Full,
     /// A file of the database is no longer the one that was opened, so writes to it would be lost.
@@ -92,7 +78,6 @@ pub enum StoreError {
         .file.display(), remedy(database, *saves)
     )]
     Replaced {
-        /// The path of the database.
         database: PathBuf,
         /// The file that changed: the database itself or a file next to it.
         file: PathBuf,
@@ -107,7 +92,6 @@ pub enum StoreError {
          backup", .database.display(), .beside.display()
     )]
     Emptied {
-        /// The empty file.
         database: PathBuf,
         /// The file next to it.
         beside: PathBuf,
@@ -127,7 +111,6 @@ pub enum StoreError {
     /// Contains the cause.
     #[error("it is not known whether the change was stored: {0}: look before you repeat it")]
     OutcomeUnknown(String),
-    /// The servers of the database sign tokens with a different key.
     #[error(
         "the other servers of this database sign tokens with a different key: copy their key file to {}, or set \
          TIDINGS_TOKEN_KEY or token-key-file to the same key", .file.display()

@@ -22,7 +22,6 @@ const BESIDE: usize = 32;
 const MANY: usize = 4;
 /// … by this time, in which the callers that were answered send further requests. So fewer transactions read for more of them:
 /// three servers on two processors answer a third more.
-/// servers on two processors answer a third more.
 const GATHER_TIME: Duration = Duration::from_micros(500);
 const QUEUE: usize = 4_096;
 
@@ -110,7 +109,7 @@ impl<I, T, E: From<StoreError>> Shared<I, T, E> {
 
     fn read_one(&self, read: I) -> Result<T, E> {
         let mut results = self.store.read(|tx| (self.run)(tx, &[read]))?;
-        results.pop().unwrap_or_else(|| Err(unanswered().into()))
+        results.pop().unwrap_or_else(|| Err(StoreError::other("a read has no result").into()))
     }
 
     fn read_all(&self) {
@@ -148,10 +147,6 @@ impl<I, T, E: From<StoreError>> Shared<I, T, E> {
             waiting.running -= 1;
         }
     }
-}
-
-fn unanswered() -> StoreError {
-    StoreError::other("a read has no result")
 }
 
 impl<I, T, E> Drop for GatheredReads<I, T, E> {

@@ -5,11 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// Upper bounds of the sizes of commits that are counted together, in writes.
 const SIZES: [u64; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
-static STATEMENTS: AtomicU64 = AtomicU64::new(0);
-
-pub(super) fn statements() -> u64 {
-    STATEMENTS.load(Ordering::Relaxed)
-}
+pub(super) static STATEMENTS: AtomicU64 = AtomicU64::new(0);
 
 pub(super) fn count_statement() {
     STATEMENTS.fetch_add(1, Ordering::Relaxed);

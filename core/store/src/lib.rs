@@ -19,6 +19,7 @@
 #![expect(missing_docs, clippy::missing_errors_doc, reason = "only the core uses this crate")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use engine::{Committer, Engine};
@@ -29,15 +30,12 @@ use sqlite::SqliteEngine;
 
 pub mod cancel;
 pub mod clock;
-mod counts;
 mod deferred;
 mod dialect;
 mod each;
 mod effects;
 mod engine;
 mod error;
-mod expiry;
-mod figures;
 pub mod files;
 mod gathered_reads;
 mod gauges;
@@ -49,7 +47,6 @@ mod pool;
 #[cfg(feature = "postgres")]
 mod postgres;
 pub mod random;
-mod reading;
 mod sqlite;
 pub mod step;
 #[cfg(any(test, feature = "testing"))]
@@ -67,8 +64,8 @@ mod writer;
 pub use deferred::{Deferred, TimeSlice};
 pub use dialect::Dialect;
 pub use each::{Need, Pipelined, ask_row_each, ask_run_each, row_each, run_each, send_each};
+pub use engine::{Expiry, Leftover};
 pub use error::{ServerError, StoreError};
-pub use expiry::{Expiry, Leftover};
 pub use gathered_reads::GatheredReads;
 pub use gauges::{Commits, Follower};
 pub use isolation::Isolation;
@@ -149,6 +146,40 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let writer = writer::Writer::start(committer, Arc::clone(&versions), is_replaying)?;
         Ok(Self { writer, engine, versions })
+    }
+
+    pub fn read<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.read_on_engine(None, work)
+    }
+
+    /// A read would start at once, because a connection is idle.
+    pub fn can_read_now(&self) -> bool {
+        self.engine.can_read_now()
+    }
+
+    /// For work that may take long: such reads use at most half of the connections, so that short reads never wait for them, and
+    /// the store interrupts their statements after `limit`, with [`StoreError::Overloaded`].
+    pub fn read_within<T, E: From<StoreError>>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.read_on_engine(Some(limit), work)
+    }
+
+    fn read_on_engine<T, E: From<StoreError>>(
+        &self,
+        limit: Option<Duration>,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
+        #[cfg(any(test, feature = "testing"))]
+        let work = |tx: &mut dyn Tx| self.versions.simulation.run(tx, work);
+        let (mut work, mut result) = (Some(work), None);
+        self.engine.read(limit, &mut |tx| result = work.take().map(|work| work(tx)))?;
+        result.expect("the engine has run the work")
     }
 
     /// Returns when the changes of `work` are on disk. `work` may run more than once: only the changes and the result of its last
@@ -284,5 +315,53 @@ impl Store {
 
     pub fn versions(&self) -> Arc<watch::Versions> {
         Arc::clone(&self.versions)
+    }
+
+    pub fn waiting(&self) -> usize {
+        self.writer.gauges().waiting.load(Ordering::Relaxed)
+    }
+
+    pub fn waiting_writes(&self) -> impl Fn() -> usize + Clone + Send + use<> {
+        let gauges = Arc::clone(self.writer.gauges());
+        move || gauges.waiting.load(Ordering::Relaxed)
+    }
+
+    pub fn commits(&self) -> Commits {
+        self.writer.gauges().commits()
+    }
+
+    /// The last commit succeeded, and the files are still the opened ones.
+    pub fn writable(&self) -> Result<(), StoreError> {
+        self.engine.writable()
+    }
+
+    /// The milliseconds by which the clock that all processes of the database share is ahead of that of this machine; `None` if
+    /// they share that of this machine.
+    pub fn clock_ahead(&self) -> Option<Arc<AtomicI64>> {
+        self.engine.clock_ahead()
+    }
+
+    pub fn failures(&self) -> u64 {
+        self.engine.failures()
+    }
+
+    /// Measured in the last second; none for a file.
+    pub fn followers(&self) -> Vec<Follower> {
+        self.engine.followers()
+    }
+
+    /// Counts the statements of all databases of this process.
+    pub fn statements() -> u64 {
+        gauges::STATEMENTS.load(Ordering::Relaxed)
+    }
+
+    /// In bytes; 0 on a server.
+    pub fn wal_bytes(&self) -> u64 {
+        self.engine.wal_bytes()
+    }
+
+    /// In bytes, without the write-ahead log. A server's database is not measured on each call.
+    pub fn database_bytes(&self) -> u64 {
+        self.engine.database_bytes()
     }
 }

@@ -64,35 +64,6 @@ fn numbers(store: &Store) -> Vec<i64> {
 }
 
 #[test]
-fn a_failed_write_is_rolled_back_without_affecting_other_writes() {
-    let database = Scratch::new();
-    let store = open(&database);
-    // The first write blocks until all are queued, so that they share a commit.
-    let (go, wait) = channel::<()>();
-    let first = store.submit(Isolation::Alone, move |tx| {
-        let _ = wait.recv();
-        insert(tx, 1)
-    });
-    let refused = store.submit(Isolation::Alone, |tx| {
-        insert(tx, 2)?;
-        Err::<(), _>(Failure::Refused)
-    });
-    let duplicate = store.submit(Isolation::Alone, |tx| insert(tx, 1));
-    let panicked = store.submit(Isolation::Alone, |tx| {
-        insert(tx, 3)?;
-        assert!(tx.revision() < 0, "a mistake in a write");
-        Ok::<_, StoreError>(())
-    });
-    let last = store.submit(Isolation::Alone, |tx| insert(tx, 4));
-    drop(go);
-    assert!(first.wait().is_ok() && last.wait().is_ok());
-    assert!(matches!(refused.wait(), Err(Failure::Refused)));
-    assert!(matches!(duplicate.wait(), Err(StoreError::Duplicate)));
-    assert!(matches!(panicked.wait(), Err(StoreError::Other(_))));
-    assert_eq!(numbers(&store), [1, 4]);
-}
-
-#[test]
 fn a_reference_to_a_missing_row_is_dangling_and_arguments_bind_by_name() {
     let database = Scratch::new();
     let store = open(&database);
@@ -183,8 +154,12 @@ fn a_full_queue_refuses_writes_and_accepted_writes_share_few_commits() {
     assert!(usize::try_from(commits).unwrap() * 4 < written, "{commits} commits for {written} writes");
 }
 
-/// Sends three writes that are refused after they have changed something.
-fn refuse_writes(store: &Store) {
+#[test]
+fn a_refused_write_is_not_committed_and_uses_up_no_revision() {
+    let database = Scratch::new();
+    let store = open(&database);
+    let revision = || store.write(Isolation::Alone, |tx| Ok::<_, StoreError>(tx.revision())).unwrap();
+    let before = revision();
     for _ in 0..3 {
         let refused = store.write(Isolation::Alone, |tx| {
             insert(tx, 2)?;
@@ -193,27 +168,9 @@ fn refuse_writes(store: &Store) {
         });
         assert!(matches!(refused, Err(Failure::Refused)));
     }
-}
-
-#[test]
-fn a_refused_write_is_not_committed() {
-    let database = Scratch::new();
-    let store = open(&database);
-    store.write(Isolation::Alone, |tx| insert(tx, 1)).unwrap();
-    refuse_writes(&store);
-    assert_eq!((store.version(Topic::Notices), numbers(&store)), (0, vec![1]));
-}
-
-#[test]
-fn refused_writes_use_up_no_revision() {
-    only_on_sqlite!("revisions of PostgreSQL are transaction ids, which have gaps");
-    let database = Scratch::new();
-    let store = open(&database);
-    let revision = || store.read(|tx| tx.one("SELECT n FROM revision", &[])?.take::<i64>(0)).unwrap();
-    let before = revision();
-    refuse_writes(&store);
-    assert_eq!(revision(), before);
-    assert_eq!(store.write(Isolation::Alone, |tx| Ok::<_, StoreError>(tx.revision())).unwrap(), before + 1);
+    assert_eq!((store.version(Topic::Notices), numbers(&store)), (0, vec![]));
+    // Revisions of PostgreSQL are transaction ids, which have gaps.
+    assert!(store.is_on_server() || revision() == before + 1);
 }
 
 #[test]

@@ -1,16 +1,23 @@
 //! The kinds of cached data, and the revision at which each last changed.
 
-use super::{StoreError, Tx, send_each};
+use strum::{IntoStaticStr, VariantArray};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use super::{StoreError, Tx};
+
+/// The name in the database must not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Topic {
+    /// Before the counts, which are read by the days of the zone.
     Zone,
     /// With their views and likes.
     Posts,
     /// Changes and removals, without new posts, views and likes.
+    #[strum(serialize = "post texts")]
     PostTexts,
     /// Without the number of their views.
     Notices,
+    #[strum(serialize = "notice views")]
     NoticeViews,
     Counts,
     /// Counters of past days and the visitors of those days.
@@ -27,43 +34,10 @@ pub enum Topic {
 }
 
 impl Topic {
-    /// In the order of their numbers.
-    pub const ALL: [Self; 14] = [
-        // Before the counts, which are read by the days of the zone.
-        Self::Zone,
-        Self::Posts,
-        Self::PostTexts,
-        Self::Notices,
-        Self::NoticeViews,
-        Self::Counts,
-        Self::History,
-        Self::Terms,
-        Self::Members,
-        Self::Feedback,
-        Self::Audit,
-        Self::Webhooks,
-        Self::Sources,
-        Self::Mail,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
-    /// The name in the database, which must not change.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Zone => "zone",
-            Self::Posts => "posts",
-            Self::PostTexts => "post texts",
-            Self::Notices => "notices",
-            Self::NoticeViews => "notice views",
-            Self::Counts => "counts",
-            Self::History => "history",
-            Self::Terms => "terms",
-            Self::Members => "members",
-            Self::Feedback => "feedback",
-            Self::Audit => "audit",
-            Self::Webhooks => "webhooks",
-            Self::Sources => "sources",
-            Self::Mail => "mail",
-        }
+    pub(super) fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -93,11 +67,4 @@ pub fn versions_in(tx: &mut dyn Tx, topic: Topic) -> Result<(i64, i64), StoreErr
 pub fn complete_version_in(tx: &mut dyn Tx, topic: Topic) -> Result<Option<i64>, StoreError> {
     let horizon = tx.horizon()?;
     Ok(Some(last_change_in(tx, topic)?).filter(|last| *last <= horizon))
-}
-
-/// Writes the topics in the order of their names.
-pub(super) fn set_versions(tx: &mut dyn Tx, topics: &[Topic]) -> Result<(), StoreError> {
-    let (sql, revision) = (tx.dialect().insert_touched(), tx.revision());
-    let args: Vec<_> = topics.iter().map(|topic| [topic.name().into(), revision.into()]).collect();
-    send_each(tx, sql, &args)
 }

@@ -1,7 +1,7 @@
 //! Transactions: what the other modules can do with the database.
 
 use super::each::{Need, RunResult};
-use super::effects::Effects;
+use super::effects::{Addition, Effects};
 use super::value::Value;
 use super::{Arg, Dialect, Pipelined, Row, StoreError, Topic};
 
@@ -85,14 +85,14 @@ pub trait Tx {
     /// sum once.
     fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
         if let Some(effects) = self.at_commit() {
-            effects.count(counter, day, n);
+            effects.additions.push(Addition { counter, day, has_total: true, n });
         }
     }
 
     /// For a counter that has no total.
     fn count_on(&mut self, counter: i64, day: i64, n: i64) {
         if let Some(effects) = self.at_commit() {
-            effects.count_on(counter, day, n);
+            effects.additions.push(Addition { counter, day: Some(day), has_total: false, n });
         }
     }
 
@@ -100,7 +100,7 @@ pub trait Tx {
     /// order of the keys, so that transactions that change the same rows never wait for each other in a circle.
     fn run_at_commit(&mut self, sql: &'static str, key: i64) {
         if let Some(effects) = self.at_commit() {
-            effects.run_at_commit(sql, key);
+            effects.last.push((sql, key));
         }
     }
 
@@ -108,7 +108,7 @@ pub trait Tx {
     /// with the last of several values, and in the order of the keys. All such statements change rows of one table.
     fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value) {
         if let Some(effects) = self.at_commit() {
-            effects.set_at_commit(sql, key, value);
+            effects.set.push(((key, sql), value));
         }
     }
 

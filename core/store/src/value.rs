@@ -15,39 +15,21 @@ pub enum Arg<'a> {
     Blob(&'a [u8]),
 }
 
-impl From<i64> for Arg<'_> {
-    fn from(value: i64) -> Self {
-        Self::Integer(value)
-    }
+macro_rules! from {
+    ($($given:ty => $variant:ident),+) => {
+        $(impl<'a> From<$given> for Arg<'a> {
+            fn from(value: $given) -> Self {
+                Self::$variant(value)
+            }
+        })+
+    };
 }
+
+from!(i64 => Integer, f64 => Real, &'a str => Text, &'a String => Text, &'a Vec<u8> => Blob);
 
 impl From<Timestamp> for Arg<'_> {
     fn from(time: Timestamp) -> Self {
         Self::Integer(time.as_millis())
-    }
-}
-
-impl From<f64> for Arg<'_> {
-    fn from(value: f64) -> Self {
-        Self::Real(value)
-    }
-}
-
-impl<'a> From<&'a str> for Arg<'a> {
-    fn from(value: &'a str) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl<'a> From<&'a String> for Arg<'a> {
-    fn from(value: &'a String) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl<'a> From<&'a Vec<u8>> for Arg<'a> {
-    fn from(value: &'a Vec<u8>) -> Self {
-        Self::Blob(value)
     }
 }
 

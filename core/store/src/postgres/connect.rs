@@ -134,7 +134,11 @@ impl Connector {
         loop {
             if let Some(host) = waiting.pop_front() {
                 let (connector, on_notice) = (self.clone(), Arc::clone(on_notice));
-                attempts.spawn(async move { (host, connector.attempt(host, purpose, on_notice).await) });
+                attempts.spawn(async move {
+                    let attempt = connector.attempt(host, purpose, on_notice);
+                    let attempt = tokio::time::timeout(connector.connect_timeout, attempt).await;
+                    (host, attempt.unwrap_or_else(|_| Err(Refusal::Silent("it does not answer".into()))))
+                });
                 due = Instant::now() + STAGGER;
             }
             let answer = if waiting.is_empty() && found.is_none() {
@@ -169,16 +173,6 @@ impl Connector {
     }
 
     async fn attempt(
-        &self,
-        host: usize,
-        purpose: Purpose,
-        on_notice: OnNotice,
-    ) -> Result<Connected, Refusal> {
-        let attempt = tokio::time::timeout(self.connect_timeout, self.attempt_now(host, purpose, on_notice));
-        attempt.await.unwrap_or_else(|_| Err(Refusal::Silent("it does not answer".into())))
-    }
-
-    async fn attempt_now(
         &self,
         number: usize,
         purpose: Purpose,

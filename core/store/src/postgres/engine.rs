@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
-use super::super::engine::Engine;
-use super::super::expiry::{Expiry, Leftover};
+use super::super::engine::{Engine, Expiry, Leftover};
 use super::super::pool::{Pool, WaitLimits};
 use super::super::watch::{Versions, Watcher};
 use super::super::{Follower, StoreError, Tx};

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use super::super::StoreError;
-use super::super::expiry::{Expiry, Leftover};
+use super::super::engine::{Expiry, Leftover};
 use super::session::Session;
 
 /// A partition that a promoted standby lacks is added or dropped again.

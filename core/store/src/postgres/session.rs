@@ -215,7 +215,7 @@ impl Session {
         let mut rows = pin!(self.receive(self.waiter.max(), sent)?);
         let mut values = Row(Vec::with_capacity(statement.columns().len()));
         loop {
-            let answered = match self.waiter.wait(rows.next()) {
+            let answered = match self.waiter.wait_within(self.waiter.max(), rows.next()) {
                 Some(None) => break,
                 Some(row) => row,
                 None => None,

@@ -16,7 +16,7 @@ use super::write_connection::ANSWER_MAX;
 use crate::location::Location;
 use crate::testing::once;
 use crate::watch::{Versions, Watch as _};
-use crate::{Isolation, ServerError, Store, StoreError, Topic, Tx, Value};
+use crate::{Isolation, ServerError, Store, StoreError, Tx, Value};
 
 /// Longer than anything takes on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
@@ -290,19 +290,6 @@ fn values_are_those_of_the_store() {
     assert_eq!(found.unwrap().0, expected);
 }
 
-#[test]
-fn a_limited_read_ends_in_time_and_leaves_a_usable_connection() {
-    let Some(database) = database() else { return };
-    let store = create(&database);
-    let begin = Instant::now();
-    let limit = Duration::from_millis(100);
-    let slow = store.read_within(limit, |tx| tx.rows("SELECT CAST(pg_sleep(60) AS text)", &[]).map(drop));
-    assert!(matches!(slow, Err(StoreError::Overloaded)), "{slow:?}");
-    assert!(begin.elapsed() < LONG);
-    let next = store.read_within(LONG, |tx| tx.one("SELECT 1", &[])?.take::<i64>(0));
-    assert_eq!(next.unwrap(), 1);
-}
-
 /// A runtime lets a task wait without returning only so often; then everything seems not to be ready.
 #[test]
 fn a_task_that_has_waited_often_may_block() {
@@ -324,25 +311,6 @@ fn a_task_that_has_waited_often_may_block() {
 }
 
 #[test]
-fn a_store_notices_the_commits_of_others() {
-    let Some(database) = database() else { return };
-    let (one, two) = (create(&database), open(&database).unwrap());
-    let revision = one
-        .write(Isolation::Alone, |tx: &mut dyn Tx| {
-            tx.touch(Topic::Notices);
-            tx.run("INSERT INTO number (n) VALUES ($1)", &[1.into()])?;
-            Ok::<_, StoreError>(tx.revision())
-        })
-        .unwrap();
-    assert_eq!(one.version(Topic::Notices), revision);
-    let begin = Instant::now();
-    while two.version(Topic::Notices) < revision {
-        assert!(begin.elapsed() < LONG, "the other store does not notice it");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
-#[test]
 fn several_stores_create_the_schema_at_the_same_time() {
     let Some(database) = database() else { return };
     thread::scope(|scope| {
@@ -352,16 +320,6 @@ fn several_stores_create_the_schema_at_the_same_time() {
         }
     });
     assert_eq!(count(&database, "SELECT count(*) FROM schema_version"), 1);
-}
-
-#[test]
-fn a_schema_of_a_newer_program_is_refused_unless_it_says_otherwise() {
-    let Some(database) = database() else { return };
-    drop(open(&database).unwrap());
-    database.query("UPDATE schema_version SET version = 99", &[]);
-    drop(open(&database).unwrap());
-    database.query("UPDATE schema_version SET readable_by = 98", &[]);
-    assert!(matches!(open(&database), Err(StoreError::Newer { found: 99, .. })));
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl<'c> ReadTx<'c> {
         &mut self,
         mut run: impl FnMut(&mut Session) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        if self.is_late() {
+        if self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(StoreError::Overloaded);
         }
         let result = match self.begin.take() {
@@ -75,10 +75,6 @@ impl<'c> ReadTx<'c> {
             }
         };
         result.map_err(|error| self.meaning_of(error))
-    }
-
-    fn is_late(&self) -> bool {
-        self.until.is_some_and(|until| Instant::now() >= until)
     }
 
     /// Past the time limit, an interruption means overload.

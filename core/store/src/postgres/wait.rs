@@ -113,10 +113,6 @@ impl Waiter {
     }
 
     /// Returns `None` when the future takes too long.
-    pub(super) fn wait<T: Send>(&mut self, future: impl Future<Output = T> + Send) -> Option<T> {
-        self.wait_within(self.max, future)
-    }
-
     pub(super) fn wait_within<T: Send>(
         &mut self,
         limit: Duration,

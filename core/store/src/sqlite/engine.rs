@@ -49,10 +49,7 @@ impl SqliteEngine {
 
 impl Engine for SqliteEngine {
     fn read(&self, limit: Option<Duration>, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError> {
-        match limit {
-            None => self.readers.read(work),
-            Some(limit) => self.readers.read_within(limit, work),
-        }
+        self.readers.read(limit, work)
     }
 
     fn can_read_now(&self) -> bool {

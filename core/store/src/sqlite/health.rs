@@ -70,15 +70,9 @@ impl Health {
     }
 
     pub(crate) fn committed(&self, result: Result<(), &StoreError>) {
-        match result {
-            Ok(()) => self.succeeded(),
-            Err(error) => self.failed(error),
-        }
-    }
-
-    fn succeeded(&self) {
-        let mut state = self.state();
-        if state.failing.take().is_some() {
+        if let Err(error) = result {
+            self.failed(error);
+        } else if self.state().failing.take().is_some() {
             tracing::warn!("writes succeed again");
         }
     }

@@ -32,36 +32,30 @@ impl Readers {
         Self { path: path.to_owned(), health, reads, pool: Pool::new(READERS, WaitLimits::NONE) }
     }
 
-    pub(super) fn read(&self, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError> {
+    pub(super) fn read(
+        &self,
+        limit: Option<Duration>,
+        work: &mut dyn FnMut(&mut dyn Tx),
+    ) -> Result<(), StoreError> {
+        let _long = limit.map(|_| self.pool.begin_long()).transpose()?;
         let mut lease = self.lease()?;
         let _running = self.reads.begin();
-        let mut tx = SqliteTx::begin(lease.connection())?;
-        work(&mut tx);
-        tx.rollback();
-        Ok(())
+        let (connection, began) = (lease.connection(), Instant::now());
+        if let Some(limit) = limit {
+            connection.progress_handler(STEPS, Some(move || began.elapsed() >= limit))?;
+        }
+        let result = SqliteTx::begin_limited(connection, limit.is_some()).map(|mut tx| {
+            work(&mut tx);
+            tx.rollback();
+        });
+        if limit.is_some() {
+            connection.progress_handler(0, None::<fn() -> bool>)?;
+        }
+        result
     }
 
     pub(super) fn has_idle(&self) -> bool {
         self.pool.has_idle()
-    }
-
-    pub(super) fn read_within(
-        &self,
-        limit: Duration,
-        work: &mut dyn FnMut(&mut dyn Tx),
-    ) -> Result<(), StoreError> {
-        let _long = self.pool.begin_long()?;
-        let mut lease = self.lease()?;
-        let _running = self.reads.begin();
-        let connection = lease.connection();
-        let began = Instant::now();
-        connection.progress_handler(STEPS, Some(move || began.elapsed() >= limit))?;
-        let result = SqliteTx::begin_limited(connection).map(|mut tx| {
-            work(&mut tx);
-            tx.rollback();
-        });
-        connection.progress_handler(0, None::<fn() -> bool>)?;
-        result
     }
 
     pub(super) fn database_bytes(&self) -> u64 {

@@ -32,9 +32,9 @@ impl<'c> SqliteTx<'c> {
         Ok(tx)
     }
 
-    /// For a connection that interrupts statements after a time limit: they fail with [`StoreError::Overloaded`].
-    pub(crate) fn begin_limited(connection: &'c Connection) -> Result<Self, StoreError> {
-        Ok(Self { is_limited: true, ..Self::begin(connection)? })
+    /// With `is_limited`, the connection interrupts statements after a time limit: they fail with [`StoreError::Overloaded`].
+    pub(super) fn begin_limited(connection: &'c Connection, is_limited: bool) -> Result<Self, StoreError> {
+        Ok(Self { is_limited, ..Self::begin(connection)? })
     }
 
     fn new(connection: &'c Connection) -> Self {

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use tidings_cluster::Scratch;
 
-use super::super::{Deferred, Isolation, Store, StoreError, TimeSlice, Topic, Tx};
+use super::super::{Deferred, Isolation, StoreError, TimeSlice, Topic, Tx};
+use super::shared::total;
 use super::{Failure, insert, numbers, open_replaying as open};
 
 /// Returns a write that inserts the number of its run.
@@ -18,11 +19,6 @@ fn numbered(runs: &Arc<AtomicI64>) -> impl FnMut(&mut dyn Tx) -> Result<i64, Sto
         insert(tx, run)?;
         Ok(run)
     }
-}
-
-fn total(store: &Store) -> i64 {
-    let sql = "SELECT n FROM total_count WHERE counter = 1";
-    store.read(|tx| tx.one(sql, &[])?.take(0)).unwrap()
 }
 
 #[test]

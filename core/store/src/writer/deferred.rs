@@ -3,15 +3,15 @@
 use std::time::Instant;
 
 use super::DEFER_TIME;
-use crate::{Deferred, Isolation};
+use crate::Deferred;
 
 #[derive(Default)]
 pub(super) struct DeferredWrites {
-    writes: Vec<Box<dyn Deferred>>,
+    pub(super) writes: Vec<Box<dyn Deferred>>,
     /// When they join a commit; `None` if there are none.
-    due: Option<Instant>,
+    pub(super) due: Option<Instant>,
     /// Some of them were due and could not join a commit.
-    were_passed_over: bool,
+    pub(super) were_passed_over: bool,
 }
 
 impl DeferredWrites {
@@ -32,24 +32,8 @@ impl DeferredWrites {
         }
     }
 
-    pub(super) fn due(&self) -> Option<Instant> {
-        self.due
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.writes.len()
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.writes.is_empty()
-    }
-
-    pub(super) fn first_isolation(&self) -> Option<Isolation> {
-        self.writes.first().map(|write| write.isolation())
-    }
-
-    pub(super) fn were_passed_over(&self) -> bool {
-        self.were_passed_over
     }
 
     pub(super) fn are_due(&self) -> bool {

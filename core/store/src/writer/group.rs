@@ -11,11 +11,9 @@ use super::work::Work;
 use super::{Inbox, JOIN_FOR, Message, QUEUE};
 use crate::engine::Committer;
 use crate::watch::Versions;
-use crate::{Isolation, StoreError, TimeSlice};
+use crate::{Isolation, StoreError, TimeSlice, Tx as _};
 
-/// Limits of the writes of one commit. The first write waits at most this long. Tests say which writes share a commit, on any
-/// machine.
-pub(super) const GROUP_SIZE: usize = 1_024;
+/// The first write of a commit waits at most this long. Tests say which writes share a commit, on any machine.
 const GROUP_TIME: Duration = Duration::from_millis(if cfg!(test) { 2_000 } else { 20 });
 /// Reserved for deferred writes, even if a single write has used all of the time.
 const DEFERRED_TIME: Duration = Duration::from_millis(5);
@@ -40,7 +38,7 @@ pub(super) fn commit_group<C: Committer>(
             Ok(Ended { next, writes: more }) => {
                 count += more;
                 rollback = next;
-                if rollback == Rollback::Group && writes.is_empty() && !deferred.were_passed_over() {
+                if rollback == Rollback::Group && writes.is_empty() && !deferred.were_passed_over {
                     return count;
                 }
             }
@@ -67,8 +65,8 @@ struct Ended {
 }
 
 fn first_isolation<C: Committer>(writes: &VecDeque<Box<dyn Work>>, deferred: &DeferredWrites) -> Isolation {
-    let write = writes.front().filter(|_| !deferred.were_passed_over()).map(|work| work.isolation());
-    match write.or_else(|| deferred.first_isolation()) {
+    let write = writes.front().filter(|_| !deferred.were_passed_over).map(|work| work.isolation());
+    match write.or_else(|| deferred.writes.first().map(|write| write.isolation())) {
         Some(Isolation::Concurrent | Isolation::Locking) | None if C::HAS_OTHERS => Isolation::Concurrent,
         _ => Isolation::Alone,
     }
@@ -87,7 +85,7 @@ fn try_group<C: Committer>(
 ) -> Result<Ended, StoreError> {
     let mut isolation = first_isolation::<C>(writes, deferred);
     // Passed-over writes must not wait for yet another transaction.
-    let is_of_deferred = deferred.were_passed_over();
+    let is_of_deferred = deferred.were_passed_over;
     let since = writes.front().filter(|_| !is_of_deferred).map(|work| work.sent());
     let mut group = Group::new(committer.begin(isolation, since)?, inbox.is_replaying, rollback);
     let began = Instant::now();
@@ -98,11 +96,7 @@ fn try_group<C: Committer>(
         }
         isolation = isolation.and(work.isolation());
         group.run_write(work);
-        while writes.is_empty()
-            && group.takes_more()
-            && group.len() < GROUP_SIZE
-            && began.elapsed() < time_of_writes(deferred)
-        {
+        while writes.is_empty() && group.takes_more() && began.elapsed() < time_of_writes(deferred) {
             match inbox.next_queued() {
                 Some(Message::Write(work)) => writes.push_back(work),
                 Some(Message::Flush(work)) => {
@@ -125,7 +119,7 @@ fn try_group<C: Committer>(
     } else {
         group.release_last();
     }
-    if group.must_run_again() {
+    if group.must_run_again {
         return Ok(Ended { next: group.start_over(writes), writes: 0 });
     }
     let mut batch = Vec::new();
@@ -142,9 +136,9 @@ fn try_group<C: Committer>(
             }
         }
     }
-    let done = group.take_done();
+    let done = std::mem::take(&mut group.done);
     let is_unsettled = group.is_unsettled();
-    let (has_changes, revision) = (group.has_changes(), group.revision());
+    let (has_changes, revision) = (group.has_changes, group.tx.revision());
     let outcome = match group.end() {
         Ok(topics) if has_changes => committer.confirm().map(|()| topics),
         outcome => outcome,

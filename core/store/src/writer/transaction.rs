@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use super::GROUP_SIZE;
 use super::refuse::{refuse, refuse_deferred};
 use super::work::Work;
 use crate::effects::Mark;
@@ -30,15 +31,15 @@ pub(super) fn run_again(done: Vec<Box<dyn Work>>, writes: &mut VecDeque<Box<dyn 
 /// A failed write does not affect the others. Short writes share their rollback; each long write and each deferred write has a
 /// savepoint of its own.
 pub(super) struct Group<T> {
-    tx: T,
+    pub(super) tx: T,
     /// Without those that panicked.
-    done: Vec<Box<dyn Work>>,
+    pub(super) done: Vec<Box<dyn Work>>,
     /// The state before the latest writes, if they share their rollback.
     shared: Option<Shared>,
     rollback: Rollback,
     /// All writes must run again, each with its own rollback.
-    must_run_again: bool,
-    has_changes: bool,
+    pub(super) must_run_again: bool,
+    pub(super) has_changes: bool,
     /// The error because of which the whole transaction cannot be committed.
     broken: Option<StoreError>,
     is_replaying: bool,
@@ -57,39 +58,19 @@ impl<T: WriteTx> Group<T> {
         Self { tx, done, shared, rollback, must_run_again: false, has_changes: false, broken, is_replaying }
     }
 
-    pub(super) fn takes_more(&self) -> bool {
-        self.broken.is_none() && !self.must_run_again
-    }
-
-    pub(super) fn must_run_again(&self) -> bool {
-        self.must_run_again
-    }
-
     /// Only the answer to the commit will tell whether a statement of the writes has failed.
     pub(super) fn is_unsettled(&self) -> bool {
         self.shared.is_some()
     }
 
-    pub(super) fn has_changes(&self) -> bool {
-        self.has_changes
-    }
-
-    pub(super) fn revision(&self) -> i64 {
-        self.tx.revision()
-    }
-
-    pub(super) fn take_done(&mut self) -> Vec<Box<dyn Work>> {
-        std::mem::take(&mut self.done)
+    pub(super) fn takes_more(&self) -> bool {
+        self.broken.is_none() && !self.must_run_again && self.done.len() < GROUP_SIZE
     }
 
     pub(super) fn start_over(self, writes: &mut VecDeque<Box<dyn Work>>) -> Rollback {
         run_again(self.done, writes);
         self.tx.rollback();
         Rollback::Single
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.done.len()
     }
 
     pub(super) fn run_write(&mut self, work: Box<dyn Work>) {

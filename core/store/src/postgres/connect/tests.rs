@@ -60,17 +60,21 @@ fn nothing() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
+fn connect_to(url: String, purpose: Purpose) -> Result<(), StoreError> {
+    let Location::Postgres(url) = Location::from(url) else { panic!("a path") };
+    let connector = Connector::new(&url).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let on_notice: OnNotice = Arc::new(|_| {});
+    runtime.block_on(connector.connect(purpose, &on_notice)).map(drop)
+}
+
 /// Connects to the hosts; `sslmode=disable` unless `query` says otherwise.
 fn connect(purpose: Purpose, hosts: &[SocketAddr], query: &str) -> Result<(), ServerError> {
     let hosts: Vec<_> = hosts.iter().map(SocketAddr::to_string).collect();
     let mode = if query.contains("sslmode") { "" } else { "&sslmode=disable" };
     let url = format!("postgres://ann:Secret@{}/campus?{query}{mode}", hosts.join(","));
-    let Location::Postgres(url) = Location::from(url) else { panic!("a path") };
-    let connector = Connector::new(&url).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let on_notice: OnNotice = Arc::new(|_| {});
-    match runtime.block_on(connector.connect(purpose, &on_notice)) {
-        Ok(_) => Ok(()),
+    match connect_to(url, purpose) {
+        Ok(()) => Ok(()),
         Err(StoreError::Server(error)) => {
             assert!(!format!("{error} {error:?}").contains("Secret"), "{error}");
             Err(error)
@@ -91,13 +95,7 @@ fn a_server_whose_queue_of_new_connections_is_full_has_none_free() {
     // The queue takes one more than its length.
     let _first = std::os::unix::net::UnixStream::connect(&path).unwrap();
     let url = format!("postgres://ann@/campus?host={}", directory.path().display());
-    let Location::Postgres(url) = Location::from(url) else { panic!("a path") };
-    let connector = Connector::new(&url).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let on_notice: OnNotice = Arc::new(|_| {});
-    let Err(refused) = runtime.block_on(connector.connect(Purpose::Read, &on_notice)) else {
-        panic!("it is connected")
-    };
+    let refused = connect_to(url, Purpose::Read).unwrap_err();
     assert!(matches!(refused, StoreError::Server(ServerError::TooManyConnections { .. })), "{refused}");
 }
 
