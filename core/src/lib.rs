@@ -141,7 +141,6 @@
 
 mod base;
 mod record;
-mod store;
 
 pub mod account;
 pub mod admin;
@@ -181,8 +180,8 @@ pub use service::fuzzing;
 pub use service::handle::Tidings;
 pub use service::handle::builder::Builder;
 pub use service::{api, changes, events, operations, stats, status};
-pub use store::READ_CONNECTIONS;
-pub use store::{PendingFuture, SCHEMA_VERSION, ServerError, StoreError};
+pub(crate) use tidings_store as store;
+pub use tidings_store::{PendingFuture, READ_CONNECTIONS, SCHEMA_VERSION, ServerError, StoreError};
 #[cfg(feature = "demo")]
 pub use transfer::demo;
 pub use transfer::{act, backup, check, copy, member_import, roster_import};

@@ -147,8 +147,9 @@ fn the_tests_that_answer_a_security_standard_exist() {
         .collect();
     assert!(named.len() > 20, "{named:?}");
     let mut found = BTreeSet::new();
-    for file in
-        ["core/src", "server/src", "tests/e2e"].iter().flat_map(|folder| sources(&root().join(folder)))
+    for file in ["core/src", "core/store/src", "server/src", "tests/e2e"]
+        .iter()
+        .flat_map(|folder| sources(&root().join(folder)))
     {
         let text = fs::read_to_string(file).unwrap();
         let tests = text.lines().filter_map(|line| line.trim().strip_prefix("fn ")?.strip_suffix("() {"));

@@ -83,7 +83,7 @@ const HEAD: &str = "# Tests of the SQLite file\n\n\
 #[test]
 fn the_list_of_tests_that_need_the_file_is_complete() {
     let mut listed: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
-    let folders = ["core/src", "server/src", "cli/src", "tui/src", "tests/e2e"];
+    let folders = ["core/src", "core/store/src", "server/src", "cli/src", "tui/src", "tests/e2e"];
     for file in folders.iter().flat_map(|folder| sources(&root().join(folder))) {
         let name = file.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
         for (test, reason) in only_on_sqlite(&fs::read_to_string(&file).unwrap(), &name) {

@@ -8,6 +8,7 @@ use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use url::{Host, Url};
 
+use crate::base::config::Invalid;
 use crate::base::tls::{self, Authorities};
 use crate::record::error::Result;
 
@@ -118,7 +119,8 @@ pub(crate) fn agent(
 ) -> Result<ureq::Agent> {
     let mut config = config;
     if let Some(file) = ca {
-        let authorities = Authorities::in_file(file).map_err(|error| error.of_setting("extra-ca"))?;
+        let authorities =
+            Authorities::in_file(file).map_err(|error| Invalid::new(&["extra-ca"], error.to_string()))?;
         config = config.tls_config(authorities.and_public().for_http());
     }
     let config = config

@@ -4,7 +4,6 @@ use serde_json::json;
 use utoipa::openapi::Schema;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 
-use crate::base::clock::Timestamp;
 use crate::record::id::ObjectId;
 
 /// A name with a doc comment becomes an empty enum, for the `value_type` of a field.
@@ -29,10 +28,6 @@ pub(crate) use schemas;
 
 schemas! {
     ObjectId = text().pattern(Some("^[0-9a-f]{24}$")).examples(["6560c1a2ffeeddccbbaa0001"]);
-    Timestamp = text()
-        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
-        .pattern(Some(r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$"))
-        .examples(["2026-11-20T08:36:00.000Z"]);
     /// Yes or no: 1 or 0.
     pub Switch = ObjectBuilder::new()
         .schema_type(Type::Integer)

@@ -165,7 +165,8 @@ impl Http {
             agent = agent.proxy(None);
         }
         if let Some(file) = extra_ca {
-            let authorities = Authorities::in_file(file).map_err(|error| error.of_setting("extra-ca"))?;
+            let authorities = Authorities::in_file(file)
+                .map_err(|error| config::Invalid::new(&["extra-ca"], error.to_string()))?;
             agent = agent.tls_config(authorities.and_public().for_http());
         }
         Ok(Self { agent: agent.build().into(), config })

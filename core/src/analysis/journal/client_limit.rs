@@ -22,7 +22,7 @@ const COUNTERS: usize = 2_048;
 /// Source of the two rows: Cormode and Muthukrishnan, *An improved data stream summary: the count-min sketch and its
 /// applications*, Journal of Algorithms 55(1), 2005.
 pub(super) struct ClientLimits {
-    limiter: Option<RateLimiter<usize, Counters, Clock, NoOpMiddleware<Duration>>>,
+    limiter: Option<RateLimiter<usize, Counters, LimiterClock, NoOpMiddleware<Duration>>>,
 }
 
 impl ClientLimits {
@@ -31,7 +31,7 @@ impl ClientLimits {
         let limiter = |lines| {
             let quota = Quota::per_second(lines).allow_burst(burst);
             let counters = (0..2 * COUNTERS).map(|_| InMemoryState::default()).collect();
-            RateLimiter::new(quota, Counters(counters), clock.clone())
+            RateLimiter::new(quota, Counters(counters), LimiterClock(clock.clone()))
         };
         Self { limiter: lines_per_second.map(limiter) }
     }
@@ -60,10 +60,13 @@ impl StateStore for Counters {
     }
 }
 
-impl governor::clock::Clock for Clock {
+#[derive(Clone)]
+struct LimiterClock(Clock);
+
+impl governor::clock::Clock for LimiterClock {
     type Instant = Duration;
 
     fn now(&self) -> Duration {
-        Duration::from_millis(self.monotonic().as_millis().unsigned_abs())
+        Duration::from_millis(self.0.monotonic().as_millis().unsigned_abs())
     }
 }

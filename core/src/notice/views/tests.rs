@@ -8,7 +8,8 @@ use crate::account::Caller;
 use crate::notice::reader::Reader;
 use crate::notice::{self, Draft};
 use crate::record::error::Error;
-use crate::store::{Isolation, once};
+use crate::store::Isolation;
+use crate::store::testing::once;
 use crate::testing::{Service, service};
 
 /// Creates a service whose views do not defer a flush.

@@ -8,6 +8,8 @@ use crate::record::id::PostKey;
 use crate::store::{Isolation, Tx};
 use crate::testing::{NOW, Service, operator, service};
 
+mod older;
+
 /// Returns a context with the time of the test services.
 fn context() -> Context<'static> {
     Context { clock: Clock::fixed(NOW), ..Context::default() }

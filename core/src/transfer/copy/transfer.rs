@@ -182,7 +182,7 @@ fn of_table(to: &Location, table: &str, cause: StoreError) -> CopyError {
 /// Lets every cache load everything: a program may have a cache of an earlier database at the same place.
 fn first_revision(tx: &mut dyn Tx) -> Result<(), StoreError> {
     for topic in Topic::ALL {
-        tx.touch(topic);
+        tx.touch(*topic);
     }
     posts::all_changed(tx)
 }

@@ -133,7 +133,7 @@ fn a_backup_of_an_older_version_is_migrated_by_its_restore() {
     let (directory, database) = closed_database(1);
     let older = directory.path().join("older.db");
     let connection = Connection::open(&older).unwrap();
-    connection.execute_batch(include_str!("../../../../core/src/store/sqlite/0031_schema.sql")).unwrap();
+    connection.execute_batch(include_str!("../../../../core/store/src/sqlite/0031_schema.sql")).unwrap();
     connection.pragma_update(None, "application_id", 0x7464_6e67).unwrap();
     connection.pragma_update(None, "user_version", 31).unwrap();
     drop(connection);
