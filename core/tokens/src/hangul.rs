@@ -7,18 +7,14 @@ use After::{Any, Closed, ClosedButRieul, Open, OpenOrRieul};
 #[derive(Clone, Copy)]
 enum After {
     Any,
-    /// A syllable that ends in a vowel.
     Open,
-    /// A syllable that ends in a consonant.
     Closed,
     OpenOrRieul,
     ClosedButRieul,
 }
 
-/// The particles end with the syllable `last`, longer ones first.
-///
-/// These are the common particles of Korean grammar, and the forms of `이다` (to be) that attach to a noun. `나`, `며` and `고` alone
-/// are excluded: more words end with these syllables (`바나나`) than with the particles.
+/// Longer ones first. These are the common particles of Korean grammar, and the forms of `이다` (to be) that attach to a noun. `나`, `며` and
+/// `고` alone are excluded: more words end with these syllables (`바나나`) than with the particles.
 fn particles(last: char) -> &'static [(&'static str, After)] {
     match last {
         '가' => &[("가", Open)],
