@@ -29,7 +29,7 @@ pub(crate) struct Feedback {
 }
 
 impl Feedback {
-    /// The item is open, and was not read on this machine.
+    /// Open, and not read on this machine.
     fn is_unread(&self, item: &Entry) -> bool {
         item.activation == FeedbackState::Open && !self.read.contains(&item.id)
     }
