@@ -177,7 +177,7 @@ pub(crate) fn run(session: &Session, command: Command) -> Exit {
 }
 
 impl Named {
-    /// Returns the id or the address of the source.
+    /// Or the address.
     fn id(&self, session: &Session) -> Result<String, Failure> {
         if self.source.contains("://") || self.source.starts_with("feed:") {
             return Ok(self.source.clone());
