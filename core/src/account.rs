@@ -1,8 +1,7 @@
-//! Accounts: the identity of callers, and the rules for ids, passwords and nicknames.
-//!
-//! A [`Caller`] is a claim of identity. An operation checks the claim inside the transaction that acts on it, so that
-//! a member who has just been removed, blacklisted or signed out no longer acts. The check returns a proof, which the
-//! functions of the other slices take as a parameter (`account/authority.rs`).
+//! Accounts: the identity of callers, and the rules for ids, passwords and nicknames. A [`Caller`] is a claim of identity. An
+//! operation checks the claim inside the transaction that acts on it, so that a member who has just been removed, blacklisted or
+//! signed out no longer acts. The check returns a proof, which the functions of the other slices take as a parameter
+//! (`account/authority.rs`).
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -119,8 +118,7 @@ pub enum Caller {
     Token(Token),
     /// The member with this id, named by the operator instead of by a token.
     Member(String),
-    /// The operator: the person who may read the database file. The operator may do what administrators may, and is
-    /// not a member.
+    /// The operator: the person who may read the database file. The operator may do what administrators may, and is not a member.
     Operator,
 }
 

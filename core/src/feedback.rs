@@ -173,8 +173,7 @@ mod sql {
     }
 
     pub(super) fn page(all: bool) -> String {
-        // Keys increase with each insertion. Only a statement that names the state can
-        // use the index of open feedback.
+        // Keys increase with each insertion. Only a statement that names the state can use the index of open feedback.
         let state = if all { "" } else { "f.activation = 1 AND" };
         format!("{SELECT} WHERE {state} f.key < $1 ORDER BY f.key DESC LIMIT $2")
     }

@@ -1,7 +1,6 @@
-//! Notices: texts that administrators publish for all callers, for members, or for the page of a topic.
-//!
-//! All notices are cached in memory, because only administrators write them, so they are few, and their length is bounded. Views
-//! are also counted in memory, and written together with other commits.
+//! Notices: texts that administrators publish for all callers, for members, or for the page of a topic. All notices are cached in
+//! memory, because only administrators write them, so they are few, and their length is bounded. Views are also counted in memory,
+//! and written together with other commits.
 
 use std::sync::Arc;
 
@@ -230,8 +229,7 @@ fn change_in(
     Ok(admin.record(tx, entry.on(&id).change(Some(&before), Some(&new.summary())))?)
 }
 
-/// Returns the answer of [`List`] for a guest, or `None` if the notices are not in memory or are out of date. Never
-/// blocks.
+/// Returns the answer of [`List`] for a guest, or `None` if the notices are not in memory or are out of date. Never blocks.
 pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
     let snapshot = tidings.notice().cache.snapshot_in_memory(tidings.store())?;
     Some(snapshot.list(&Reader::Guest, tidings.now()))

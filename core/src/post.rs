@@ -1,7 +1,5 @@
-//! Posts, which administrators publish or import and which members and guests view and like.
-//!
-//! Views and likes are frequent, so they run few small statements on a table separate from the texts, and return a
-//! [`Pending`] for a server that must not block.
+//! Posts, which administrators publish or import and which members and guests view and like. Views and likes are frequent, so they
+//! run few small statements on a table separate from the texts, and return a [`Pending`] for a server that must not block.
 
 use std::sync::Arc;
 

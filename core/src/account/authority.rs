@@ -1,7 +1,6 @@
-//! Proofs of authority: [`Member`], [`Admin`] and [`Operator`].
-//!
-//! Only the checks in this module make them, and functions that write, or that read data that is not public, take one, so that an
-//! operation that forgets its check does not compile. Proofs of members and administrators end with their transaction.
+//! Proofs of authority: [`Member`], [`Admin`] and [`Operator`]. Only the checks in this module make them, and functions that
+//! write, or that read data that is not public, take one, so that an operation that forgets its check does not compile. Proofs of
+//! members and administrators end with their transaction.
 
 use std::marker::PhantomData;
 use std::ops::Deref;

@@ -1,8 +1,6 @@
-//! API keys, with which programs administer without a person's password.
-//!
-//! A key may do what its scopes allow, wherever a token is accepted, and is not a member. It is shown once; the database has its
-//! SHA-256, which suffices because a key is random. Each request looks the key up, so that a revoked key fails at once, on every
-//! server.
+//! API keys, with which programs administer without a person's password. A key may do what its scopes allow, wherever a token is
+//! accepted, and is not a member. It is shown once; the database has its SHA-256, which suffices because a key is random. Each
+//! request looks the key up, so that a revoked key fails at once, on every server.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,8 +1,7 @@
-//! The places where members sign in: the clients from which they did so in the last 30 days.
-//!
-//! While too many failed sign-ins lock a client, such as a campus behind one router, the members who know it as a place can still
-//! sign in. A place is stored as a hash of the client and the member, keyed with the signing key of tokens: the database has no
-//! address, and a copy of it is not enough to try all addresses.
+//! The places where members sign in: the clients from which they did so in the last 30 days. While too many failed sign-ins lock a
+//! client, such as a campus behind one router, the members who know it as a place can still sign in. A place is stored as a hash
+//! of the client and the member, keyed with the signing key of tokens: the database has no address, and a copy of it is not enough
+//! to try all addresses.
 
 use std::net::IpAddr;
 

@@ -119,10 +119,8 @@ impl Keys {
     }
 
     /// Like [`Keys::open`] for a database that several servers share and that has the fingerprint of their key. `stem` determines
-    /// the default file.
-    ///
-    /// Without a key, the first program that [needs](Keys::required) one creates it. Programs on other machines then have none:
-    /// they can do everything but sign and verify tokens, so that an operator need not have the key.
+    /// the default file. Without a key, the first program that [needs](Keys::required) one creates it. Programs on other machines
+    /// then have none: they can do everything but sign and verify tokens, so that an operator need not have the key.
     pub(crate) fn open_shared(
         config: &Config,
         stem: &Path,
@@ -235,10 +233,8 @@ impl Keys {
         token.map_err(|e| Error::Internal(e.into()))
     }
 
-    /// Checks neither the expiry nor whether the token was revoked.
-    ///
-    /// The signature of a token of the current key is verified once, while the key is current and the token is among the latest
-    /// few thousand.
+    /// Checks neither the expiry nor whether the token was revoked. The signature of a token of the current key is verified once,
+    /// while the key is current and the token is among the latest few thousand.
     pub(crate) fn verify(&self, token: &str) -> Option<Arc<Claims>> {
         let set = self.set.load();
         let claims = self.verify_with(&set, token);

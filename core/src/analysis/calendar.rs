@@ -1,7 +1,6 @@
-//! The calendar of a database: the time zones in which its counters count days and hours.
-//!
-//! Counted days cannot be converted to another zone. So the database stores the zone, and once anything is counted, opening
-//! the database with a different zone fails. [`set_timezone`] changes the zone from the next midnight on.
+//! The calendar of a database: the time zones in which its counters count days and hours. Counted days cannot be converted to
+//! another zone. So the database stores the zone, and once anything is counted, opening the database with a different zone fails.
+//! [`set_timezone`] changes the zone from the next midnight on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -212,8 +211,7 @@ impl Calendar {
             let local_time = stored.local_time().map_err(StoreError::other)?;
             self.local_time.store(Arc::new(local_time));
         }
-        // Counters are written with their own commit. So a counter that exists here was committed before, and the zone
-        // is fixed.
+        // Counters are written with their own commit. So a counter that exists here was committed before, and the zone is fixed.
         self.zone_is_fixed.store(stored.is_counted, Ordering::Relaxed);
         Ok(())
     }

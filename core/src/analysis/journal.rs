@@ -1,8 +1,7 @@
-//! Gathers records of answered requests in memory and writes them to the log and the counters with deferred writes.
-//!
-//! The first record in the queue hands a deferred write to the store, and the next commit writes all records queued by then.
-//! Records for which a commit has no time are written with the next one. During a flood some communications get no line
-//! ([`Queue::push`]); all are counted.
+//! Gathers records of answered requests in memory and writes them to the log and the counters with deferred writes. The first
+//! record in the queue hands a deferred write to the store, and the next commit writes all records queued by then. Records for
+//! which a commit has no time are written with the next one. During a flood some communications get no line ([`Queue::push`]); all
+//! are counted.
 
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
@@ -302,9 +301,8 @@ impl Deferred for DeferredRecords {
 }
 
 impl Drop for DeferredRecords {
-    /// Leaves the queued records to the next write if this write is dropped because the store is overloaded or the
-    /// write has failed. The records that a panicking write had taken are lost, because they could also make the next
-    /// write panic.
+    /// Leaves the queued records to the next write if this write is dropped because the store is overloaded or the write has
+    /// failed. The records that a panicking write had taken are lost, because they could also make the next write panic.
     fn drop(&mut self) {
         if self.is_expected {
             self.journal.queue.deferred_dropped();

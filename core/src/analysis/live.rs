@@ -1,7 +1,5 @@
-//! Live figures of the current day: compared with the day before up to the same time, by hour, and among the last 30
-//! days.
-//!
-//! The figures are read from a few counters, however many visitors and log lines exist.
+//! Live figures of the current day: compared with the day before up to the same time, by hour, and among the last 30 days. The
+//! figures are read from a few counters, however many visitors and log lines exist.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -128,11 +128,9 @@ pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry<'_>]) -> Result<(), StoreEr
     free_keys.end(tx)
 }
 
-/// Assigns free keys to lines in chronological order.
-///
-/// Where several transactions write at the same time, each assigns keys of its own shard: a part of the numbers within
-/// each millisecond. The row of a shard has the greatest key that it has assigned, and is locked, because transactions
-/// share a shard when there are more of them than shards.
+/// Assigns free keys to lines in chronological order. Where several transactions write at the same time, each assigns keys of its
+/// own shard: a part of the numbers within each millisecond. The row of a shard has the greatest key that it has assigned, and is
+/// locked, because transactions share a shard when there are more of them than shards.
 struct FreeKeys {
     /// The shard and the greatest key that it had assigned before; `None` if all keys are one shard.
     shard: Option<(i64, i64)>,

@@ -1,8 +1,6 @@
-//! Checks counters against stored rows and against each other, and corrects them.
-//!
-//! Most counters cannot be recomputed: searches and views leave no permanent row, lines of the access log are deleted after some
-//! time, and guests at the end of their day. But each total must equal the sum of its days, and no day may count fewer visitors
-//! than it has rows of visitors.
+//! Checks counters against stored rows and against each other, and corrects them. Most counters cannot be recomputed: searches and
+//! views leave no permanent row, lines of the access log are deleted after some time, and guests at the end of their day. But each
+//! total must equal the sum of its days, and no day may count fewer visitors than it has rows of visitors.
 
 use super::counters::Counter;
 use crate::record::error::Result;

@@ -215,10 +215,9 @@ fn seq_of(expiry: &str) -> Option<i64> {
     expiry.split_once(':')?.0.parse().ok()
 }
 
-/// Returns whether there may be more.
-///
-/// The last expired record stays: its date, which the hashes bind, shows that those before it had expired. Otherwise a program
-/// that can write the database could remove any records, and append a record that they had expired.
+/// Returns whether there may be more. The last expired record stays: its date, which the hashes bind, shows that those before it
+/// had expired. Otherwise a program that can write the database could remove any records, and append a record that they had
+/// expired.
 pub(crate) fn prune(
     tx: &mut dyn Tx,
     now: Timestamp,

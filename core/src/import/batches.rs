@@ -17,8 +17,7 @@ const BATCH_BYTES: usize = 1 << 20;
 /// In lines and in bytes. The following batches grow while their lines fit into their time.
 const FIRST_BATCH: usize = 250;
 const FIRST_BYTES: usize = 256 << 10;
-/// The time that a batch has for its rows while other writes wait. The search index and the disk add approximately the
-/// same time.
+/// The time that a batch has for its rows while other writes wait. The search index and the disk add approximately the same time.
 const SHARED: Duration = Duration::from_millis(10);
 /// The time that it has while no other write waits. A write that arrives later than [`SHARED`] ends the batch, so it
 /// waits only for the search index and the disk.

@@ -1,7 +1,5 @@
-//! Reads the records of CSV whose first line names the columns.
-//!
-//! Spreadsheets write commas, semicolons or tabs between the values, and other encodings than UTF-8: all are read, and the report
-//! tells the encoding.
+//! Reads the records of CSV whose first line names the columns. Spreadsheets write commas, semicolons or tabs between the values,
+//! and other encodings than UTF-8: all are read, and the report tells the encoding.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
@@ -174,10 +172,8 @@ fn first_line<R: Read>(reader: &csv::Reader<R>, record: &ByteRecord) -> u64 {
     reader.position().line().saturating_sub(lines as u64).max(1)
 }
 
-/// Appends [`END`] to an input, and fails when one record is too long.
-///
-/// Lines may end with CR alone, as old programs for the Mac write them: then each CR becomes LF. The end of the first line
-/// decides.
+/// Appends [`END`] to an input, and fails when one record is too long. Lines may end with CR alone, as old programs for the Mac
+/// write them: then each CR becomes LF. The end of the first line decides.
 struct Input<R> {
     /// The bytes that were read to find the end of the first line; all of UTF-16, as UTF-8.
     first: VecDeque<u8>,

@@ -1,7 +1,5 @@
-//! The outbox: mail that has to be sent.
-//!
-//! An operation appends to it in the transaction of its change, so that a crash loses no mail, and no mail tells of a change that
-//! was rolled back.
+//! The outbox: mail that has to be sent. An operation appends to it in the transaction of its change, so that a crash loses no
+//! mail, and no mail tells of a change that was rolled back.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};

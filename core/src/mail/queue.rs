@@ -1,6 +1,5 @@
-//! The mail that is due, and what it says.
-//!
-//! A mail is removed after the mail server has taken it, so one whose outcome a crash has lost is sent again, once.
+//! The mail that is due, and what it says. A mail is removed after the mail server has taken it, so one whose outcome a crash has
+//! lost is sent again, once.
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
-//! The texts of mail. Each is Markdown: the source is the plain text, and its rendering is the HTML.
-//!
-//! The first line is the subject. `{id}`, `{code}`, `{link}`, `{minutes}` and `{site}` stand for values; a paragraph with a
-//! missing value is left out. The layout of the HTML has the values `{subject}`, `{language}` and `{body}`.
+//! The texts of mail. Each is Markdown: the source is the plain text, and its rendering is the HTML. The first line is the
+//! subject. `{id}`, `{code}`, `{link}`, `{minutes}` and `{site}` stand for values; a paragraph with a missing value is left out.
+//! The layout of the HTML has the values `{subject}`, `{language}` and `{body}`.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -44,8 +44,7 @@ use shared_orders::Found;
 /// Selects a page of a feed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page<'a> {
-    /// The number of posts, 1 to 300; `None` for 150. A page that continues another one has the number of posts of
-    /// that page.
+    /// The number of posts, 1 to 300; `None` for 150. A page that continues another one has the number of posts of that page.
     pub limit: Option<i64>,
     /// The [`FeedPage::next`] of the previous page; `None` for the first page.
     pub next: Option<&'a str>,

@@ -1,7 +1,6 @@
-//! The feeds in memory, and the thread that updates them when posts change.
-//!
-//! An update reads the posts that changed or were removed beyond the horizon of the update before, some of which it may have read
-//! already. While a transaction holds the horizon back, the thread computes another index only if it sees another change.
+//! The feeds in memory, and the thread that updates them when posts change. An update reads the posts that changed or were removed
+//! beyond the horizon of the update before, some of which it may have read already. While a transaction holds the horizon back,
+//! the thread computes another index only if it sees another change.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};

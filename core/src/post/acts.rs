@@ -40,12 +40,10 @@ pub(super) enum Kind {
 }
 
 impl Acts {
-    /// Returns a queue of acts.
-    ///
-    /// Acts run beside those of other servers. The rows that both may change are locked in this order: the likes, the views and the hidden posts by
-    /// member and post, the posts by key, and at the commit the members by key. A like that another server adds at the same time
-    /// is waited for, so that one of both is new. A post is locked before its stats are read, so that none is lost; for as
-    /// short a time as possible, because everybody may like the same post.
+    /// Returns a queue of acts. Acts run beside those of other servers. The rows that both may change are locked in this order:
+    /// the likes, the views and the hidden posts by member and post, the posts by key, and at the commit the members by key. A
+    /// like that another server adds at the same time is waited for, so that one of both is new. A post is locked before its stats
+    /// are read, so that none is lost; for as short a time as possible, because everybody may like the same post.
     pub(crate) fn new(store: &Store, calendar: &Arc<Calendar>) -> Self {
         let (calendar, viewers) = (Arc::clone(calendar), Viewers::default());
         Self(store.gathered(Isolation::Locking, move |tx, acts| {

@@ -138,8 +138,7 @@ mod sql {
     }
 
     pub(super) fn raise_stats(tx: &mut dyn Tx, wrong: &Wrong) -> Result<(), StoreError> {
-        // The lists are ordered by member, so each count reads all of them. This is acceptable because few posts are
-        // wrong.
+        // The lists are ordered by member, so each count reads all of them. This is acceptable because few posts are wrong.
         let sql = "INSERT INTO post_stats (post, view, fav)
                    SELECT key, (SELECT count(*) FROM viewed WHERE post = $1),
                           (SELECT count(*) FROM liked WHERE post = $1)

@@ -1,7 +1,5 @@
-//! The outbox of webhooks: the deliveries to other systems.
-//!
-//! An operation appends to it in the transaction of its change, so that a crash loses no event, and no delivery tells of a change
-//! that was rolled back.
+//! The outbox of webhooks: the deliveries to other systems. An operation appends to it in the transaction of its change, so that a
+//! crash loses no event, and no delivery tells of a change that was rolled back.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

@@ -1,6 +1,4 @@
-//! Signs a delivery, and sends it over HTTP.
-//!
-//! Source: Standard Webhooks 1.0, <https://www.standardwebhooks.com>.
+//! Signs a delivery, and sends it over HTTP. Source: Standard Webhooks 1.0, <https://www.standardwebhooks.com>.
 
 use std::io::Read as _;
 use std::path::Path;

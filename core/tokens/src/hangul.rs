@@ -74,12 +74,10 @@ pub(crate) fn is_hangul(c: char) -> bool {
     is_syllable(c) || matches!(c, '\u{1100}'..='\u{11ff}' | '\u{a960}'..='\u{a97c}' | '\u{d7b0}'..='\u{d7fb}')
 }
 
-/// Returns `word` without its last particle, then without the previous one: `학교에서` and `학교` for `학교에서는`.
-///
-/// At most two particles are removed, the second only before a particle that can follow others (`는`, `도`, `의` …). A
-/// stem has at least two syllables: `나이` (age) and `회의` (meeting) are words far more often than `나` and `회` with a
-/// particle. The removed syllables may belong to the word, as in `민주주의`, so callers use a stem in addition to its word,
-/// not instead of it.
+/// Returns `word` without its last particle, then without the previous one: `학교에서` and `학교` for `학교에서는`. At most two particles are
+/// removed, the second only before a particle that can follow others (`는`, `도`, `의` …). A stem has at least two syllables: `나이`
+/// (age) and `회의` (meeting) are words far more often than `나` and `회` with a particle. The removed syllables may belong to the
+/// word, as in `민주주의`, so callers use a stem in addition to its word, not instead of it.
 pub fn stems(word: &str) -> impl Iterator<Item = &str> {
     let first = cut(word);
     let second = first

@@ -10,7 +10,6 @@ const ITERATIONS: usize = 2;
 const PASSES: usize = 2 * ITERATIONS + 1;
 
 /// Computes the left singular vectors of `matrix` times their singular values, the greatest first: at most `rank` columns.
-///
 /// Products with random vectors give the space of the rows; the small problem within that space is solved exactly. The result
 /// depends only on the matrix and the seed. Only one matrix of this height is in memory at a time, because each product takes the
 /// place of its factor. Source: Halko, Martinsson and Tropp, *Finding structure with randomness*, SIAM Review 53(2), 2011,

@@ -1,6 +1,5 @@
-//! The hub: a thread that follows the database and tells listeners of changes.
-//! The thread looks for changes from the first listener on. Events go to all listeners at once, and into the history for those
-//! that continue after an event.
+//! The hub: a thread that follows the database and tells listeners of changes. The thread looks for changes from the first
+//! listener on. Events go to all listeners at once, and into the history for those that continue after an event.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};

@@ -52,10 +52,8 @@ async fn next(listener: &mut Listener, mut watch: Option<&mut Watch>) -> Option<
     }
 }
 
-/// The changes of the data, which administrators follow in their streams.
-///
-/// The numbers are in memory, so looking for a change costs the database nothing. Before a change is sent, and every few seconds,
-/// a transaction checks that the caller still has the right.
+/// The changes of the data, which administrators follow in their streams. The numbers are in memory, so looking for a change costs
+/// the database nothing. Before a change is sent, and every few seconds, a transaction checks that the caller still has the right.
 pub(super) struct Watch {
     app: AppRef,
     right: Right,

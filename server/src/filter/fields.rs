@@ -171,9 +171,8 @@ fn form<'a>(form: &[u8], names: &[&'static str], not_text: Problem) -> Result<Ve
     Ok(given.map(|(name, texts)| Field { name, value: Source::Texts(texts, WRONG_TYPE) }).collect())
 }
 
-/// `+` is a space, `%` and two hexadecimal digits are a byte of UTF-8.
-/// Source: the WHATWG URL Standard, application/x-www-form-urlencoded parsing. The standard replaces invalid UTF-8; this parser
-/// refuses it.
+/// `+` is a space, `%` and two hexadecimal digits are a byte of UTF-8. Source: the WHATWG URL Standard,
+/// application/x-www-form-urlencoded parsing. The standard replaces invalid UTF-8; this parser refuses it.
 fn text(bytes: &[u8]) -> Option<String> {
     let spaces: Vec<u8> = bytes.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     Some(percent_decode(&spaces).decode_utf8().ok()?.into_owned())

@@ -1,7 +1,6 @@
-//! The e-mail address of a member: at most one, confirmed with a code that is mailed to it.
-//!
-//! Only a confirmed address counts: it belongs to one member, and receives codes for new passwords. No response reveals whether
-//! an address belongs to another member: only a mail to the address does.
+//! The e-mail address of a member: at most one, confirmed with a code that is mailed to it. Only a confirmed address counts: it
+//! belongs to one member, and receives codes for new passwords. No response reveals whether an address belongs to another member:
+//! only a mail to the address does.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

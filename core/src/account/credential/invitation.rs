@@ -1,7 +1,6 @@
-//! Invitations: codes with which people sign up where the setting `sign_up` keeps others out.
-//!
-//! An invitation works only while the administrator who made it still is one, because the role that it gives comes from them.
-//! Each use is counted in the transaction that inserts the member, so that the limit holds and a sign-up that fails uses nothing.
+//! Invitations: codes with which people sign up where the setting `sign_up` keeps others out. An invitation works only while the
+//! administrator who made it still is one, because the role that it gives comes from them. Each use is counted in the transaction
+//! that inserts the member, so that the limit holds and a sign-up that fails uses nothing.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

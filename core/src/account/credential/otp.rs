@@ -1,8 +1,6 @@
-//! The second factor: time-based one-time passwords (RFC 6238) and recovery codes.
-//!
-//! A member who has enabled it needs a code beside the password to sign in. Each code works once, and so does each recovery code.
-//! The secret is in the database, because codes are computed from it: a reader of the database can compute codes, but not
-//! passwords.
+//! The second factor: time-based one-time passwords (RFC 6238) and recovery codes. A member who has enabled it needs a code beside
+//! the password to sign in. Each code works once, and so does each recovery code. The secret is in the database, because codes are
+//! computed from it: a reader of the database can compute codes, but not passwords.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
@@ -146,9 +144,8 @@ pub(super) enum Factor {
     Right,
 }
 
-/// `otp` is a code of an authenticator or a recovery code, as [`typed`] returns it. It is used up.
-///
-/// Locks the member's second factor before it decides, so that two sign-ins cannot use the same code.
+/// `otp` is a code of an authenticator or a recovery code, as [`typed`] returns it. It is used up. Locks the member's second
+/// factor before it decides, so that two sign-ins cannot use the same code.
 pub(super) fn verify(
     tx: &mut dyn Tx,
     member: MemberKey,

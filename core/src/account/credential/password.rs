@@ -1,7 +1,6 @@
-//! Password hashing with Argon2id, at most one hash per core at a time, and checks of hashes of other systems (`stored`).
-//!
-//! The number of callers that wait for a core is not limited here. A server runs them in worker pools, which limit it and whose
-//! queues let clients take turns.
+//! Password hashing with Argon2id, at most one hash per core at a time, and checks of hashes of other systems (`stored`). The
+//! number of callers that wait for a core is not limited here. A server runs them in worker pools, which limit it and whose queues
+//! let clients take turns.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -27,9 +26,8 @@ const COMMON: &str = include_str!("password/common/passwords.txt");
 /// The maximum length of a common password, in bytes.
 const COMMON_MAX: usize = 64;
 
-/// The parameters of Argon2id: 19 MiB of memory, two passes, one lane.
-///
-/// Source: OWASP Password Storage Cheat Sheet, the first choice for Argon2id.
+/// The parameters of Argon2id: 19 MiB of memory, two passes, one lane. Source: OWASP Password Storage Cheat Sheet, the first
+/// choice for Argon2id.
 const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;

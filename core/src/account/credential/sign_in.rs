@@ -60,10 +60,8 @@ pub(super) enum Proof<'a> {
 }
 
 /// Ends a sign-in whose password was right: checks the second factor, makes the `change`, which returns the generation of the
-/// member's tokens, and begins a session, all in one write.
-///
-/// With [`Isolation::Locking`], it locks the rows of one member, in this order: their second factor, their row and their
-/// sessions.
+/// member's tokens, and begins a session, all in one write. With [`Isolation::Locking`], it locks the rows of one member, in this
+/// order: their second factor, their row and their sessions.
 fn finish(
     call: &Call<'_>,
     stored: &Credentials,

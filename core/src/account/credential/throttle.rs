@@ -1,11 +1,9 @@
-//! Sign-in slowing: a client that guesses passwords has to wait between attempts; other clients do not.
-//!
-//! Failures are counted per account and client, per client, and, for wrong codes of a second factor, per account. They are in the
-//! memory of the process ([`Memory`]), where the monotonic clock measures waits, so setting the date neither ends nor prolongs
-//! them; on a database server, they are in a table that all servers share ([`Rows`]).
-//!
-//! An attempt at an account is reserved before its password is hashed, and counts as a failure until it ends: parallel attempts,
-//! also at several servers, begin as if they had arrived one by one.
+//! Sign-in slowing: a client that guesses passwords has to wait between attempts; other clients do not. Failures are counted per
+//! account and client, per client, and, for wrong codes of a second factor, per account. They are in the memory of the process
+//! ([`Memory`]), where the monotonic clock measures waits, so setting the date neither ends nor prolongs them; on a database
+//! server, they are in a table that all servers share ([`Rows`]). An attempt at an account is reserved before its password is
+//! hashed, and counts as a failure until it ends: parallel attempts, also at several servers, begin as if they had arrived one by
+//! one.
 
 use std::collections::VecDeque;
 use std::hash::{Hash as _, Hasher as _};
@@ -218,10 +216,8 @@ impl Throttle {
     }
 
     /// The case of `id` does not matter. It is `None` for an id that no account can have: a failure then counts for the client
-    /// only.
-    ///
-    /// If the client has to wait, the attempt begins nevertheless if `is_known` returns that the account recently signed in from
-    /// it.
+    /// only. If the client has to wait, the attempt begins nevertheless if `is_known` returns that the account recently signed in
+    /// from it.
     pub(crate) fn begin(
         &self,
         id: Option<&str>,

@@ -26,9 +26,8 @@ const NAME_MAX: usize = 100;
 const MISLEADING: [&str; 8] = ["key:", "//", "www.", "http:", "https:", "mailto:", "javascript:", "data:"];
 
 /// Returns a university's id as it is stored, in NFC. `None` unless it has 1 to [`ID_MAX`] characters, no control or invisible
-/// characters and no white space at its ends, is not reserved, and looks neither like a link nor like an API key.
-///
-/// Our rule for the characters of ids does not apply: universities also use spaces, slashes and letters of their language.
+/// characters and no white space at its ends, is not reserved, and looks neither like a link nor like an API key. Our rule for the
+/// characters of ids does not apply: universities also use spaces, slashes and letters of their language.
 pub(crate) fn university_id(text: &str) -> Option<Cow<'_, str>> {
     // Too long in any normalisation form.
     if text.len() > 4 * ID_MAX {

@@ -1,8 +1,6 @@
 //! Signatures with the keys of tokens: HS256, the only algorithm that signs tokens, as a crypto provider of `jsonwebtoken`, and
-//! those of other texts.
-//!
-//! That crate's own provider, which verifies the tokens of an issuer, also has RSA and elliptic curves: tokens of this service
-//! must not be accepted with them.
+//! those of other texts. That crate's own provider, which verifies the tokens of an issuer, also has RSA and elliptic curves:
+//! tokens of this service must not be accepted with them.
 
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use hmac::{Hmac, KeyInit as _, Mac as _};

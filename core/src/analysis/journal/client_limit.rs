@@ -13,14 +13,11 @@ use crate::base::clock::Clock;
 /// The number of counters in each of the two rows.
 const COUNTERS: usize = 2_048;
 
-/// A rate limiter for all clients, with one GCRA (generic cell rate algorithm) per counter. It takes no lock.
-///
-/// The memory is constant for any number of clients. A client has two counters, chosen by the halves of a hash under a
-/// random key, and may have a line if either counter allows it. A client that does not flood is limited only if both of
-/// its counters are shared with flooding clients.
-///
-/// Source of the two rows: Cormode and Muthukrishnan, *An improved data stream summary: the count-min sketch and its
-/// applications*, Journal of Algorithms 55(1), 2005.
+/// A rate limiter for all clients, with one GCRA (generic cell rate algorithm) per counter. It takes no lock. The memory is
+/// constant for any number of clients. A client has two counters, chosen by the halves of a hash under a random key, and may have
+/// a line if either counter allows it. A client that does not flood is limited only if both of its counters are shared with
+/// flooding clients. Source of the two rows: Cormode and Muthukrishnan, *An improved data stream summary: the count-min sketch and
+/// its applications*, Journal of Algorithms 55(1), 2005.
 pub(super) struct ClientLimits {
     limiter: Option<RateLimiter<usize, Counters, Clock, NoOpMiddleware<Duration>>>,
 }

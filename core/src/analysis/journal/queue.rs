@@ -157,10 +157,9 @@ impl Queue {
         None
     }
 
-    /// Returns whether the caller must defer a write because none is deferred, and notes that one is from now on.
-    ///
-    /// It is called after something was added. A deferred write that ends looks at the queue after it has noted its end, so one
-    /// of the two notices the other.
+    /// Returns whether the caller must defer a write because none is deferred, and notes that one is from now on. It is called
+    /// after something was added. A deferred write that ends looks at the queue after it has noted its end, so one of the two
+    /// notices the other.
     pub(super) fn must_defer(&self) -> bool {
         !self.is_deferred.load(SeqCst) && !self.is_deferred.swap(true, SeqCst)
     }

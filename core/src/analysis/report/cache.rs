@@ -1,8 +1,6 @@
-//! A cache of reports.
-//!
-//! Encoded answers are cached until something in them changes; when reports are requested often, they are up to a second old.
-//! Past days are also cached, so that a report of many days reads only the current day from the database. While changes beyond
-//! the horizon are visible, no answer is valid and no day is cached.
+//! A cache of reports. Encoded answers are cached until something in them changes; when reports are requested often, they are up
+//! to a second old. Past days are also cached, so that a report of many days reads only the current day from the database. While
+//! changes beyond the horizon are visible, no answer is valid and no day is cached.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};

@@ -28,11 +28,9 @@ pub(super) fn hour_end(date: Timestamp) -> Timestamp {
     Timestamp::from_millis((hour_of(date) + 1) * HOUR_MS)
 }
 
-/// The searches of a term within 24 hours.
-///
-/// A visitor counts once in a clock hour, and [`VISITOR_SEARCHES`] times at most. The guests of one network count as
-/// [`NETWORK_VISITORS`] visitors and [`NETWORK_SEARCHES`] searches at most. Searches of callers who are not visitors all
-/// count.
+/// The searches of a term within 24 hours. A visitor counts once in a clock hour, and [`VISITOR_SEARCHES`] times at most. The
+/// guests of one network count as [`NETWORK_VISITORS`] visitors and [`NETWORK_SEARCHES`] searches at most. Searches of callers who
+/// are not visitors all count.
 #[derive(Default)]
 pub(super) struct Term {
     /// At most one of each visitor in a clock hour.

@@ -50,10 +50,9 @@ impl FeedKind {
     }
 }
 
-/// The head, then the tail without the keys in `skip`.
-///
-/// Views and likes change the order constantly, and each order is cached as long as a reader may continue it. To save
-/// memory, the orders of a few seconds share one tail; each has only its own head, the part that a first page can show.
+/// The head, then the tail without the keys in `skip`. Views and likes change the order constantly, and each order is cached as
+/// long as a reader may continue it. To save memory, the orders of a few seconds share one tail; each has only its own head, the
+/// part that a first page can show.
 #[derive(Debug)]
 pub(crate) struct Order {
     pub(crate) id: u64,

@@ -10,14 +10,11 @@ pub(crate) const STORIES: usize = 30;
 const LOOK_AHEAD: usize = 200;
 
 /// Reorders a ranking so that no label fills a window of ten posts while other posts are available, and no two of the first
-/// [`STORIES`] posts tell the same story.
-///
-/// `labels` returns the labels of a post, topics and site, as small numbers. A post waits while one of its labels occurs
-/// `max` times among the nine preceding posts; the best waiting post that fits takes the next place. A label that all
-/// posts share has no limit. `same` tells whether two posts tell the same story. The posts that tell the story of a better one
-/// follow after the first places, or at the end if there are no others. Only the first `length` places are filled.
-///
-/// This is the greedy re-ranking of Carbonell and Goldstein, *The use of MMR, diversity-based reranking for reordering
+/// [`STORIES`] posts tell the same story. `labels` returns the labels of a post, topics and site, as small numbers. A post waits
+/// while one of its labels occurs `max` times among the nine preceding posts; the best waiting post that fits takes the next
+/// place. A label that all posts share has no limit. `same` tells whether two posts tell the same story. The posts that tell the
+/// story of a better one follow after the first places, or at the end if there are no others. Only the first `length` places are
+/// filled. This is the greedy re-ranking of Carbonell and Goldstein, *The use of MMR, diversity-based reranking for reordering
 /// documents and producing summaries*, SIGIR 1998, with hard limits in place of a penalty.
 pub(crate) fn diversify<'l>(
     ranking: &[u32],

@@ -37,9 +37,7 @@ impl Kind {
     }
 }
 
-/// Ignores case.
-///
-/// It is the same in every process, so that all processes give the same feeds. Names with equal hashes count as one
+/// Ignores case. It is the same in every process, so that all processes give the same feeds. Names with equal hashes count as one
 /// name, which does no other harm, because the maps of features are keyed ([`NumberMap`]).
 pub(crate) fn feature(kind: Kind, name: &str) -> Feature {
     of_hash(kind, hash(name))
@@ -152,15 +150,11 @@ struct Entry {
 }
 
 impl FeatureIndex {
-    /// Posts are identified by their positions. Also returns the number of each feature of each post, post after post, which
-    /// saves look-ups.
-    ///
-    /// The vector of a post has a block for each kind, whose length is the square root of the kind's share. So the
-    /// inner product of two vectors is the sum of three cosines, each times the share. Within a block, the weight of a
-    /// feature is that of [`Features::weighted`] times the inverse document frequency.
-    ///
-    /// Source: Salton and Buckley, *Term-weighting approaches in automatic text retrieval*, Information Processing &
-    /// Management 24(5), 1988.
+    /// Posts are identified by their positions. Also returns the number of each feature of each post, post after post, which saves
+    /// look-ups. The vector of a post has a block for each kind, whose length is the square root of the kind's share. So the inner
+    /// product of two vectors is the sum of three cosines, each times the share. Within a block, the weight of a feature is that
+    /// of [`Features::weighted`] times the inverse document frequency. Source: Salton and Buckley, *Term-weighting approaches in
+    /// automatic text retrieval*, Information Processing & Management 24(5), 1988.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
     pub(crate) fn new<'a>(
         posts: impl ExactSizeIterator<Item = &'a Features> + Clone,

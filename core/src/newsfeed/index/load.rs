@@ -45,10 +45,9 @@ pub(crate) struct AsOf {
     pub(crate) seen: Seen,
 }
 
-/// Reads as many of the newest posts as the settings allow, in any order.
-///
-/// Each thread reads a part of the posts in a transaction of its own. If the posts have changed between the beginnings
-/// of two transactions, or a change beyond the horizon is visible, the caller's transaction reads that part too.
+/// Reads as many of the newest posts as the settings allow, in any order. Each thread reads a part of the posts in a transaction
+/// of its own. If the posts have changed between the beginnings of two transactions, or a change beyond the horizon is visible,
+/// the caller's transaction reads that part too.
 pub(crate) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<(Vec<Arc<Item>>, AsOf)> {
     store.read(|tx| {
         let (revision, seen) = (version_in(tx, Topic::Posts)?, Seen::by(tx)?);

@@ -36,13 +36,9 @@ impl Lexicon {
     }
 }
 
-/// The directions of posts, by position.
-///
-/// The direction of a post is the sum of its keywords' vectors, weighted as in the index, minus the mean of all posts:
-/// the common part of all posts does not distinguish them.
-///
-/// Source: Arora, Liang and Ma, *A simple but tough-to-beat baseline for sentence embeddings*, ICLR 2017; with the mean
-/// in place of the first principal component.
+/// The directions of posts, by position. The direction of a post is the sum of its keywords' vectors, weighted as in the index,
+/// minus the mean of all posts: the common part of all posts does not distinguish them. Source: Arora, Liang and Ma, *A simple but
+/// tough-to-beat baseline for sentence embeddings*, ICLR 2017; with the mean in place of the first principal component.
 pub(crate) struct Meanings {
     lexicon: Arc<Lexicon>,
     mean: Vec<f32>,

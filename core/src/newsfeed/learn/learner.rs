@@ -1,6 +1,5 @@
-//! Reads what members did, in the background: which posts the same people chose, and what the weights of the signals and
-//! the half-life of popularity should be.
-//! Reading everything again forgets acts that were withdrawn or removed.
+//! Reads what members did, in the background: which posts the same people chose, and what the weights of the signals and the
+//! half-life of popularity should be. Reading everything again forgets acts that were withdrawn or removed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,14 +1,11 @@
-//! Co-visits: posts that the same people liked or viewed.
-//!
-//! The similarity of two posts is nearly the cosine of their acts over all members, less for popular posts, and damped for pairs
-//! that few people share. A post is recommended by the root of the mean square of its similarities to a member's own posts, so
-//! that a few close ones count more than many distant ones. Nothing is told about the acts of one or two people: a post with acts
-//! of fewer than [`PEOPLE_MIN`] people is like none.
-//!
-//! Source: Sarwar, Karypis, Konstan and Riedl, *Item-based collaborative filtering recommendation algorithms*, WWW 2001; the
-//! damping: Herlocker, Konstan, Borchers and Riedl, *An algorithmic framework for performing collaborative filtering*, SIGIR 1999;
-//! the exponent of popularity: Deshpande and Karypis, *Item-based top-N recommendation algorithms*, ACM TOIS 22(1), 2004; the
-//! square: Breese, Heckerman and Kadie, *Empirical analysis of predictive algorithms for collaborative filtering*, UAI 1998.
+//! Co-visits: posts that the same people liked or viewed. The similarity of two posts is nearly the cosine of their acts over all
+//! members, less for popular posts, and damped for pairs that few people share. A post is recommended by the root of the mean
+//! square of its similarities to a member's own posts, so that a few close ones count more than many distant ones. Nothing is told
+//! about the acts of one or two people: a post with acts of fewer than [`PEOPLE_MIN`] people is like none. Source: Sarwar,
+//! Karypis, Konstan and Riedl, *Item-based collaborative filtering recommendation algorithms*, WWW 2001; the damping: Herlocker,
+//! Konstan, Borchers and Riedl, *An algorithmic framework for performing collaborative filtering*, SIGIR 1999; the exponent of
+//! popularity: Deshpande and Karypis, *Item-based top-N recommendation algorithms*, ACM TOIS 22(1), 2004; the square: Breese,
+//! Heckerman and Kadie, *Empirical analysis of predictive algorithms for collaborative filtering*, UAI 1998.
 
 use super::top::top;
 use crate::base::keyed::OwnMap;

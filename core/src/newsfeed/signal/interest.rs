@@ -34,11 +34,9 @@ pub(crate) struct Interest {
     pub(crate) labels: Vec<f32>,
 }
 
-/// `None` if there are too few acts.
-///
-/// Each act adds the vector of its post or words, multiplied by the weight of the act's kind and halved with every
-/// half-life of its age. Ages count from the newest act: as time passes, all acts decay alike, so the direction changes
-/// only with new acts. Posts that are not in the index are ignored.
+/// `None` if there are too few acts. Each act adds the vector of its post or words, multiplied by the weight of the act's kind and
+/// halved with every half-life of its age. Ages count from the newest act: as time passes, all acts decay alike, so the direction
+/// changes only with new acts. Posts that are not in the index are ignored.
 pub(crate) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex) -> Option<Interest> {
     if acts.len() < config.min_acts { None } else { of_acts(acts, config, index) }
 }

@@ -175,9 +175,7 @@ impl<'i> ScoringContext<'i> {
 }
 
 /// Returns how many of ten consecutive posts may have a label: the label's share of the acts times ten, at least `max`; for a
-/// reader of few labels, all of them.
-///
-/// Source: Steck, *Calibrated recommendations*, `RecSys` 2018.
+/// reader of few labels, all of them. Source: Steck, *Calibrated recommendations*, `RecSys` 2018.
 fn places(interest: &Interest, label: Number, max: usize) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
     let calibrated = (interest.share(label) * 10.0).ceil() as usize + 1;

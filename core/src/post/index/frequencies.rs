@@ -111,8 +111,7 @@ impl LatestTerms {
         self.spelling.corrections(word, |known| self.words.get(known).copied().unwrap_or_default())
     }
 
-    /// `words` come first, then the parts with these hashes. A word of one character of Han or Kana is also a part of other
-    /// words.
+    /// `words` come first, then the parts with these hashes. A word of one character of Han or Kana is also a part of other words.
     #[expect(clippy::cast_precision_loss, reason = "numbers of posts and words are far below 2^53")]
     pub(super) fn of(&self, words: &[&str], parts: &[u32]) -> Frequencies {
         let words = words.iter().map(|word| {

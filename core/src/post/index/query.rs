@@ -13,9 +13,8 @@ use super::{FORM_WEIGHT, QUERY_TOKENS, SIMILAR_WEIGHT, Terms};
 /// The expected share of the posts with all words that have them in the title. Little depends on it.
 const IN_TITLE: f64 = 0.2;
 
-/// The parameters of BM25: how much further occurrences of a word count, and how much the length of a post.
-///
-/// Source of the first: Trotman, Puurula and Burgess, *Improvements to BM25 and language models examined*, ADCS 2014.
+/// The parameters of BM25: how much further occurrences of a word count, and how much the length of a post. Source of the first:
+/// Trotman, Puurula and Burgess, *Improvements to BM25 and language models examined*, ADCS 2014.
 const K: f64 = 0.9;
 const B: f64 = 0.75;
 
@@ -188,10 +187,8 @@ impl Term {
 }
 
 /// Returns the terms of posts with all words of a search, and the same with pairs of syllables in place of Korean words; the
-/// latter are empty without such a word.
-///
-/// A Korean word may have another particle in the post, so its stem is compared; or it may be part of a compound, which has its
-/// pairs.
+/// latter are empty without such a word. A Korean word may have another particle in the post, so its stem is compared; or it may
+/// be part of a compound, which has its pairs.
 fn required(words: &[String]) -> [Vec<String>; 2] {
     let has_stem = |word: &str| hangul::stems(word).any(|stem| words.iter().any(|other| other == stem));
     let stems: Vec<String> = words.iter().filter(|word| !has_stem(word)).cloned().collect();

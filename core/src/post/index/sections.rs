@@ -1,9 +1,8 @@
-//! The index of PostgreSQL, by sections of consecutive posts: a term is eight bits of the number of the section, then 24 bits of the
-//! hash. A search for the newest posts reads sections from the newest on until it has enough, instead of the whole list of a
-//! frequent word, and imports change only the pages of the newest section.
-//!
-//! With as few bits, another term may be found. The counts of a post have all bits of its words, and the post itself its topics
-//! and tags, so the program leaves out such posts. After 256 sections, the oldest one shares its terms with the newest.
+//! The index of PostgreSQL, by sections of consecutive posts: a term is eight bits of the number of the section, then 24 bits of
+//! the hash. A search for the newest posts reads sections from the newest on until it has enough, instead of the whole list of a
+//! frequent word, and imports change only the pages of the newest section. With as few bits, another term may be found. The counts
+//! of a post have all bits of its words, and the post itself its topics and tags, so the program leaves out such posts. After 256
+//! sections, the oldest one shares its terms with the newest.
 
 use std::ops::Range;
 
@@ -81,10 +80,8 @@ pub(super) fn has(tx: &mut dyn Tx, word: &String) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-/// `first` is the number of the first parameter.
-///
-/// The lists are subqueries, because the planner would rather read all posts than look up a long list that it knows. The offset
-/// keeps it from combining the condition with others.
+/// `first` is the number of the first parameter. The lists are subqueries, because the planner would rather read all posts than
+/// look up a long list that it knows. The offset keeps it from combining the condition with others.
 fn with_terms(first: usize, lists: usize) -> String {
     let has = |at: usize| format!("terms && (SELECT CAST(CAST(${at} AS text) AS integer[]))");
     format!("{} OFFSET 0", (first..first + lists).map(has).collect::<Vec<_>>().join(" AND "))

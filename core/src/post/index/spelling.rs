@@ -1,10 +1,9 @@
-//! Corrections: the known words of which an unknown one is probably a misspelling, by the number of letters that were inserted, left
-//! out, replaced, or swapped with the next one. Hangul is compared by letters. Of equally distant words, one with the same first
-//! letter comes first, because few misspellings change it, then the more frequent one.
-//!
-//! Source: Damerau, *A technique for computer detection and correction of spelling errors*, CACM 7(3), 1964; the order is
-//! that of a noisy channel in which each further error is much rarer than any word: Kernighan, Church and Gale, *A spelling
-//! correction program based on a noisy channel model*, COLING 1990.
+//! Corrections: the known words of which an unknown one is probably a misspelling, by the number of letters that were inserted,
+//! left out, replaced, or swapped with the next one. Hangul is compared by letters. Of equally distant words, one with the same
+//! first letter comes first, because few misspellings change it, then the more frequent one. Source: Damerau, *A technique for
+//! computer detection and correction of spelling errors*, CACM 7(3), 1964; the order is that of a noisy channel in which each
+//! further error is much rarer than any word: Kernighan, Church and Gale, *A spelling correction program based on a noisy channel
+//! model*, COLING 1990.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -40,9 +39,8 @@ impl KnownWords {
         }
     }
 
-    /// Most probable first. `frequency` is that of a known word.
-    ///
-    /// A short word, and one with a digit or a sign, has no corrections: it is a code or an abbreviation.
+    /// Most probable first. `frequency` is that of a known word. A short word, and one with a digit or a sign, has no corrections:
+    /// it is a code or an abbreviation.
     pub(super) fn corrections(&self, word: &str, frequency: impl Fn(&str) -> u32) -> Vec<String> {
         let typed = letters(word);
         let (length, set) = measure(&typed);

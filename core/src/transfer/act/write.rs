@@ -230,10 +230,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Returns a hash below 0. The database holds these hashes, so the function must not change.
-///
-/// The hash needs no secret key, because it only distinguishes acts of one member at one time: a collision skips one of two acts
-/// that their own member chose.
+/// Returns a hash below 0. The database holds these hashes, so the function must not change. The hash needs no secret key, because
+/// it only distinguishes acts of one member at one time: a collision skips one of two acts that their own member chose.
 #[expect(clippy::disallowed_methods, reason = "the hash is stored and must be the same in every process")]
 fn hash(kind: &[u8], text: &str) -> i64 {
     let mut hasher = SipHasher24::new();

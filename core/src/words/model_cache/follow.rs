@@ -167,8 +167,7 @@ mod tests {
     use crate::post;
     use crate::testing::{self, draft, publish};
 
-    /// Returns whether a model is due after this number of changes. With `made`, a model of 100 posts exists since
-    /// change 1,000.
+    /// Returns whether a model is due after this number of changes. With `made`, a model of 100 posts exists since change 1,000.
     fn due(retrain_after: f64, made: bool, changes: i64) -> bool {
         let words = config::WordModel { retrain_after, ..config::WordModel::default() };
         let service = testing::service_with(Config { words, ..Config::default() });

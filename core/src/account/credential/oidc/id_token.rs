@@ -1,7 +1,5 @@
 //! The ID token of an issuer: its signature, and by whom, for whom and when it was issued (OpenID Connect Core 1.0 section
-//! 3.1.3.7).
-//!
-//! Only the fields that count are read. Any other field may have any type, because issuers disagree about those.
+//! 3.1.3.7). Only the fields that count are read. Any other field may have any type, because issuers disagree about those.
 
 use data_encoding::BASE64URL_NOPAD;
 use jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER;
