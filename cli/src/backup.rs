@@ -1,5 +1,3 @@
-//! `tidings backup` and `tidings restore`: copy the database, and replace it with a copy.
-
 use std::fs;
 use std::io::ErrorKind;
 

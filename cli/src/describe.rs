@@ -1,5 +1,3 @@
-//! `tidings completions`, `man` and `openapi`: descriptions of the program for other programs.
-
 use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
 

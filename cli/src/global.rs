@@ -1,5 +1,3 @@
-//! The options of every command.
-
 use std::ffi::OsString;
 use std::path::PathBuf;
 

@@ -1,5 +1,3 @@
-//! `tidings serve`: the HTTP API.
-
 use std::io::IsTerminal as _;
 use std::net::TcpListener;
 

@@ -1,5 +1,3 @@
-//! `tidings source`: feeds of other sites that the service reads by itself.
-
 use std::io::Read as _;
 
 use tidings_client::shown::source::{brought, facts, state};

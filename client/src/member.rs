@@ -1,5 +1,3 @@
-//! Operations that members do on their own accounts and administrators on any.
-
 use tidings_core::account::key::Scope;
 use tidings_core::account::{ListSessions, Sessions, SignOutAll, SignOutSession, check_right};
 use tidings_core::error::Code;

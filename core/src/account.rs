@@ -1,7 +1,6 @@
-//! Accounts: the identity of callers, and the rules for ids, passwords and nicknames. A [`Caller`] is a claim of identity. An
-//! operation checks the claim inside the transaction that acts on it, so that a member who has just been removed, blacklisted or
-//! signed out no longer acts. The check returns a proof, which the functions of the other slices take as a parameter
-//! (`account/authority.rs`).
+//! Accounts: the identity of callers, and the rules for ids, passwords and nicknames. A [`Caller`] is a claim of identity, which
+//! an operation checks inside the transaction that acts on it, so that a member who has just been removed, blacklisted or signed
+//! out no longer acts. The check returns a proof (`account/authority.rs`).
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

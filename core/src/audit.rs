@@ -1,7 +1,6 @@
 //! The audit trail: reading, exporting and verifying what administrators, operators and API keys have done. A program that can
 //! write the database can also compute a new chain of hashes; only a copy of an earlier [head](Verification::hash), kept
-//! elsewhere, shows that ([`Verify`]). Retention removes records from the beginning, which is a record itself. A removed member is
-//! shown as `removed`.
+//! elsewhere, shows that ([`Verify`]). Retention, a record itself, removes the beginning.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

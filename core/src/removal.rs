@@ -1,8 +1,6 @@
-//! Removal of members: the account at once, and what it leaves behind in bounded steps. A member may have millions of acts. The
-//! transaction that removes the account deletes the first of them, and inserts the member's key into the table `removed_member`.
-//! Retention then deletes the others in small batches, also after a crash and in another process. Until then no operation finds
-//! them, because operations read acts by the key of an existing member, and a key is never assigned again. The likes and views of
-//! a removed member stay counted.
+//! A member may have millions of acts. The transaction that removes the account deletes the first of them, and records the key in
+//! `removed_member`; retention deletes the others in batches. Until then no operation finds them, because acts are read by the key
+//! of an existing member, and a key is never assigned again. Likes and views stay counted.
 
 use crate::account::{Member, require_another_administrator};
 use crate::analysis::log;

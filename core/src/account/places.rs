@@ -1,7 +1,6 @@
-//! The places where members sign in: the clients from which they did so in the last 30 days. While too many failed sign-ins lock a
-//! client, such as a campus behind one router, the members who know it as a place can still sign in. A place is stored as a hash
-//! of the client and the member, keyed with the signing key of tokens: the database has no address, and a copy of it is not enough
-//! to try all addresses.
+//! The clients from which members signed in in the last 30 days: they can still sign in while too many failures lock a client,
+//! such as a campus behind one router. A place is a hash of the client and the member, keyed with the signing key of tokens, so
+//! that a copy of the database is not enough to try all addresses.
 
 use std::net::IpAddr;
 

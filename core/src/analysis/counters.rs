@@ -1,5 +1,3 @@
-//! The counters and their numbers.
-
 use crate::analysis::local_time::HOURS;
 use crate::store::{StoreError, Tx};
 
@@ -17,7 +15,6 @@ pub(crate) enum Counter {
     /// Communications of declared crawlers, which are not visitors.
     Crawler = 7,
     GuestVisit = 8,
-    /// Devices, as apps report them.
     Pc = 9,
     Tablet = 10,
     Mobile = 11,

@@ -1,6 +1,5 @@
-//! Gathers records of answered requests in memory and writes them to the log and the counters with deferred writes. The first
-//! record in the queue hands a deferred write to the store, and the next commit writes all records queued by then. Records for
-//! which a commit has no time are written with the next one. During a flood some communications get no line ([`Queue::push`]); all
+//! Gathers records of answered requests in memory. The first one in the queue defers a write, and the next commit writes all
+//! records queued by then, or as many as it has time for. During a flood some communications get no line ([`Queue::push`]); all
 //! are counted.
 
 use std::num::NonZeroU32;

@@ -1,8 +1,6 @@
-//! Trends: the searches of the last 24 hours, kept in memory and updated incrementally. Each query reads the new searches from the
-//! store, including those of other processes. New are those with revisions beyond the horizon of the last query: a search that
-//! becomes visible late is not missed, and one that was read before is not counted again. The spellings of a term that [`fold`]
-//! makes equal count together. One client alone cannot make a term frequent ([`Term`]). Guests have different numbers on different
-//! days, so around midnight a guest can count twice.
+//! Trends: the searches of the last 24 hours in memory. Each query reads those with revisions beyond the horizon of the last
+//! query, so that one that becomes visible late is not missed. Spellings that [`fold`] makes equal count together, and one client
+//! alone cannot make a term frequent ([`Term`]); around midnight a guest can count twice.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

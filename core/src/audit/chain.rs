@@ -1,5 +1,3 @@
-//! The verification of the chain, and the removal of its beginning.
-
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -128,7 +126,6 @@ pub(crate) fn verify(tx: &mut dyn Tx, head: Option<&Head>) -> Result<Verificatio
 }
 
 struct Walk<'h> {
-    /// The number and the hash of the last verified record.
     at: (i64, String),
     records: i64,
     /// Whether a record states the expiry of the removed beginning, or nothing was removed.

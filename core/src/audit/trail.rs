@@ -1,8 +1,6 @@
-//! The audit trail: what administrators, operators and API keys have done, in a chain of hashes. Operations append to it in the
-//! transaction of the change that they record ([`append`]), so that a change and its record are on disk together. A record is
-//! never changed. Its hash covers the hash of the record before, so that an edited, a missing or an inserted record breaks the
-//! chain. A member in a record is their key and a salted hash of their id. The salt is stored with the member, so that it
-//! disappears with them: then nobody can tell whose id it was, and the chain is still intact.
+//! The chain of records, appended in the transaction of the change ([`append`]). A record is never changed, and its hash covers
+//! the hash of the one before. A member in a record is their key and a salted hash of their id; the salt disappears with the
+//! member: then nobody can tell whose id it was, and the chain is still intact.
 
 use std::sync::Arc;
 

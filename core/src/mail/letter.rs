@@ -1,5 +1,3 @@
-//! What a mail says, before it is written.
-
 use zeroize::Zeroizing;
 
 pub(crate) struct Letter {

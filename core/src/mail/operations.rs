@@ -1,5 +1,3 @@
-//! The operations on mail.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -1,5 +1,3 @@
-//! Sends mail over SMTP.
-
 use std::error::Error as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};

@@ -1,8 +1,6 @@
-//! Weights of the recommended feed that are learned from the acts of the store's members. Each visit of a member is a lesson: the
-//! posts that they turned to, among those that they had not seen. The weights under which these choices are most probable replace
-//! those in use if the feed would have been better by more than two standard errors in a cross-validation. A feed that learns from
-//! what it has shown confirms itself, so acts from all feeds and from searches count alike, and the posts that could have been
-//! chosen are those of all feeds.
+//! Learns the weights of the recommended feed. Each visit of a member is a lesson: the posts that they turned to, among those that
+//! they had not seen. A feed that learns from what it has shown confirms itself, so acts from all feeds and from searches count
+//! alike, and the posts that could have been chosen are those of all feeds.
 
 #[cfg(feature = "evaluation")]
 pub mod evaluation;

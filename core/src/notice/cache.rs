@@ -1,7 +1,6 @@
-//! The cache of all notices, which reads them from the database again when they change. It reads all notices, so a notice that
-//! becomes visible late is in the next snapshot. Until the horizon has passed the last change, every read makes a snapshot. A
-//! notice also becomes visible and ends by time, without a change of the database. The times at which this happens divide time
-//! into periods ([`Snapshot::period`]), and a cached list counts in its period only.
+//! All notices, read again when they change, so a notice that becomes visible late is in the next snapshot. Until the horizon has
+//! passed the last change, every read makes a snapshot. The times at which notices begin and end divide time into periods
+//! ([`Snapshot::period`]), and a cached list counts in its period only.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};

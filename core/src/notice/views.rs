@@ -1,10 +1,6 @@
-//! Views of notices, counted in memory and added to the database by a deferred write. The count of a notice is the number of its
-//! views in this process; it only grows. [`FlushState`] has how many of them the database holds, and a notice shows `stored -
-//! flushed + counted`. `stored - flushed` are the views that others have counted. Both are of the same state: they are read under
-//! the lock of the state, and never between the statements of a flush and the outcome of its commit ([`ViewCounter::settled`]); or
-//! no flush ended in between ([`ViewCounter::others`]). So each view is either in `stored` or in `counted - flushed`. A flush that
-//! fails changes nothing: its views are written with the next one. The database also has the views of each day. The first view on
-//! another day notes how many there were before it, so views that wait for the database keep their days.
+//! A notice shows `stored - flushed + counted`: `counted` are its views in this process, and `flushed` those of them in the
+//! database ([`FlushState`]). These are read under one lock, never between the statements of a flush and the outcome of its commit
+//! ([`ViewCounter::settled`], [`ViewCounter::others`]). Views that wait for the database keep their days.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

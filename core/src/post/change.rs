@@ -1,7 +1,6 @@
-//! The posts that changed, by the revisions of the changes, so that a cache reads only these. Only the latest changes stay: a
-//! cache that has missed earlier ones loads all posts. A cache that has seen every change up to a horizon reads the changes with
-//! greater revisions. Some of them may have been visible before, and some of them may become visible later than others with
-//! greater revisions.
+//! The posts that changed, by the revisions of the changes, so that a cache reads only those beyond its horizon, some of which may
+//! have been visible before or become visible later than others with greater revisions. Only the latest changes stay: a cache that
+//! has missed earlier ones loads all posts.
 
 use crate::record::error::Result;
 use crate::record::id::PostKey;

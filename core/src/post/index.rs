@@ -1,9 +1,6 @@
-//! The search index: finds the posts with the words of a search, and ranks them. `post_terms` has an entry for each post: its
-//! terms with their occurrences ([`entry`]). Both engines only find candidates by terms, the newest first ([`candidates`]): SQLite
-//! by an FTS5 table, PostgreSQL by a GIN index over hashes of terms, by sections of posts. The program ranks the candidates
-//! ([`query`]), with the rarity of words in the latest posts ([`frequencies`]). So a search costs the same however many posts
-//! match, and both engines find the same. Posts that a new version of the index lacks are inserted from the newest to the oldest,
-//! so the missing ones are always those below the first entry ([`unindexed_before`]).
+//! `post_terms` has the terms of each post with their occurrences ([`entry`]). SQLite finds candidates by an FTS5 table,
+//! PostgreSQL by a GIN index of sections ([`candidates`]); the program ranks them ([`query`]) with the rarity of words in the
+//! latest posts ([`frequencies`]). An incomplete index lacks the posts below its first entry ([`unindexed_before`]).
 
 mod candidates;
 mod entry;

@@ -1,5 +1,3 @@
-//! The stats of a post: views, likes and heats, which acts change.
-
 use super::change;
 use super::heat::{Heats, LIKE_WEIGHT, VIEW_WEIGHT, weight_of};
 use crate::base::clock::Timestamp;

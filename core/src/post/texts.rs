@@ -1,5 +1,3 @@
-//! The texts and tokens of posts, from which the word model learns.
-
 use crate::analysis::counters::{Counter, Counts};
 use crate::base::text;
 use crate::record::error::Result;

@@ -1,9 +1,6 @@
-//! Jobs for other systems: sending mail and deliveries of webhooks, and fetching sources. Of several servers of a database, the
-//! one that holds the [`Lease`] of a [`Queue`] does its jobs. Its thread looks for jobs that are due and begins them, each on a
-//! thread of its own, which waits for the network without a connection to the database. The first thread stores the outcomes, and
-//! begins no job again before. A job whose outcome a crash has lost is done once more. A receiver that is slow or fails does not
-//! delay the others ([`Turns`]). In a [`Table`] of jobs, each failed attempt is followed by a longer wait, and the last one by
-//! giving the job up.
+//! Jobs for other systems. Of several servers, the one that holds the [`Lease`] of a [`Queue`] looks for jobs that are due, and
+//! begins each on a thread that waits for the network without a connection to the database. A job whose outcome a crash has lost
+//! is done once more. A slow or failing receiver does not delay others ([`Turns`]); after some waits a job is given up.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,5 +1,3 @@
-//! The operations on searches.
-
 use std::collections::HashSet;
 use std::sync::Arc;
 

@@ -1,5 +1,3 @@
-//! The addresses of sources and of their entries.
-
 use std::borrow::Cow;
 
 use url::Url;

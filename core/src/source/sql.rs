@@ -1,5 +1,3 @@
-//! The SQL of sources.
-
 use super::fetch::Validators;
 use super::schedule::Wishes;
 use super::seen::Seen;

@@ -1,7 +1,6 @@
-//! Limits the number of open connections, and chooses the connections to close when a new one needs room.
-//! A new connection seldom waits: when all permits are taken, the server closes connections of the network that has
-//! the most, starting with the connections that have waited longest for their client. Opening and closing a
-//! connection acquires the lock; a request acquires it only when the memory for responses is used up.
+//! Limits the number of open connections. When all permits are taken, the server closes connections of the network that has the
+//! most, those first that have waited longest for their client. Opening and closing a connection acquires the lock; a request
+//! acquires it only when the memory for responses is used up.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

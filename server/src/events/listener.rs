@@ -1,5 +1,3 @@
-//! One stream of events.
-
 use std::time::Duration;
 
 use bytes::Bytes;

@@ -1,7 +1,6 @@
-//! The fields of a request: the segments of its path, its query and its body, read as the one type of its operation.
-//! [`tidings_core::operation`] says which field is where. In a query and in a form fields are text: a number in digits, a list
-//! as a repeated key or as one text with commas. In every format unknown fields are ignored, the last value of a repeated key
-//! counts, an empty body has no fields, and a JSON field that is `null` is missing.
+//! [`tidings_core::operation`] says which field is where. In a query and in a form fields are text: a number in digits, a list as
+//! a repeated key or as one text with commas. In every format unknown fields are ignored, the last value of a repeated key counts,
+//! an empty body has no fields, and a JSON field that is `null` is missing.
 
 use std::collections::BTreeMap;
 use std::io;

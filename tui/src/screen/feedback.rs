@@ -1,5 +1,3 @@
-//! Feedback: the open items, shown with the notice that each refers to.
-
 use std::collections::{BTreeSet, HashSet};
 
 use ratatui::text::Line;

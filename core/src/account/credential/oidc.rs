@@ -1,9 +1,6 @@
-//! Single sign-on with OpenID Connect: people sign in at an issuer, such as their university, and this service gets no password. A
-//! browser goes to [`PATH`], to the issuer, back to [`RETURN_PATH`], and then to the page of the app, with a code that the app
-//! exchanges for an access token ([`SignInOidc`]), so that no token is in the address of a page. The issuer's identifier of a
-//! person decides whose account it is. If an account has the same id or address, whoever knows its password links it
-//! ([`LinkOidc`]), so that nobody gets it by a name alone. The flow is the authorization code flow with PKCE, state and nonce
-//! (OpenID Connect Core 1.0, RFC 7636, RFC 9207, RFC 9700).
+//! Single sign-on: a browser goes to [`PATH`], to the issuer, to [`RETURN_PATH`], and to the page of the app, with a code that the
+//! app exchanges for an access token ([`SignInOidc`]), so that no address has a token. Whoever knows the password of an account
+//! with the same id or address links it ([`LinkOidc`]). OpenID Connect Core 1.0, RFC 7636, RFC 9207, RFC 9700.
 
 use serde::{Deserialize, Serialize};
 use url::{Url, form_urlencoded};

@@ -1,9 +1,6 @@
-//! Sign-in slowing: a client that guesses passwords has to wait between attempts; other clients do not. Failures are counted per
-//! account and client, per client, and, for wrong codes of a second factor, per account. They are in the memory of the process
-//! ([`Memory`]), where the monotonic clock measures waits, so setting the date neither ends nor prolongs them; on a database
-//! server, they are in a table that all servers share ([`Rows`]). An attempt at an account is reserved before its password is
-//! hashed, and counts as a failure until it ends: parallel attempts, also at several servers, begin as if they had arrived one by
-//! one.
+//! Sign-in slowing: failures are counted per account and client, per client, and, for wrong codes of a second factor, per account;
+//! in memory ([`Memory`]), by the monotonic clock, or in a table that all servers share ([`Rows`]). An attempt is reserved before
+//! its password is hashed, so that parallel attempts, also at several servers, begin as if they had arrived one by one.
 
 use std::collections::VecDeque;
 use std::hash::{Hash as _, Hasher as _};

@@ -1,5 +1,3 @@
-//! The SQL of API keys.
-
 use std::sync::Arc;
 
 use super::{Key, KeyHash, KeyRecord, Scopes};

@@ -1,5 +1,3 @@
-//! The queue of records that wait to be written.
-
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::sync::Mutex;
@@ -47,7 +45,6 @@ pub(super) struct Queue {
 struct Writing {
     /// Records that were taken but not written. They come before the new ones.
     returned: VecDeque<Record>,
-    /// The number of lost lines at the last warning, and the time of that warning.
     reported: u64,
     reported_at: Timestamp,
 }

@@ -1,5 +1,3 @@
-//! Writes records to the log, the counters and the table of visitors.
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Record;
@@ -16,9 +14,7 @@ use crate::store::{StoreError, TimeSlice, Tx};
 /// The number of records that a commit writes even if the time slice is over. A report that waits for the queue
 /// includes all of these, however slow the machine is.
 pub(super) const MIN_RECORDS: usize = 512;
-/// The number of records between two checks of the time slice.
 const STEP: usize = 64;
-/// The number of records whose members are looked up together.
 const LOOKED_UP: usize = MIN_RECORDS;
 /// The maximum number of visitors written together. A visitor costs as much as many lines, and one client may send
 /// a different user agent with each request.

@@ -1,5 +1,3 @@
-//! A page of a feed.
-
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;

@@ -1,9 +1,6 @@
-//! Orders that every server of a database can continue: a deferred write publishes an order when one of its pages says `next`. The
-//! caller may continue before the write is committed. So a server that does not find an order looks for it for half a second, but
-//! only for a few callers at a time, because anybody can ask for orders that do not exist. A published row never changes, except
-//! for the time of its last first page. Changing and deleting skip rows that another server has locked, so no server waits for
-//! another. The rows of members' orders omit the posts that the member has seen: the server that loads the order reads these
-//! posts, with those of later acts.
+//! Orders that every server of a database can continue, published by a deferred write when a page says `next`. The caller may be
+//! faster, so a server looks for an order for half a second, for a few callers at a time. Only the time of a published row
+//! changes. The rows of members' orders omit the posts that the member has seen: the server that loads the order reads these.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;

@@ -1,5 +1,3 @@
-//! The data of a feed index that views and likes do not change.
-
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 

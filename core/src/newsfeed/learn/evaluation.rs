@@ -1,7 +1,6 @@
-//! The quality of the recommended feed on past acts: a good feed would have shown the posts that members liked or viewed later.
-//! Orders are compared in pairs, because all have the same hard and easy members. Source: Herlocker, Konstan, Terveen and Riedl,
-//! *Evaluating collaborative filtering recommender systems*, ACM TOIS 22(1), 2004; split by time, because a feed is requested
-//! before its readers act.
+//! Compares orders on past acts in pairs, because all have the same hard and easy members. Source: Herlocker, Konstan, Terveen and
+//! Riedl, *Evaluating collaborative filtering recommender systems*, ACM TOIS 22(1), 2004; split by time, because a feed is
+//! requested before its readers act.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

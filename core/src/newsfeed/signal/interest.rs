@@ -1,5 +1,3 @@
-//! The interest of a member, measured from the member's acts.
-
 use super::ranking::narrow;
 use super::top::top;
 use super::{Signal, Weights};

@@ -1,8 +1,6 @@
-//! The interest of a member's latest acts: if the latest three posts resemble none of the earlier ones, one of ten places of the
-//! feed is for the posts that they alone recommend. The interest of a long history hardly changes with a few acts. Source: the
-//! long-term and the session profile of Bennett et al., *Modeling the impact of short- and long-term behavior on search
-//! personalization*, SIGIR 2012; with places of their own in place of a weight, because a weight that suffices beside a hundred
-//! acts would hide what they show.
+//! If the latest three posts of a member resemble none of the earlier ones, one of ten places of the feed is for the posts that
+//! they alone recommend. A weight that suffices beside a hundred acts would hide what these show. Source: the session profile of
+//! Bennett et al., *Modeling the impact of short- and long-term behavior on search personalization*, SIGIR 2012.
 
 use super::interest::{Interest, of_acts};
 use super::{SIGNALS, Signal, Weights};

@@ -1,7 +1,6 @@
-//! The formulas of novelty, recency and age. None depends on the current time, so the order changes only with posts and acts:
-//! recency is counted in posts, not in days, and a topic with a post a month is as recent as one with ten a day. The default
-//! weights of all signals were chosen on histories of readers of question sites, with `tidings bench feed`. Their steps are broad,
-//! because smaller differences are noise.
+//! The formulas of novelty, recency and age. None depends on the time, so the order changes only with posts and acts: recency
+//! counts posts, and a topic with a post a month is as recent as one with ten a day. The default weights were chosen on histories
+//! of readers of question sites, with `tidings bench feed`. Their steps are broad, because smaller differences are noise.
 
 use crate::base::config::Feed;
 use crate::base::keyed::Unkeyed;

@@ -1,5 +1,3 @@
-//! Selection of the best of many scores.
-
 /// The scores that are compared with the least of the best at a time: a multiple of the width of vector registers.
 const STEP: usize = 16;
 

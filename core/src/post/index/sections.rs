@@ -1,8 +1,6 @@
-//! The index of PostgreSQL, by sections of consecutive posts: a term is eight bits of the number of the section, then 24 bits of
-//! the hash. A search for the newest posts reads sections from the newest on until it has enough, instead of the whole list of a
-//! frequent word, and imports change only the pages of the newest section. With as few bits, another term may be found. The counts
-//! of a post have all bits of its words, and the post itself its topics and tags, so the program leaves out such posts. After 256
-//! sections, the oldest one shares its terms with the newest.
+//! PostgreSQL's index, by sections of consecutive posts: a term is eight bits of the section, then 24 bits of the hash. A search
+//! reads sections from the newest on until it has enough, and imports change only the pages of the newest one. With as few bits
+//! another term may be found, so the program compares the counts, and the post's topics and tags.
 
 use std::ops::Range;
 

@@ -1,9 +1,6 @@
-//! Corrections: the known words of which an unknown one is probably a misspelling, by the number of letters that were inserted,
-//! left out, replaced, or swapped with the next one. Hangul is compared by letters. Of equally distant words, one with the same
-//! first letter comes first, because few misspellings change it, then the more frequent one. Source: Damerau, *A technique for
-//! computer detection and correction of spelling errors*, CACM 7(3), 1964; the order is that of a noisy channel in which each
-//! further error is much rarer than any word: Kernighan, Church and Gale, *A spelling correction program based on a noisy channel
-//! model*, COLING 1990.
+//! Known words from which an unknown one differs least, by letters inserted, left out, replaced, or swapped; then those with the
+//! same first letter, which few misspellings change, then the more frequent. Sources: Damerau, *A technique for computer detection
+//! and correction of spelling errors*, CACM 7(3), 1964; Kernighan, Church and Gale, COLING 1990.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;

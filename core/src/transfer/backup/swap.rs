@@ -1,5 +1,3 @@
-//! Replaces one database file with another.
-
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,3 @@
-//! The plan of a copy: how each table is copied.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Treatment {
     /// The rows are copied. A new database has none.

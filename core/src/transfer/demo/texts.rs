@@ -1,5 +1,3 @@
-//! The texts of the demo data, from `texts.json`.
-
 use std::sync::LazyLock;
 
 use serde::Deserialize;

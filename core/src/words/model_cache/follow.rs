@@ -1,5 +1,3 @@
-//! The thread that updates the model when posts change or another process stores a model.
-
 use std::time::{Duration, Instant};
 
 use tidings_vectors::{Cancelled, Model, Origin, Progress, Source};

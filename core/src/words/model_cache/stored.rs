@@ -1,5 +1,3 @@
-//! The word model in the database, from which all processes get the same words.
-
 use std::sync::Arc;
 
 use tidings_vectors::{Model, Origin, StoredPart};

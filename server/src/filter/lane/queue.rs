@@ -1,8 +1,6 @@
-//! A bounded queue that serves operations, networks and clients in turn.
 //! Each turn goes to the next operation, within it to the next network, and within that to the next client, whose oldest entry is
-//! served. So one with a thousand entries is served no faster than one with a single entry, and delays the other by one turn only.
-//! A network is the first 24 bits of an IPv4 address or the first 48 bits of an IPv6 address, the longest prefixes that are
-//! routed on the internet: a customer can rarely choose addresses in several networks.
+//! served. So one with a thousand entries delays one with a single entry by one turn only. A network is the longest prefix that is
+//! routed on the internet, 24 bits of IPv4 or 48 of IPv6: a customer can rarely choose addresses in several.
 
 use ipnet::IpNet;
 use tidings_core::account::Client;

@@ -1,5 +1,3 @@
-//! The SQL of the second factor.
-
 use data_encoding::BASE32_NOPAD;
 use zeroize::Zeroizing;
 

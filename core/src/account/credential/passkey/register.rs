@@ -1,5 +1,3 @@
-//! Adding a passkey.
-
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,5 +1,3 @@
-//! The table of passkeys.
-
 use data_encoding::BASE64URL_NOPAD;
 use webauthn_rp::bin::Encode as _;
 use webauthn_rp::response::register::DynamicState;
@@ -9,7 +7,6 @@ use crate::base::clock::Timestamp;
 use crate::record::id::MemberKey;
 use crate::store::{Arg, StoreError, Tx};
 
-/// Values of the library are in base 64.
 pub(super) struct New {
     pub(super) id: String,
     pub(super) credential: String,

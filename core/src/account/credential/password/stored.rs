@@ -1,8 +1,6 @@
-//! Password hashes in the database: ours, and those of the systems that members were imported from. Argon2 is a PHC string. PBKDF2
-//! and scrypt are as Werkzeug's `generate_password_hash` writes them: `pbkdf2:sha256:600000$salt$hex` and
-//! `scrypt:32768:8:1$salt$hex`, where the salt is used as text, without decoding it. bcrypt is `$2b$12$` and 53 characters; the
-//! older `$2a$` and `$2y$` are the same function. An empty text means that the member has no password. The cost of a hash is
-//! bounded, so that an imported hash cannot exhaust memory or processor time.
+//! Password hashes: PHC strings of Argon2, and those of imported members. PBKDF2 and scrypt are as Werkzeug writes them
+//! (`pbkdf2:sha256:600000$salt$hex`, `scrypt:32768:8:1$salt$hex`; the salt is not decoded); bcrypt `$2a$`, `$2b$` and `$2y$` are
+//! one function. An empty text is no password. The cost is bounded, so that an imported hash cannot exhaust memory or time.
 
 use std::ops::RangeInclusive;
 

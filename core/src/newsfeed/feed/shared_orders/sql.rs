@@ -1,5 +1,3 @@
-//! The statements of published orders.
-
 use super::{BYTES_MAX, DELETE_MAX, NewOrder, OrderRow, StoreError, Timestamp, Tx, packed};
 use crate::store::{Arg, row_each, run_each};
 

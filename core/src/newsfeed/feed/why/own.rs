@@ -1,5 +1,3 @@
-//! The acts of a member that sentences name.
-
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 
