@@ -122,7 +122,6 @@ impl Drop for State {
     }
 }
 
-/// Loads the recent searches.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.call(&Caller::Guest, GetRealtime {}).map(drop)
 }

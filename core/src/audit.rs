@@ -28,7 +28,6 @@ pub(crate) use chain::{prune, verify as verify_chain};
 
 /// The maximum number of records of a page.
 pub const RECORDS_MAX: i64 = 1_000;
-/// The default page size.
 const RECORDS: i64 = 100;
 /// How many records an export reads at once.
 const PAGE: i64 = 1_000;

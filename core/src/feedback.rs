@@ -27,7 +27,6 @@ const GENERAL: &str = "general";
 pub const POST: Bounds = Bounds { min: 1, max: 5_000 };
 /// The maximum number of entries of a list.
 pub const LIST_MAX: i64 = 1_000;
-/// The default number of entries of a page.
 const LIST: i64 = 100;
 
 /// The problem of feedback on a notice that the member cannot see.

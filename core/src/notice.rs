@@ -50,7 +50,6 @@ pub use placement::{Audience, Pin, Placement, State};
 use reader::Reader;
 pub use reads::{DAYS, DayReads, GetReads, Reads};
 
-/// What the operations of notices share.
 pub(crate) struct Shared {
     pub(crate) cache: NoticeCache,
     pub(crate) other_views: OtherViews,
@@ -255,7 +254,7 @@ fn today(tidings: &Tidings) -> i64 {
     tidings.analysis().calendar.today()
 }
 
-/// Returns the stored form of the id, or `None` if the member sees no such notice at the time `now`.
+/// The stored form; `None` if the member sees no such notice at the time `now`.
 pub(crate) fn visible(
     tx: &mut dyn Tx,
     id: &str,

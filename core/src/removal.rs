@@ -38,7 +38,7 @@ const MEMBER_TABLES: [(&str, &str, &str); 19] = [
 /// of its own.
 const SCATTERED: u64 = 8;
 
-/// Changes up to a number of rows of a removed member, and returns their number.
+/// Returns the number of rows that it changed.
 type Step = fn(&mut dyn Tx, MemberKey, u64) -> Result<u64, StoreError>;
 
 const STEPS: [(Step, u64); 3] =

@@ -31,13 +31,13 @@ pub struct Identity {
 
 #[derive(Clone)]
 pub(crate) enum Claim {
-    /// A guest, or a caller with an invalid token.
+    /// Or a caller with an invalid token.
     Guest,
     /// The member with this folded id. `token` has its generation; it is `None` if the operator names the member.
     Named { folded: String, token: Option<(i64, Token)> },
     /// The bearer of an API key.
     Key { key: KeyHash, token: Token },
-    /// The operator.
+    /// The person who can open the database.
     Operator,
 }
 

@@ -20,7 +20,7 @@ use crate::store::{StoreError, Tx};
 mod tests;
 
 const KNOWN_MS: i64 = 30 * DAY_MS;
-/// The maximum number of places of a member. A further one replaces the one with the oldest sign-in.
+/// A further one replaces the one with the oldest sign-in.
 const PLACES_MAX: i64 = 32;
 /// Makes the hashes differ from hashes of anything else.
 const DOMAIN: &[u8] = b"tidings sign-in place 1\0";
@@ -41,7 +41,7 @@ impl Places {
         Self { client, keys }
     }
 
-    /// Returns the hash to store, and the one that the previous key made.
+    /// The one to store, and the one of the previous key.
     fn hashes(&self, member: MemberKey) -> [String; 2] {
         self.keys.clone().map(|key| {
             let key = key.chain_update(member.as_i64().to_be_bytes());

@@ -55,7 +55,7 @@ impl Claims {
         self.is_revoked.store(is_revoked, Ordering::Relaxed);
     }
 
-    /// Returns the start of the second in which the token was signed.
+    /// The start of that second.
     pub(crate) fn signed(&self) -> Timestamp {
         Timestamp::from_millis(self.iat.saturating_mul(1_000))
     }
@@ -89,7 +89,6 @@ struct First {
     is_made: Mutex<bool>,
 }
 
-/// The current key and the previous one.
 type Secrets = (Secret, Option<Secret>);
 
 /// The stamps are those of the files when the keys were read.
@@ -103,7 +102,6 @@ struct Set {
     verified: VerifiedTokens,
 }
 
-/// The minimum time between two checks of the key files for valid tokens.
 const LOOK_MS: i64 = 1_000;
 
 impl Keys {
@@ -339,9 +337,9 @@ impl Set {
     }
 }
 
-/// The maximum number of cached tokens. A token has one slot, and replaces the token in it.
+/// A token has one slot, and replaces the token in it.
 const SLOTS: usize = 4_096;
-/// The maximum length of a cached token in bytes. Those that [`Keys::sign`] makes are much shorter.
+/// In bytes. Those that [`Keys::sign`] makes are much shorter.
 const TOKEN_MAX: usize = 1_024;
 
 /// Tokens that one key has signed, whose signature is not verified again for each request. Reading and inserting take no lock.

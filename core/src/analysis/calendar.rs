@@ -27,7 +27,7 @@ pub(crate) struct Calendar {
     version: AtomicI64,
     versions: Arc<Versions>,
     clock: Clock,
-    /// Whether anything is known to be counted, so that the first zone cannot change.
+    /// Something is counted, so that the first zone cannot change.
     zone_is_fixed: AtomicBool,
 }
 
@@ -295,7 +295,7 @@ fn known(name: &str) -> Result<Zone> {
 mod sql {
     use super::{StoreError, Timestamp, Tx};
 
-    /// Returns the zone of the first days, and whether anything is counted.
+    /// And whether anything is counted.
     pub(super) fn zone(tx: &mut dyn Tx) -> Result<(Option<String>, bool), StoreError> {
         let sql = "SELECT (SELECT name FROM zone), EXISTS (SELECT 1 FROM day_count)";
         let mut row = tx.one(sql, &[])?;

@@ -37,7 +37,6 @@ impl Counter {
     }
 }
 
-/// The number of the counter of visitors in the first hour of a day.
 const FIRST_HOUR: i64 = 100;
 
 pub(crate) const fn hour(hour: u8) -> i64 {

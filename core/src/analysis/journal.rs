@@ -24,9 +24,9 @@ use queue::{QUEUE_MAX, Queue};
 use write::MIN_RECORDS;
 pub(super) use write::write;
 
-/// The queue length at which the journal requests a commit at once.
+/// Requests a commit at once from this length of the queue on.
 const FLUSH_AT: usize = 4_096;
-/// The number of reports made in a second that include all communications answered before them.
+/// Reports in a second that include all communications answered before them.
 const EXACT_MAX: u32 = 32;
 
 pub(super) struct Record {
@@ -51,7 +51,7 @@ pub(crate) struct Journal {
     calendar: Arc<Calendar>,
     /// Written communications of crawlers since the process started.
     crawled: AtomicU64,
-    /// The last second in which reports were made, and their number.
+    /// The last second with reports, and their number.
     reports: Mutex<(i64, u32)>,
 }
 
@@ -85,7 +85,6 @@ impl Journal {
         }
     }
 
-    /// Defers a write of the queued records, unless a deferred write already exists.
     pub(super) fn flush(self: &Arc<Self>, store: &Store) {
         if self.queue.has_pending() && self.queue.must_defer() {
             self.defer(store);
@@ -218,14 +217,12 @@ impl DeferredRecords {
         self.is_expected = self.is_expected || self.journal.queue.must_defer();
     }
 
-    /// Notes that the outcome of the commit is known.
     fn end_write(&mut self) {
         if std::mem::take(&mut self.is_committing) {
             self.journal.queue.end_write();
         }
     }
 
-    /// Notes that this write has taken enough.
     fn end(&mut self) {
         self.is_expected = self.is_expected && !self.journal.queue.ends_deferred();
     }

@@ -156,7 +156,7 @@ fn read(tx: &mut dyn Tx, _: &Admin<'_>, time: LocalHour, ms_into_hour: i64) -> R
     })
 }
 
-/// Returns the count of a day up to `ms` milliseconds into `hour`. Of the count of that hour, it takes the share that has passed.
+/// Of the count of that hour, it takes the share that has passed.
 fn until(tx: &mut dyn Tx, day: i64, counter: Counter, hour: usize, ms: i64) -> Result<i64> {
     let hours = Counts::hourly(tx, day, counter)?;
     let over: i64 = hours[..hour].iter().sum();

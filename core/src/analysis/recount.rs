@@ -7,7 +7,6 @@ use crate::record::error::Result;
 use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
 
-/// The dates of days that count fewer visitors than they have rows.
 pub(crate) fn wrong_visitors(database: &dyn Inspected) -> Result<Vec<String>> {
     let days = database.read(|tx| sql::days_with_fewer_visitors(tx))?;
     Ok(days.into_iter().map(|(day, _)| date(day)).collect())

@@ -129,7 +129,6 @@ pub(crate) struct Record {
     pub(crate) surface: String,
     /// `operator`, `member`, `key` or `service`.
     pub(crate) actor: String,
-    /// The name of the key, or of the operator's account.
     pub(crate) actor_name: Option<String>,
     pub(crate) actor_member: Named,
     pub(crate) action: String,
@@ -237,7 +236,7 @@ pub(crate) fn is_recorded(
     Ok(found.is_some())
 }
 
-/// Creates the member's salt if they have none.
+/// Creates the salt if the member has none.
 fn named(tx: &mut dyn Tx, member: Option<MemberKey>) -> Result<Named, StoreError> {
     let Some(member) = member else { return Ok(Named::default()) };
     let (id, salt) = sql::identity(tx, member)?;
@@ -252,7 +251,6 @@ pub(crate) mod sql {
     use super::{Chain, MemberKey, Named, Record, Row, StoreError, Tx};
     use crate::store::Topic;
 
-    /// The columns of [`record`].
     pub(crate) const COLUMNS: &str =
         "seq, date, surface, actor, actor_name, actor_member, actor_proof, action,
         subject, subject_member, subject_proof, old_value, new_value, hash";

@@ -83,7 +83,7 @@ struct Batches<'t, K: Kind> {
     last_refused: u64,
     batch: Vec<K::Line>,
     bytes: usize,
-    /// The number of lines that probably fit into the time of a batch.
+    /// In lines that probably fit into the time of a batch.
     size: usize,
     bytes_max: usize,
     written: Option<(Shared<K::Line>, Pending<Written>)>,
@@ -116,7 +116,6 @@ impl<K: Kind> Batches<'_, K> {
         Ok(())
     }
 
-    /// Submits the current batch after the previous one is written.
     fn write_batch(&mut self) -> Result<()> {
         let mut left = self.settle(usize::MAX)?;
         // Before the lines of the current batch, so that lines about the same record stay in order.

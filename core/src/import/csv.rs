@@ -40,11 +40,10 @@ pub(crate) struct Lines<R, L> {
     reader: csv::Reader<Input<R>>,
     columns: Columns,
     parse: Parse<L>,
-    /// The encoding of the values, if it is known not to be UTF-8.
+    /// If it is known not to be UTF-8.
     encoding: Option<&'static Encoding>,
     /// `None` before the first line is read.
     names: Option<Vec<String>>,
-    /// As written in the first line.
     unknown: Vec<String>,
     ended: bool,
 }
@@ -153,7 +152,6 @@ impl<R: Read, L> Lines<R, L> {
         Ok(None)
     }
 
-    /// Returns whether all required columns are present.
     fn take_names(&mut self, header: &StringRecord) -> bool {
         let written = || header.iter().map(|name| name.trim_start_matches('\u{feff}').trim());
         let names: Vec<String> = written().map(str::to_ascii_lowercase).collect();

@@ -17,7 +17,6 @@ pub(crate) enum Text {
     Reset,
     PasswordChanged,
     AddressChanged,
-    /// Another address was given in place of this one.
     AddressProposed,
     SignInChanged,
     Invite,

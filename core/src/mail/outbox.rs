@@ -72,7 +72,6 @@ pub(crate) enum To<'a> {
     Address(MemberKey, &'a str),
     /// The member with this id or address, if there is one, for whom the network with this hash has asked.
     Asked(&'a str, &'a str),
-    /// An address, and the id of the invitation.
     Invited(&'a str, &'a str),
 }
 

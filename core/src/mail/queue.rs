@@ -70,7 +70,6 @@ impl jobs::Queue for Queue {
     }
 }
 
-/// Removes mail that has nothing to say any more.
 fn prepare(
     tx: &mut dyn Tx,
     config: &Mail,

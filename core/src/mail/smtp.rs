@@ -82,7 +82,6 @@ impl Smtp {
         Ok(Self { server: server.clone(), tls, credentials, from: Mailbox::new(name.clone(), email) })
     }
 
-    /// Also signs in.
     fn connect(&self) -> Result<SmtpConnection, SmtpError> {
         let hello = ClientId::Domain(self.from.email.domain().to_owned());
         let (encryption, port) = self.server.encryption();

@@ -129,7 +129,6 @@ fn invalid(path: &Path, why: impl fmt::Display) -> Invalid {
     Invalid::new(&["mail-templates"], format!("{} {why}", path.display()))
 }
 
-/// Prefers the operator's file.
 fn read(dir: Option<&Path>, file: &str, built_in: &'static str, names: &[&str]) -> Result<Cow<'static, str>> {
     let Some(path) = dir.map(|dir| dir.join(file)).filter(|path| path.exists()) else {
         return Ok(built_in.into());
@@ -145,7 +144,6 @@ fn read(dir: Option<&Path>, file: &str, built_in: &'static str, names: &[&str]) 
 static VALUE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{([a-z]+)\}").expect("it is a regular expression"));
 
-/// The names of the values that a text has.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     VALUE.captures_iter(text).map(|found| found.extract::<1>().1[0])
 }

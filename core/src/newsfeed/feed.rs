@@ -89,7 +89,7 @@ pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) ->
     Ok(answer)
 }
 
-/// Returns the name of a topic's feed and the tags that [`topic`] would have recorded with it at the time `at`.
+/// And the tags that [`topic`] would have recorded with it at the time `at`.
 pub(crate) fn opened_at(tidings: &Tidings, name: &str, at: Timestamp) -> Result<(String, Vec<String>)> {
     let name: String = name.nfc().collect();
     let tags = tidings.feeds().index()?.topic_tags(&name, at);

@@ -31,7 +31,6 @@ use crate::store::{Store, StoreError, Tx};
 use logit::{Choices, Prior, Vector};
 use visits::{visits, walk};
 
-/// The name of the stored weights.
 pub(crate) const LEARNED: &str = "learned";
 
 const VISITS_MIN: usize = 50;
@@ -176,7 +175,6 @@ fn learned_from(lessons: &[(MemberKey, Choices)], settings: &Weights) -> Weights
     Weights(fitted.map(|weight| (weight / scale) as f32))
 }
 
-/// Among the posts that could have been chosen.
 fn variances<'c>(choices: impl Iterator<Item = &'c Choices>) -> Vector {
     let (mut count, mut sums, mut squares) = (0.0, [0.0; SIGNALS], [0.0; SIGNALS]);
     for (x, offset) in choices.flat_map(|choices| &choices.others) {

@@ -29,7 +29,6 @@ pub(super) struct ViewCounter {
 #[derive(Default)]
 pub(super) struct FlushState {
     counts: BTreeMap<ObjectId, Count>,
-    /// The number of flushes that have ended.
     ended: u64,
     /// Whether a flush has run its statements and awaits the outcome of the commit.
     is_committing: bool,
@@ -50,7 +49,7 @@ pub(super) struct NoticeViews {
     counted: AtomicI64,
     /// The views in the database that others have counted, as last read.
     others: AtomicI64,
-    /// The day of the last view, or 0 before the first.
+    /// 0 before the first view.
     day: AtomicI64,
     /// The earlier days with views that are not flushed, and the number of views at the end of each.
     earlier: Mutex<Vec<(i64, i64)>>,
@@ -65,7 +64,6 @@ impl NoticeViews {
         self.others.load(Ordering::Relaxed) + counted
     }
 
-    /// Returns whether the number has changed.
     pub(super) fn set_others(&self, views: i64) -> bool {
         self.others.swap(views, Ordering::Relaxed) != views
     }
@@ -82,7 +80,6 @@ impl NoticeViews {
         self.counted.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Splits the views from `flushed` to `counted` by day.
     fn by_day(&self, flushed: i64, counted: i64) -> Vec<(i64, i64)> {
         let earlier = lock(&self.earlier);
         let mut days = earlier.clone();
@@ -149,7 +146,7 @@ impl ViewCounter {
 }
 
 impl FlushState {
-    /// Returns the count of a notice, and how many of its views are flushed.
+    /// And how many of its views are flushed.
     pub(super) fn count(&mut self, id: ObjectId) -> (Arc<NoticeViews>, i64) {
         let count = self.counts.entry(id).or_default();
         (Arc::clone(&count.counted), count.flushed)
@@ -165,9 +162,7 @@ struct Flush {
     counter: Arc<ViewCounter>,
     /// Whether [`ViewCounter::is_deferred`] is set for this flush.
     is_expected: bool,
-    /// The notices and their counts that are being committed.
     batch: Vec<(ObjectId, i64)>,
-    /// See [`FlushState::next`].
     next: Option<ObjectId>,
 }
 

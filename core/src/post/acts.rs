@@ -32,7 +32,6 @@ pub(super) enum Kind {
     Hide,
     Unhide,
     View {
-        /// The viewer, if the caller is not a member.
         guest: Option<Guest>,
         /// Whether the view counts for the popularity, once decided: the decision records the viewer.
         counts: Option<bool>,
@@ -69,9 +68,7 @@ struct Change {
 
 enum ChangeKind {
     Like,
-    /// The date of the like.
     Unlike(Timestamp),
-    /// Whether the view counts for the popularity.
     View(bool),
 }
 
@@ -172,7 +169,6 @@ impl Valid<'_, '_> {
     }
 }
 
-/// Returns the new likes.
 fn like<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Pipelined<'v, Vec<Change>>, StoreError> {
     let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Like)).collect();
     let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post, act.at)).collect();
@@ -182,7 +178,6 @@ fn like<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Pipelined<'v, 
     }))
 }
 
-/// Returns the likes that existed.
 fn unlike<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Pipelined<'v, Vec<Change>>, StoreError> {
     let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Unlike)).collect();
     let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post)).collect();
@@ -212,7 +207,6 @@ fn hide(tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<(), StoreError> {
 }
 
 struct Found {
-    /// For each act.
     keys: Vec<Option<PostKey>>,
     posts: Vec<PostStats>,
 }

@@ -35,7 +35,7 @@ pub(super) fn add_each(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<(), StoreEr
     prune_sometimes(tx, revision, posts)
 }
 
-/// Records that posts were inserted. This transaction must not have recorded another change of them.
+/// This transaction must not have recorded another change of them.
 pub(super) fn add_new(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<(), StoreError> {
     let revision = tx.revision();
     let rows: Vec<_> = posts.iter().map(|post| [revision.into(), post.as_i64().into()]).collect();
@@ -73,7 +73,6 @@ fn may_prune(tx: &mut dyn Tx) -> Result<bool, StoreError> {
     tx.dialect().try_lock(PRUNE_LOCK).map_or(Ok(true), |sql| tx.one(&sql, &[])?.take(0))
 }
 
-/// Deletes at most [`PRUNE_MAX`] changes.
 fn prune(tx: &mut dyn Tx, staying: i64) -> Result<(), StoreError> {
     let newest = "SELECT revision, post FROM post_change ORDER BY revision DESC, post DESC LIMIT 1 OFFSET $1";
     let Some(mut row) = tx.row(newest, &[staying.into()])? else { return Ok(()) };

@@ -14,7 +14,6 @@ use crate::base::clock::{DAY_MS, Timestamp};
 use crate::store::{Arg, Row, StoreError};
 
 pub(crate) const VIEW_WEIGHT: f64 = 1.0;
-/// The weight of a like.
 pub(crate) const LIKE_WEIGHT: f64 = 3.0;
 
 /// In days. It is in effect until the acts of a store show that another half-life predicts better.
@@ -125,7 +124,6 @@ pub(crate) struct Decay {
     rate: f64,
     /// The half-life is between this place of the grid and the next one.
     place: usize,
-    /// The share of the next place.
     share: f64,
 }
 
@@ -157,22 +155,21 @@ impl Decay {
         (1.0 - self.share) * shorter + self.share * longer
     }
 
-    /// Like [`Heats::bounded`].
     pub(crate) fn bounded(self, heat: Option<f64>, weight: f64, now: Timestamp) -> Option<f64> {
         Some(heat?.min(positive_ln(weight)? + self.grown(now)))
     }
 
-    /// Returns the popularity at `now`, in views at that time.
+    /// In views at that time.
     pub(crate) fn worth(self, heat: Option<f64>, now: Timestamp) -> f64 {
         heat.map_or(0.0, |heat| (heat - self.grown(now)).exp())
     }
 
-    /// Returns the logarithm of the factor by which an act at this time exceeds one in 1970.
+    /// The logarithm of the factor by which it exceeds one in 1970.
     pub(crate) fn grown(self, at: Timestamp) -> f64 {
         self.rate * days(at)
     }
 
-    /// Returns the share of its weight that an act still has after a day.
+    /// The share of its weight that an act still has.
     pub(crate) fn after_a_day(self) -> f64 {
         (-self.rate).exp()
     }
@@ -191,7 +188,6 @@ fn days(at: Timestamp) -> f64 {
     at.as_millis() as f64 / DAY_MS as f64
 }
 
-/// Returns the total weight of the acts of a post.
 #[expect(clippy::cast_precision_loss, reason = "no post has 2^53 views")]
 pub(crate) fn weight_of(views: i64, likes: i64) -> f64 {
     views.max(0) as f64 * VIEW_WEIGHT + likes.max(0) as f64 * LIKE_WEIGHT

@@ -280,7 +280,7 @@ fn distinct(lines: &[Line]) -> usize {
         .count()
 }
 
-/// The lines must have distinct urls and ids.
+/// With distinct urls and ids.
 fn write_lines(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,

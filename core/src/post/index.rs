@@ -36,9 +36,8 @@ pub(crate) const SIMILAR_WEIGHT: f64 = 0.2;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Terms {
     pub(crate) words: Vec<String>,
-    /// Words of the search in other probable spellings.
+    /// In other probable spellings.
     pub(crate) forms: Vec<String>,
-    /// Words with a similar meaning.
     pub(crate) similar: Vec<String>,
 }
 
@@ -112,7 +111,7 @@ fn columns(entry: &Entry) -> [Arg<'_>; 4] {
     [entry.key.into(), entry.date.into(), entry.end_date.into(), (&entry.counts).into()]
 }
 
-/// Returns which posts had an entry.
+/// Returns whether each had an entry.
 fn remove(tx: &mut dyn Tx, keys: &[PostKey]) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<[Arg<'_>; 1]> = keys.iter().map(|key| [(*key).into()]).collect();
     if tx.dialect() == Dialect::Sqlite {
@@ -215,7 +214,7 @@ fn rows(tx: &mut dyn Tx, sql: &str, of: &[Candidate]) -> Result<Vec<Option<Row>>
 pub(crate) struct Site {
     pub(crate) host: String,
     pub(crate) posts: i64,
-    /// The title of the best match.
+    /// Its title.
     pub(crate) best: String,
     /// The address of the newest matching post.
     pub(crate) newest: String,

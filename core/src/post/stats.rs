@@ -51,7 +51,7 @@ impl PostStats {
         self.heats = Heats::add(self.heats, LIKE_WEIGHT, at);
     }
 
-    /// Subtracts a like that was given at the time `at`.
+    /// It was given at the time `at`.
     pub(crate) fn unlike(&mut self, at: Timestamp) {
         self.fav -= 1;
         self.heats = Heats::take(self.heats, LIKE_WEIGHT, at);

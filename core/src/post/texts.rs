@@ -6,7 +6,6 @@ use crate::store::{Arg, Row, StoreError, Tx, row_each};
 
 /// A page of the longest texts has about 10 million characters.
 const PAGE: i64 = 100;
-/// Posts whose tokens are read at once.
 const TOKENS: i64 = 1_000;
 
 pub(crate) struct Text {

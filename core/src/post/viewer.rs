@@ -65,7 +65,6 @@ impl Default for Viewers {
 }
 
 impl Viewers {
-    /// Records a view that counts.
     pub(crate) fn counts(&self, post: PostKey, viewer: Viewer, now: Timestamp) -> bool {
         let (own, network) = match viewer {
             Viewer::Operator => return true,

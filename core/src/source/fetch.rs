@@ -299,7 +299,7 @@ fn delay(text: &str, now: Timestamp) -> Option<i64> {
     seconds(text).or_else(|| Some((time(text)? - now).max(0)))
 }
 
-/// Returns milliseconds, rounded up.
+/// In milliseconds, rounded up.
 fn seconds(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_number =

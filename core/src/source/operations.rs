@@ -229,7 +229,6 @@ impl Operation for Update {
     }
 }
 
-/// Also returns its address.
 fn found(tx: &mut dyn Tx, admin: &Admin<'_>, source: &str) -> Result<(SourceKey, String)> {
     let key = sql::find(tx, admin, &address::named(source))?.ok_or(Error::NotFound)?;
     Ok((key, sql::settings(tx, key)?.url))

@@ -98,7 +98,6 @@ pub struct ActLine {
     "date" date: String = Text,
 }}
 
-/// The length of the name of a newsfeed in characters.
 const NEWSFEED: Bounds = post::NAME;
 
 const ID_MISSING: &str = "id is missing: it identifies the member";

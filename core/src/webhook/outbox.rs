@@ -112,7 +112,7 @@ pub(crate) fn has_webhooks(tx: &mut dyn Tx) -> Result<bool, StoreError> {
     Ok(tx.row("SELECT id FROM webhook LIMIT 1", &[])?.is_some())
 }
 
-/// Returns the id of the delivery. If too many wait for the webhook, the oldest one is given up.
+/// If too many wait for the webhook, the oldest one is given up.
 pub(crate) fn insert(
     tx: &mut dyn Tx,
     webhook: &str,

@@ -23,7 +23,7 @@ const WHOLE: Duration = Duration::from_secs(10);
 const ANSWER_MAX: u64 = 4 << 10;
 
 const PREFIX: &str = "whsec_";
-/// Random bytes of a secret.
+/// Random bytes.
 const SECRET: usize = 32;
 
 pub(super) struct Outgoing {

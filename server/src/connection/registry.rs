@@ -18,7 +18,7 @@ use crate::connection::unsent::Charge;
 
 /// After this time without progress, the connection of a running request may be closed for another connection.
 const STALLED: Duration = Duration::from_secs(10);
-/// The pause after a search that found no connection to close.
+/// After a search that found no connection to close.
 pub(crate) const REST: Duration = Duration::from_millis(5);
 /// The weight of the time that a guest's connection has been idle, relative to a member's. If guests' connections always closed
 /// first, a guest who has just connected would lose the connection to idle members.

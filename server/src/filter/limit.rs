@@ -56,7 +56,6 @@ impl Limits {
         }
     }
 
-    /// Returns limits that each allow a number of requests, except the general one.
     #[cfg(test)]
     pub(crate) fn allowing(number: u32) -> Self {
         let limit = || Some(RateLimit::new(Quota::per_minute(NonZeroU32::new(number).unwrap())));

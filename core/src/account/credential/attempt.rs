@@ -7,7 +7,6 @@ use crate::record::error::{Error, Result};
 use crate::record::id::MemberKey;
 use crate::record::operation::{Access, Rate, Spec, Work};
 
-/// Declares an operation of a member who gives their password again.
 pub(super) const fn with_password(path: &'static str) -> Spec {
     Spec::post("account", path, Access::Members).works(Work::Password).limited(Rate::General).attempt()
 }

@@ -1,5 +1,4 @@
-//! Codes that prove who somebody is, or that a step is taken once. The table has the SHA-256 of a code, which suffices because a
-//! code is random.
+//! The table has the SHA-256 of a code, which suffices because a code is random.
 
 use data_encoding::Specification;
 use sha2::{Digest as _, Sha256};

@@ -37,7 +37,7 @@ const USES_MAX: i64 = 1_000;
 const USES: i64 = 1;
 const DAYS_MAX: i64 = 90;
 const DAYS: i64 = 7;
-/// The length of a note in characters.
+/// In characters.
 const NOTE: Bounds = Bounds { min: 1, max: 100 };
 
 const GROUP: &str = "admin";
@@ -139,7 +139,6 @@ pub struct Add {
     pub email: Option<String>,
 }
 
-/// The checked fields of [`Add`].
 struct Draft {
     uses: i64,
     scopes: Scopes,

@@ -43,7 +43,7 @@ pub const RETURN_PATH: &str = "/sign_in_oidc/return";
 /// The lifetime of the app's code: long enough for an app, and then for a person who types a password.
 const CODE_MS: i64 = 2 * 60 * SECOND_MS;
 const LINK_MS: i64 = 10 * 60 * SECOND_MS;
-/// The maximum length of the state of an app, in bytes: it is in a cookie.
+/// In bytes: the state of an app is in a cookie.
 const STATE_MAX: usize = 500;
 
 const SUBJECT: &str = "sub";
@@ -61,7 +61,6 @@ const UNAVAILABLE: Denied = Denied {
     description: "the issuer does not answer: try again later, or sign in with a password",
 };
 
-/// The code is wrong.
 const REFUSED_CODE: Denied = Denied::new(ACCESS_DENIED, "the issuer refused the sign-in: sign in again");
 /// The cause does not depend on the code.
 const REFUSED_SERVICE: Denied =
@@ -109,7 +108,6 @@ pub struct LinkedPerson {
     pub date: Timestamp,
 }
 
-/// The reason why a person cannot sign in, for the page of the app.
 #[derive(Debug, PartialEq, Eq)]
 struct Denied {
     error: &'static str,
@@ -215,7 +213,6 @@ fn identified(tidings: &Tidings, issuer: &Issuer, flow: &Flow, query: &str) -> R
     Person::new(&tidings.config().oidc, &issuer.claims(flow, &code)?)
 }
 
-/// Returns the code with which the app signs the person in or links an account.
 fn admit(tidings: &Tidings, flow: &Flow, person: &Person) -> Result<Result<String, Denied>> {
     let (now, code) = (tidings.now(), code::generate());
     let issuer = tidings.config().oidc.issuer.as_ref().map(|issuer| issuer.0.as_str()).unwrap_or_default();

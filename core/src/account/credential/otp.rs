@@ -38,7 +38,7 @@ pub(crate) use sql::is_enabled;
 const SECRET_BYTES: usize = 20;
 const DIGITS: u32 = 6;
 const STEP_MS: i64 = 30 * SECOND_MS;
-/// The number of earlier and later steps whose codes are accepted, for clocks that differ.
+/// In steps, earlier and later, for clocks that differ.
 const AROUND: i64 = 1;
 const RECOVERY_CODES: usize = 10;
 /// The name that authenticators show beside the member's id.
@@ -135,7 +135,6 @@ fn changed(
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Factor {
-    /// The member has not enabled one.
     None,
     Missing,
     /// Not a code, or one that was used before.

@@ -49,7 +49,6 @@ fn blacklisted(stored: &Credentials, attempt: Option<Attempt<'_>>) -> Error {
     Outcome::BlacklistUser.into()
 }
 
-/// What a sign-in proves of the second factor.
 #[derive(Clone, Copy)]
 pub(super) enum Proof<'a> {
     Code(Option<&'a str>),

@@ -25,9 +25,9 @@ pub(crate) use tables::prune;
 /// Milliseconds of the clock that all users of the failures share.
 type Millis = i64;
 
-/// The time after its last failure at which a pair or an account is forgotten.
+/// After its last failure, a pair or an account is forgotten.
 const FORGET_MS: i64 = 24 * 60 * 60 * SECOND_MS;
-/// The number of failures, over all accounts, within [`CLIENT_WINDOW_MS`] after which a client may not sign in.
+/// Over all accounts, within [`CLIENT_WINDOW_MS`]; then a client may not sign in.
 const CLIENT_FAILURES: usize = 50;
 const CLIENT_WINDOW_MS: i64 = 15 * 60 * SECOND_MS;
 /// Longer than any attempt takes: the reservation of an attempt whose server died expires after this time.
@@ -38,9 +38,7 @@ const COUNT_MAX: u32 = 255;
 /// The shared table stores these numbers, which must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A client, whatever the account.
     Client = 0,
-    /// An account and a client.
     Pair = 1,
     /// The codes of an account, whatever the client.
     Codes = 2,
@@ -85,7 +83,7 @@ struct Failures {
     kind: Kind,
     count: u32,
     last_at: Millis,
-    /// The times of a client's failures that count, oldest first, at most [`CLIENT_FAILURES`].
+    /// Oldest first, at most [`CLIENT_FAILURES`].
     times: VecDeque<Millis>,
     running: u32,
     reserved_until: Millis,

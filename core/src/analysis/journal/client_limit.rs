@@ -10,7 +10,7 @@ use governor::{Quota, RateLimiter};
 
 use crate::base::clock::Clock;
 
-/// The number of counters in each of the two rows.
+/// In each of the two rows.
 const COUNTERS: usize = 2_048;
 
 /// A rate limiter for all clients, with one GCRA (generic cell rate algorithm) per counter. It takes no lock. The memory is
@@ -23,7 +23,6 @@ pub(super) struct ClientLimits {
 }
 
 impl ClientLimits {
-    /// Allows each client `burst` lines at once, then `lines_per_second`.
     pub(super) fn new(burst: NonZeroU32, lines_per_second: Option<NonZeroU32>, clock: &Clock) -> Self {
         let limiter = |lines| {
             let quota = Quota::per_second(lines).allow_burst(burst);
@@ -43,7 +42,6 @@ impl ClientLimits {
     }
 }
 
-/// Both rows of counters, one after the other.
 struct Counters(Box<[InMemoryState]>);
 
 impl StateStore for Counters {

@@ -15,9 +15,9 @@ use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::base::lock;
 use crate::store::{StoreError, Tx};
 
-/// The capacity of the queue; further communications get no line.
+/// Further communications get no line.
 pub(super) const QUEUE_MAX: usize = 32_768;
-/// The number of lines that one client may have at once: three quarters of the queue, so that other clients have room.
+/// At once; three quarters of the queue, so that other clients have room.
 #[expect(clippy::cast_possible_truncation, reason = "tens of thousands fit")]
 const CLIENT_BURST: NonZeroU32 = NonZeroU32::new(QUEUE_MAX as u32 / 4 * 3).expect("not zero");
 /// The number of records that return to the queue after a failed write. Writing them again takes little time.
@@ -37,7 +37,6 @@ pub(super) struct Queue {
     is_deferred: AtomicBool,
     /// The number of deferred writes that may have taken records and do not know the outcome of their commit yet.
     committing: AtomicUsize,
-    /// Communications without a line since the process started.
     lost: AtomicU64,
     writing: Mutex<Writing>,
 }
@@ -100,7 +99,7 @@ impl UnloggedCounts {
         Self { at, communications: i64::from(is_counted), crawlers: i64::from(is_counted && is_of_crawler) }
     }
 
-    /// Returns the number of communications of crawlers.
+    /// Returns those of crawlers.
     pub(super) fn write(&self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<u64, StoreError> {
         let day = calendar.local_hour(self.at).day;
         for (counter, n) in [(Counter::Communication, self.communications), (Counter::Crawler, self.crawlers)]
@@ -165,7 +164,7 @@ impl Queue {
         self.is_deferred.store(false, SeqCst);
     }
 
-    /// Ends the deferred write if the queue is empty, and returns whether it has ended.
+    /// Returns whether it has ended.
     pub(super) fn ends_deferred(&self) -> bool {
         self.is_deferred.store(false, SeqCst);
         !self.has_pending() || !self.must_defer()
@@ -235,7 +234,6 @@ impl Queue {
         self.lost.fetch_add(records, Relaxed);
     }
 
-    /// Logs a warning if lines were lost since the last warning.
     pub(super) fn report_lost(&self) {
         self.report(&mut lock(&self.writing));
     }

@@ -23,7 +23,6 @@ const VISITORS_MAX: usize = 512;
 pub(in crate::analysis) struct Written {
     /// From the first record on.
     pub(in crate::analysis) records: usize,
-    /// How many of these came from crawlers.
     pub(super) crawled: u64,
 }
 
@@ -78,11 +77,11 @@ pub(in crate::analysis) fn write(
 struct MemberCache {
     /// By key: whether the member still exists.
     members: OwnMap<MemberKey, bool>,
-    /// The numbers of API keys in the log, by their hashes.
+    /// By their hashes.
     keys: HashMap<KeyHash, Option<i64>>,
     /// By id, which members choose themselves: key and generation.
     ids: HashMap<Box<str>, Option<(MemberKey, i64)>>,
-    /// The members whom paths name, by their ids.
+    /// By their ids.
     named: HashMap<String, MemberKey>,
 }
 

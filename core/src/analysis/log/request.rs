@@ -47,7 +47,6 @@ impl RequestKeys {
     }
 }
 
-/// The path of a line, if it differs from the template of its operation.
 #[derive(Clone, Debug, Default)]
 pub(in crate::analysis) struct LoggedPath<'p> {
     /// The path, with [`MEMBER_PLACEHOLDER`] for the id of a member.
@@ -55,7 +54,7 @@ pub(in crate::analysis) struct LoggedPath<'p> {
     pub(super) member: Option<MemberKey>,
 }
 
-/// The position of a member's id in paths: `/operation/{user_id}…`.
+/// `/operation/{user_id}…`.
 const NAMED_SEGMENT: usize = 2;
 /// The placeholder for the id in a path that is stored with the key of the member. A percent-encoded path cannot contain it.
 const MEMBER_PLACEHOLDER: &str = " ";

@@ -30,7 +30,6 @@ impl Guest {
         client.address.map(|address| Self::new(call.tidings(), address, &client.user_agent))
     }
 
-    /// Like [`Guest::new`], with the key of the day of `at`.
     pub(in crate::analysis) fn at(
         analysis: &State,
         at: Timestamp,

@@ -13,7 +13,6 @@ use crate::store::{StoreError, Topic, Tx};
 pub(crate) use sql::delete_guests;
 pub(in crate::analysis) use sql::member_visits;
 
-/// The shortest gap between two requests that ends a visit.
 const GAP_MS: i64 = 30 * 60 * SECOND_MS;
 
 /// The requests of visitors, by day and visitor, gathered to be written together. Clients cannot choose colliding keys: a key has
@@ -24,7 +23,6 @@ pub(crate) struct Visits(OwnMap<(i64, VisitorNumber), VisitorDay>);
 struct VisitorDay {
     first: Timestamp,
     last: Timestamp,
-    /// The number of gaps that end a visit.
     gaps: i64,
     /// The hours with requests, a bit for each.
     hours: i64,
@@ -146,7 +144,7 @@ pub(crate) fn add_past(
     Ok(())
 }
 
-/// The number of visits that begin in each hour.
+/// By the hour in which they begin.
 fn visits_by_hour(calendar: &Calendar, times: &mut [Timestamp]) -> [i64; HOURS] {
     times.sort_unstable();
     let mut hours = [0; HOURS];

@@ -10,7 +10,6 @@ use crate::newsfeed::index::item::{Item, commonest_tags};
 use crate::post::{Post, PostSource};
 use crate::record::answer::Encoded;
 
-/// How long the reasons of a page hold.
 pub(crate) const HOLD_MS: i64 = 60 * SECOND_MS;
 
 /// The reasons of the posts of a page, encoded.

@@ -40,7 +40,7 @@ pub(crate) struct RankedBy {
     pub(crate) acts: Acts,
 }
 
-/// A feed is valid while the versions of its sources stay the same.
+/// Valid while the versions of its sources stay the same.
 #[derive(PartialEq)]
 struct MadeOf {
     index: u64,

@@ -32,7 +32,6 @@ const TOGETHER: usize = 64;
 const EXPIRES_MS: i64 = LIFETIME_MS + PUBLISH_AGAIN_MS;
 /// A row of this age is deleted: the age of a tail may exceed that of an order with it by [`TOUCH_MS`].
 const DELETED_MS: i64 = EXPIRES_MS + 2 * TOUCH_MS;
-/// The age at which the time of a tail is updated.
 const TOUCH_MS: i64 = 30 * SECOND_MS;
 /// Approximate; beyond it, the oldest rows are deleted.
 const BYTES_MAX: i64 = 256 << 20;
@@ -99,7 +98,6 @@ impl PublishedOrders {
         }
     }
 
-    /// Returns the order if it is of one of these kinds and has not expired.
     pub(crate) fn find(&self, next: Next, kinds: &[FeedKind]) -> Result<Option<Found>> {
         let found = self.load(next, kinds)?;
         if found.is_some() {
@@ -167,7 +165,6 @@ struct Publication {
     queue: Arc<Mutex<Queue>>,
     clock: Clock,
     orders: VecDeque<Arc<Order>>,
-    /// The number of orders that are being committed.
     written: usize,
     deletes: bool,
 }

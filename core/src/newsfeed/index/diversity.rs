@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// The consecutive posts that diversity considers.
+/// In consecutive posts.
 pub(crate) const WINDOW: usize = 10;
 /// No two of this number of first posts tell the same story.
 pub(crate) const STORIES: usize = 30;
@@ -62,7 +62,6 @@ pub(crate) fn diversify<'l>(
     chosen
 }
 
-/// Returns the number of further posts with each label that fit among ten.
 fn room<'l>(ranking: &[u32], labels: &impl Fn(u32) -> &'l [u32], max: &impl Fn(u32) -> usize) -> Vec<i64> {
     let all = || ranking.iter().flat_map(|post| labels(*post));
     let mut room = vec![i64::MIN; all().max().map_or(0, |greatest| *greatest as usize + 1)];

@@ -130,7 +130,6 @@ const CACHE_LINE: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct FeatureIndex {
     numbers: NumberMap<Feature, Number>,
-    /// The end of the numbers of each kind.
     kind_ends: [usize; Kind::ALL.len()],
     /// The inverse document frequency and the range in `postings` of each feature, by number.
     entries: Vec<Entry>,
@@ -138,7 +137,6 @@ pub(crate) struct FeatureIndex {
     postings: Vec<(u32, f32)>,
     /// The vectors of the posts by position, one after the other.
     vectors: Vec<(Number, f32)>,
-    /// The end of each post's vector.
     ends: Vec<u32>,
 }
 
@@ -224,7 +222,7 @@ impl FeatureIndex {
         self.numbers.iter().map(|(feature, number)| (*feature, *number))
     }
 
-    /// Returns the named features that posts have, as a unit vector weighted by inverse document frequency.
+    /// As a unit vector weighted by inverse document frequency.
     pub(crate) fn named(&self, named: impl Iterator<Item = Feature>) -> Vec<(Feature, Number, f32)> {
         let idf = |feature| self.number(feature).map(|number| (feature, number, self.idf_of(number)));
         let mut vector: Vec<_> = named.filter_map(idf).collect();
@@ -250,7 +248,6 @@ impl FeatureIndex {
         &self.vectors[begin as usize..self.ends[position] as usize]
     }
 
-    /// Returns the part of the vector of the post with its features of a kind.
     pub(crate) fn of_kind(&self, position: u32, kind: Kind) -> &[(Number, f32)] {
         let (vector, numbers) = (self.vector(position), self.numbers(kind));
         let end = |of: usize| vector.partition_point(|(number, _)| (*number as usize) < of);
@@ -270,7 +267,6 @@ impl FeatureIndex {
         std::hint::black_box(any);
     }
 
-    /// Returns the inner product of `query` with each of `posts` posts.
     pub(crate) fn scores(&self, query: &[(Number, f32)], posts: usize) -> Vec<f32> {
         let mut scores = vec![0.0; posts];
         for (number, weight) in query {
@@ -281,7 +277,6 @@ impl FeatureIndex {
     }
 }
 
-/// Adds `weight` times each value to the element of `sums` with its number.
 #[inline]
 pub(crate) fn add(sums: &mut [f32], values: &[(u32, f32)], weight: f32) {
     // Steps of constant length have no counter, which would take a third of the instructions.
@@ -306,7 +301,7 @@ fn normalise_kinds(mut vector: &mut [(Number, f32)], post: &Features, config: &I
     }
 }
 
-/// Scales the weights of features of a kind to the square root of the kind's share.
+/// To the square root of the kind's share.
 pub(crate) fn normalise(block: &mut [(Number, f32)], kind: Kind, config: &Interest) {
     let square: f32 = block.iter().map(|(_, weight)| weight * weight).sum();
     #[expect(clippy::cast_possible_truncation, reason = "shares need no more digits")]

@@ -39,9 +39,7 @@ impl Seen {
 pub(crate) struct AsOf {
     pub(crate) revision: i64,
     pub(crate) now: Timestamp,
-    /// The posts were read with this popularity.
     pub(crate) popularity: Popularity,
-    /// The changes that the posts include.
     pub(crate) seen: Seen,
 }
 
@@ -74,14 +72,13 @@ pub(crate) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<(Vec<
     })
 }
 
-/// Reads parts of the posts.
 struct Reader {
     decay: Decay,
     now: Timestamp,
 }
 
 impl Reader {
-    /// Returns the posts with these keys; `None` if the posts in this transaction are not those of `revision`.
+    /// `None` if the posts in this transaction are not those of `revision`.
     fn read_at(&self, tx: &mut dyn Tx, revision: i64, keys: &[PostKey]) -> Result<Option<Vec<Arc<Item>>>> {
         if complete_version_in(tx, Topic::Posts)? != Some(revision) {
             return Ok(None);

@@ -96,7 +96,6 @@ impl Meanings {
         self.vectors.add_to(sum, position as usize, weight);
     }
 
-    /// Adds nothing if the model has none of the words.
     pub(crate) fn add_words(&self, sum: &mut [f32], words: &[(Feature, Number, f32)], weight: f32) {
         let Lexicon { model, numbers } = &*self.lexicon;
         let mut words_sum = self.zero();

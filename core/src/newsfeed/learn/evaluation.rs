@@ -31,9 +31,7 @@ const NO_MEMBERS: Problem =
 
 /// In the order of the report.
 const RANKINGS: [&str; 4] = ["recommended", "settings", "newest", "popular"];
-/// The index of `settings`.
 const SETTINGS: usize = 1;
-/// The posts of an order that recall considers.
 const TOP: usize = 30;
 
 /// Settings of which other weights are tried, with their signals. Interest is one setting.
@@ -225,7 +223,6 @@ struct Scores {
 
 #[expect(clippy::cast_precision_loss, reason = "members and posts are far fewer than 2^53")]
 impl Scores {
-    /// `recommended` is the gain of the recommended feed.
     fn add(&mut self, member: MemberKey, ranking: &[PostKey], relevant: &OwnSet<PostKey>, recommended: f64) {
         let gain = ndcg(ranking, relevant);
         self.gains.add(member, gain);
@@ -280,7 +277,7 @@ fn best(trials: &[Tried]) -> Option<BetterWeight> {
     })
 }
 
-/// Rounds to four digits; the third is already noise.
+/// To four digits; the third is already noise.
 fn rounded(figure: f64) -> f64 {
     (figure * 1e4).round() / 1e4
 }

@@ -4,7 +4,6 @@
 use crate::base::keyed::{OwnMap, OwnSet};
 use crate::record::id::{MemberKey, PostKey};
 
-/// The posts of a ranking that the gain considers.
 pub(crate) const FIRST: usize = 10;
 
 /// Returns the discounted gain of the first ten posts, divided by that of the best possible ranking; 0 if no post is relevant.
@@ -34,7 +33,7 @@ pub(crate) fn gain_of_rank(rank: usize) -> f64 {
 pub(crate) struct Clusters {
     count: usize,
     sum: f64,
-    /// The number and the sum of the figures of each member.
+    /// A number and a sum.
     members: OwnMap<MemberKey, (usize, f64)>,
 }
 

@@ -30,9 +30,7 @@ const STEP_MS: i64 = 53_398_137;
 struct First {
     member: MemberKey,
     position: usize,
-    /// The moment at which the posts are ranked.
     at: Timestamp,
-    /// The number of acts before that moment.
     replayed: usize,
 }
 

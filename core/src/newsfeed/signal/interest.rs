@@ -155,12 +155,11 @@ pub(crate) struct ByKind<'i> {
     index: &'i FeedIndex,
     weights: NumberMap<Number, f32>,
     units: [f32; KINDS.len()],
-    /// The directions of the posts, and that of the interest.
     direction: Option<(&'i Meanings, Direction)>,
 }
 
 impl ByKind<'_> {
-    /// Calls `set` with each signal of interest in the post, as in [`Interest::scores`].
+    /// As in [`Interest::scores`].
     pub(crate) fn each(&self, position: u32, set: &mut impl FnMut(Signal, f32)) {
         let (features, spread) = (self.index.features(), self.index.similarity().spread[position as usize]);
         for ((kind, signal), unit) in KINDS.into_iter().zip(self.units) {

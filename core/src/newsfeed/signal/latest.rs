@@ -10,7 +10,6 @@ use crate::newsfeed::index::FeedIndex;
 use crate::profile::history::Acts;
 use crate::record::id::PostKey;
 
-/// The number of posts that count as the latest.
 const LATEST: usize = 3;
 /// The similarity of an earlier post to the interest of the latest ones from which on it resembles them, where 1 is that of equal
 /// posts. A common topic is enough, also if it is that of one of the three alone.
@@ -53,7 +52,7 @@ pub(crate) fn changed(acts: &Acts, posts: &[PostKey], config: &Feed, index: &Fee
     (!earlier.any(is_like)).then_some(interest)
 }
 
-/// Returns the ranking with the best posts of the `latest` interest at some of the places: the fifth of each ten.
+/// The best posts of the `latest` interest get the fifth of each ten places.
 pub(crate) fn interleaved(ranking: &[u32], latest: &[u32]) -> Vec<u32> {
     let mut known: OwnSet<u32> = OwnSet::default();
     let mut rests = [ranking.iter().copied(), latest.iter().copied()];

@@ -61,7 +61,6 @@ pub(in crate::post) struct Entry {
     pub(super) date: Timestamp,
     pub(super) end_date: Option<Timestamp>,
     pub(super) terms: Vec<String>,
-    /// Encoded [`Counts`].
     pub(super) counts: Vec<u8>,
 }
 
@@ -111,7 +110,6 @@ impl Entry {
 /// The bytes are the number of its distinct words; the hashes of its terms in ascending order; for each, the number of
 /// occurrences, each in the title counted six times, at most 255. Numbers are little-endian.
 pub(super) struct Counts<'b> {
-    /// Distinct words.
     pub(super) words: u32,
     hashes: &'b [[u8; 4]],
     occurrences: &'b [u8],

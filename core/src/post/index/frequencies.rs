@@ -34,13 +34,12 @@ pub(crate) struct TermFrequencies {
 #[derive(Clone)]
 pub(crate) struct LatestTerms {
     posts_min: i64,
-    /// The words with the number of their posts.
+    /// With the number of their posts.
     words: HashMap<Arc<str>, u32>,
     spelling: KnownWords,
     /// The number of posts with each part of a word, by its hash.
     parts: NumberMap<u32, u32>,
     posts: usize,
-    /// The sum of the numbers of distinct words of the posts.
     length: usize,
     /// The key before that of the first post, and the greatest key.
     before: i64,
@@ -101,7 +100,6 @@ impl LatestTerms {
         self.words.contains_key(word)
     }
 
-    /// Returns whether a post has a pair of Hangul syllables of a word.
     pub(crate) fn has_pair_of(&self, word: &str) -> bool {
         hangul::pairs(word).any(|pair| self.parts.contains_key(&hash(&entry::pair(pair))))
     }

@@ -22,17 +22,16 @@ const B: f64 = 0.75;
 pub(crate) struct Query {
     /// The words, other forms of them and similar words, rarest first, then the pairs of syllables, rarest first.
     terms: Vec<Term>,
-    /// The number of terms that are words.
+    /// Of the terms.
     words: usize,
-    /// The hashes and the weights of the terms, by hash.
+    /// By hash.
     weights: Vec<(u32, f64)>,
     /// The words that a post with all words of the search has.
     required: Vec<Required>,
     /// The same with pairs of syllables in place of Korean words; empty without a Korean word.
     required_parts: Vec<Required>,
-    /// The average number of distinct words of a post.
     length: f64,
-    /// Approximately the number of all posts.
+    /// Approximately.
     pub(super) posts: f64,
 }
 
@@ -53,7 +52,6 @@ struct Required {
 pub(super) struct Condition {
     pub(super) all: Vec<String>,
     pub(super) any: Vec<String>,
-    /// The expected share of the posts that match.
     pub(super) share: f64,
 }
 

@@ -11,7 +11,7 @@ use crate::store::{Arg, Row, StoreError, Tx};
 
 /// The number of posts of a section: with a word in every post, reading a section takes about 20 ms.
 const POSTS: i64 = 16_384;
-/// The number of sections after which their terms are repeated.
+/// Then their terms are repeated.
 const SECTIONS: i64 = 256;
 const HASH_BITS: u32 = 24;
 

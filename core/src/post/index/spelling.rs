@@ -10,9 +10,8 @@ use std::sync::Arc;
 use strsim::osa_distance;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// The maximum number of corrections.
 const CORRECTIONS: usize = 8;
-/// The minimum number of letters of a word with a correction. Shorter words are mostly abbreviations.
+/// Shorter words are mostly abbreviations.
 const LETTERS_MIN: usize = 4;
 /// The number of letters from which on a word may have two errors, and that number in Hangul, whose words have more letters in
 /// common.
@@ -24,7 +23,6 @@ const TWO_ERRORS_HANGUL: usize = 12;
 #[derive(Clone, Default)]
 pub(super) struct KnownWords(HashMap<(Option<char>, usize), Vec<Known>>);
 
-/// A word and the set of its letters.
 type Known = (u64, Arc<str>);
 
 impl KnownWords {

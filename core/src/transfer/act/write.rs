@@ -104,7 +104,6 @@ impl<'a> Writer<'a> {
         Ok(is_over)
     }
 
-    /// Returns how many acts are new.
     fn write_day(&mut self, tx: &mut dyn Tx, member: &Member<'_>, lines: &[DayLine<'_>]) -> Result<usize> {
         let (day, local_time) = (lines[0].0, self.acts.calendar.local_time());
         let (from, until) = (local_time.day_start(day), local_time.day_start(day + 1));
@@ -256,7 +255,7 @@ mod sql {
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     }
 
-    /// Returns false if the act exists already.
+    /// False if the act exists already.
     pub(super) fn insert(
         tx: &mut dyn Tx,
         member: &Member<'_>,

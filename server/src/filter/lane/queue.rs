@@ -41,12 +41,12 @@ struct Entry<O, T> {
     line: Line<O>,
     /// For each level, when the line was last served or else began to wait. Entries of one line have the same.
     turns: [u64; 3],
-    /// For each level, the number of entries of the line.
+    /// For each level.
     lengths: [usize; 3],
     item: T,
 }
 
-/// Returns the number of levels, from the first, that two lines have in common.
+/// The number of levels in common, from the first.
 fn common<O: Eq>(a: &Line<O>, b: &Line<O>) -> usize {
     match (a.0 == b.0, a.1 == b.1, a.2 == b.2) {
         (false, ..) => 0,
@@ -105,7 +105,7 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
         Some(served.item)
     }
 
-    /// Returns `None` if the entry has already left the queue.
+    /// `None` if the entry has already left the queue.
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<T> {
         let place = self.entries.iter().position(|entry| entry.ticket == ticket)?;
         Some(self.take(place).item)

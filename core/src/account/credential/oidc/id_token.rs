@@ -9,16 +9,14 @@ use serde_json::{Map, Value};
 use crate::account::credential::verify::university_name;
 use crate::base::clock::{SECOND_MS, Timestamp};
 
-/// The accepted difference between the clocks of the issuer and of this service.
 const SKEW_MS: i64 = 60 * SECOND_MS;
-/// The length of a public key of Ed25519 in base 64.
+/// In base 64.
 const ED25519: usize = 43;
 
 pub(super) type Claims = Map<String, Value>;
 
 pub(super) struct IdToken<'t> {
     algorithm: Algorithm,
-    /// The part that is signed.
     message: &'t str,
     signature: Vec<u8>,
     /// Not to be trusted before [`IdToken::check`].

@@ -39,7 +39,6 @@ pub(super) fn insert(tx: &mut dyn Tx, member: MemberKey, new: &New) -> Result<bo
     Ok(tx.run(sql, &args)? > 0)
 }
 
-/// Returns each credential with its handle.
 pub(super) fn credentials(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<(String, String)>, StoreError> {
     let sql = "SELECT credential, handle FROM passkey WHERE member = $1 ORDER BY id";
     let rows = tx.rows(sql, &[member.into()])?.into_iter();

@@ -10,11 +10,10 @@ use data_encoding::{Encoding, Specification};
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
-/// The maximum memory of Argon2 or scrypt: 256 MiB.
 const MEMORY_KIB_MAX: u64 = 256 << 10;
-/// The maximum memory traffic of Argon2 or scrypt, memory times passes: 1 GiB, about a second.
+/// Memory times passes: 1 GiB takes about a second.
 const WORK_KIB_MAX: u64 = 1 << 20;
-/// The maximum number of PBKDF2 iterations: twice the recommended number for the fastest digest.
+/// Twice the recommended number for the fastest digest.
 const ITERATIONS_MAX: u32 = 2_800_000;
 const SALT_MAX: usize = 128;
 const SCRYPT_LEN: usize = 64;
@@ -24,7 +23,7 @@ const BCRYPT_COSTS: RangeInclusive<u32> = 4..=14;
 const BCRYPT_SALT: usize = 22;
 /// In bytes, without the last one, which is not written.
 const BCRYPT_HASH: usize = 23;
-/// The number of bytes of a password that bcrypt reads, with a NUL at its end.
+/// That bcrypt reads of a password, with a NUL at its end.
 const BCRYPT_BYTES: usize = 72;
 
 const FORM: &str =
@@ -33,7 +32,7 @@ const COSTLY: &str = "password_hash is too costly to check: at most 256 MiB, 1 G
 const NO_ITERATIONS: &str = "password_hash does not say how many iterations it was made with";
 
 pub(crate) enum Stored {
-    /// The account has no password: every password is wrong.
+    /// Every password is wrong.
     Nothing,
     Argon2(Box<PasswordHash>),
     Bcrypt {

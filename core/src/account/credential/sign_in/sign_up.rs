@@ -130,7 +130,7 @@ fn register<T>(
 pub(in crate::account) struct New {
     pub(in crate::account) id: String,
     pub(in crate::account) nickname: String,
-    /// The hash of the password.
+    /// The hash.
     pub(in crate::account) password: String,
     pub(in crate::account) verified: Option<(String, String)>,
     pub(in crate::account) email: Option<Address>,
