@@ -19,7 +19,7 @@ use crate::prelude::*;
 
 /// After this time the user learns why the process has not ended …
 const NOTE_AFTER: Duration = Duration::from_secs(1);
-/// … and after this one it ends anyway, because the batches are written to a slow disk, too. Another Ctrl-C ends it at once.
+/// … and after this further time it ends anyway; a batch ends within it on a slow disk, too. Another Ctrl-C ends it at once.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 static ENDS_AT_ONCE: AtomicBool = AtomicBool::new(false);

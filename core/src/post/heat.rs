@@ -1,12 +1,10 @@
-//! The popularity of a post: the sum of its acts, each decayed by its own age, for every half-life at once. An act of weight `w`
-//! at time `t` adds `w · 2^(t / half-life)` to the sum of its post, and the popularity at the time `now` is the sum times `2^(-now
-//! / half-life)`, so the order of the sums is the order of popularity, and changes only with new acts. The sums grow without
-//! bound, so the database holds their logarithms: the *heats*, one for each half-life of a fixed [grid](HALF_LIVES). So the
-//! half-life in effect can change without a change of any post. Between two half-lives of the grid, the logarithm of the
-//! popularity is interpolated linearly over the inverse of the half-life. This is exact if all acts of the post have one age,
-//! otherwise it is greater than the exact popularity. The heat of a half-life shorter than those of the grid continues the line of
-//! the two shortest ones, and is less than the exact one. Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward decay: a
-//! practical time decay model for streaming systems*, ICDE 2009; the exponential `g`, with 1970 as landmark.
+//! The popularity of a post: the sum of its acts, each decayed by its own age. An act of weight `w` at time `t` adds `w·2^(t/h)`
+//! to the sum for a half-life `h`, and the popularity at `now` is the sum times `2^(-now/h)`, so the order changes only with new
+//! acts. The database holds the logarithms of the sums, the *heats*, for each half-life of a [grid](HALF_LIVES), so that the
+//! half-life in effect can change without a change of any post. Between two of these, the logarithm of the popularity is
+//! interpolated linearly over `1/h`: exact if all acts of the post have one age, otherwise too great. A half-life below the grid
+//! continues the line of the two shortest ones, and gives too little. Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward
+//! decay: a practical time decay model for streaming systems*, ICDE 2009; the exponential `g`, with 1970 as landmark.
 
 use std::f64::consts::LN_2;
 

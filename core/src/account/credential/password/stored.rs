@@ -23,7 +23,7 @@ const BCRYPT_COSTS: RangeInclusive<u32> = 4..=14;
 const BCRYPT_SALT: usize = 22;
 /// In bytes, without the last one, which is not written.
 const BCRYPT_HASH: usize = 23;
-/// That bcrypt reads of a password, with a NUL at its end.
+/// As many as bcrypt reads of a password, with a NUL at its end.
 const BCRYPT_BYTES: usize = 72;
 
 const FORM: &str =
